@@ -1,0 +1,17 @@
+# Compiler options of every target. x86-64-v2 is the oldest processor that Retort runs on; kernels choose wider instructions at run time.
+add_compile_options(-Wall -Wextra -Werror -Wno-psabi -Wno-missing-field-initializers)
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_compile_options(-march=x86-64-v2)
+endif()
+# One rounding per operation as written: results must not depend on what the compiler chooses to contract.
+add_compile_options(-ffp-contract=off)
+# Highway: three instruction levels are enough (x86-64-v2, AVX2+FMA, AVX-512).
+add_compile_definitions(HWY_DISABLE_PCLMUL_AES)
+add_compile_definitions($<$<BOOL:${RETORT_VERIFY}>:RETORT_VERIFY>)
+if(RETORT_SANITIZE)
+  add_compile_options(-fsanitize=${RETORT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  add_link_options(-fsanitize=${RETORT_SANITIZE})
+endif()
+add_compile_options($<$<CONFIG:Release>:-ffunction-sections> $<$<CONFIG:Release>:-fdata-sections>)
+add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")

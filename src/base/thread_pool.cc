@@ -1,0 +1,161 @@
+#include "base/thread_pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <mutex>
+
+#include "base/parallel.h"
+
+namespace retort {
+namespace {
+
+constexpr size_t kLine = 128;  // two cache lines: the neighbour line is prefetched together
+
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+void pin(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // best effort: a missing processor leaves the thread unpinned
+}
+
+}  // namespace
+
+// A loop is published by storing its description and then raising `epoch`. A worker enters by raising `inside` and looking at
+// `open` afterwards; the caller leaves by clearing `open` and waiting for `inside` to drop to zero. Both use sequentially
+// consistent operations, so either the worker sees the loop closed or the caller sees the worker inside.
+struct ThreadPool::Shared {
+  alignas(kLine) std::atomic<size_t> next{0};
+  alignas(kLine) std::atomic<int> inside{0};
+  alignas(kLine) std::atomic<uint32_t> epoch{0};
+  std::atomic<bool> open{false};
+  std::atomic<bool> stop{false};
+  std::atomic<int> sleeping{0};
+  const FunctionRef<void(size_t, int)>* body = nullptr;
+  const std::atomic<bool>* cancel = nullptr;
+  size_t tasks = 0;
+
+  alignas(kLine) std::atomic<bool> busy{false};  // a caller owns the pool
+  pid_t owner = 0;                               // process that started the workers
+  std::vector<std::thread> threads;
+  std::vector<std::function<void()>> joiners;
+
+  void run_tasks(int worker) {
+    for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < tasks;
+         i = next.fetch_add(1, std::memory_order_relaxed)) {
+      if (cancel && cancel->load(std::memory_order_relaxed)) return;
+      (*body)(i, worker);
+    }
+  }
+};
+
+ThreadPool::ThreadPool(ThreadPoolOptions options) : options_(std::move(options)), shared_(new Shared) {
+  if (options_.threads < 1) options_.threads = 1;
+}
+
+ThreadPool::~ThreadPool() { join(); }
+
+void ThreadPool::join() {
+  if (shared_->owner != getpid()) {  // forked child: the parent's threads do not exist here, and must not be joined
+    for (auto& t : shared_->threads) t.detach();
+    return;
+  }
+  shared_->stop = true;
+  shared_->epoch.fetch_add(1);
+  shared_->epoch.notify_all();
+  for (auto& t : shared_->threads) t.join();
+  for (auto& j : shared_->joiners) j();
+}
+
+void ThreadPool::start_workers() {
+  if (shared_->owner == getpid()) return;
+  if (shared_->owner != 0) {  // forked child: leave the parent's bookkeeping behind and begin anew
+    for (auto& t : shared_->threads) t.detach();
+    auto* fresh = new Shared;
+    fresh->busy.store(true);
+    (void)shared_.release();  // its threads are gone, nothing may touch it again
+    shared_.reset(fresh);
+  }
+  shared_->owner = getpid();
+  for (int w = 1; w < options_.threads; ++w) {
+    auto body = [this, w] { work(w); };
+    if (options_.create_thread) {
+      shared_->joiners.push_back(options_.create_thread(body));
+    } else {
+      shared_->threads.emplace_back(body);
+    }
+  }
+}
+
+void ThreadPool::wait_for_work(uint32_t seen) {
+  Shared& s = *shared_;
+  if (options_.spin) {
+    const auto until = std::chrono::steady_clock::now() + options_.linger;
+    do {
+      for (int i = 0; i < 64; ++i) {
+        if (s.epoch.load(std::memory_order_acquire) != seen) return;
+        pause();
+      }
+    } while (std::chrono::steady_clock::now() < until);
+  }
+  s.sleeping.fetch_add(1);
+  s.epoch.wait(seen);
+  s.sleeping.fetch_sub(1);
+}
+
+void ThreadPool::work(int worker) {
+  if (size_t(worker) - 1 < options_.affinity.size()) pin(options_.affinity[size_t(worker) - 1]);
+  Shared& s = *shared_;
+  uint32_t seen = 0;
+  while (true) {
+    wait_for_work(seen);
+    seen = s.epoch.load();
+    if (s.stop) return;
+    s.inside.fetch_add(1);
+    if (s.open.load()) s.run_tasks(worker);
+    s.inside.fetch_sub(1);
+  }
+}
+
+void ThreadPool::wake() {
+  if (options_.threads < 2 || shared_->sleeping.load(std::memory_order_relaxed) == 0) return;
+  shared_->epoch.fetch_add(1);
+  shared_->epoch.notify_all();
+}
+
+void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body) {
+  const bool alone = options_.threads < 2 || tasks < 2 || shared_->busy.exchange(true, std::memory_order_acquire);
+  if (alone) {
+    for (size_t i = 0; i < tasks && !(cancel && cancel->load(std::memory_order_relaxed)); ++i) body(i, 0);
+    return;
+  }
+  start_workers();
+  Shared& s = *shared_;
+  s.body = &body;
+  s.cancel = cancel;
+  s.tasks = tasks;
+  s.next.store(0, std::memory_order_relaxed);
+  s.open.store(true);
+  s.epoch.fetch_add(1);
+  if (s.sleeping.load() > 0) s.epoch.notify_all();
+  s.run_tasks(0);
+  s.open.store(false);
+  while (s.inside.load() != 0) pause();
+  s.busy.store(false, std::memory_order_release);
+}
+
+int Parallel::workers() const { return pool_ ? pool_->threads() : 1; }
+
+void Parallel::for_each(size_t tasks, FunctionRef<void(size_t, int)> body) const {
+  if (pool_) return pool_->for_each(tasks, cancel_, body);
+  for (size_t i = 0; i < tasks && !cancelled(); ++i) body(i, 0);
+}
+
+}  // namespace retort

@@ -1,0 +1,48 @@
+// The pool of worker threads behind Parallel. One loop of tasks at a time; a second caller that finds the pool busy runs its
+// tasks itself. Workers spin for a short while and then sleep on a futex, so an idle process uses no CPU.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/function_ref.h"
+
+namespace retort {
+
+struct ThreadPoolOptions {
+  int threads = 1;                       ///< callers included: threads - 1 workers are started
+  bool spin = true;                      ///< false: workers sleep at once when there is nothing to do
+  std::chrono::microseconds linger{200}; ///< how long a worker spins after its last task
+  std::vector<int> affinity;             ///< processor of each worker; empty: not pinned
+  /// Custom creation of threads (the ABI's hooks): starts `body` on a new thread and returns a function that joins it.
+  std::function<std::function<void()>(std::function<void()> body)> create_thread;
+};
+
+/// Thread-safe. Workers are started at the first parallel loop, and again in a forked child.
+class ThreadPool {
+ public:
+  explicit ThreadPool(ThreadPoolOptions options);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+
+  int threads() const { return options_.threads; }
+  void for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body);
+  /// Wakes sleeping workers ahead of parallel work; called at the start of a run that has some.
+  void wake();
+
+ private:
+  struct Shared;
+  void start_workers();
+  void work(int worker);
+  void wait_for_work(uint32_t seen);
+  void join();
+
+  ThreadPoolOptions options_;
+  std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace retort

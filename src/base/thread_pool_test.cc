@@ -1,0 +1,75 @@
+#include "base/thread_pool.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <numeric>
+
+namespace retort {
+namespace {
+
+TEST(ThreadPool, RunsEveryTaskOnce) {
+  for (int threads : {1, 2, 3, 7}) {
+    ThreadPool pool({.threads = threads});
+    for (size_t tasks : {0u, 1u, 2u, 5u, 1000u}) {
+      std::vector<std::atomic<int>> hits(tasks);
+      pool.for_each(tasks, nullptr, [&](size_t i, int worker) {
+        EXPECT_LT(worker, threads);
+        hits[i]++;
+      });
+      for (auto& h : hits) EXPECT_EQ(h, 1);
+    }
+  }
+}
+
+TEST(ThreadPool, SecondCallerRunsItsOwnTasks) {
+  ThreadPool pool({.threads = 2});
+  std::vector<std::thread> callers;
+  std::atomic<size_t> sum{0};
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int r = 0; r < 200; ++r) pool.for_each(17, nullptr, [&](size_t i, int) { sum += i; });
+    });
+  }
+  for (auto& c : callers) c.join();
+  EXPECT_EQ(sum, 4u * 200 * (16 * 17 / 2));
+}
+
+TEST(ThreadPool, CancelSkipsTheRest) {
+  ThreadPool pool({.threads = 2});
+  std::atomic<bool> cancel{false};
+  std::atomic<int> done{0};
+  pool.for_each(100000, &cancel, [&](size_t, int) {
+    if (++done == 10) cancel = true;
+  });
+  EXPECT_LT(done, 100000);
+}
+
+TEST(ThreadPool, WorksAfterSleeping) {
+  ThreadPool pool({.threads = 3, .linger = std::chrono::microseconds(1)});
+  for (int i = 0; i < 20; ++i) {
+    std::atomic<int> done{0};
+    pool.for_each(50, nullptr, [&](size_t, int) { done++; });
+    EXPECT_EQ(done, 50);
+    usleep(2000);
+  }
+}
+
+TEST(ThreadPool, SurvivesFork) {
+  ThreadPool pool({.threads = 3});
+  std::atomic<int> done{0};
+  pool.for_each(50, nullptr, [&](size_t, int) { done++; });
+  const pid_t child = fork();
+  if (child == 0) {
+    done = 0;
+    pool.for_each(50, nullptr, [&](size_t, int) { done++; });
+    _exit(done == 50 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace retort

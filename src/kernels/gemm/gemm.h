@@ -1,0 +1,54 @@
+// Single-precision matrix multiply with a packed right-hand side:
+//
+//   C[m,n] = act(A[m,k] · B[k,n] + bias[n] + residual[m,n])
+//
+// B is packed once (weights) or per call (attention) into panels of `panel_width()` columns: [n / width][k][width], the last panel
+// padded with zeros. One block serves linear layers, convolutions (1x1 directly, others through gathered rows or Winograd) and
+// attention. Sums run over k in one fixed order per (m, n, k) and ISA, so results do not depend on the number of threads.
+#pragma once
+#include <cstddef>
+
+#include "base/parallel.h"
+#include "kernels/activation.h"
+
+namespace retort::kernels {
+
+/// What happens to a tile of C while it is hot. Pointers may be null.
+struct Epilogue {
+  const float* bias = nullptr;      ///< [n]
+  const float* residual = nullptr;  ///< [m, n], row stride residual_stride; may be C itself
+  size_t residual_stride = 0;
+  Activation activation;            ///< applied last
+};
+
+/// Columns of one packed panel at the current ISA (two vectors).
+size_t gemm_panel_width();
+/// Bytes of packed B; the buffer must be 64-byte aligned.
+size_t gemm_packed_bytes(size_t k, size_t n);
+/// B element (i, j) is b[i * row_stride + j * column_stride].
+void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, float* packed) noexcept;
+
+struct GemmArgs {
+  size_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;         ///< row-major, row stride a_stride
+  size_t a_stride = 0;
+  const float* packed_b = nullptr;
+  float* c = nullptr;               ///< row-major, row stride c_stride; may not overlap A or B
+  size_t c_stride = 0;
+  Epilogue epilogue;
+};
+
+/// Whole product, spread over the pool. k == 0 gives act(bias + residual). No allocation.
+/// `scratch`: gemm_scratch_bytes(m, n, k, par.workers()) bytes, 64-byte aligned, or null when that is 0.
+void gemm(const GemmArgs& args, void* scratch, const Parallel& par) noexcept;
+size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers);
+
+/// The part of a product that one task computes: columns [n0, n1) with n0 a multiple of the panel width. Serial: for kernels that
+/// spread their work themselves (convolution, attention). c and the epilogue's pointers are those of the whole product.
+void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept;
+
+/// The plain loop: the meaning of gemm().
+void gemm_reference(size_t m, size_t n, size_t k, const float* a, size_t a_stride, const float* b, size_t b_row_stride,
+                    size_t b_column_stride, float* c, size_t c_stride, const Epilogue& epilogue) noexcept;
+
+}  // namespace retort::kernels

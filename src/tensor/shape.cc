@@ -1,0 +1,36 @@
+#include "tensor/shape.h"
+
+#include "base/checked.h"
+
+namespace retort {
+
+void Shape::swap(Shape& other) noexcept {
+  std::swap(rank_, other.rank_);
+  std::swap(capacity_, other.capacity_);
+  std::swap(inline_, other.inline_);
+  std::swap(heap_, other.heap_);
+}
+
+void Shape::grow(size_t rank) {
+  auto bigger = std::make_unique<int64_t[]>(rank);
+  std::copy(begin(), end(), bigger.get());
+  heap_ = std::move(bigger);
+  capacity_ = uint32_t(rank);
+}
+
+size_t element_count(std::span<const int64_t> dims) {
+  size_t n = 1;
+  for (int64_t d : dims) {
+    if (d < 0) fail(ErrorCode::invalid_argument, "negative extent in shape {}", to_string(dims));
+    n = checked_mul(n, size_t(d), "number of elements");
+  }
+  return n;
+}
+
+std::string to_string(std::span<const int64_t> dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i ? "," : "") + std::to_string(dims[i]);
+  return text + "]";
+}
+
+}  // namespace retort
