@@ -8,6 +8,6 @@ template FMT_API auto dragonbox::to_decimal(double x) noexcept -> dragonbox::dec
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 template FMT_API void buffer<char>::append(const char*, const char*);
-template FMT_API void vformat_to(buffer<char>&, string_view, typename vformat_args<>::type, locale_ref);
+template FMT_API void vformat_to(buffer<char>&, string_view, format_args, locale_ref);
 }  // namespace detail
 FMT_END_NAMESPACE
