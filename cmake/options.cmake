@@ -1,5 +1,7 @@
 # Compiler options of every target. x86-64-v2 is the oldest processor that Retort runs on; kernels choose wider instructions at run time.
 add_compile_options(-Wall -Wextra -Werror -Wno-psabi -Wno-missing-field-initializers)
+# g++ 12 sees overlaps in std::string that are not there (GCC bug 105651).
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   add_compile_options(-march=x86-64-v2)
