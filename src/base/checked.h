@@ -42,6 +42,8 @@ constexpr size_t round_up(size_t value, size_t step) { return (value + step - 1)
 
 /// a / b rounded up; b > 0.
 template <typename T>
-constexpr T ceil_div(T a, T b) { return (a + b - 1) / b; }
+constexpr T ceil_div(T a, T b) {
+  return (a + b - 1) / b;
+}
 
 }  // namespace retort

@@ -50,9 +50,12 @@ int quota_cpus() {
 
 const char* isa_name(Isa isa) {
   switch (isa) {
-    case Isa::avx512: return "avx512";
-    case Isa::avx2: return "avx2";
-    case Isa::v2: return "v2";
+    case Isa::avx512:
+      return "avx512";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::v2:
+      return "v2";
   }
   return "?";
 }

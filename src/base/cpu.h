@@ -13,7 +13,8 @@ const char* isa_name(Isa isa);
 /// The best level of this processor (bounded by RETORT_ISA=v2|avx2|avx512 in the environment), found once.
 Isa best_isa();
 
-/// The level in use: best_isa() unless a test forces a lower one. Packed weights are only valid at the level they were packed for.
+/// The level in use: best_isa() unless a test forces a lower one. Packed weights are only valid at the level they were
+/// packed for.
 Isa current_isa();
 
 /// Forces a level for the life of the object. For tests; not thread-safe.

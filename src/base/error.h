@@ -57,7 +57,8 @@ template <typename... A>
 /// Throws unless `ok`. Arguments are formatted only on failure.
 template <typename... A>
 void require(bool ok, ErrorCode code, fmt::format_string<A...> text, const A&... args) {
-  if (!ok) [[unlikely]] fail(code, text, args...);
+  if (!ok) [[unlikely]]
+    fail(code, text, args...);
 }
 
 }  // namespace retort

@@ -29,9 +29,13 @@ class Logger {
     if (wants(level)) write(level, fmt::vformat(text, fmt::make_format_args(args...)));
   }
   template <typename... A>
-  void warn(fmt::format_string<A...> text, const A&... args) const { log(LogLevel::warning, text, args...); }
+  void warn(fmt::format_string<A...> text, const A&... args) const {
+    log(LogLevel::warning, text, args...);
+  }
   template <typename... A>
-  void info(fmt::format_string<A...> text, const A&... args) const { log(LogLevel::info, text, args...); }
+  void info(fmt::format_string<A...> text, const A&... args) const {
+    log(LogLevel::info, text, args...);
+  }
 
   void write(LogLevel level, std::string_view message, std::string_view where = {}) const;
 

@@ -1,5 +1,5 @@
-// What a kernel uses to spread its work: a loop of independent tasks. How work is cut into tasks must depend on shapes and
-// ISA alone, never on the number of threads, so that results have the same bits for any number of threads.
+// What a kernel uses to spread its work: a loop of independent tasks. How work is cut into tasks must depend on shapes
+// and ISA alone, never on the number of threads, so that results have the same bits for any number of threads.
 #pragma once
 #include <atomic>
 #include <cstddef>

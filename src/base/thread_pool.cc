@@ -23,14 +23,15 @@ void pin(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // best effort: a missing processor leaves the thread unpinned
+  pthread_setaffinity_np(pthread_self(), sizeof set,
+                         &set);  // best effort: a missing processor leaves the thread unpinned
 }
 
 }  // namespace
 
-// A loop is published by storing its description and then raising `epoch`. A worker enters by raising `inside` and looking at
-// `open` afterwards; the caller leaves by clearing `open` and waiting for `inside` to drop to zero. Both use sequentially
-// consistent operations, so either the worker sees the loop closed or the caller sees the worker inside.
+// A loop is published by storing its description and then raising `epoch`. A worker enters by raising `inside` and
+// looking at `open` afterwards; the caller leaves by clearing `open` and waiting for `inside` to drop to zero. Both use
+// sequentially consistent operations, so either the worker sees the loop closed or the caller sees the worker inside.
 struct ThreadPool::Shared {
   alignas(kLine) std::atomic<size_t> next{0};
   alignas(kLine) std::atomic<int> inside{0};

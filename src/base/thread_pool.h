@@ -1,5 +1,5 @@
-// The pool of worker threads behind Parallel. One loop of tasks at a time; a second caller that finds the pool busy runs its
-// tasks itself. Workers spin for a short while and then sleep on a futex, so an idle process uses no CPU.
+// The pool of worker threads behind Parallel. One loop of tasks at a time; a second caller that finds the pool busy
+// runs its tasks itself. Workers spin for a short while and then sleep on a futex, so an idle process uses no CPU.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -14,10 +14,10 @@
 namespace retort {
 
 struct ThreadPoolOptions {
-  int threads = 1;                       ///< callers included: threads - 1 workers are started
-  bool spin = true;                      ///< false: workers sleep at once when there is nothing to do
-  std::chrono::microseconds linger{200}; ///< how long a worker spins after its last task
-  std::vector<int> affinity;             ///< processor of each worker; empty: not pinned
+  int threads = 1;                        ///< callers included: threads - 1 workers are started
+  bool spin = true;                       ///< false: workers sleep at once when there is nothing to do
+  std::chrono::microseconds linger{200};  ///< how long a worker spins after its last task
+  std::vector<int> affinity;              ///< processor of each worker; empty: not pinned
   /// Custom creation of threads (the ABI's hooks): starts `body` on a new thread and returns a function that joins it.
   std::function<std::function<void()>(std::function<void()> body)> create_thread;
 };

@@ -47,22 +47,39 @@ size_t dtype_bits(DType type);
 /// Bytes of `count` elements, sub-byte types packed; throws on overflow.
 size_t dtype_bytes(DType type, size_t count);
 inline bool is_float(DType t) { return t == DType::f32 || t == DType::f64 || t == DType::f16 || t == DType::bf16; }
-inline bool is_packed(DType t) { return t == DType::u4 || t == DType::i4 || t == DType::f4e2m1 || t == DType::u2 || t == DType::i2; }
+inline bool is_packed(DType t) {
+  return t == DType::u4 || t == DType::i4 || t == DType::f4e2m1 || t == DType::u2 || t == DType::i2;
+}
 
-template <typename T> inline constexpr DType dtype_of = DType::undefined;
-template <> inline constexpr DType dtype_of<float> = DType::f32;
-template <> inline constexpr DType dtype_of<double> = DType::f64;
-template <> inline constexpr DType dtype_of<float16> = DType::f16;
-template <> inline constexpr DType dtype_of<bfloat16> = DType::bf16;
-template <> inline constexpr DType dtype_of<int8_t> = DType::i8;
-template <> inline constexpr DType dtype_of<int16_t> = DType::i16;
-template <> inline constexpr DType dtype_of<int32_t> = DType::i32;
-template <> inline constexpr DType dtype_of<int64_t> = DType::i64;
-template <> inline constexpr DType dtype_of<uint8_t> = DType::u8;
-template <> inline constexpr DType dtype_of<uint16_t> = DType::u16;
-template <> inline constexpr DType dtype_of<uint32_t> = DType::u32;
-template <> inline constexpr DType dtype_of<uint64_t> = DType::u64;
-template <> inline constexpr DType dtype_of<bool> = DType::boolean;
-template <> inline constexpr DType dtype_of<std::string> = DType::string;
+template <typename T>
+inline constexpr DType dtype_of = DType::undefined;
+template <>
+inline constexpr DType dtype_of<float> = DType::f32;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+template <>
+inline constexpr DType dtype_of<float16> = DType::f16;
+template <>
+inline constexpr DType dtype_of<bfloat16> = DType::bf16;
+template <>
+inline constexpr DType dtype_of<int8_t> = DType::i8;
+template <>
+inline constexpr DType dtype_of<int16_t> = DType::i16;
+template <>
+inline constexpr DType dtype_of<int32_t> = DType::i32;
+template <>
+inline constexpr DType dtype_of<int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of<uint16_t> = DType::u16;
+template <>
+inline constexpr DType dtype_of<uint32_t> = DType::u32;
+template <>
+inline constexpr DType dtype_of<uint64_t> = DType::u64;
+template <>
+inline constexpr DType dtype_of<bool> = DType::boolean;
+template <>
+inline constexpr DType dtype_of<std::string> = DType::string;
 
 }  // namespace retort

@@ -1,0 +1,134 @@
+#include "tensor/dims.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace retort {
+
+Dim DimTable::intern(Op op, Dim a, Dim b, const std::string& name) {
+  const auto key = std::make_tuple(op, a, b, name);
+  if (const auto found = index_.find(key); found != index_.end()) return found->second;
+  nodes_.push_back({op, a, b, name});
+  const Dim d = -Dim(nodes_.size());
+  index_.emplace(key, d);
+  return d;
+}
+
+Dim DimTable::symbol(const std::string& name) { return intern(Op::symbol, 0, 0, name); }
+
+Dim DimTable::fresh() { return intern(Op::fresh, Dim(nodes_.size()), 0); }
+
+// Sums are kept as (expression) + constant, so that a+1-1 and (a+1)+1 fold. Negative constants hide in `b` of Op::add
+// only, which text() and this function read as a plain number.
+Dim DimTable::add_constant(Dim a, Dim known) {
+  if (known == 0) return a;
+  if (node(a).op == Op::add && node(a).name == "k") {
+    const Dim sum = node(a).b + known;
+    return sum == 0 ? node(a).a : intern(Op::add, node(a).a, sum, "k");
+  }
+  return intern(Op::add, a, known, "k");
+}
+
+Dim DimTable::add(Dim a, Dim b) {
+  if (is_known(a) && is_known(b)) return checked_add(a, b, "extent");
+  if (is_known(a)) std::swap(a, b);
+  if (is_known(b)) return add_constant(a, b);
+  if (a < b) std::swap(a, b);
+  return intern(Op::add, a, b);
+}
+
+Dim DimTable::sub(Dim a, Dim b) {
+  if (is_known(a) && is_known(b)) return std::max<Dim>(0, a - b);
+  if (a == b) return 0;
+  if (is_known(b)) return add_constant(a, -b);
+  return fresh();
+}
+
+Dim DimTable::mul(Dim a, Dim b) {
+  if (is_known(a) && is_known(b)) return checked_mul(a, b, "extent");
+  if (is_known(a)) std::swap(a, b);
+  if (b == 0 || b == 1) return b == 0 ? 0 : a;
+  if (is_known(b) && node(a).op == Op::mul && is_known(node(a).b)) return mul(node(a).a, mul(node(a).b, b));
+  if (!is_known(b) && a < b) std::swap(a, b);
+  return intern(Op::mul, a, b);
+}
+
+Dim DimTable::div(Dim a, Dim b) {
+  if (b == 0) return is_known(a) ? 0 : fresh();
+  if (is_known(a) && is_known(b)) return a / b;
+  if (a == b || b == 1) return a == b ? 1 : a;
+  if (!is_known(a) && node(a).op == Op::mul) {  // (x * y) / y
+    const auto [op, x, y, name] = node(a);
+    if (y == b) return x;
+    if (x == b) return y;
+    if (is_known(y) && is_known(b) && y % b == 0) return mul(x, y / b);
+    if (!is_known(x) && node(x).op == Op::mul && !is_known(b)) {
+      if (node(x).a == b) return mul(node(x).b, y);
+      if (node(x).b == b) return mul(node(x).a, y);
+    }
+  }
+  return intern(Op::div, a, b);
+}
+
+Dim DimTable::min(Dim a, Dim b) {
+  if (is_known(a) && is_known(b)) return std::min(a, b);
+  return a == b ? a : intern(Op::min, std::max(a, b), std::min(a, b));
+}
+
+Dim DimTable::max(Dim a, Dim b) {
+  if (is_known(a) && is_known(b)) return std::max(a, b);
+  return a == b ? a : intern(Op::max, std::max(a, b), std::min(a, b));
+}
+
+Dim DimTable::broadcast(Dim a, Dim b) {
+  if (a == b || b == 1) return a;
+  if (a == 1) return b;
+  if (is_known(a) && is_known(b)) fail(ErrorCode::invalid_argument, "extents {} and {} do not broadcast", a, b);
+  // One is known and not 1: the other must be 1 or equal to it.
+  if (is_known(a) || is_known(b)) return is_known(a) ? a : b;
+  return intern(Op::broadcast, std::max(a, b), std::min(a, b));
+}
+
+Dim DimTable::product(std::span<const Dim> dims) {
+  Dim p = 1;
+  for (Dim d : dims) p = mul(p, d);
+  return p;
+}
+
+std::string DimTable::symbol_name(Dim d) const {
+  return !is_known(d) && node(d).op == Op::symbol ? node(d).name : std::string();
+}
+
+std::string DimTable::text(Dim d) const {
+  if (is_known(d)) return std::to_string(d);
+  const Node& n = node(d);
+  switch (n.op) {
+    case Op::symbol:
+      return n.name;
+    case Op::fresh:
+      return "?" + std::to_string(-d);
+    case Op::add:
+      if (n.name == "k") return text(n.a) + (n.b < 0 ? "" : "+") + std::to_string(n.b);
+      return text(n.a) + "+" + text(n.b);
+    case Op::mul:
+      return "(" + text(n.a) + ")*" + text(n.b);
+    case Op::div:
+      return "(" + text(n.a) + ")/" + text(n.b);
+    case Op::min:
+      return "min(" + text(n.a) + "," + text(n.b) + ")";
+    case Op::max:
+      return "max(" + text(n.a) + "," + text(n.b) + ")";
+    case Op::broadcast:
+      return "broadcast(" + text(n.a) + "," + text(n.b) + ")";
+  }
+  return "?";
+}
+
+std::string DimTable::text(std::span<const Dim> dims) const {
+  std::string all = "[";
+  for (size_t i = 0; i < dims.size(); ++i) all += (i ? "," : "") + text(dims[i]);
+  return all + "]";
+}
+
+}  // namespace retort

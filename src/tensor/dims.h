@@ -1,0 +1,56 @@
+// Symbolic extents: a table of hash-consed integer expressions over named symbols. Equal expressions have equal
+// handles, so "these two extents are the same" is one comparison. Known extents never touch the table.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tensor/type.h"
+
+namespace retort {
+
+/// One per model. Not thread-safe.
+class DimTable {
+ public:
+  /// The symbol of that name, for example a dim_param of the model.
+  Dim symbol(const std::string& name);
+  /// A symbol that equals nothing else: an extent that only the data tells.
+  Dim fresh();
+
+  Dim add(Dim a, Dim b);
+  Dim sub(Dim a, Dim b);
+  Dim mul(Dim a, Dim b);
+  /// a / b rounded towards minus infinity; b known and 0 gives a fresh symbol.
+  Dim div(Dim a, Dim b);
+  Dim min(Dim a, Dim b);
+  Dim max(Dim a, Dim b);
+  /// The numpy rule for two extents: equal, or one of them 1. Not max: 0 and 1 give 0. Throws when both are known and
+  /// clash.
+  Dim broadcast(Dim a, Dim b);
+  Dim product(std::span<const Dim> dims);
+
+  /// "batch", "2*seq+1", "?3"
+  std::string text(Dim d) const;
+  /// "[batch,3,224,224]"
+  std::string text(std::span<const Dim> dims) const;
+  /// The name if `d` is a plain named symbol, else "".
+  std::string symbol_name(Dim d) const;
+
+ private:
+  enum class Op : uint8_t { symbol, fresh, add, mul, div, min, max, broadcast };
+  struct Node {
+    Op op;
+    Dim a, b;
+    std::string name;
+  };
+  Dim intern(Op op, Dim a, Dim b, const std::string& name = {});
+  const Node& node(Dim d) const { return nodes_[size_t(-d - 1)]; }
+  Dim add_constant(Dim a, Dim known);
+
+  std::vector<Node> nodes_;
+  std::map<std::tuple<Op, Dim, Dim, std::string>, Dim> index_;
+};
+
+}  // namespace retort

@@ -1,0 +1,24 @@
+// Identity of a kind of memory: what OrtMemoryInfo means. Two tensors live in the same space when their spaces compare
+// equal.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace retort {
+
+/// Numbers equal OrtMemoryInfoDeviceType.
+enum class DeviceType : int8_t { cpu = 0, gpu = 1, fpga = 2, npu = 3 };
+/// Numbers equal OrtDeviceMemoryType: memory of the device itself, or host memory that the device can reach.
+enum class MemoryKind : int8_t { device = 0, host_accessible = 5 };
+
+struct MemorySpace {
+  DeviceType device = DeviceType::cpu;
+  MemoryKind kind = MemoryKind::device;
+  uint32_t vendor_id = 0;
+  int32_t device_id = 0;
+  uint32_t alignment = 0;  ///< 0: the allocator's own
+  bool operator==(const MemorySpace&) const = default;
+  bool host_readable() const { return device == DeviceType::cpu || kind == MemoryKind::host_accessible; }
+};
+
+}  // namespace retort

@@ -1,0 +1,48 @@
+#include "tensor/tensor.h"
+
+#include <cstdlib>
+
+#include "base/checked.h"
+
+namespace retort {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+std::shared_ptr<void> allocate_strings(size_t count) {
+  return std::shared_ptr<void>(new std::string[count], [](void* p) { delete[] static_cast<std::string*>(p); });
+}
+
+}  // namespace
+
+std::shared_ptr<void> allocate_host(size_t bytes) {
+  const auto padded = try_add(bytes, kAlignment);
+  void* p = padded ? std::aligned_alloc(kAlignment, *padded / kAlignment * kAlignment) : nullptr;
+  if (!p) fail(ErrorCode::fail, "out of memory: {} bytes", bytes);
+  return std::shared_ptr<void>(p, std::free);
+}
+
+Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), count_(element_count(shape)), shape_(std::move(shape)) {
+  owner_ = dtype == DType::string ? allocate_strings(count_) : allocate_host(dtype_bytes(dtype, count_));
+  data_ = owner_.get();
+}
+
+Tensor::Tensor(DType dtype, Shape shape, void* data, std::shared_ptr<void> owner, MemorySpace space)
+    : dtype_(dtype),
+      count_(element_count(shape)),
+      shape_(std::move(shape)),
+      data_(data),
+      space_(space),
+      owner_(std::move(owner)) {}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  Tensor t = *this;
+  if (element_count(shape) != count_) {
+    fail(ErrorCode::invalid_argument, "cannot view {} elements of shape {} as {}", count_, to_string(shape_),
+         to_string(shape));
+  }
+  t.shape_ = std::move(shape);
+  return t;
+}
+
+}  // namespace retort

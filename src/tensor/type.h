@@ -1,0 +1,44 @@
+// Types of values in a graph. An extent is an int64_t: >= 0 known, < 0 the handle of a symbolic expression (see
+// dims.h).
+#pragma once
+#include <memory>
+#include <string>
+
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace retort {
+
+using Dim = int64_t;
+inline bool is_known(Dim d) { return d >= 0; }
+inline bool all_known(std::span<const Dim> dims) { return std::all_of(dims.begin(), dims.end(), is_known); }
+
+struct ValueType {
+  enum class Kind : uint8_t { unknown, tensor, sequence, map, optional, sparse, opaque };
+  Kind kind = Kind::unknown;
+  DType dtype = DType::undefined;  ///< element type of tensor and sparse; value element type of maps of tensors
+  DType key = DType::undefined;    ///< maps
+  bool ranked = false;             ///< false: nothing is known of the shape
+  Shape shape;                     ///< of Dim, when ranked
+  std::shared_ptr<const ValueType> element;  ///< of sequence, optional, map
+
+  static ValueType tensor(DType dtype) { return {.kind = Kind::tensor, .dtype = dtype}; }
+  static ValueType tensor(DType dtype, Shape shape) {
+    return {.kind = Kind::tensor, .dtype = dtype, .ranked = true, .shape = std::move(shape)};
+  }
+  static ValueType sequence_of(ValueType element) {
+    return {.kind = Kind::sequence, .element = std::make_shared<const ValueType>(std::move(element))};
+  }
+  static ValueType optional_of(ValueType element) {
+    return {.kind = Kind::optional, .element = std::make_shared<const ValueType>(std::move(element))};
+  }
+  bool is_tensor() const { return kind == Kind::tensor; }
+  size_t rank() const { return shape.rank(); }
+  bool is_static() const { return ranked && all_known(shape); }
+  bool operator==(const ValueType& o) const {
+    return kind == o.kind && dtype == o.dtype && key == o.key && ranked == o.ranked && shape == o.shape &&
+           (element == o.element || (element && o.element && *element == *o.element));
+  }
+};
+
+}  // namespace retort
