@@ -10,7 +10,7 @@ Dim DimTable::intern(Op op, Dim a, Dim b, const std::string& name) {
   const auto key = std::make_tuple(op, a, b, name);
   if (const auto found = index_.find(key); found != index_.end()) return found->second;
   nodes_.push_back({op, a, b, name});
-  const Dim d = -Dim(nodes_.size());
+  const Dim d = kSymbolBase - Dim(nodes_.size() - 1);
   index_.emplace(key, d);
   return d;
 }
@@ -23,11 +23,11 @@ Dim DimTable::fresh() { return intern(Op::fresh, Dim(nodes_.size()), 0); }
 // only, which text() and this function read as a plain number.
 Dim DimTable::add_constant(Dim a, Dim known) {
   if (known == 0) return a;
-  if (node(a).op == Op::add && node(a).name == "k") {
+  if (node(a).op == Op::add && is_known(node(a).b)) {
     const Dim sum = node(a).b + known;
-    return sum == 0 ? node(a).a : intern(Op::add, node(a).a, sum, "k");
+    return sum == 0 ? node(a).a : intern(Op::add, node(a).a, sum);
   }
-  return intern(Op::add, a, known, "k");
+  return intern(Op::add, a, known);
 }
 
 Dim DimTable::add(Dim a, Dim b) {
@@ -39,7 +39,7 @@ Dim DimTable::add(Dim a, Dim b) {
 }
 
 Dim DimTable::sub(Dim a, Dim b) {
-  if (is_known(a) && is_known(b)) return std::max<Dim>(0, a - b);
+  if (is_known(a) && is_known(b)) return checked_add(a, -b, "extent");
   if (a == b) return 0;
   if (is_known(b)) return add_constant(a, -b);
   return fresh();
@@ -56,7 +56,7 @@ Dim DimTable::mul(Dim a, Dim b) {
 
 Dim DimTable::div(Dim a, Dim b) {
   if (b == 0) return is_known(a) ? 0 : fresh();
-  if (is_known(a) && is_known(b)) return a / b;
+  if (is_known(a) && is_known(b)) return a / b - (a % b != 0 && (a < 0) != (b < 0));
   if (a == b || b == 1) return a == b ? 1 : a;
   if (!is_known(a) && node(a).op == Op::mul) {  // (x * y) / y
     const auto [op, x, y, name] = node(a);
@@ -107,10 +107,9 @@ std::string DimTable::text(Dim d) const {
     case Op::symbol:
       return n.name;
     case Op::fresh:
-      return "?" + std::to_string(-d);
+      return "?" + std::to_string(kSymbolBase - d);
     case Op::add:
-      if (n.name == "k") return text(n.a) + (n.b < 0 ? "" : "+") + std::to_string(n.b);
-      return text(n.a) + "+" + text(n.b);
+      return text(n.a) + (is_known(n.b) && n.b < 0 ? "" : "+") + text(n.b);
     case Op::mul:
       return "(" + text(n.a) + ")*" + text(n.b);
     case Op::div:

@@ -46,7 +46,7 @@ class DimTable {
     std::string name;
   };
   Dim intern(Op op, Dim a, Dim b, const std::string& name = {});
-  const Node& node(Dim d) const { return nodes_[size_t(-d - 1)]; }
+  const Node& node(Dim d) const { return nodes_.at(size_t(kSymbolBase - d)); }
   Dim add_constant(Dim a, Dim known);
 
   std::vector<Node> nodes_;

@@ -10,7 +10,10 @@
 namespace retort {
 
 using Dim = int64_t;
-inline bool is_known(Dim d) { return d >= 0; }
+inline constexpr Dim kSymbolBase = -0x5a5a'0000'0000'0000;
+inline constexpr Dim kMaxSymbols = Dim(1) << 32;
+inline bool is_symbolic(Dim d) { return d <= kSymbolBase && d > kSymbolBase - kMaxSymbols; }
+inline bool is_known(Dim d) { return !is_symbolic(d); }
 inline bool all_known(std::span<const Dim> dims) { return std::all_of(dims.begin(), dims.end(), is_known); }
 
 struct ValueType {
