@@ -1,0 +1,55 @@
+// A rewrite: a small graph built aside and applied whole, or not at all. A rule returns std::optional<Patch>; nullopt:
+// does not apply.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace retort {
+
+/// Built against one graph, which must not change before apply().
+class Patch {
+ public:
+  explicit Patch(const Graph& graph) : graph_(graph), next_(graph.value_count()) {}
+
+  ValueId constant(Tensor tensor, std::string name_hint = "const");
+  /// Adds a node with one output and returns that output.
+  ValueId add(NodeSpec spec) { return add_multi(std::move(spec))[0]; }
+  /// Adds a node with spec.outputs outputs.
+  std::vector<ValueId> add_multi(NodeSpec spec);
+  /// All uses of `before` will use `after`. Types that are both known must agree.
+  void replace(ValueId before, ValueId after) { replacements_.emplace_back(before, after); }
+  /// The model nodes that the added nodes stand for; their names become `origins`, and the first one's position is
+  /// taken.
+  void covers(std::initializer_list<NodeId> nodes) { covered_.insert(covered_.end(), nodes); }
+  void covers(NodeId node) { covered_.push_back(node); }
+
+  /// Applies to the graph that it was built against. Returns the ids of the new nodes, in the order of add(). Nodes
+  /// whose outputs became unused are left for dead-code removal. Throws invalid_graph when a type would change.
+  std::vector<NodeId> apply(Graph& graph) &&;
+
+ private:
+  struct Constant {
+    std::string name;
+    Tensor tensor;
+    ValueId id;
+  };
+  struct Added {
+    NodeSpec spec;
+    std::vector<ValueId> outputs;
+  };
+  void check_types(const Graph& graph) const;
+  std::vector<std::string> origins(const Graph& graph) const;
+
+  const Graph& graph_;
+  size_t next_;
+  std::vector<std::pair<bool, size_t>> sequence_;  // in order of id: (is constant, index)
+  std::vector<Constant> constants_;
+  std::vector<Added> nodes_;
+  std::vector<std::pair<ValueId, ValueId>> replacements_;
+  std::vector<NodeId> covered_;
+};
+
+}  // namespace retort

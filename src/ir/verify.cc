@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "ir/graph.h"
+
+namespace retort {
+namespace {
+
+template <typename... A>
+void check(bool ok, const Graph& g, fmt::format_string<A...> text, const A&... args) {
+  if (!ok) fail(ErrorCode::invalid_graph, "graph '{}': {}", g.name, cat(text, args...));
+}
+
+void verify_node(const Graph& g, const Node& n) {
+  for (uint32_t i = 0; i < n.inputs.size(); ++i) {
+    const ValueId in = n.inputs[i];
+    if (in == ValueId::none) continue;
+    check(size_t(in) < g.value_count(), g, "{} input {} is no value", describe(n), i);
+    const auto& uses = g.value(in).uses;
+    check(std::count(uses.begin(), uses.end(), Use{n.id, i}) == 1, g, "{} input {} is not among the uses of '{}'",
+          describe(n), i, g.value(in).name);
+  }
+  for (uint32_t i = 0; i < n.outputs.size(); ++i) {
+    const ValueId out = n.outputs[i];
+    if (out == ValueId::none) continue;
+    const GraphValue& v = g.value(out);
+    check(v.producer == n.id && v.producer_slot == i, g, "{} output {} does not know its producer", describe(n), i);
+    check(!v.is_constant(), g, "{} produces the constant '{}'", describe(n), v.name);
+  }
+  check(n.captures <= n.inputs.size(), g, "{} has more captures than inputs", describe(n));
+  for (const Body& b : n.bodies) {
+    check(b.graph != nullptr, g, "{} has an empty body", describe(n));
+    check(b.graph->captures == n.captures, g, "{} and its body '{}' disagree about captures", describe(n), b.attribute);
+    verify(*b.graph);
+  }
+}
+
+}  // namespace
+
+void verify(const Graph& g) {
+  for (NodeId id : g.order()) verify_node(g, g.node(id));  // order() finds cycles
+  for (size_t i = 0; i < g.value_count(); ++i) {
+    const GraphValue& v = g.value(ValueId(i));
+    for (const Use& u : v.uses) {
+      const Node& n = g.node(u.node);
+      check(!n.dead && u.slot < n.inputs.size() && n.inputs[u.slot] == ValueId(i), g,
+            "'{}' lists a use that is not there", v.name);
+    }
+  }
+  for (ValueId out : g.outputs) {
+    const GraphValue& v = g.value(out);
+    check(v.producer != NodeId::none || v.is_constant() || g.is_input(out), g, "output '{}' has no producer", v.name);
+  }
+}
+
+}  // namespace retort
