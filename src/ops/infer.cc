@@ -1,0 +1,123 @@
+#include "ops/infer.h"
+
+#include "base/error.h"
+
+namespace retort {
+namespace {
+
+// Integer content of host memory, if it is short, of an integer type and free of numbers that would read as symbols.
+template <typename T>
+bool read_content(const Slot& slot, std::vector<Dim>& out) {
+  const T* p = static_cast<const T*>(slot.data);
+  out.resize(slot.count);
+  for (size_t i = 0; i < slot.count; ++i) {
+    out[i] = Dim(p[i]);
+    if (is_symbolic(out[i])) return false;
+  }
+  return true;
+}
+
+bool read_content(Slot& slot) {
+  if (!slot.data || slot.count > kMaxKnown) return false;
+  switch (slot.type.dtype) {
+    case DType::i64:
+      return read_content<int64_t>(slot, slot.known);
+    case DType::i32:
+      return read_content<int32_t>(slot, slot.known);
+    case DType::boolean:
+      return read_content<bool>(slot, slot.known);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+const ValueType& InferContext::type(size_t i) const {
+  if (!has(i)) fail(ErrorCode::invalid_graph, "required input {} is missing", i);
+  return inputs_[i]->type;
+}
+
+const Shape& InferContext::shape(size_t i) const {
+  const ValueType& t = type(i);
+  if (!t.ranked) throw NotYetKnown{};
+  return t.shape;
+}
+
+std::optional<std::span<const Dim>> InferContext::try_value(size_t i) const {
+  if (!has(i)) return std::nullopt;
+  Slot& slot = *inputs_[i];
+  if (!slot.has_known) slot.has_known = read_content(slot);
+  if (!slot.has_known) return std::nullopt;
+  return slot.known;
+}
+
+std::span<const Dim> InferContext::value(size_t i) const {
+  const auto v = try_value(i);
+  if (!v) throw NotYetKnown{};
+  return *v;
+}
+
+void InferContext::set(size_t output, DType dtype, Shape shape) {
+  if (!wants(output)) return;
+  for (Dim d : shape) {
+    if (is_known(d) && d < 0)
+      fail(ErrorCode::invalid_argument, "output {} would have the negative extent {}", output, d);
+  }
+  ValueType& t = outputs_[output]->type;
+  t.kind = ValueType::Kind::tensor;
+  t.dtype = dtype;
+  t.ranked = true;
+  t.shape.assign(shape);
+}
+
+void InferContext::set(size_t output, DType dtype) {
+  if (wants(output)) outputs_[output]->type = ValueType::tensor(dtype);
+}
+
+void InferContext::set(size_t output, ValueType type) {
+  if (wants(output)) outputs_[output]->type = std::move(type);
+}
+
+void InferContext::set_value(size_t output, std::span<const Dim> content) {
+  if (!wants(output) || content.size() > kMaxKnown) return;
+  outputs_[output]->known.assign(content.begin(), content.end());
+  outputs_[output]->has_known = true;
+}
+
+Shape InferContext::broadcast(std::initializer_list<size_t> inputs) const {
+  Shape result;
+  for (size_t i : inputs) {
+    if (!has(i)) continue;
+    try {
+      result = broadcast_shapes(dims_, result, shape(i));
+    } catch (const Error&) {
+      fail(ErrorCode::invalid_argument, "input {} of shape {} does not broadcast with {}", i, dims_.text(shape(i)),
+           dims_.text(result));
+    }
+  }
+  return result;
+}
+
+size_t InferContext::axis(int64_t axis, size_t rank) const { return normalize_axis(axis, rank); }
+
+size_t normalize_axis(int64_t axis, size_t rank) {
+  const int64_t r = int64_t(rank);
+  if (axis < -r || axis >= r)
+    fail(ErrorCode::invalid_argument, "axis {} is outside [{}, {}) for rank {}", axis, -r, r, rank);
+  return size_t(axis < 0 ? axis + r : axis);
+}
+
+Shape broadcast_shapes(DimTable& dims, const Shape& a, const Shape& b) {
+  Shape out;
+  const size_t rank = std::max(a.rank(), b.rank());
+  out.resize(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    const Dim x = i + a.rank() >= rank ? a[i + a.rank() - rank] : 1;
+    const Dim y = i + b.rank() >= rank ? b[i + b.rank() - rank] : 1;
+    out[i] = dims.broadcast(x, y);
+  }
+  return out;
+}
+
+}  // namespace retort

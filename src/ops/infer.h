@@ -1,0 +1,66 @@
+// Shape inference. One function per operator serves both times: while the graph is built (extents may be symbols,
+// inputs may be of unknown rank) and while a run is laid out (everything is a number).
+#pragma once
+#include <optional>
+#include <span>
+
+#include "ir/graph.h"
+#include "ops/slot.h"
+#include "tensor/dims.h"
+
+namespace retort {
+
+/// Thrown by InferContext when a rank or a content is asked for that is not known yet: the outputs keep what was set
+/// before. While a run is laid out it means that the step's inputs must be computed first. Never leaves the engine.
+struct NotYetKnown {};
+
+/// What an operator's infer() sees. Outputs start with an unknown type.
+class InferContext {
+ public:
+  /// `inputs` and `outputs` point to slots; a null input is an omitted one.
+  InferContext(DimTable& dims, const Node* node, std::span<Slot* const> inputs, std::span<Slot* const> outputs)
+      : dims_(dims), node_(node), inputs_(inputs), outputs_(outputs) {}
+
+  DimTable& dims() const { return dims_; }
+  const Node* node() const { return node_; }
+  size_t input_count() const { return inputs_.size(); }
+  size_t output_count() const { return outputs_.size(); }
+  bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
+  bool wants(size_t i) const { return i < outputs_.size() && outputs_[i]; }
+
+  /// Type of an input; throws invalid_graph when it is omitted.
+  const ValueType& type(size_t i) const;
+  DType dtype(size_t i) const { return type(i).dtype; }
+  bool ranked(size_t i) const { return type(i).ranked; }
+  /// Throws NotYetKnown when the rank is unknown.
+  const Shape& shape(size_t i) const;
+  size_t rank(size_t i) const { return shape(i).rank(); }
+  /// Content of an integer input (row-major) if it is known, symbols included. nullopt also for omitted inputs.
+  std::optional<std::span<const Dim>> try_value(size_t i) const;
+  /// Throws NotYetKnown when the content is unknown.
+  std::span<const Dim> value(size_t i) const;
+
+  void set(size_t output, DType dtype, Shape shape);
+  /// Only the element type is known.
+  void set(size_t output, DType dtype);
+  void set(size_t output, ValueType type);
+  /// The output's content; more than kMaxKnown elements are ignored.
+  void set_value(size_t output, std::span<const Dim> content);
+
+  /// numpy broadcasting of any number of inputs; throws invalid_argument naming the shapes when they clash.
+  Shape broadcast(std::initializer_list<size_t> inputs) const;
+  /// A rank of input `i` brought from [-rank, rank) to [0, rank); throws invalid_argument when outside.
+  size_t axis(int64_t axis, size_t rank) const;
+
+ private:
+  DimTable& dims_;
+  const Node* node_;
+  std::span<Slot*const> inputs_, outputs_;
+};
+
+/// Two shapes by the numpy rule.
+Shape broadcast_shapes(DimTable& dims, const Shape& a, const Shape& b);
+/// `axis` brought into [0, rank); throws invalid_argument when outside [-rank, rank).
+size_t normalize_axis(int64_t axis, size_t rank);
+
+}  // namespace retort

@@ -1,0 +1,124 @@
+// What kernels see: prepare() once per session, run() in every run.
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/slot.h"
+
+namespace retort {
+
+/// What a kernel keeps between runs: packed weights, chosen variants, tables. Immutable after prepare(), shared by
+/// concurrent runs.
+struct State {
+  virtual ~State() = default;
+};
+
+/// What prepare() sees: types as far as they are known before any run, and the constant inputs.
+class PrepareContext {
+ public:
+  PrepareContext(std::span<const ValueType* const> types, std::span<const Tensor* const> constants,
+                 const Parallel& parallel, bool strict)
+      : types_(types), constants_(constants), parallel_(parallel), strict_(strict) {}
+
+  bool has(size_t i) const { return i < types_.size() && types_[i]; }
+  const ValueType& type(size_t i) const { return *types_[i]; }
+  /// The constant behind input i, or null.
+  const Tensor* constant(size_t i) const { return i < constants_.size() ? constants_[i] : nullptr; }
+  const Parallel& parallel() const { return parallel_; }
+  /// No algorithm that changes results beyond a fixed order of summation (no Winograd).
+  bool strict() const { return strict_; }
+  /// 64-byte aligned memory for packed weights, alive as long as the State keeps the pointer.
+  std::shared_ptr<void> packed_memory(size_t bytes) const { return allocate_host(bytes); }
+  /// The kernel's run() will not read constant input i: its memory may be given back.
+  void release(size_t i) { released_ |= uint64_t(1) << i; }
+  bool released(size_t i) const { return released_ >> i & 1; }
+
+ private:
+  std::span<const ValueType* const> types_;
+  std::span<const Tensor* const> constants_;
+  const Parallel& parallel_;
+  bool strict_;
+  uint64_t released_ = 0;
+};
+
+/// Runs a body graph (If, Loop, Scan) inside a step. Implemented by the executor.
+class BodyRunner {
+ public:
+  virtual ~BodyRunner() = default;
+  /// `inputs` and `outputs`: the body's formal inputs and outputs in order, captures excluded; outputs own their
+  /// memory.
+  virtual void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) = 0;
+};
+
+/// What a kernel sees. Inputs and outputs are laid out and checked before; a kernel only computes.
+class RunContext {
+ public:
+  RunContext(std::span<Slot* const> inputs, std::span<Slot* const> outputs, const State* state, void* scratch,
+             const Parallel& parallel, BodyRunner* bodies = nullptr)
+      : inputs_(inputs), outputs_(outputs), state_(state), scratch_(scratch), parallel_(parallel), bodies_(bodies) {}
+
+  size_t input_count() const { return inputs_.size(); }
+  size_t output_count() const { return outputs_.size(); }
+  bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
+  bool wants(size_t i) const { return i < outputs_.size() && outputs_[i]; }
+  const Slot& in_slot(size_t i) const { return *inputs_[i]; }
+  Slot& out_slot(size_t i) const { return *outputs_[i]; }
+
+  DType dtype(size_t i) const { return inputs_[i]->type.dtype; }
+  const Shape& shape(size_t i) const { return inputs_[i]->type.shape; }
+  size_t count(size_t i) const { return inputs_[i]->count; }
+  DType out_dtype(size_t i = 0) const { return outputs_[i]->type.dtype; }
+  const Shape& out_shape(size_t i = 0) const { return outputs_[i]->type.shape; }
+  size_t out_count(size_t i = 0) const { return outputs_[i]->count; }
+
+  const void* data(size_t i) const { return inputs_[i]->data; }
+  void* out_data(size_t i = 0) const { return outputs_[i]->data; }
+  template <typename T>
+  std::span<const T> input(size_t i) const {
+    return {static_cast<const T*>(inputs_[i]->data), inputs_[i]->count};
+  }
+  template <typename T>
+  std::span<T> output(size_t i = 0) const {
+    return {static_cast<T*>(outputs_[i]->data), outputs_[i]->count};
+  }
+  /// Pointer of an input that may be omitted: null then.
+  template <typename T>
+  const T* optional(size_t i) const {
+    return has(i) ? static_cast<const T*>(inputs_[i]->data) : nullptr;
+  }
+
+  template <typename S>
+  const S* state() const {
+    return static_cast<const S*>(state_);
+  }
+  /// As many bytes as the op's scratch() asked for, 64-byte aligned, shared by nobody.
+  void* scratch() const { return scratch_; }
+  const Parallel& parallel() const { return parallel_; }
+  BodyRunner& bodies() const { return *bodies_; }
+
+  /// For ops whose output size only the data tells (trait kDynamicOutput): gives output i memory of its own and returns
+  /// it.
+  void* allocate(size_t i, DType dtype, Shape shape) const {
+    Slot& s = *outputs_[i];
+    Tensor t(dtype, std::move(shape));
+    s.type = ValueType::tensor(t.dtype(), t.shape());
+    s.data = t.mutable_data();
+    s.count = t.count();
+    s.boxed = std::move(t);
+    return s.data;
+  }
+  /// Sequences, maps, optionals.
+  void set_value(size_t i, Value value) const { outputs_[i]->boxed = std::move(value); }
+
+ private:
+  std::span<Slot*const> inputs_, outputs_;
+  const State* state_;
+  void* scratch_;
+  const Parallel& parallel_;
+  BodyRunner* bodies_;
+};
+
+}  // namespace retort
