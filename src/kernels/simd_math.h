@@ -1,10 +1,10 @@
 // Elementary functions and activations on Highway float vectors, compiled once per instruction level. Names follow
 // Highway's ops, which they extend: `d` is the float tag, every function is pure and inline.
 //
-// Accuracy against the exact value, in ULP of binary32 over all floats (measured at all three levels by
-// simd_math_test.cc): Exp, Log, Sin, Cos, Pow 2; Tanh, Erf, Sigmoid 4; Gelu* 2e-7·|x| absolute. NaN gives NaN. ±inf
-// gives the limit (Silu(-inf) = Gelu(-inf) = 0). Sigmoid and ExpNonPositive flush results below the smallest normal
-// number to zero, Exp does not.
+// Accuracy against the exact value, in ULP of binary32 over all floats (elementwise/simd_math_test.cc measures it at
+// all levels): Exp, Log 2; Tanh, Erf, Sigmoid, Silu 4; Gelu* 2e-7·|x| absolute. NaN gives NaN. ±inf gives the limit
+// (Silu(-inf) = Gelu(-inf) = 0). Sigmoid and ExpNonPositive flush results below the smallest normal number to zero, Exp
+// does not.
 //
 // The polynomials were fitted for this file: weighted minimax by Lawson's iteration on 1500-2000 Chebyshev points, the
 // weight being the relative error of the final result; coefficients rounded to float one at a time, lowest first, and
