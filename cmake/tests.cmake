@@ -1,0 +1,20 @@
+# Test programs that see the engine through the C ABI only. Folders of tests/ may add their own in tests.cmake.
+if(NOT RETORT_TESTS)
+  return()
+endif()
+
+set(conformance ${CMAKE_SOURCE_DIR}/tests/conformance)
+add_executable(run_cases ${conformance}/run_cases.cc ${conformance}/engine.cc ${conformance}/compare.cc
+               ${conformance}/value.cc ${conformance}/value_pb.cc)
+target_include_directories(run_cases PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(run_cases PRIVATE ${CMAKE_DL_LIBS})
+
+add_executable(conformance_test ${conformance}/compare_test.cc ${conformance}/compare.cc ${conformance}/value.cc
+               ${conformance}/value_pb.cc)
+target_link_libraries(conformance_test PRIVATE GTest::gtest_main)
+add_test(NAME conformance_compare COMMAND conformance_test --gtest_brief=1)
+
+file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/tests.cmake)
+foreach(part IN LISTS parts)
+  include(${part})
+endforeach()

@@ -1,0 +1,87 @@
+// One engine library behind the C ABI, opened by path, and the conversion of test values. Not thread-safe.
+#pragma once
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "retort/onnxruntime_c_api.h"
+#include "value.h"
+
+namespace retort::conformance {
+
+/// A status of the engine, as an exception.
+class EngineError : public std::runtime_error {
+ public:
+  EngineError(OrtErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  OrtErrorCode code() const { return code_; }
+
+ private:
+  OrtErrorCode code_;
+};
+
+/// The name of an error code without its prefix, for example "INVALID_GRAPH".
+const char* code_name(OrtErrorCode code);
+
+template <typename T>
+using Handle = std::unique_ptr<T, void (*)(T*)>;
+
+/// The type of an input or output: what to read from its file and how to make values that no C call makes.
+struct PortType {
+  FileKind kind = FileKind::tensor;
+  std::string proto;      // TypeProto
+  std::string contained;  // TypeProto inside a sequence or an optional
+  int elem = 0;           // TensorProto.DataType at the innermost level
+};
+
+struct Port {
+  std::string name;
+  PortType type;
+};
+
+class Engine;
+
+/// A loaded model. Holds a pointer to its engine.
+class Session {
+ public:
+  Session(Engine& engine, const std::string& model_path);
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
+  /// Feeds the k-th value to input ports[k] and asks for all outputs, in model order.
+  std::vector<Handle<OrtValue>> run(const std::vector<size_t>& ports, const std::vector<Handle<OrtValue>>& values);
+
+ private:
+  Engine* engine_;
+  Handle<OrtSession> session_;
+  std::vector<Port> inputs_, outputs_;
+};
+
+class Engine {
+ public:
+  /// Opens the library. `threads` is the size of the intra-op pool. Throws std::runtime_error.
+  Engine(const std::string& library, int threads);
+
+  const OrtApi& api() const { return *api_; }
+  void check(OrtStatus* status) const;  // throws EngineError
+
+  /// Tensors point into `value`, which must outlive the result.
+  Handle<OrtValue> to_engine(Value& value, const PortType& type);
+  Value from_engine(const OrtValue* value) const;
+
+  Handle<OrtSession> load(const std::string& path);
+  Handle<OrtSession> load_bytes(const std::string& model);
+  PortType describe(const OrtTypeInfo* info) const;
+
+ private:
+  Handle<OrtValue> make_tensor(Value& value) const;
+  Value read_tensor(const OrtValue* value) const;
+  /// The single output of a model with one node and no inputs: an empty sequence, or an optional without a value.
+  Handle<OrtValue> made_by_model(const PortType& type);
+
+  const OrtApi* api_;
+  Handle<OrtEnv> env_;
+  Handle<OrtSessionOptions> options_;
+  Handle<OrtMemoryInfo> memory_;
+};
+
+}  // namespace retort::conformance

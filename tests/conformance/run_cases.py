@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Run the test cases of the pinned onnx release on an engine library and hold the result against a list.
+
+    run_cases.py --library LIB --tool RUN_CASES [--cases DIR] [--only REGEX] [--tsv FILE]
+                 [--expected FILE | --expected none] [--update [--allow-growth]]
+
+LIB speaks ONNX Runtime's C ABI (default: $RETORT_LIBRARY). RUN_CASES is the program built from run_cases.cc. DIR is
+filled by export_cases.py when it is absent or of another onnx release.
+
+The list names the cases that may fail and why (the class that run_cases gives). It may only shrink: a case that fails
+without being listed and a listed case that passes are both failures of this test; crashes and hangs cannot be listed.
+--update rewrites the list, and refuses to add to it without --allow-growth.
+
+The last line is "N passed, N failed".
+"""
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NEVER_LISTED = ("crash", "timeout")
+HEADER = "# Cases that fail, and the class of their failure. Made by run_cases.py --update; this list may only shrink.\n"
+
+
+def load_cases(folder):
+    """The case list of index.json; exports the cases first when they are not there."""
+    import onnx
+    index = os.path.join(folder, "index.json")
+    if os.path.exists(index):
+        with open(index) as f:
+            data = json.load(f)
+        if data["onnx"] == onnx.__version__:
+            return data["cases"]
+    subprocess.run([sys.executable, os.path.join(HERE, "export_cases.py"), "--out", folder], check=True)
+    with open(index) as f:
+        return json.load(f)["cases"]
+
+
+def manifest_line(case, folder):
+    rule = "shape" if case["nondeterministic"] else "close"
+    sets = [os.path.join(folder, s["dir"]) for s in case["data_sets"]]
+    model = os.path.join(folder, case["dir"], "model.onnx")
+    return "\t".join([f"{case['kind']}/{case['name']}", rule, repr(case["rtol"]), repr(case["atol"]), model, *sets])
+
+
+def run(tool, library, cases, folder, tsv, threads):
+    """{case name: (passed, class, message)} in the order of the cases"""
+    manifest = tsv + ".manifest"
+    with open(manifest, "w") as f:
+        f.writelines(manifest_line(c, folder) + "\n" for c in cases)
+    code = subprocess.run([tool, library, manifest, tsv, "--threads", str(threads)]).returncode
+    if code:
+        sys.exit(f"run_cases ended with {code}")
+    rows = {}
+    with open(tsv, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            name, status, reason, _, _, _, message = line.rstrip("\n").split("\t")
+            rows[name] = (status == "pass", reason, message)
+    return rows
+
+
+def read_expected(path):
+    """{case name: class}"""
+    if path == "none" or not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        return dict(line.split() for line in f if line.strip() and not line.startswith("#"))
+
+
+def write_expected(path, rows, old, allow_growth):
+    """Rewrites the list from the results; answers the cases that keep it from being written."""
+    known = {n: r for n, r in old.items() if n not in rows}  # not run this time (--only)
+    known.update({n: c for n, (ok, c, _) in rows.items() if not ok and c not in NEVER_LISTED})
+    grown = sorted(set(known) - set(old))
+    if grown and not allow_growth:
+        return grown
+    with open(path, "w") as f:
+        f.write(HEADER)
+        f.writelines(f"{n}\t{known[n]}\n" for n in sorted(known))
+    return []
+
+
+def complaints(rows, expected):
+    """One line for each case that is neither as it should be nor as the list says."""
+    for name, (ok, reason, message) in rows.items():
+        if not ok and (name not in expected or reason in NEVER_LISTED):
+            yield f"{name}: {reason}: {message}"
+        elif ok and name in expected:
+            yield f"{name}: is in the list of expected failures but passes; take it out"
+
+
+def table(rows, expected):
+    kinds = collections.defaultdict(collections.Counter)
+    for name, (ok, _, _) in rows.items():
+        for kind in (name.split("/")[0], "all"):
+            kinds[kind]["total"] += 1
+            kinds[kind]["pass" if ok else "known" if name in expected else "fail"] += 1
+    print(f"{'kind':20}{'total':>7}{'passed':>8}{'known':>7}{'failed':>8}")
+    for kind in sorted(kinds, key=lambda k: (k == "all", k)):
+        c = kinds[kind]
+        print(f"{kind:20}{c['total']:7}{c['pass']:8}{c['known']:7}{c['fail']:8}")
+
+
+def arguments():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("--library", default=os.environ.get("RETORT_LIBRARY"))
+    ap.add_argument("--tool", required=True)
+    ap.add_argument("--cases", default="build/cases")
+    ap.add_argument("--only", default="", help="regular expression on kind/name")
+    ap.add_argument("--tsv", default="")
+    ap.add_argument("--threads", type=int, default=1)
+    ap.add_argument("--expected", default=os.path.join(HERE, "expected_failures.tsv"))
+    ap.add_argument("--update", action="store_true")
+    ap.add_argument("--allow-growth", action="store_true")
+    a = ap.parse_args()
+    if not a.library:
+        ap.error("give --library or set RETORT_LIBRARY")
+    return a
+
+
+def main():
+    a = arguments()
+    folder = os.path.abspath(a.cases)
+    cases = [c for c in load_cases(folder) if re.search(a.only, f"{c['kind']}/{c['name']}")]
+    rows = run(a.tool, a.library, cases, folder, a.tsv or os.path.join(folder, "results.tsv"), a.threads)
+    expected = read_expected(a.expected)
+    if a.update:
+        grown = write_expected(a.expected, rows, expected, a.allow_growth)
+        if grown:
+            print(f"the list would grow by {len(grown)} cases (--allow-growth permits it):", *grown[:20], sep="\n  ")
+            return 1
+        expected = read_expected(a.expected)
+    wrong = list(complaints(rows, expected))
+    for line in wrong:
+        print("FAIL", line)
+    table(rows, expected)
+    known = sum(not ok and n in expected for n, (ok, _, _) in rows.items())
+    if known:
+        print(f"{known} known failures stand in {os.path.basename(a.expected)}")
+    print(f"{sum(ok for ok, _, _ in rows.values())} passed, {len(wrong)} failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
