@@ -1,0 +1,124 @@
+#include "ops/nn/common/matrix.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace retort::ops {
+namespace {
+
+Shape without_matrix(const Shape& s) {
+  return s.rank() > 2 ? Shape(std::span<const int64_t>(s.begin(), s.rank() - 2)) : Shape();
+}
+
+size_t packed_floats(size_t k, size_t n) { return round_up(kernels::gemm_packed_bytes(k, n), 64) / sizeof(float); }
+
+// B is packed in parallel, a group of panels a task.
+void pack_wide(const Product& p, float* packed, const Parallel& parallel) {
+  const size_t width = kernels::gemm_panel_width(), k = p.shape.k, n = p.shape.n;
+  const size_t panels = ceil_div(n, width), group = std::max<size_t>(1, (16 << 10) / std::max<size_t>(k * width, 1));
+  parallel.for_each(ceil_div(panels, group), [&](size_t task, int) {
+    const size_t first = task * group * width, columns = std::min(group * width, n - first);
+    kernels::gemm_pack_b(p.b + first * p.b_strides.column, p.b_strides.row, p.b_strides.column, k, columns,
+                         packed + first * k);
+  });
+}
+
+kernels::GemmArgs gemm_args(const Product& p, size_t i, const float* packed) {
+  const MatMulShape& s = p.shape;
+  kernels::GemmArgs g;
+  g.m = s.m;
+  g.n = s.n;
+  g.k = s.k;
+  g.a = p.a + s.a_offset(i);
+  g.a_stride = s.k;
+  g.packed_b = packed;
+  g.c = p.c + i * s.m * s.n;
+  g.c_stride = s.n;
+  g.epilogue = p.epilogue;
+  return g;
+}
+
+}  // namespace
+
+size_t MatMulShape::matrix_of(const Shape& own, size_t i) const {
+  size_t index = 0, scale = 1;
+  for (size_t d = batch_shape.rank(), o = own.rank(); d-- > 0 && o > 0;) {
+    const size_t extent = size_t(batch_shape[d]), mine = size_t(own[--o]);
+    if (mine != 1) index += i % extent * scale;
+    scale *= mine;
+    i /= extent;
+  }
+  return index;
+}
+
+MatMulShape matmul_shape(const Shape& a, const Shape& b) {
+  MatMulShape s;
+  s.k = size_t(a.back());
+  s.m = a.rank() > 1 ? size_t(a[a.rank() - 2]) : 1;
+  s.n = b.rank() > 1 ? size_t(b.back()) : 1;
+  s.a_size = s.m * s.k;
+  s.b_size = s.k * s.n;
+  s.a_batch = without_matrix(a);
+  s.b_batch = without_matrix(b);
+  if (element_count(s.b_batch) == 1 && s.b_batch.rank() <= s.a_batch.rank()) {  // one B for all rows of A
+    s.m *= element_count(s.a_batch);
+    return s;
+  }
+  DimTable none;
+  s.batch_shape = broadcast_shapes(none, s.a_batch, s.b_batch);
+  s.batch = element_count(s.batch_shape);
+  return s;
+}
+
+Shape infer_matmul(DimTable& dims, const Shape& a, const Shape& b) {
+  require(a.rank() > 0 && b.rank() > 0, ErrorCode::invalid_argument, "a scalar cannot be multiplied as a matrix");
+  const Dim inner = b.rank() > 1 ? b[b.rank() - 2] : b[0];
+  require(!is_known(a.back()) || !is_known(inner) || a.back() == inner, ErrorCode::invalid_argument,
+          "shapes {} and {} do not multiply", dims.text(a), dims.text(b));
+  Shape c = broadcast_shapes(dims, without_matrix(a), without_matrix(b));
+  if (a.rank() > 1) c.push_back(a[a.rank() - 2]);
+  if (b.rank() > 1) c.push_back(b.back());
+  return c;
+}
+
+std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const float* b, size_t count, size_t k, size_t n,
+                                              Strides strides) {
+  auto packed = std::make_unique<PackedMatrices>();
+  packed->count = count;
+  packed->stride = packed_floats(k, n);
+  packed->memory = c.packed_memory(std::max<size_t>(count * packed->stride * sizeof(float), 64));
+  float* to = static_cast<float*>(packed->memory.get());
+  for (size_t i = 0; i < count; ++i)
+    kernels::gemm_pack_b(b + i * k * n, strides.row, strides.column, k, n, to + i * packed->stride);
+  return packed;
+}
+
+size_t multiply_scratch(const MatMulShape& s, bool packed, int workers) {
+  const size_t one = packed_floats(s.k, s.n) * sizeof(float);
+  if (s.batch != 1) return packed ? 0 : one * size_t(workers);
+  const size_t gemm = kernels::gemm_scratch_bytes(s.m, s.n, s.k, workers);
+  return gemm + (packed ? 0 : one);
+}
+
+void multiply(const Product& p, void* scratch, const Parallel& parallel) {
+  const MatMulShape& s = p.shape;
+  const size_t stride = packed_floats(s.k, s.n);
+  float* space = static_cast<float*>(scratch);
+  if (s.batch == 1) {
+    if (!p.packed) pack_wide(p, space, parallel);
+    kernels::gemm(gemm_args(p, 0, p.packed ? p.packed->at(0) : space), p.packed ? scratch : space + stride, parallel);
+    return;
+  }
+  parallel.for_each(s.batch, [&](size_t i, int worker) {
+    const float* packed = p.packed ? p.packed->at(s.matrix_of(s.b_batch, i)) : nullptr;
+    if (!packed) {
+      float* own = space + size_t(worker) * stride;
+      kernels::gemm_pack_b(p.b + s.b_offset(i), p.b_strides.row, p.b_strides.column, s.k, s.n, own);
+      packed = own;
+    }
+    kernels::gemm_block(gemm_args(p, i, packed), 0, s.n);
+  });
+}
+
+}  // namespace retort::ops

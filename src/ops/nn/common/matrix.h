@@ -1,0 +1,55 @@
+// Batches of matrix products: shapes by the numpy rule, offsets of each matrix, and the single-precision product with a
+// right-hand side that was packed before or is packed on the way.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "kernels/gemm/gemm.h"
+#include "ops/op.h"
+
+namespace retort::ops {
+
+/// How a matrix lies in memory: element (i, j) at i · row + j · column.
+struct Strides {
+  size_t row = 0, column = 1;
+};
+
+/// A[..., m, k] · B[..., k, n] → C[..., m, n]; leading axes broadcast. Vectors stand for one row or one column.
+struct MatMulShape {
+  size_t m = 1, n = 1, k = 1;
+  size_t batch = 1;               ///< products; 1 when B is one matrix, whose rows all of A's then share
+  Shape batch_shape;              ///< extents of the batch axes
+  Shape a_batch, b_batch;         ///< those of A and B, not broadcast
+  size_t a_size = 0, b_size = 0;  ///< elements of one matrix
+  /// Index of the matrix of A (or of B) for product `i`.
+  size_t matrix_of(const Shape& own, size_t i) const;
+  size_t a_offset(size_t i) const { return matrix_of(a_batch, i) * a_size; }
+  size_t b_offset(size_t i) const { return matrix_of(b_batch, i) * b_size; }
+};
+/// `a` and `b` as they are multiplied, after the transpositions that the operator asks for. Concrete extents.
+MatMulShape matmul_shape(const Shape& a, const Shape& b);
+/// The shape of the product; symbols allowed. Throws invalid_argument when the inner extents clash.
+Shape infer_matmul(DimTable& dims, const Shape& a, const Shape& b);
+
+/// Matrices packed by gemm_pack_b, one after the other.
+struct PackedMatrices : State {
+  std::shared_ptr<void> memory;
+  size_t count = 0, stride = 0;  ///< stride in floats
+  const float* at(size_t i) const { return static_cast<const float*>(memory.get()) + (count == 1 ? 0 : i * stride); }
+};
+std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const float* b, size_t count, size_t k, size_t n,
+                                              Strides strides);
+
+/// C = A · B in float; `packed` may be null: B is packed into `scratch` then. Every row of A is contiguous.
+struct Product {
+  MatMulShape shape;
+  const float *a = nullptr, *b = nullptr;
+  Strides b_strides;
+  const PackedMatrices* packed = nullptr;
+  float* c = nullptr;
+  kernels::Epilogue epilogue = {};  ///< bias only, and residual when batch is 1
+};
+void multiply(const Product& p, void* scratch, const Parallel& parallel);
+size_t multiply_scratch(const MatMulShape& shape, bool packed, int workers);
+
+}  // namespace retort::ops

@@ -1,0 +1,47 @@
+// What the pools of [N, C, D1, …] share.
+#pragma once
+#include "ops/nn/common/window.h"
+
+namespace retort::ops {
+
+struct PoolAttributes : WindowAttributes {
+  bool ceil_mode = false;
+  static constexpr auto pool_attributes =
+      std::tuple_cat(window_attributes, std::tuple{attr("ceil_mode", &PoolAttributes::ceil_mode)});
+
+  void check() const {
+    WindowAttributes::check();
+    require(!kernel_shape.empty(), ErrorCode::invalid_argument, "kernel_shape is missing");
+  }
+  Window window(const RunContext& c) const {
+    const Shape &x = c.shape(0), &y = c.out_shape();
+    return resolve_window(*this, {x.begin() + 2, x.end()}, kernel_shape, {y.begin() + 2, y.end()});
+  }
+};
+
+/// Calls f(plane of x, plane of y) for each of the N·C planes.
+template <typename T, typename F>
+void for_each_plane(RunContext& c, const Window& w, F&& f) {
+  const int64_t planes = c.shape(0)[0] * c.shape(0)[1];
+  for (int64_t i = 0; i < planes; ++i)
+    f(c.input<T>(0).data() + i * w.in_pixels(), c.output<T>().data() + i * w.out_pixels());
+}
+
+/// [N, C, 1, 1, …] for pools over all spatial axes.
+inline void infer_global_pool(InferContext& c) {
+  c.set(0, c.dtype(0));
+  Shape y = c.shape(0);
+  require(y.rank() >= 2, ErrorCode::invalid_argument, "input of rank {}", y.rank());
+  for (size_t i = 2; i < y.rank(); ++i) y[i] = 1;
+  c.set(0, c.dtype(0), y);
+}
+
+/// Calls f(plane, pixels) for each of the N·C planes and stores what it returns.
+template <typename T, typename F>
+void reduce_planes(RunContext& c, F&& f) {
+  const auto y = c.output<T>();
+  const size_t pixels = y.empty() ? 0 : c.count(0) / y.size();
+  for (size_t i = 0; i < y.size(); ++i) y[i] = f(c.input<T>(0).subspan(i * pixels, pixels));
+}
+
+}  // namespace retort::ops

@@ -1,0 +1,90 @@
+// Sliding windows over the spatial axes of [N, C, D1, D2, …]: what convolutions and pools share.
+#pragma once
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/op.h"
+
+namespace retort::ops {
+
+/// The attributes that ONNX convolutions and pools have in common. Empty lists mean 1 (pads: 0) for each axis.
+struct WindowAttributes {
+  std::string auto_pad = "NOTSET";
+  std::vector<int64_t> dilations, kernel_shape, pads, strides;
+
+  static constexpr std::tuple window_attributes{
+      attr("auto_pad", &WindowAttributes::auto_pad), attr("dilations", &WindowAttributes::dilations),
+      attr("kernel_shape", &WindowAttributes::kernel_shape), attr("pads", &WindowAttributes::pads),
+      attr("strides", &WindowAttributes::strides)};
+  /// Throws invalid_argument on negative numbers, lists of unlike length or an unknown auto_pad.
+  void check() const;
+};
+
+/// One spatial axis with everything resolved. Element k of the window at output position o reads at(o, k).
+struct WindowAxis {
+  int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
+  int64_t at(int64_t o, int64_t k) const { return o * stride - pad_begin + k * dilation; }
+  bool inside(int64_t i) const { return i >= 0 && i < in; }
+};
+
+inline constexpr size_t kMaxSpatial = 6;
+
+struct Window {
+  size_t rank = 0;
+  std::array<WindowAxis, kMaxSpatial> axes;
+
+  int64_t in_pixels() const;
+  int64_t out_pixels() const;
+  int64_t taps() const;  ///< elements of one window
+  std::span<const WindowAxis> spatial() const { return {axes.data(), rank}; }
+};
+
+/// Output extent of spatial axis `axis`. `kernel` may be symbolic. With `ceil` the last window may hang over the end,
+/// but must begin inside the input or its left padding.
+Dim window_extent(DimTable& dims, const WindowAttributes& a, size_t axis, Dim in, Dim kernel, bool ceil);
+
+/// [N, C, spatial of x by the window]; the kernel is that of the attributes.
+Shape pooled_shape(InferContext& c, const WindowAttributes& a, bool ceil);
+
+/// Everything resolved for concrete spatial extents (without N and C). Throws not_implemented above kMaxSpatial axes.
+Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, std::span<const int64_t> kernel,
+                      std::span<const int64_t> out);
+
+/// Visits the elements of the window at `position` (output coordinates) that lie inside the input: f(tap, input pixel).
+template <typename F>
+void for_each_tap(const Window& w, std::span<const int64_t> position, F&& f) {
+  std::array<int64_t, kMaxSpatial> k{};
+  const int64_t taps = w.taps();
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    int64_t pixel = 0;
+    bool inside = true;
+    for (size_t d = 0; d < w.rank && inside; ++d) {
+      const int64_t i = w.axes[d].at(position[d], k[d]);
+      inside = w.axes[d].inside(i);
+      pixel = pixel * w.axes[d].in + i;
+    }
+    if (inside) f(tap, pixel);
+    for (size_t d = w.rank; d-- > 0;) {
+      if (++k[d] < w.axes[d].kernel) break;
+      k[d] = 0;
+    }
+  }
+}
+
+/// Visits all output positions in order: f(linear index, coordinates).
+template <typename F>
+void for_each_position(const Window& w, F&& f) {
+  std::array<int64_t, kMaxSpatial> p{};
+  const int64_t pixels = w.out_pixels();
+  for (int64_t i = 0; i < pixels; ++i) {
+    f(i, std::span<const int64_t>(p.data(), w.rank));
+    for (size_t d = w.rank; d-- > 0;) {
+      if (++p[d] < w.axes[d].out) break;
+      p[d] = 0;
+    }
+  }
+}
+
+}  // namespace retort::ops

@@ -1,0 +1,151 @@
+// Conv: cross-correlation of [N, C, D1, …] with weights [M, C/group, k1, …], any number of spatial axes.
+//
+// Models with constant weights run as retort.Conv (channels last) after the layout pass. This form serves weights that
+// are computed, other ranks and unoptimised sessions: patches are gathered straight into packed panels, then
+// multiplied.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/gemm/gemm.h"
+#include "ops/nn/common/window.h"
+
+namespace retort::ops {
+namespace {
+
+struct Conv : WindowAttributes {
+  int64_t group = 1;
+  static constexpr auto attributes = std::tuple_cat(window_attributes, std::tuple{attr("group", &Conv::group)});
+
+  void check() const {
+    WindowAttributes::check();
+    require(group > 0, ErrorCode::invalid_argument, "group is {}", group);
+  }
+
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(0));
+    const Shape &x = c.shape(0), &w = c.shape(1);
+    require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not fit",
+            c.dims().text(x), c.dims().text(w));
+    if (is_known(x[1]) && is_known(w[1]) && is_known(w[0])) {
+      require(x[1] == w[1] * group && w[0] % group == 0, ErrorCode::invalid_argument,
+              "{} channels, weights {}, group {}", x[1], c.dims().text(w), group);
+    }
+    Shape y = x;
+    y[1] = w[0];
+    for (size_t i = 2; i < x.rank(); ++i) y[i] = window_extent(c.dims(), *this, i - 2, x[i], w[i], false);
+    c.set(0, c.dtype(0), y);
+  }
+
+  Window window(const RunContext& c) const {
+    const Shape &x = c.shape(0), &w = c.shape(1), &y = c.out_shape();
+    if (!kernel_shape.empty()) {
+      require(std::equal(kernel_shape.begin(), kernel_shape.end(), w.begin() + 2, w.end()), ErrorCode::invalid_argument,
+              "kernel_shape {} but weights {}", to_string(kernel_shape), to_string(w));
+    }
+    if (c.has(2)) {
+      require(c.count(2) == size_t(w[0]), ErrorCode::invalid_argument, "{} biases for {} outputs", c.count(2), w[0]);
+    }
+    return resolve_window(*this, {x.begin() + 2, x.end()}, {w.begin() + 2, w.end()}, {y.begin() + 2, y.end()});
+  }
+
+  template <std::floating_point T>
+  void reference(RunContext& c) const {
+    const Window win = window(c);
+    const int64_t batch = c.shape(0)[0], in_c = c.shape(0)[1], out_c = c.shape(1)[0];
+    const int64_t group_in = in_c / group, group_out = out_c / group;
+    const int64_t in_px = win.in_pixels(), out_px = win.out_pixels(), taps = win.taps();
+    const T *x = c.input<T>(0).data(), *w = c.input<T>(1).data(), *bias = c.optional<T>(2);
+    T* y = c.output<T>().data();
+    for (int64_t n = 0; n < batch; ++n) {
+      for (int64_t o = 0; o < out_c; ++o) {
+        const T* plane = x + (n * in_c + o / group_out * group_in) * in_px;
+        for_each_position(win, [&](int64_t p, std::span<const int64_t> at) {
+          double sum = bias ? bias[o] : 0;
+          for_each_tap(win, at, [&](int64_t tap, int64_t pixel) {
+            for (int64_t i = 0; i < group_in; ++i)
+              sum += double(plane[i * in_px + pixel]) * w[(o * group_in + i) * taps + tap];
+          });
+          y[(n * out_c + o) * out_px + p] = T(sum);
+        });
+      }
+    }
+  }
+
+  // How the float path is cut: one task is an image, a group and a block of output pixels (whole panels).
+  struct Blocks {
+    int64_t pixels, count, k;
+    size_t bytes;  // of one packed block
+  };
+  Blocks blocks(const Window& win, int64_t group_in) const {
+    constexpr int64_t kFloats = 64 << 10;  // a block of patches that stays in the second-level cache
+    const int64_t width = int64_t(kernels::gemm_panel_width());
+    Blocks b;
+    b.k = group_in * win.taps();
+    const int64_t panels = std::clamp<int64_t>(kFloats / std::max<int64_t>(b.k * width, 1), 1, 16);
+    b.pixels = panels * width;
+    b.count = ceil_div(win.out_pixels(), b.pixels);
+    b.bytes = round_up(kernels::gemm_packed_bytes(size_t(b.k), size_t(b.pixels)), 128);
+    return b;
+  }
+  size_t scratch(const RunContext& c) const {
+    if (c.dtype(0) != DType::f32) return 0;
+    return blocks(window(c), c.shape(1)[1]).bytes * size_t(c.parallel().workers());
+  }
+
+  // Patches of output pixels [first, first + b.pixels) as packed columns: [panel][channel, tap][column].
+  void gather(const Window& win, const float* planes, int64_t first, const Blocks& b, float* packed) const {
+    const int64_t width = int64_t(kernels::gemm_panel_width()), taps = win.taps(), in_px = win.in_pixels();
+    const int64_t channels = taps ? b.k / taps : 0;
+    std::fill_n(packed, b.bytes / sizeof(float), 0.0f);
+    for (int64_t j = 0; j < std::min(b.pixels, win.out_pixels() - first); ++j) {
+      std::array<int64_t, kMaxSpatial> at;
+      for (int64_t rest = first + j, d = int64_t(win.rank); d-- > 0; rest /= win.axes[size_t(d)].out)
+        at[size_t(d)] = rest % win.axes[size_t(d)].out;
+      float* column = packed + j / width * b.k * width + j % width;
+      for_each_tap(win, {at.data(), win.rank}, [&](int64_t tap, int64_t pixel) {
+        for (int64_t i = 0; i < channels; ++i) column[(i * taps + tap) * width] = planes[i * in_px + pixel];
+      });
+    }
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Window win = window(c);
+    const int64_t batch = c.shape(0)[0], in_c = c.shape(0)[1], out_c = c.shape(1)[0];
+    const int64_t group_in = in_c / group, group_out = out_c / group, out_px = win.out_pixels();
+    const Blocks b = blocks(win, group_in);
+    const float *x = c.input<float>(0).data(), *w = c.input<float>(1).data(), *bias = c.optional<float>(2);
+    float* y = c.output<float>().data();
+    c.parallel().for_each(size_t(batch * group * b.count), [&](size_t task, int worker) {
+      const int64_t block = int64_t(task) % b.count, g = int64_t(task) / b.count % group;
+      const int64_t n = int64_t(task) / (b.count * group), first = block * b.pixels;
+      float* packed = reinterpret_cast<float*>(static_cast<char*>(c.scratch()) + size_t(worker) * b.bytes);
+      gather(win, x + (n * in_c + g * group_in) * win.in_pixels(), first, b, packed);
+      kernels::GemmArgs args;
+      args.m = size_t(group_out);
+      args.n = size_t(std::min(b.pixels, out_px - first));
+      args.k = size_t(b.k);
+      args.a = w + g * group_out * b.k;
+      args.a_stride = size_t(b.k);
+      args.packed_b = packed;
+      args.c = y + (n * out_c + g * group_out) * out_px + first;
+      args.c_stride = size_t(out_px);
+      kernels::gemm_block(args, 0, args.n);
+      for (size_t o = 0; bias && o < args.m; ++o) {
+        for (size_t p = 0; p < args.n; ++p) args.c[o * args.c_stride + p] += bias[size_t(g * group_out) + o];
+      }
+    });
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_conv;
+constinit const OpDef op_conv = define<Conv>({
+    .name = "Conv",
+    .since = {1, 11, 22},
+    .inputs = {"X: T", "W: T", "B: T?"},
+    .outputs = {"Y: T"},
+    .types = kFloats,
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,119 @@
+// Gemm: alpha · A' · B' + beta · C, where A' and B' are A and B or their transposes and C broadcasts to the result.
+#include "ops/nn/common/matrix.h"
+
+namespace retort::ops {
+namespace {
+
+struct Gemm {
+  float alpha = 1, beta = 1;
+  bool trans_a = false, trans_b = false;
+  static constexpr std::tuple attributes{attr("alpha", &Gemm::alpha), attr("beta", &Gemm::beta),
+                                         attr("transA", &Gemm::trans_a), attr("transB", &Gemm::trans_b)};
+
+  static Shape turned(const Shape& s, bool turn) { return turn ? Shape{s[1], s[0]} : s; }
+
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(0));
+    require(c.rank(0) == 2 && c.rank(1) == 2, ErrorCode::invalid_argument, "shapes {} and {} are no matrices",
+            c.dims().text(c.shape(0)), c.dims().text(c.shape(1)));
+    const Shape y = infer_matmul(c.dims(), turned(c.shape(0), trans_a), turned(c.shape(1), trans_b));
+    if (c.has(2) && c.ranked(2)) {
+      const Shape with_c = broadcast_shapes(c.dims(), y, c.shape(2));
+      require(with_c.rank() == 2 && (!all_known(with_c) || !all_known(y) || with_c == y), ErrorCode::invalid_argument,
+              "C of shape {} does not broadcast to {}", c.dims().text(c.shape(2)), c.dims().text(y));
+    }
+    c.set(0, c.dtype(0), y);
+  }
+
+  MatMulShape shape(const RunContext& c) const {
+    return matmul_shape(turned(c.shape(0), trans_a), turned(c.shape(1), trans_b));
+  }
+  /// Element (i, j) of C after broadcasting.
+  static size_t c_index(const RunContext& c, size_t i, size_t j) {
+    const Shape& s = c.shape(2);
+    const size_t row = s.rank() > 1 && s[0] != 1 ? i : 0, column = s.rank() > 0 && s.back() != 1 ? j : 0;
+    return row * (s.rank() > 0 ? size_t(s.back()) : 1) + column;
+  }
+
+  template <typename T>
+  void reference(RunContext& c) const {
+    using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
+    const MatMulShape s = shape(c);
+    const auto a = c.input<T>(0), b = c.input<T>(1);
+    const auto y = c.output<T>();
+    const T* add = c.optional<T>(2);
+    for (size_t i = 0; i < s.m; ++i) {
+      for (size_t j = 0; j < s.n; ++j) {
+        Sum sum = 0;
+        for (size_t k = 0; k < s.k; ++k)
+          sum += Sum(a[trans_a ? k * s.m + i : i * s.k + k]) * Sum(b[trans_b ? j * s.k + k : k * s.n + j]);
+        if (alpha != 1) sum = Sum(alpha * sum);
+        if (add) sum += beta == 1 ? Sum(add[c_index(c, i, j)]) : Sum(beta * add[c_index(c, i, j)]);
+        y[i * s.n + j] = T(sum);
+      }
+    }
+  }
+
+  Strides b_strides(const MatMulShape& s) const { return trans_b ? Strides{1, s.k} : Strides{s.n, 1}; }
+
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    const Tensor* b = c.constant(1);
+    if (!b || b->dtype() != DType::f32 || b->shape().rank() != 2) return nullptr;
+    const Shape turned_b = turned(b->shape(), trans_b);
+    const MatMulShape s = matmul_shape({1, turned_b[0]}, turned_b);
+    c.release(1);
+    return pack_matrices(c, b->data<float>(), 1, s.k, s.n, b_strides(s));
+  }
+  size_t scratch(const RunContext& c) const {
+    if (c.dtype(0) != DType::f32) return 0;
+    const MatMulShape s = shape(c);
+    const bool packed = c.state<PackedMatrices>() != nullptr;
+    return turned_a_bytes(s) + multiply_scratch(s, packed, c.parallel().workers());
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const MatMulShape s = shape(c);
+    char* scratch = static_cast<char*>(c.scratch());
+    Product p{.shape = s,
+              .a = c.input<float>(0).data(),
+              .b = c.input<float>(1).data(),
+              .b_strides = b_strides(s),
+              .packed = c.state<PackedMatrices>(),
+              .c = c.output<float>().data()};
+    if (trans_a) {
+      float* turned_a = reinterpret_cast<float*>(scratch);
+      for (size_t i = 0; i < s.m; ++i) {
+        for (size_t k = 0; k < s.k; ++k) turned_a[i * s.k + k] = p.a[k * s.m + i];
+      }
+      p.a = turned_a;
+    }
+    const bool row_bias =
+        c.has(2) && alpha == 1 && beta == 1 && c.count(2) == s.n && c.shape(2).back() == c.out_shape()[1];
+    if (row_bias) p.epilogue.bias = c.input<float>(2).data();
+    multiply(p, scratch + turned_a_bytes(s), c.parallel());
+    if (!row_bias) finish(c, s);
+  }
+
+ private:
+  size_t turned_a_bytes(const MatMulShape& s) const { return trans_a ? (s.m * s.k * sizeof(float) + 63) / 64 * 64 : 0; }
+  void finish(RunContext& c, const MatMulShape& s) const {
+    if (!c.has(2) && alpha == 1) return;
+    float* y = c.output<float>().data();
+    const float* add = c.optional<float>(2);
+    for (size_t i = 0; i < s.m; ++i) {
+      for (size_t j = 0; j < s.n; ++j, ++y) *y = alpha * *y + (add ? beta * add[c_index(c, i, j)] : 0.0f);
+    }
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_gemm;
+constinit const OpDef op_gemm = define<Gemm>({
+    .name = "Gemm",
+    .since = {1, 6, 7, 9, 11, 13},
+    .inputs = {"A: T", "B: T", "C: T?"},
+    .outputs = {"Y: T"},
+    .types = kFloats | types({DType::i32, DType::i64, DType::u32, DType::u64}),
+});
+
+}  // namespace retort::ops

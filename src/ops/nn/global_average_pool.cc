@@ -1,0 +1,30 @@
+// GlobalAveragePool: mean over all spatial axes, which become 1.
+#include "ops/nn/common/pool.h"
+
+namespace retort::ops {
+namespace {
+
+struct GlobalAveragePool {
+  void infer(InferContext& c) const { infer_global_pool(c); }
+  template <std::floating_point T>
+  void reference(RunContext& c) const {
+    reduce_planes<T>(c, [](std::span<const T> x) {
+      double sum = 0;
+      for (T v : x) sum += v;
+      return T(sum / double(x.size()));
+    });
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_global_average_pool;
+constinit const OpDef op_global_average_pool = define<GlobalAveragePool>({
+    .name = "GlobalAveragePool",
+    .since = {1, 22},
+    .inputs = {"X: T"},
+    .outputs = {"Y: T"},
+    .types = kFloats,
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,34 @@
+// GlobalLpPool: p-norm over all spatial axes, which become 1.
+#include <cmath>
+
+#include "ops/nn/common/pool.h"
+
+namespace retort::ops {
+namespace {
+
+struct GlobalLpPool {
+  int64_t p = 2;
+  static constexpr std::tuple attributes{attr("p", &GlobalLpPool::p)};
+  void infer(InferContext& c) const { infer_global_pool(c); }
+  template <std::floating_point T>
+  void reference(RunContext& c) const {
+    reduce_planes<T>(c, [&](std::span<const T> x) {
+      double sum = 0;
+      for (T v : x) sum += std::pow(std::abs(double(v)), double(p));
+      return T(std::pow(sum, 1.0 / double(p)));
+    });
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_global_lp_pool;
+constinit const OpDef op_global_lp_pool = define<GlobalLpPool>({
+    .name = "GlobalLpPool",
+    .since = {1, 2, 22},
+    .inputs = {"X: T"},
+    .outputs = {"Y: T"},
+    .types = kFloats,
+});
+
+}  // namespace retort::ops

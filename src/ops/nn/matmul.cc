@@ -1,0 +1,68 @@
+// MatMul: matrix product with numpy's rules for vectors and leading axes. A constant B is packed once.
+#include "ops/nn/common/matrix.h"
+
+namespace retort::ops {
+namespace {
+
+struct MatMul {
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(0));
+    c.set(0, c.dtype(0), infer_matmul(c.dims(), c.shape(0), c.shape(1)));
+  }
+
+  template <typename T>
+  void reference(RunContext& c) const {
+    using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
+    const MatMulShape s = matmul_shape(c.shape(0), c.shape(1));
+    for (size_t i = 0; i < s.batch; ++i) {
+      const T* a = c.input<T>(0).data() + s.a_offset(i);
+      const T* b = c.input<T>(1).data() + s.b_offset(i);
+      T* y = c.output<T>().data() + i * s.m * s.n;
+      for (size_t r = 0; r < s.m; ++r) {
+        for (size_t j = 0; j < s.n; ++j) {
+          Sum sum = 0;
+          for (size_t k = 0; k < s.k; ++k) sum += Sum(a[r * s.k + k]) * Sum(b[k * s.n + j]);
+          y[r * s.n + j] = T(sum);
+        }
+      }
+    }
+  }
+
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    const Tensor* b = c.constant(1);
+    if (!b || b->dtype() != DType::f32) return nullptr;
+    const MatMulShape s =
+        matmul_shape(b->shape().rank() > 1 ? Shape{1, b->shape()[b->shape().rank() - 2]} : b->shape(), b->shape());
+    const size_t count = s.b_size ? b->count() / s.b_size : 0;
+    c.release(1);
+    return pack_matrices(c, b->data<float>(), count, s.k, s.n, {s.n, 1});
+  }
+  size_t scratch(const RunContext& c) const {
+    if (c.dtype(0) != DType::f32) return 0;
+    const bool packed = c.state<PackedMatrices>() != nullptr;
+    return multiply_scratch(matmul_shape(c.shape(0), c.shape(1)), packed, c.parallel().workers());
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const MatMulShape s = matmul_shape(c.shape(0), c.shape(1));
+    multiply({.shape = s,
+              .a = c.input<float>(0).data(),
+              .b = c.input<float>(1).data(),
+              .b_strides = {s.n, 1},
+              .packed = c.state<PackedMatrices>(),
+              .c = c.output<float>().data()},
+             c.scratch(), c.parallel());
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_matmul;
+constinit const OpDef op_matmul = define<MatMul>({
+    .name = "MatMul",
+    .since = {1, 9, 13},
+    .inputs = {"A: T", "B: T"},
+    .outputs = {"Y: T"},
+    .types = kFloats | types({DType::i32, DType::i64, DType::u32, DType::u64}),
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,60 @@
+// MaxPool: largest element of a window, and on request where it lies in the flattened input. The first of equal
+// elements wins.
+#include "ops/nn/common/pool.h"
+
+namespace retort::ops {
+namespace {
+
+struct MaxPool : PoolAttributes {
+  int storage_order = 0;
+  static constexpr auto attributes =
+      std::tuple_cat(pool_attributes, std::tuple{attr("storage_order", &MaxPool::storage_order)});
+
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(0));
+    c.set(1, DType::i64);
+    const Shape y = pooled_shape(c, *this, ceil_mode);
+    c.set(0, c.dtype(0), y);
+    c.set(1, DType::i64, y);
+  }
+
+  // The index of `pixel` when spatial axes are stored in column-major order (storage_order 1).
+  static int64_t column_major(const Window& w, int64_t pixel) {
+    int64_t index = 0, scale = w.in_pixels();
+    for (size_t d = w.rank; d-- > 0; pixel /= w.axes[d].in) {
+      scale /= w.axes[d].in;
+      index += pixel % w.axes[d].in * scale;
+    }
+    return index;
+  }
+
+  template <typename T>
+  void reference(RunContext& c) const {
+    const Window w = window(c);
+    int64_t* indices = c.wants(1) ? c.output<int64_t>(1).data() : nullptr;
+    const T* start = c.input<T>(0).data();
+    for_each_plane<T>(c, w, [&](const T* x, T* y) {
+      for_each_position(w, [&](int64_t p, std::span<const int64_t> at) {
+        int64_t best = -1;
+        for_each_tap(w, at, [&](int64_t, int64_t pixel) {
+          if (best < 0 || x[pixel] > x[best]) best = pixel;
+        });
+        y[p] = best < 0 ? std::numeric_limits<T>::lowest() : x[best];
+        if (indices) *indices++ = (x - start) + (storage_order == 1 && best >= 0 ? column_major(w, best) : best);
+      });
+    });
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_max_pool;
+constinit const OpDef op_max_pool = define<MaxPool>({
+    .name = "MaxPool",
+    .since = {1, 8, 10, 11, 12, 22},
+    .inputs = {"X: T"},
+    .outputs = {"Y: T", "Indices: I?"},
+    .types = kFloats | types({DType::i8, DType::u8}),
+});
+
+}  // namespace retort::ops
