@@ -27,4 +27,5 @@ retort_shared(retort_onnxruntime onnxruntime)
 
 if(RETORT_TESTS)
   add_test(NAME abi_headers COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/gen_abi.py check)
+  add_subdirectory(${CMAKE_SOURCE_DIR}/tests/abi ${CMAKE_BINARY_DIR}/tests/abi)
 endif()

@@ -11,7 +11,8 @@ namespace base_api {
 const OrtApi* ORT_API_CALL GetApi(uint32_t version) noexcept {
   // The table only grew, so one serves every version.
   if (version >= 1 && version <= ORT_API_VERSION) return &kApi;
-  std::fprintf(stderr, "[retort] API version %u was asked for; this library has versions 1 to %d\n", version, ORT_API_VERSION);
+  std::fprintf(stderr, "[retort] API version %u was asked for; this library has versions 1 to %d\n", version,
+               ORT_API_VERSION);
   return nullptr;
 }
 

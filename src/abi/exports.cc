@@ -4,5 +4,4 @@
 extern "C" {
 
 const OrtApiBase* ORT_API_CALL OrtGetApiBase() noexcept { return &retort::abi::kApiBase; }
-
 }

@@ -35,7 +35,8 @@ OrtStatusPtr guard(F&& body) noexcept {
 /// `*pointer`; invalid_argument when it is null. `what` names the argument.
 template <typename T>
 T& need(T* pointer, const char* what) {
-  if (!pointer) [[unlikely]] fail_null(what);
+  if (!pointer) [[unlikely]]
+    fail_null(what);
   return *pointer;
 }
 

@@ -1,7 +1,7 @@
 #include <exception>
 #include <new>
 
-#include "abi/guard.h"
+#include "abi/handle.h"
 #include "abi/slots.h"
 
 struct OrtStatus {
@@ -14,7 +14,7 @@ namespace {
 
 // Stands for every status that there was no memory for; never freed.
 OrtStatus& out_of_memory() {
-  static OrtStatus& status = *new OrtStatus{ORT_FAIL, "out of memory"};
+  static OrtStatus& status = *new OrtStatus{ORT_RUNTIME_EXCEPTION, "out of memory"};
   return status;
 }
 // Made while the library is loaded: later it may be too late.
@@ -51,6 +51,10 @@ OrtStatusPtr caught_status() noexcept {
 
 OrtStatusPtr not_implemented(const char* slot) noexcept {
   return guard([&]() -> OrtStatusPtr { fail(ErrorCode::not_implemented, "{} is not implemented", slot); });
+}
+
+void fail_kind(const char* what) {
+  fail(ErrorCode::invalid_argument, "argument '{}' is a handle of another kind", what);
 }
 
 void fail_null(const char* what) { fail(ErrorCode::invalid_argument, "argument '{}' is null", what); }

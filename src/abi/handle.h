@@ -1,0 +1,47 @@
+// Objects behind opaque handles. Each begins with a tag of its kind, so that a handle of another kind is an error and
+// not a crash: the check reads one word.
+#pragma once
+#include <memory>
+
+#include "abi/guard.h"
+
+namespace retort::abi {
+
+/// Four letters as a number.
+constexpr uint32_t tag_of(const char (&letters)[5]) {
+  return uint32_t(letters[0]) | uint32_t(letters[1]) << 8 | uint32_t(letters[2]) << 16 | uint32_t(letters[3]) << 24;
+}
+
+/// Base of every struct behind a handle.
+template <uint32_t kKind>
+struct Handle {
+  static constexpr uint32_t kTag = kKind;
+  uint32_t tag = kTag;
+};
+
+[[noreturn]] void fail_kind(const char* what);
+
+/// The object behind a handle; invalid_argument when it is null or of another kind.
+template <typename T>
+T& handle(T* pointer, const char* what) {
+  T& object = need(pointer, what);
+  if (object.tag != T::kTag) [[unlikely]]
+    fail_kind(what);
+  return object;
+}
+
+/// Hands a new object to the caller.
+template <typename T>
+void give(T** out, const char* what, std::unique_ptr<T> object) {
+  need(out, what) = object.release();
+}
+
+/// Frees what a Release function is given; null and handles of another kind are left alone.
+template <typename T>
+void release(T* pointer) noexcept {
+  if (!pointer || pointer->tag != T::kTag) return;
+  pointer->tag = 0;
+  delete pointer;
+}
+
+}  // namespace retort::abi

@@ -1,0 +1,42 @@
+#include "session/environment.h"
+
+#include <charconv>
+
+#include "base/cpu.h"
+#include "base/error.h"
+
+namespace retort {
+namespace {
+
+/// The first processor of each group of "1,2;3-4;5", counted from 0.
+std::vector<int> first_processors(const std::string& affinity) {
+  std::vector<int> processors;
+  for (size_t at = 0; at < affinity.size();) {
+    const size_t end = std::min(affinity.find(';', at), affinity.size());
+    int id = 0;
+    const auto [rest, error] = std::from_chars(affinity.data() + at, affinity.data() + end, id);
+    const bool ends_well = rest == affinity.data() + end || *rest == ',' || *rest == '-';
+    require(error == std::errc() && id >= 1 && ends_well, ErrorCode::invalid_argument,
+            "thread affinity '{}': expected processor numbers from 1, such as \"1,2;3-4\"", affinity);
+    processors.push_back(id - 1);
+    at = end + 1;
+  }
+  return processors;
+}
+
+}  // namespace
+
+ThreadPoolOptions pool_options(const ThreadSettings& settings) {
+  ThreadPoolOptions options;
+  options.threads = settings.intra_threads > 0 ? settings.intra_threads : usable_cpus();
+  options.spin = settings.spin;
+  options.affinity = first_processors(settings.affinity);
+  options.create_thread = settings.create_thread;
+  return options;
+}
+
+Environment::Environment(EnvironmentOptions options) : options_(std::move(options)) {
+  if (options_.threads) shared_pool_ = std::make_unique<ThreadPool>(pool_options(*options_.threads));
+}
+
+}  // namespace retort

@@ -1,0 +1,41 @@
+// What all sessions of a process share: the logger, the pools of threads, configuration.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/thread_pool.h"
+#include "session/options.h"
+
+namespace retort {
+
+struct EnvironmentOptions {
+  Logger logger{LogLevel::warning, "retort"};
+  std::optional<ThreadSettings> threads;  ///< of the shared pool; absent: each session has its own
+  std::map<std::string, std::string> config;
+};
+
+/// Thread-safe. Sessions hold it, so it outlives the last of them.
+class Environment {
+ public:
+  /// Throws invalid_argument when the affinity cannot be read.
+  explicit Environment(EnvironmentOptions options);
+  Environment(const Environment&) = delete;
+
+  const Logger& logger() const { return options_.logger; }
+  void set_log_level(LogLevel level) { options_.logger.set_level(level); }
+  const std::map<std::string, std::string>& config() const { return options_.config; }
+  /// The shared pool, or null when the environment was made without one.
+  ThreadPool* shared_pool() const { return shared_pool_.get(); }
+
+ private:
+  EnvironmentOptions options_;
+  std::unique_ptr<ThreadPool> shared_pool_;
+};
+
+/// The pool that `settings` describe.
+ThreadPoolOptions pool_options(const ThreadSettings& settings);
+
+}  // namespace retort

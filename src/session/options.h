@@ -1,0 +1,89 @@
+// What a caller may set before a session is created, and before a run. Plain data: stored here, read by whoever acts on
+// it.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "tensor/tensor.h"
+
+namespace retort {
+
+/// How a pool of threads is made: the environment's or a session's.
+struct ThreadSettings {
+  /// Runs `body` on a new thread and returns a function that joins it.
+  using Create = std::function<std::function<void()>(std::function<void()> body)>;
+
+  int intra_threads = 0;  ///< threads inside an operator, the caller's included; 0 or less: one per core
+  int inter_threads = 0;  ///< operators side by side; 0 or less: one per core
+  bool spin = true;
+  bool denormal_as_zero = false;
+  std::string affinity;  ///< processors of each worker, from 1: "1,2;3-4"; empty: not pinned
+  Create create_thread;
+};
+
+/// Numbers equal GraphOptimizationLevel.
+enum class OptimizationLevel : int { none = 0, basic = 1, extended = 2, layout = 3, all = 99 };
+
+/// One provider asked for by name, with its options, in the order of the calls.
+struct ProviderRequest {
+  std::string name;
+  std::map<std::string, std::string> options;
+};
+
+/// Not thread-safe; a session copies it.
+struct SessionOptions {
+  std::string log_id;
+  int log_severity = -1;  ///< -1: the environment's
+  int log_verbosity = 0;
+  Logger::Sink log_sink;  ///< empty: the environment's
+
+  OptimizationLevel optimization = OptimizationLevel::all;
+  bool parallel_execution = false;
+  bool deterministic = false;
+  bool memory_pattern = true;
+  bool cpu_arena = true;
+  bool profiling = false;
+  std::string profile_prefix;
+  std::string optimized_model_path;  ///< empty: the optimised model is not saved
+
+  bool own_threads = true;  ///< false: the environment's pools
+  ThreadSettings threads;
+
+  std::map<std::string, int64_t> dims_by_name;
+  std::map<std::string, int64_t> dims_by_denotation;
+  std::map<std::string, std::string> config;
+  std::vector<ProviderRequest> providers;
+
+  /// Values in place of initializers of that name, in memory of the caller that outlives the session.
+  std::map<std::string, Tensor> initializers;
+  /// Values in place of initializers whose data the model keeps in another file.
+  std::map<std::string, Tensor> external_initializers;
+  /// Files of external data, by the name the model calls them; bytes of the caller, or a copy kept by `owner`.
+  struct MemoryFile {
+    std::span<const char> bytes;
+    std::shared_ptr<const void> owner;
+  };
+  std::map<std::string, MemoryFile> external_files;
+
+  /// Set from any thread to end the creation of a session.
+  std::shared_ptr<std::atomic<bool>> cancel_load = std::make_shared<std::atomic<bool>>(false);
+};
+
+/// Settings of one run. Only `terminate` may be touched while a run reads them.
+struct RunOptions {
+  int log_severity = -1;  ///< -1: the session's
+  int log_verbosity = 0;
+  std::string tag;
+  std::atomic<bool> terminate{false};
+  bool profiling = false;
+  std::string profile_prefix;
+  std::map<std::string, std::string> config;
+};
+
+}  // namespace retort

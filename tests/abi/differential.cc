@@ -1,0 +1,175 @@
+// Runs every scene on this build's library and on the official one, and compares the transcripts.
+//   RETORT_ORACLE=/path/libonnxruntime.so.1.x   the official library; without it everything is one counted skip
+//   RETORT_LIBRARY=/path                        another library in place of this build's
+//   differential --dump LIBRARY [FILTER]        prints transcripts, for reading what a library does
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "scene.h"
+
+namespace scenes {
+namespace {
+
+const OrtApiBase* load(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    std::fprintf(stderr, "%s\n", dlerror());
+    exit(2);
+  }
+  const auto get = reinterpret_cast<const OrtApiBase*(ORT_API_CALL*)()>(dlsym(library, "OrtGetApiBase"));
+  return get ? get() : nullptr;
+}
+
+/// The transcript of one scene, run in a child; a child that dies adds a line "died = <signal>".
+std::vector<std::string> perform(const Registered& scene, const OrtApiBase* base, bool quiet) {
+  int ends[2];
+  if (pipe(ends) != 0) return {"pipe failed"};
+  const pid_t child = fork();
+  if (child == 0) {
+    if (quiet) dup2(open("/dev/null", O_WRONLY), 2);
+    close(ends[0]);
+    alarm(60);
+    Scene s(base, ends[1]);
+    scene.story(s);
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, size_t(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  if (WIFSIGNALED(status)) lines.push_back("died = " + std::string(strsignal(WTERMSIG(status))));
+  return lines;
+}
+
+/// Known differences: scene, line number, our line, their line, reason.
+using Difference = std::tuple<std::string, std::string, std::string>;
+std::set<Difference> read_differences(const std::string& path) {
+  std::set<Difference> known;
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  while (std::getline(in, line)) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, '\t');) cells.push_back(cell);
+    if (cells.size() != 4) {
+      std::fprintf(stderr, "%s: a row needs scene, ours, theirs, reason: %s\n", path.c_str(), line.c_str());
+      exit(2);
+    }
+    known.emplace(cells[0], cells[1], cells[2]);
+  }
+  return known;
+}
+
+std::vector<std::string> facts(const std::vector<std::string>& lines) {
+  std::vector<std::string> kept;
+  for (const std::string& line : lines) {
+    if (line.rfind('#', 0) != 0) kept.push_back(line);
+  }
+  return kept;
+}
+
+struct Engines {
+  const OrtApiBase* ours;
+  const OrtApiBase* theirs;
+  std::set<Difference> known;
+  mutable std::set<Difference> met;
+};
+
+class Compare : public testing::Test {
+ public:
+  Compare(const Engines& engines, const Registered& scene) : engines_(engines), scene_(scene) {}
+  void TestBody() override {
+    const auto ours = facts(perform(scene_, engines_.ours, true));
+    auto theirs = facts(perform(scene_, engines_.theirs, true));
+    for (const std::string& line : ours) EXPECT_NE(line.rfind("died", 0), 0u) << line << " after " << ours.size() << " lines";
+    // Where the official library dies there is nothing to compare any more: ours only has to survive.
+    const bool died = !theirs.empty() && theirs.back().rfind("died", 0) == 0;
+    if (died) theirs.pop_back();
+    for (size_t i = 0; i < theirs.size() || (!died && i < ours.size()); ++i) {
+      const std::string a = i < ours.size() ? ours[i] : "(end)", b = i < theirs.size() ? theirs[i] : "(end)";
+      if (a == b) continue;
+      const Difference difference{scene_.name, a, b};
+      if (engines_.known.count(difference)) {
+        engines_.met.insert(difference);
+      } else {
+        ADD_FAILURE() << "line " << i + 1 << "\n  ours:   " << a << "\n  theirs: " << b;
+      }
+    }
+  }
+
+ private:
+  const Engines& engines_;
+  const Registered& scene_;
+};
+
+/// A listed difference that is none any more must leave the list.
+class NoStaleDifference : public testing::Test {
+ public:
+  explicit NoStaleDifference(const Engines& engines) : engines_(engines) {}
+  void TestBody() override {
+    for (const Difference& d : engines_.known) {
+      EXPECT_TRUE(engines_.met.count(d)) << std::get<0>(d) << ": " << std::get<1>(d) << " | " << std::get<2>(d);
+    }
+  }
+
+ private:
+  const Engines& engines_;
+};
+
+int dump(const std::string& library, const std::string& filter) {
+  const OrtApiBase* base = load(library);
+  for (const Registered& scene : registry()) {
+    if (scene.name.find(filter) == std::string::npos) continue;
+    std::printf("== %s\n", scene.name.c_str());
+    for (const std::string& line : perform(scene, base, false)) std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+int compare_all() {
+  const char* oracle = std::getenv("RETORT_ORACLE");
+  const std::string theirs = oracle ? oracle : RETORT_ORACLE_PATH;
+  if (theirs.empty()) {
+    std::printf("abi differential: 1 skipped (RETORT_ORACLE names no official library), %zu scenes not compared\n",
+                registry().size());
+    return 0;
+  }
+  const char* library = std::getenv("RETORT_LIBRARY");
+  static Engines engines{load(library ? library : RETORT_LIBRARY_PATH), load(theirs), read_differences(RETORT_DIFFERENCES), {}};
+  for (const Registered& scene : registry()) {
+    const size_t dot = scene.name.find('.');
+    testing::RegisterTest(scene.name.substr(0, dot).c_str(), scene.name.substr(dot + 1).c_str(), nullptr, nullptr, __FILE__,
+                          __LINE__, [&scene]() -> testing::Test* { return new Compare(engines, scene); });
+  }
+  if (testing::GTEST_FLAG(filter) == "*") {
+    testing::RegisterTest("Differences", "none_is_stale", nullptr, nullptr, __FILE__, __LINE__,
+                          []() -> testing::Test* { return new NoStaleDifference(engines); });
+  }
+  return RUN_ALL_TESTS();
+}
+
+}  // namespace
+}  // namespace scenes
+
+int main(int argc, char** argv) {
+  if (argc > 2 && std::strcmp(argv[1], "--dump") == 0) return scenes::dump(argv[2], argc > 3 ? argv[3] : "");
+  testing::InitGoogleTest(&argc, argv);
+  return scenes::compare_all();
+}
