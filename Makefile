@@ -1,0 +1,73 @@
+# Retort's front door. Every target installs what it needs and is quick when nothing changed; `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BUILD ?= build
+OUT ?= out
+VENV ?= .venv
+JOBS ?= $(shell nproc)
+STAGES ?=
+ZOO ?= $(BUILD)/zoo
+export CMAKE_INSTALL_MESSAGE = LAZY
+
+RELEASE := $(BUILD)/release
+PYTHON := $(VENV)/bin/python
+SANITIZERS := asan ubsan tsan
+SAN_STAGES ?= unit conformance models
+SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
+NINJA = cmake --build $(1) -j $(JOBS)
+
+.PHONY: help build run test test-san bench zoo format format-check tidy clean setup venv
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@echo "  STAGES='unit clients' chooses stages of make test; BUILD, OUT, VENV and JOBS have the defaults $(BUILD), $(OUT), $(VENV), $(JOBS)."
+
+setup:
+	@tools/setup.sh build
+
+venv: setup
+	@tools/setup.sh python $(VENV)
+
+$(BUILD)/%/build.ninja: CMakePresets.json | setup
+	@cmake --preset $* -B $(@D) -DCMAKE_INSTALL_PREFIX=$(abspath $(OUT)) > $(@D).log 2>&1 || { cat $(@D).log; exit 1; }
+	@touch $@
+
+build: setup $(RELEASE)/build.ninja ## compile and install into out/
+	@$(call NINJA,$(RELEASE))
+	@cmake --install $(RELEASE) --prefix $(abspath $(OUT)) > $(RELEASE)/install.log || { cat $(RELEASE)/install.log; exit 1; }
+
+run: build ## classify handwritten digits with a trained model
+	@RETORT_LIBRARY=$(abspath $(OUT))/lib/libretort.so.1 $(RELEASE)/digits examples/digits
+
+test: build venv ## all tests, in stages
+	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --work $(BUILD)/test $(STAGES)
+
+test-san: venv $(SANITIZERS:%=test-%) ## the tests under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer
+
+$(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
+	@$(call NINJA,$(BUILD)/$*)
+	@source tools/sanitizers.sh && $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
+	  --threads 4 --work $(BUILD)/$*/test $(SAN_STAGES)
+
+zoo: venv ## fill the weight-free models of bench/zoo
+	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
+
+bench: build zoo ## run the zoo and hold its outputs against ONNX Runtime
+	@$(PYTHON) bench/zoo/agree.py $(OUT)/lib/libretort.so.1 --zoo $(ZOO) --tool $(RELEASE)/run_cases
+
+format: ## clang-format every source
+	@tools/setup.sh lint
+	@$(SOURCES) | xargs clang-format -i
+
+format-check: ## fail on sources that clang-format would change
+	@tools/setup.sh lint
+	@$(SOURCES) | xargs clang-format --dry-run --Werror
+
+tidy: $(RELEASE)/build.ninja ## clang-tidy on every source of the build
+	@tools/setup.sh lint
+	@tools/tidy.sh $(RELEASE) $(JOBS)
+
+clean: ## remove what was built
+	@rm -rf $(RELEASE) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/test $(OUT)

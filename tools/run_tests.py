@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Run the test stages and print what each took and counted; the last line is "N passed, N failed", the sum.
+
+    run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [STAGE ...]
+
+Without a STAGE all of them run, in the order below. A stage whose tool, toolchain or data is absent says so in one line
+and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repeated on the terminal.
+
+  layers       which room includes what, sizes of files and functions, and the tests of the tools
+  unit         every ctest program of the build: unit tests of the rooms, C ABI against the official library
+  conformance  the official ONNX cases
+  models       real models of ../shared/models, where that folder lies beside the checkout
+  digits       the example that make run starts, on its held-out digits
+  clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust
+  bindings     the project's own bindings (bindings/*/test.sh)
+"""
+import argparse
+import dataclasses
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+COUNTS = re.compile(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?")
+TAIL_LINES = 40
+CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"]}
+
+
+@dataclasses.dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other):
+        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+class Context:
+    """What the stages need to know, and how they start programs."""
+
+    def __init__(self, args):
+        self.build, self.out, self.work = (os.path.abspath(p) for p in (args.build, args.out, args.work))
+        self.library = os.path.abspath(args.library or os.path.join(self.out, "lib", "libretort.so.1"))
+        self.drop_in = args.library and self.library or os.path.join(self.out, "lib", "libonnxruntime.so.1")
+        self.threads = args.threads
+        self.jobs = str(os.cpu_count() or 1)
+        os.makedirs(self.work, exist_ok=True)
+
+    def start(self, name, command, **env):
+        """Runs a command into a log; answers (exit code, output). Output of a failure is repeated on the terminal."""
+        log = os.path.join(self.work, name + ".log")
+        with open(log, "wb") as f:
+            code = subprocess.run(command, stdout=f, stderr=subprocess.STDOUT, cwd=ROOT, env={**os.environ, **env}).returncode
+        with open(log, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        if code:
+            lines = text.splitlines()
+            bad = [line for line in lines if line.startswith("FAIL")]
+            print("\n".join("    " + line for line in (bad or lines)[-TAIL_LINES:]), flush=True)
+            print(f"    ({' '.join(command[:2])} ended with {code}; log: {log})")
+        return code, text
+
+    def counted(self, name, command, **env):
+        """Runs a command whose last count line says how it went."""
+        code, text = self.start(name, command, **env)
+        found = COUNTS.findall(text)
+        count = Count(*(int(n or 0) for n in found[-1])) if found else Count()
+        if code == 0 and count.failed:
+            print("\n".join("    " + line for line in text.splitlines() if line.startswith("FAIL")))
+        return count if count.failed or (code == 0 and found) else count + Count(failed=1)
+
+
+def skip(reason):
+    print("    skipped:", reason)
+    return Count(skipped=1)
+
+
+def layers(c):
+    tests = [os.path.join("tools", os.path.basename(p)) for p in glob.glob(os.path.join(ROOT, "tools", "*_test.py"))]
+    tests += [os.path.join("tests", "conformance", "run_cases_test.py")]
+    total = Count()
+    for path in sorted(tests):
+        code, text = c.start("layers." + os.path.basename(path)[:-3], [sys.executable, path])
+        ran = re.search(r"^Ran (\d+) tests?", text, re.M)
+        bad = sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", text))
+        count = int(ran.group(1)) if ran else 0
+        total += Count(count - bad, bad) if ran and (code == 0 or bad) else Count(0, 1)
+    return total + c.counted("layers", [sys.executable, "tools/check_layers.py"])
+
+
+def unit(c):
+    """Tests of googletest programs count one by one, other programs as one test each."""
+    reports, junit = os.path.join(c.work, "gtest"), os.path.join(c.work, "ctest.xml")
+    shutil.rmtree(reports, ignore_errors=True)
+    c.start("unit", ["ctest", "--test-dir", c.build, "-j", c.jobs, "--output-on-failure", "--output-junit", junit],
+            GTEST_OUTPUT="json:" + reports + os.sep, RETORT_LIBRARY=c.drop_in)
+    if not os.path.exists(junit):
+        return Count(failed=1)
+    programs = xml.etree.ElementTree.parse(junit).getroot().findall("testcase")
+    total, broken = Count(), 0
+    for path in glob.glob(os.path.join(reports, "*.json")):
+        with open(path) as f:
+            r = json.load(f)
+        bad = r["failures"] + r.get("errors", 0)
+        skipped = sum(t.get("result") == "SKIPPED" for s in r["testsuites"] for t in s["testsuite"])
+        total += Count(r["tests"] - r["disabled"] - bad - skipped, bad, skipped)
+        broken += bad > 0
+    dead = sum(p.get("status") == "fail" for p in programs) - broken  # ended badly without saying which test
+    others = len(programs) - len(glob.glob(os.path.join(reports, "*.json")))
+    return total + Count(max(0, others - max(0, dead)), max(0, dead))
+
+
+def run_cases(c):
+    return os.path.join(c.build, "run_cases")
+
+
+def conformance(c):
+    return c.counted("conformance", [sys.executable, "tests/conformance/run_cases.py", "--library", c.library, "--tool", run_cases(c),
+                                     "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, "conformance.tsv"),
+                                     "--threads", str(c.threads)])
+
+
+def models(c):
+    folder = os.path.join(os.path.dirname(ROOT), "shared", "models")
+    names = sorted(os.path.basename(os.path.dirname(p)) for p in glob.glob(os.path.join(folder, "*", "model.onnx")))
+    if not names:
+        return skip("no ../shared/models beside the checkout")
+    manifest, results = os.path.join(c.work, "models.manifest"), os.path.join(c.work, "models.tsv")
+    with open(manifest, "w") as f:
+        for name in names:
+            at = os.path.join(folder, name)
+            f.write("\t".join([name, "scale", "1e-3", "0", os.path.join(at, "model.onnx"), at]) + "\n")
+    if c.start("models", [run_cases(c), c.library, manifest, results, "--threads", str(c.threads)])[0]:
+        return Count(failed=len(names))
+    with open(results, encoding="utf-8", errors="replace") as f:
+        rows = [line.rstrip("\n").split("\t") for line in f]
+    bad = [r for r in rows if r[1] != "pass"]
+    for r in bad:
+        print(f"    FAIL {r[0]}: {r[2]}: {r[6]}")
+    return Count(len(rows) - len(bad), len(bad))
+
+
+def digits(c):
+    program = os.path.join(c.build, "digits")
+    if not os.path.exists(program):
+        return skip("the build has no digits example")
+    return c.counted("digits", [program, "--check", os.path.join("examples", "digits")], RETORT_LIBRARY=c.library)
+
+
+def clients(c):
+    total = Count()
+    for name, tools in CLIENTS.items():
+        missing = [t for t in tools if not shutil.which(t)]
+        if missing:
+            total += skip(f"{name}: no {missing[0]}")
+            continue
+        started = time.time()
+        count = c.counted("clients." + name, [f"tests/clients/{name}/run.sh", c.drop_in, os.path.join(c.work, "clients", name)])
+        print(f"    {name}: {count} ({time.time() - started:.1f} s)", flush=True)
+        total += count
+    return total
+
+
+def bindings(c):
+    scripts = sorted(glob.glob(os.path.join(ROOT, "bindings", "*", "test.sh")))
+    total = Count()
+    for path in scripts:
+        name = os.path.basename(os.path.dirname(path))
+        count = c.counted("bindings." + name, [path], RETORT_LIBRARY=c.library, RETORT_OUT=c.out, PYTHON=sys.executable)
+        print(f"    {name}: {count}", flush=True)
+        total += count
+    return total
+
+
+STAGES = {f.__name__: f for f in (layers, unit, conformance, models, digits, clients, bindings)}
+
+
+def oracle():
+    """The official library inside the Python package, for tests that compare with it."""
+    import onnxruntime
+    found = glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))
+    return found[0] if found else ""
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--build", default="build/release")
+    ap.add_argument("--out", default="out")
+    ap.add_argument("--work", default="build/test", help="logs, exported cases, installed bindings")
+    ap.add_argument("--library", default="", help="test this library in place of those in --out")
+    ap.add_argument("--threads", type=int, default=1, help="intra-op threads of the conformance runs")
+    ap.add_argument("stages", nargs="*", metavar="STAGE")
+    a = ap.parse_args()
+    unknown = set(a.stages) - set(STAGES)
+    if unknown:
+        ap.error(f"no stage {', '.join(sorted(unknown))}; there are {', '.join(STAGES)}")
+    c = Context(a)
+    os.environ.setdefault("RETORT_ORACLE", oracle())
+    total, rows = Count(), []
+    for name in a.stages or STAGES:
+        print(f"== {name}", flush=True)
+        started = time.time()
+        count = STAGES[name](c)
+        rows.append(f"{name:13}{time.time() - started:8.1f} s   {count}")
+        print(f"   {rows[-1]}", flush=True)
+        total += count
+    print("\n" + "\n".join(rows))
+    if total.skipped:
+        print(f"{total.skipped} skipped")
+    print(f"{total.passed} passed, {total.failed} failed")
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

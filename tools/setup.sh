@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Installs what a part of the work needs; quick when nothing is missing.
+#
+#   tools/setup.sh build          compiler, build tools and libraries (Debian packages)
+#   tools/setup.sh lint           clang-format and clang-tidy (Debian packages)
+#   tools/setup.sh python VENV    a virtual environment with requirements.txt
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+BUILD=(make cmake ninja-build g++ pkg-config python3 python3-venv libhwy-dev libprotozero-dev libfmt-dev libcli11-dev
+       nlohmann-json3-dev libgtest-dev libbenchmark-dev)
+LINT=(clang-format clang-tidy)
+
+packages() {
+  command -v dpkg-query >/dev/null || { echo "not a Debian system; these packages are needed: $*" >&2; return; }
+  local missing=() name
+  for name in "$@"; do
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
+  done
+  ((${#missing[@]})) || return 0
+  echo "installing ${missing[*]}"
+  local root=()
+  ((EUID == 0)) || root=(sudo)
+  export DEBIAN_FRONTEND=noninteractive
+  "${root[@]}" apt-get update -qq
+  "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+python_tools() {
+  local venv=$1 stamp python
+  stamp="$venv/.requirements"
+  cmp -s requirements.txt "$stamp" && return
+  for python in python3 python3.14 python3.13 python3.12 python3.11; do
+    new_enough "$python" && break
+  done
+  new_enough "$python" || { echo "python 3.11 or newer is needed" >&2; exit 1; }
+  echo "installing the Python tools into $venv"
+  [[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
+  cp requirements.txt "$stamp"
+}
+
+case ${1:-} in
+  build) packages "${BUILD[@]}" ;;
+  lint) packages "${LINT[@]}" ;;
+  python) python_tools "${2:?a folder}" ;;
+  *) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2 ;;
+esac
