@@ -1,0 +1,170 @@
+#include "kernels/conv/conv.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/conv/conv_plan.h"
+
+namespace retort::kernels {
+namespace conv_detail {
+
+size_t spread_stride(size_t floats) {
+  constexpr size_t kLine = 16, kAlias = 256;  // floats: 64 bytes, 1 KiB
+  const size_t stride = round_up(floats, kLine);
+  return stride >= 2 * kAlias && stride % kAlias == 0 ? stride + kLine : stride;
+}
+
+size_t group_columns(size_t columns, size_t wanted) {
+  const size_t width = gemm_panel_width();
+  const size_t panels = std::max<size_t>(ceil_div(columns, width), 1);
+  return ceil_div(panels, std::clamp<size_t>(wanted, 1, panels)) * width;
+}
+
+void reset_workers(void* scratch, size_t worker_bytes, int workers) noexcept {
+  for (int w = 0; w < workers; ++w) worker_head(scratch, worker_bytes, w)->block = kNoBlock;
+}
+
+size_t wanted_tasks(size_t macs) { return std::clamp<size_t>(macs / kTaskMacs, 1, kWantedTasks); }
+
+namespace {
+
+bool is_depthwise(const ConvShape& s) { return s.groups > 1 && s.groups == s.in_c && s.groups == s.out_c; }
+
+bool is_3x3_stride_1(const ConvShape& s) {
+  return s.groups == 1 && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h * s.stride_w == 1 &&
+         s.dilation_h * s.dilation_w == 1 && !s.input_is_nchw;
+}
+
+// Times in units of one vector multiply-add per 16 channels; see the measurements in tests/bench/conv_bench.cc.
+bool winograd_wins(const ConvShape& s) {
+  constexpr size_t kMinChannels = 16;    // below, the transforms and the thin products cost more than they save
+  constexpr size_t kUnknownExtent = 28;  // a usual map, where the size is not known before the first run
+  if (s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
+  const size_t h = s.out_h ? s.out_h : kUnknownExtent, w = s.out_w ? s.out_w : kUnknownExtent;
+  const double tiles = double(std::max<size_t>(s.batch, 1) * ceil_div<size_t>(h, 4) * ceil_div<size_t>(w, 4));
+  const double c = double(s.in_c), o = double(s.out_c);
+  const double direct = double(std::max<size_t>(s.batch, 1) * h * w) * 9 * c * o / 16;
+  const double products = tiles * 36 * c * o / 16;
+  constexpr double kTransform =
+      14;  // per tile and channel, in and out: 36 loads, 36 stores and 150 operations on 16 lanes
+  // A transformed weight is 4 times as large as a plain one, and few tiles share the cost of bringing it from memory.
+  constexpr double kStream = 0.45;  // per weight
+  const double winograd = products + tiles * kTransform * (c + o) + 36 * c * o * kStream;
+  return winograd < direct + 9 * c * o * kStream;
+}
+
+// Each panel of columns as the GEMM wants it, taps outermost: row (tap, channel).
+void pack_taps_outermost(const float* w, size_t taps, size_t channels, size_t columns, float* packed) {
+  const size_t width = gemm_panel_width(), filter = taps * channels;
+  for (size_t n = 0; n < columns; n += width) {
+    for (size_t t = 0; t < taps; ++t, packed += channels * width) {
+      gemm_pack_b(w + n * filter + t, taps, filter, channels, std::min(width, columns - n), packed);
+    }
+  }
+}
+
+void pack_rows(const ConvShape& s, const float* weights, float* packed) {
+  const RowsPlan plan = plan_rows(s);
+  const size_t group_floats = gemm_packed_bytes(plan.k, plan.group_out) / sizeof(float);
+  for (size_t g = 0; g < s.groups; ++g, packed += group_floats, weights += plan.k * plan.group_out) {
+    if (s.input_is_nchw) {
+      gemm_pack_b(weights, 1, plan.k, plan.k, plan.group_out, packed);
+    } else {
+      pack_taps_outermost(weights, s.kernel_h * s.kernel_w, plan.group_in, plan.group_out, packed);
+    }
+  }
+}
+
+}  // namespace
+
+RowsPlan plan_rows(const ConvShape& s) {
+  // Gathering costs about 4 cycles a vector of a patch, multiplying it a cycle for each vector of columns: with this
+  // many columns a second gather of the same block by another worker costs little.
+  constexpr size_t kMinColumns = 128;
+  constexpr size_t kMinPixels = 12, kFewPixels = 64, kMaxPixels = 240;
+  constexpr size_t kSlack = 16;  // floats: copies write whole vectors
+  RowsPlan p;
+  p.group_in = s.in_c / s.groups;
+  p.group_out = s.out_c / s.groups;
+  p.k = s.kernel_h * s.kernel_w * p.group_in;
+  p.row_stride = spread_stride(p.k);
+  const size_t pixels = std::max<size_t>(s.out_pixels(), 1);
+  const size_t fitting = kGatherBytes / sizeof(float) / std::max<size_t>(p.row_stride, 1);
+  const size_t wanted = ceil_div(wanted_tasks(pixels * p.k * s.out_c), s.groups);
+  p.blocks =
+      std::max(ceil_div(pixels, std::clamp(fitting, kMinPixels, kMaxPixels)), std::min(wanted, pixels / kFewPixels));
+  p.block_pixels = ceil_div(pixels, p.blocks);
+  p.blocks = ceil_div(pixels, p.block_pixels);
+  p.columns = group_columns(p.group_out, std::min(ceil_div(wanted, p.blocks), p.group_out / kMinColumns));
+  p.column_groups = ceil_div(p.group_out, p.columns);
+  p.direct = s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1 && s.pad_top + s.pad_left == 0 &&
+             s.out_h == s.in_h && s.out_w == s.in_w && !s.input_is_nchw && !s.scaled_input;
+  if (!p.direct) {
+    p.worker_bytes = round_up(sizeof(WorkerHead) + (p.block_pixels * p.row_stride + kSlack) * sizeof(float), 128);
+  }
+  return p;
+}
+
+}  // namespace conv_detail
+
+using namespace conv_detail;
+
+ConvAlgorithm choose_conv(const ConvShape& s, bool allow_winograd) {
+  if (is_depthwise(s)) return ConvAlgorithm::depthwise;
+  if (s.groups > 1) return ConvAlgorithm::grouped;
+  if (s.kernel_h * s.kernel_w == 1 && s.pad_top + s.pad_left == 0 && !s.input_is_nchw) return ConvAlgorithm::pointwise;
+  if (allow_winograd && is_3x3_stride_1(s) && winograd_wins(s)) return ConvAlgorithm::winograd4;
+  return ConvAlgorithm::rows;
+}
+
+size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
+  switch (algorithm) {
+    case ConvAlgorithm::winograd4:
+      return winograd_packed_bytes(s);
+    case ConvAlgorithm::depthwise:
+      return depthwise_packed_bytes(s);
+    default:
+      break;
+  }
+  return s.groups * gemm_packed_bytes(s.kernel_h * s.kernel_w * (s.in_c / s.groups), s.out_c / s.groups);
+}
+
+void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept {
+  switch (algorithm) {
+    case ConvAlgorithm::winograd4:
+      return winograd_pack(s, weights, packed);
+    case ConvAlgorithm::depthwise:
+      return depthwise_pack(s, weights, packed);
+    default:
+      return pack_rows(s, weights, packed);
+  }
+}
+
+size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int workers) {
+  if (s.out_pixels() * s.out_c == 0) return 0;
+  switch (algorithm) {
+    case ConvAlgorithm::winograd4:
+      return plan_winograd(s).worker_bytes * size_t(workers);
+    case ConvAlgorithm::depthwise:
+      return 0;
+    default:
+      break;
+  }
+  const RowsPlan plan = plan_rows(s);
+  if (plan.direct && s.groups == 1) return gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, workers);
+  return plan.worker_bytes * size_t(workers);
+}
+
+void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
+  if (args.shape.out_pixels() * args.shape.out_c == 0) return;
+  switch (args.algorithm) {
+    case ConvAlgorithm::winograd4:
+      return conv_winograd(args, scratch, par);
+    case ConvAlgorithm::depthwise:
+      return conv_depthwise(args, par);
+    default:
+      return conv_rows(args, scratch, par);
+  }
+}
+
+}  // namespace retort::kernels

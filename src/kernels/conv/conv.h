@@ -1,0 +1,80 @@
+// Convolution of channels-last (NHWC) images in single precision, forward, one or two spatial dimensions (1-D: height
+// 1).
+//
+//   out[b, y, x, o] = act(bias[o] + residual[b, y, x, o] +
+//                         sum over i, j, c of w[o, c, i, j] · in[b, y·stride_h - pad_top + i·dilation_h, x·…, c])
+//
+// Pixels outside the image count as zero. A tensor is addressed by its *pixel stride*, the number of floats from one
+// pixel to the next, at least its number of channels: a convolution can read from and write into a slice of the
+// channels of a wider tensor. Rows and images follow each other without gaps: pixel p of the batch starts at p ·
+// pixel_stride.
+//
+// How the work is cut depends on shapes and ISA alone, and every sum has one order: same bits for any number of
+// threads.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/parallel.h"
+#include "kernels/gemm/gemm.h"
+
+namespace retort::kernels {
+
+/// Channel counts are those of all groups together. Bottom and right padding follow from the output size. Spatial sizes
+/// and the batch may be 0 (not known yet) in choose_conv, conv_packed_bytes and conv_pack; everywhere else 0 means an
+/// empty tensor.
+struct ConvShape {
+  size_t batch = 1, in_h = 1, in_w = 1, in_c = 1;
+  size_t out_h = 1, out_w = 1, out_c = 1;
+  size_t kernel_h = 1, kernel_w = 1;
+  size_t stride_h = 1, stride_w = 1;
+  size_t dilation_h = 1, dilation_w = 1;
+  size_t pad_top = 0, pad_left = 0;
+  size_t groups = 1;
+  size_t in_pixel_stride = 1, out_pixel_stride = 1;
+  /// The input is dense [batch, in_c, in_h, in_w]; for the first layer of a network. ConvAlgorithm::rows only, groups
+  /// == 1.
+  bool input_is_nchw = false;
+  /// ConvArgs::input_scale is given. ConvAlgorithm::pointwise only.
+  bool scaled_input = false;
+
+  size_t out_pixels() const { return batch * out_h * out_w; }
+};
+
+enum class ConvAlgorithm : uint8_t {
+  pointwise,  ///< 1x1 without padding: one GEMM over the pixels, rows gathered first when strided or scaled
+  rows,       ///< any kernel, groups == 1: blocks of input patches gathered as rows, then GEMM
+  winograd4,  ///< 3x3, stride 1, dilation 1, groups == 1: F(4x4, 3x3)
+  depthwise,  ///< groups == in_c == out_c
+  grouped,    ///< any: `rows` for each group
+};
+
+/// The fastest algorithm by a cost model. Winograd's error is about ten times that of a plain sum (but below 2e-5 of
+/// the largest output): `allow_winograd` is false where results must be strict.
+ConvAlgorithm choose_conv(const ConvShape& shape, bool allow_winograd);
+
+/// Packed weights of `algorithm` at the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned.
+/// They do not depend on batch, spatial sizes, strides, padding or pixel strides.
+size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
+void conv_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept;
+
+struct ConvArgs {
+  ConvShape shape;
+  ConvAlgorithm algorithm = ConvAlgorithm::rows;
+  const float* input = nullptr;
+  const float* packed = nullptr;
+  float* output = nullptr;             ///< may not overlap the input; only out_c floats of each pixel are written
+  const float* input_scale = nullptr;  ///< [batch, in_c]: factors of the input, as squeeze-and-excite makes them
+  Epilogue epilogue;  ///< residual_stride: pixel stride of the residual, which may be the output itself
+};
+
+/// Bytes of scratch (64-byte aligned; 0: null will do) that conv needs for `workers` = Parallel::workers().
+size_t conv_scratch_bytes(const ConvShape& shape, ConvAlgorithm algorithm, int workers);
+/// Thread-safe for distinct outputs and scratch; allocates nothing. The shape is trusted: the caller has checked it.
+void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
+
+/// The plain loop, accumulating in double: the meaning of conv(). `weights` as given to conv_pack; args.packed is not
+/// used.
+void conv_reference(const ConvArgs& args, const float* weights) noexcept;
+
+}  // namespace retort::kernels

@@ -1,0 +1,89 @@
+// How a convolution is cut into tasks and how scratch is laid out; shared by conv_scratch_bytes and the algorithms.
+#pragma once
+#include <algorithm>
+
+#include "kernels/conv/conv.h"
+
+namespace retort::kernels::conv_detail {
+
+/// Half of a usual L2 cache (1 MiB): what one task keeps there besides the weights that stream through.
+inline constexpr size_t kGatherBytes = 512 << 10;
+/// Tasks wanted where the work allows it, so that a few threads finish together.
+inline constexpr size_t kWantedTasks = 16;
+/// Work below which a task is not cut further: about 2 µs of one core.
+inline constexpr size_t kTaskMacs = 128 << 10;
+
+/// Tasks for so many multiply-adds.
+size_t wanted_tasks(size_t macs);
+
+/// Rows of a matrix that is read a few rows at a time: a stride of a multiple of 1 KiB would put them all into a few
+/// sets of the first-level cache, so such rows are kept one line further apart.
+size_t spread_stride(size_t floats);
+
+/// Cuts `columns` into equal groups of whole GEMM panels, at most `wanted` of them.
+size_t group_columns(size_t columns, size_t wanted);
+
+/// Task = (group, block of output pixels, group of output channels). A worker remembers the block that it gathered
+/// last.
+struct RowsPlan {
+  size_t group_in = 0, group_out = 0;  // channels of one group
+  size_t k = 0;                        // length of a patch
+  size_t row_stride = 0;
+  size_t block_pixels = 0, blocks = 0;
+  size_t columns = 0, column_groups = 0;
+  bool direct = false;  // patches are pixels as they lie in the input: nothing is gathered
+  size_t worker_bytes = 0;
+};
+RowsPlan plan_rows(const ConvShape& shape);
+
+/// Task = (block of 4x4 output tiles, group of output channels). Per worker: the transformed input V [36][tile][in_c]
+/// of one block, the products M [36][tile][columns], and in_c zeros that stand for the padding.
+struct WinogradPlan {
+  size_t tiles_h = 0, tiles_w = 0, tiles = 0;
+  size_t block_tiles = 0, blocks = 0;
+  size_t columns = 0, column_groups = 0;
+  size_t v_stride = 0, v_plane = 0, m_stride = 0, m_plane = 0;
+  size_t worker_bytes = 0;
+};
+WinogradPlan plan_winograd(const ConvShape& shape);
+inline constexpr size_t kWinogradPlanes = 36;
+
+/// The first bytes of a worker's scratch.
+struct alignas(64) WorkerHead {
+  size_t block;  // whose input lies in the scratch, or kNoBlock
+};
+inline constexpr size_t kNoBlock = size_t(-1);
+void reset_workers(void* scratch, size_t worker_bytes, int workers) noexcept;
+inline WorkerHead* worker_head(void* scratch, size_t worker_bytes, int worker) {
+  return reinterpret_cast<WorkerHead*>(static_cast<char*>(scratch) + size_t(worker) * worker_bytes);
+}
+
+/// Taps [first, last) of a kernel row or column that meet an image of `size`, the first tap lying at `start` (may be
+/// negative).
+struct TapRange {
+  size_t first, last;
+};
+inline TapRange taps_inside(ptrdiff_t start, size_t size, size_t kernel, size_t dilation) {
+  const ptrdiff_t step = ptrdiff_t(dilation);
+  const ptrdiff_t first = start >= 0 ? 0 : (step - 1 - start) / step;
+  const ptrdiff_t last = start >= ptrdiff_t(size) ? 0 : (ptrdiff_t(size) - start + step - 1) / step;
+  const size_t end = std::min(size_t(last), kernel);
+  return {std::min(size_t(first), end), end};
+}
+
+/// What one task of a depthwise convolution computes: output rows [y0, y1) of an image, channels [c0, c1).
+struct DepthwiseBlock {
+  size_t image, y0, y1, c0, c1;
+};
+inline constexpr size_t kMaxLanes = 16;  ///< floats of the widest vector; channel blocks are multiples of it
+
+size_t depthwise_packed_bytes(const ConvShape& shape);
+void depthwise_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
+size_t winograd_packed_bytes(const ConvShape& shape);
+void winograd_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
+
+void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
+void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
+void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept;
+
+}  // namespace retort::kernels::conv_detail

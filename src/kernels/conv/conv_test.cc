@@ -1,0 +1,245 @@
+// Every algorithm against the plain loop, at every instruction level.
+#include "kernels/conv/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/thread_pool.h"
+#include "kernels/conv/conv_testing.h"
+
+namespace retort::kernels {
+namespace {
+
+using Kind = Activation::Kind;
+
+TEST(Conv, Pointwise) {
+  for (const size_t in_c : {1, 3, 17, 24, 33, 100}) {
+    for (const size_t out_c : {1, 8, 33, 72}) {
+      ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 5, .in_w = 9, .batch = 2};
+      check_conv(c.with(ConvAlgorithm::pointwise));
+      c.stride_h = c.stride_w = 2;
+      check_conv(c.with(ConvAlgorithm::pointwise));
+      c.scaled_input = true;
+      check_conv(c.with(ConvAlgorithm::pointwise));
+    }
+  }
+}
+
+TEST(Conv, Rows) {
+  for (const size_t in_c : {1, 3, 17, 24, 33}) {
+    for (const size_t kernel : {2, 3, 5}) {
+      for (const size_t stride : {1, 2, 3}) {
+        ConvCase c{.in_c = in_c, .out_c = 19, .in_h = 13, .in_w = 8, .batch = 2, .kernel_h = kernel, .kernel_w = 3};
+        c.stride_h = stride;
+        c.stride_w = 3 - (stride + 1) / 2;
+        c.dilation_h = stride;
+        c.dilation_w = kernel == 5 ? 2 : 1;
+        c.pad_top = 1, c.pad_left = 2, c.pad_bottom = 3, c.pad_right = 0;
+        check_conv(c.with(ConvAlgorithm::rows));
+        c.input_is_nchw = true;
+        check_conv(c.with(ConvAlgorithm::rows));
+      }
+    }
+  }
+}
+
+TEST(Conv, FirstLayers) {
+  ConvCase resnet{
+      .in_c = 3, .out_c = 64, .in_h = 37, .in_w = 41, .kernel_h = 7, .kernel_w = 7, .stride_h = 2, .stride_w = 2};
+  resnet.pad_all(3);
+  resnet.input_is_nchw = true;
+  check_conv(resnet.with(ConvAlgorithm::rows));
+  ConvCase patches{
+      .in_c = 3, .out_c = 96, .in_h = 32, .in_w = 32, .kernel_h = 4, .kernel_w = 4, .stride_h = 4, .stride_w = 4};
+  patches.input_is_nchw = true;
+  check_conv(patches.with(ConvAlgorithm::rows));
+}
+
+TEST(Conv, OneDimension) {
+  for (const size_t dilation : {1, 3, 5}) {
+    ConvCase c{.in_c = 16, .out_c = 40, .in_w = 77, .kernel_w = 11, .dilation_w = dilation};
+    c.pad_left = c.pad_right = 5 * dilation;
+    check_conv(c.with(ConvAlgorithm::rows));
+    c.groups = c.out_c = c.in_c;
+    check_conv(c.with(ConvAlgorithm::depthwise));
+  }
+}
+
+// The padding may be as large as the image: some patches then lie outside altogether.
+TEST(Conv, MorePaddingThanImage) {
+  ConvCase c{.in_c = 5, .out_c = 6, .in_h = 2, .in_w = 2, .kernel_h = 3, .kernel_w = 3};
+  c.pad_all(6);
+  check_conv(c.with(ConvAlgorithm::rows));
+  check_conv(c.with(ConvAlgorithm::winograd4));
+  c.groups = c.out_c = c.in_c;
+  check_conv(c.with(ConvAlgorithm::depthwise));
+  c.dilation_h = c.dilation_w = 4;
+  check_conv(c.with(ConvAlgorithm::depthwise));
+}
+
+TEST(Conv, Grouped) {
+  for (const size_t groups : {2, 3, 6}) {
+    ConvCase c{
+        .in_c = 18, .out_c = 24, .in_h = 9, .in_w = 7, .batch = 2, .kernel_h = 3, .kernel_w = 3, .groups = groups};
+    c.pad_all(1);
+    check_conv(c.with(ConvAlgorithm::grouped));
+    c.kernel_h = c.kernel_w = 1;
+    c.pad_all(0);
+    check_conv(c.with(ConvAlgorithm::grouped));
+  }
+  ConvCase multiplier{.in_c = 6, .out_c = 12, .in_h = 9, .in_w = 7, .kernel_h = 3, .kernel_w = 3, .groups = 6};
+  check_conv(multiplier.with(ConvAlgorithm::grouped));
+}
+
+TEST(Conv, Winograd) {
+  for (const size_t in_c : {1, 3, 17, 24, 33, 64}) {
+    for (const size_t out_c : {1, 17, 64, 200}) {
+      ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 14, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+      c.pad_top = 1, c.pad_left = 1, c.pad_bottom = 0, c.pad_right = 2;
+      check_conv(c.with(ConvAlgorithm::winograd4));
+    }
+  }
+  for (const size_t size : {1, 3, 4, 5, 8, 23}) {
+    ConvCase c{.in_c = 8, .out_c = 16, .in_h = size, .in_w = size + 1, .batch = 3, .kernel_h = 3, .kernel_w = 3};
+    c.pad_all(1);
+    check_conv(c.with(ConvAlgorithm::winograd4));
+  }
+}
+
+TEST(Conv, Depthwise) {
+  for (const size_t channels : {1, 3, 16, 17, 24, 33, 64}) {
+    for (const size_t kernel : {1, 2, 3, 5, 7, 9}) {
+      for (const size_t stride : {1, 2, 3}) {
+        ConvCase c{.in_c = channels, .out_c = channels, .in_h = 11, .in_w = 25, .kernel_h = kernel, .kernel_w = kernel};
+        c.groups = channels;
+        c.stride_h = c.stride_w = stride;
+        c.pad_all(kernel / 2);
+        check_conv(c.with(ConvAlgorithm::depthwise));
+      }
+    }
+  }
+}
+
+TEST(Conv, DepthwiseWidths) {
+  for (size_t width = 1; width < 32; ++width) {
+    ConvCase c{
+        .in_c = 20, .out_c = 20, .in_h = 4, .in_w = width, .batch = 2, .kernel_h = 3, .kernel_w = 3, .groups = 20};
+    c.pad_all(1);
+    check_conv(c.with(ConvAlgorithm::depthwise));
+    c.kernel_h = c.kernel_w = 5;
+    c.stride_h = c.stride_w = 2;
+    c.pad_all(2);
+    check_conv(c.with(ConvAlgorithm::depthwise));
+  }
+}
+
+std::vector<ConvCase> one_of_each() {
+  ConvCase full{.in_c = 20, .out_c = 37, .in_h = 9, .in_w = 10, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+  full.pad_all(1);
+  ConvCase point{.in_c = 20, .out_c = 37, .in_h = 9, .in_w = 10, .batch = 2};
+  ConvCase scaled = point, grouped = full, depthwise = full;
+  scaled.scaled_input = true;
+  grouped.groups = 2, grouped.out_c = 38;
+  depthwise.groups = depthwise.out_c = 20;
+  return {full.with(ConvAlgorithm::rows),       full.with(ConvAlgorithm::winograd4),
+          point.with(ConvAlgorithm::pointwise), scaled.with(ConvAlgorithm::pointwise),
+          grouped.with(ConvAlgorithm::grouped), depthwise.with(ConvAlgorithm::depthwise)};
+}
+
+TEST(Conv, EveryEpilogue) {
+  for (ConvCase c : one_of_each()) {
+    for (int kind = 0; kind <= int(Kind::hard_swish); ++kind) {
+      c.activation = {Kind(kind), Kind(kind) == Kind::clip ? -0.5f : 0.2f, 0.5f};
+      for (const Residual residual : {Residual::none, Residual::separate, Residual::in_place}) {
+        c.residual = residual;
+        c.bias = residual != Residual::in_place;
+        check_conv(c);
+      }
+    }
+  }
+}
+
+TEST(Conv, StridedPixels) {
+  for (ConvCase c : one_of_each()) {
+    c.in_gap = 5;
+    c.out_gap = 3;
+    c.residual = Residual::separate;
+    check_conv(c);
+  }
+}
+
+TEST(Conv, EmptyTensors) {
+  for (ConvCase c : one_of_each()) {
+    c.batch = 0;
+    check_conv(c);
+    if (c.algorithm == ConvAlgorithm::depthwise || c.algorithm == ConvAlgorithm::grouped) continue;
+    c.batch = 1;
+    c.out_c = 0;
+    check_conv(c);
+  }
+}
+
+// NaN reaches the outputs that depend on it, through the activations too.
+TEST(Conv, NanPropagates) {
+  for (ConvCase c : one_of_each()) {
+    for (const Kind kind : {Kind::none, Kind::relu, Kind::clip, Kind::silu}) {
+      c.activation = {kind, -1.0f, 1.0f};
+      c.poison = std::numeric_limits<float>::quiet_NaN();
+      check_conv(c);
+    }
+  }
+}
+
+TEST(Conv, SameBitsForAnyNumberOfThreads) {
+  std::vector<ConvCase> cases = one_of_each();
+  ConvCase small{.in_c = 256, .out_c = 300, .in_h = 7, .in_w = 7, .kernel_h = 3, .kernel_w = 3};
+  small.pad_all(1);
+  ConvCase large{.in_c = 16, .out_c = 16, .in_h = 56, .in_w = 57, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+  for (const ConvCase& c : {small, large}) {
+    cases.push_back(c.with(ConvAlgorithm::rows));
+    cases.push_back(c.with(ConvAlgorithm::winograd4));
+  }
+  large.groups = large.in_c;
+  cases.push_back(large.with(ConvAlgorithm::depthwise));
+  for (const ConvCase& c : cases) {
+    const ConvData data(c);
+    const std::vector<float> once = data.run(Parallel());
+    for (const int threads : {2, 3, 4, 7}) {
+      ThreadPool pool({.threads = threads});
+      const std::vector<float> again = data.run(Parallel(&pool, nullptr));
+      EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0)
+          << c.name() << " threads " << threads;
+    }
+  }
+}
+
+TEST(Conv, Choice) {
+  const auto choose = [](ConvCase c, bool winograd = true) { return choose_conv(c.shape(), winograd); };
+  ConvCase c{.in_c = 64, .out_c = 64, .in_h = 56, .in_w = 56, .kernel_h = 3, .kernel_w = 3};
+  c.pad_all(1);
+  EXPECT_EQ(choose(c), ConvAlgorithm::winograd4);
+  EXPECT_EQ(choose(c, false), ConvAlgorithm::rows);
+  ConvShape unknown = c.shape();
+  unknown.batch = unknown.in_h = unknown.in_w = unknown.out_h = unknown.out_w = 0;
+  EXPECT_EQ(choose_conv(unknown, true), ConvAlgorithm::winograd4);
+  ConvCase wide = c;
+  wide.in_c = wide.out_c = 512;
+  wide.in_h = wide.in_w = 7;
+  EXPECT_EQ(choose(wide), ConvAlgorithm::rows);  // 36 · 512 · 512 weights for four tiles
+  ConvCase strided = c;
+  strided.stride_h = strided.stride_w = 2;
+  EXPECT_EQ(choose(strided), ConvAlgorithm::rows);
+  ConvCase depthwise = c;
+  depthwise.groups = 64;
+  EXPECT_EQ(choose(depthwise), ConvAlgorithm::depthwise);
+  depthwise.groups = 2;
+  EXPECT_EQ(choose(depthwise), ConvAlgorithm::grouped);
+  EXPECT_EQ(choose({.in_c = 64, .out_c = 8, .in_h = 7, .in_w = 7}), ConvAlgorithm::pointwise);
+  ConvCase padded{.in_c = 64, .out_c = 8, .in_h = 7, .in_w = 7};
+  padded.pad_all(1);
+  EXPECT_EQ(choose(padded), ConvAlgorithm::rows);
+}
+
+}  // namespace
+}  // namespace retort::kernels

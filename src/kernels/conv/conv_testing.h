@@ -1,0 +1,178 @@
+// Test support: a described convolution, its random data, and the comparison with the plain loop at every instruction
+// level.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "kernels/conv/conv.h"
+
+namespace retort::kernels {
+
+enum class Residual { none, separate, in_place };
+
+struct ConvCase {
+  size_t in_c = 1, out_c = 1, in_h = 1, in_w = 1, batch = 1;
+  size_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  size_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  size_t groups = 1;
+  size_t in_gap = 0, out_gap = 0;  ///< floats between the channels of one pixel and those of the next
+  bool input_is_nchw = false, scaled_input = false, bias = true;
+  Residual residual = Residual::none;
+  Activation activation;
+  float poison = 0;  ///< unless 0: the value of one input element
+  ConvAlgorithm algorithm = ConvAlgorithm::rows;
+
+  ConvCase with(ConvAlgorithm a) const {
+    ConvCase c = *this;
+    c.algorithm = a;
+    return c;
+  }
+
+  void pad_all(size_t pad) { pad_top = pad_left = pad_bottom = pad_right = pad; }
+
+  ConvShape shape() const {
+    ConvShape s;
+    s.batch = batch, s.in_h = in_h, s.in_w = in_w, s.in_c = in_c, s.out_c = out_c;
+    s.kernel_h = kernel_h, s.kernel_w = kernel_w, s.stride_h = stride_h, s.stride_w = stride_w;
+    s.dilation_h = dilation_h, s.dilation_w = dilation_w, s.pad_top = pad_top, s.pad_left = pad_left;
+    s.out_h = (in_h + pad_top + pad_bottom - (kernel_h - 1) * dilation_h - 1) / stride_h + 1;
+    s.out_w = (in_w + pad_left + pad_right - (kernel_w - 1) * dilation_w - 1) / stride_w + 1;
+    s.groups = groups, s.in_pixel_stride = in_c + in_gap, s.out_pixel_stride = out_c + out_gap;
+    s.input_is_nchw = input_is_nchw, s.scaled_input = scaled_input;
+    return s;
+  }
+
+  std::string name() const {
+    const ConvShape s = shape();
+    return cat(
+        "algorithm {} batch {} in {}x{}x{} out {}x{}x{} kernel {}x{} stride {}x{} dilation {}x{} pad {},{} groups {} "
+        "activation {} residual {} {}",
+        int(algorithm), batch, in_h, in_w, in_c, s.out_h, s.out_w, out_c, kernel_h, kernel_w, stride_h, stride_w,
+        dilation_h, dilation_w, pad_top, pad_left, groups, int(activation.kind), int(residual),
+        isa_name(current_isa()));
+  }
+};
+
+/// Memory that starts at a cache line, as packed weights and scratch want it.
+class Lines {
+ public:
+  explicit Lines(size_t bytes) : memory_(bytes / sizeof(Line) + 1) {}
+  float* floats() { return memory_[0].values; }
+
+ private:
+  struct alignas(64) Line {
+    float values[16];
+  };
+  std::vector<Line> memory_;
+};
+
+/// Random input, weights, bias and residual of a case.
+class ConvData {
+ public:
+  static constexpr float kGuard = 12345.0f;  ///< fills gaps and the ends of outputs
+  static constexpr size_t kEnd = 64;         ///< guard floats behind the last pixel
+
+  explicit ConvData(const ConvCase& c) : case_(c), shape_(c.shape()) {
+    std::mt19937 random(unsigned(c.in_c * 31 + c.out_c));
+    std::normal_distribution<float> normal;
+    const auto fill = [&](size_t n) {
+      std::vector<float> v(n);
+      for (float& x : v) x = normal(random);
+      return v;
+    };
+    const ConvShape& s = shape_;
+    input_ = fill(s.batch * s.in_h * s.in_w * s.in_pixel_stride);
+    if (c.poison != 0 && !input_.empty()) input_[s.in_h * s.in_w / 2 * s.in_pixel_stride + s.in_c / 2] = c.poison;
+    weights_ = fill(s.out_c * (s.in_c / s.groups) * s.kernel_h * s.kernel_w);
+    const float unit = 1 / std::sqrt(float(std::max<size_t>(s.in_c / s.groups * s.kernel_h * s.kernel_w, 1)));
+    for (float& w : weights_) w *= unit;  // sums of about 1, however long
+    bias_ = fill(s.out_c);
+    residual_ = fill(s.out_pixels() * s.out_pixel_stride);
+    scale_ = fill(s.batch * s.in_c);
+  }
+
+  /// The whole output, gaps and guards included, as conv() leaves it at the current level.
+  std::vector<float> run(const Parallel& par) const {
+    std::vector<float> output = fresh_output();
+    ConvArgs args = make_args(output);
+    Lines packed(conv_packed_bytes(shape_, case_.algorithm));
+    conv_pack(shape_, case_.algorithm, weights_.data(), packed.floats());
+    Lines scratch(conv_scratch_bytes(shape_, case_.algorithm, par.workers()));
+    args.packed = packed.floats();
+    conv(args, scratch.floats(), par);
+    return output;
+  }
+
+  std::vector<float> reference() const {
+    std::vector<float> output = fresh_output();
+    conv_reference(make_args(output), weights_.data());
+    return output;
+  }
+
+ private:
+  std::vector<float> fresh_output() const {
+    std::vector<float> output(shape_.out_pixels() * shape_.out_pixel_stride + kEnd, kGuard);
+    if (case_.residual != Residual::in_place) return output;
+    for (size_t p = 0; p < shape_.out_pixels(); ++p) {
+      const size_t at = p * shape_.out_pixel_stride;
+      std::copy_n(residual_.begin() + ptrdiff_t(at), shape_.out_c, output.begin() + ptrdiff_t(at));
+    }
+    return output;
+  }
+
+  ConvArgs make_args(std::vector<float>& output) const {
+    ConvArgs a;
+    a.shape = shape_;
+    a.algorithm = case_.algorithm;
+    a.input = input_.data();
+    a.output = output.data();
+    a.input_scale = case_.scaled_input ? scale_.data() : nullptr;
+    a.epilogue.bias = case_.bias ? bias_.data() : nullptr;
+    a.epilogue.residual = case_.residual == Residual::none       ? nullptr
+                          : case_.residual == Residual::separate ? residual_.data()
+                                                                 : output.data();
+    a.epilogue.residual_stride = shape_.out_pixel_stride;
+    a.epilogue.activation = case_.activation;
+    return a;
+  }
+
+  ConvCase case_;
+  ConvShape shape_;
+  std::vector<float> input_, weights_, bias_, residual_, scale_;
+};
+
+/// conv() equals conv_reference() at every level; gaps and guards keep their value.
+inline void check_conv(const ConvCase& c) {
+  const ConvData data(c);
+  const std::vector<float> want = data.reference();
+  float largest = 1;
+  for (const float w : want) {
+    if (w != ConvData::kGuard && std::isfinite(w)) largest = std::max(largest, std::fabs(w));
+  }
+  const bool winograd = c.algorithm == ConvAlgorithm::winograd4;
+  const float tolerance = largest * (winograd ? 1e-5f : 2e-6f);
+  for (int level = 0; level < kIsaCount; ++level) {
+    const ScopedIsa isa{Isa(level)};
+    const std::vector<float> got = data.run(Parallel());
+    size_t wrong = 0;
+    for (size_t i = 0; i < want.size(); ++i) {
+      if (want[i] == ConvData::kGuard || std::isnan(want[i])) {
+        wrong += std::memcmp(&want[i], &got[i], sizeof(float)) != 0 && !(std::isnan(want[i]) && std::isnan(got[i]));
+      } else if (winograd && c.poison != 0 && std::isnan(got[i])) {
+        continue;  // a tile shares its inputs
+      } else {
+        wrong += !(std::fabs(want[i] - got[i]) <= tolerance);
+      }
+    }
+    EXPECT_EQ(wrong, 0u) << c.name();
+  }
+}
+
+}  // namespace retort::kernels

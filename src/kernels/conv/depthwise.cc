@@ -1,0 +1,215 @@
+// Depthwise convolution: every channel has its own filter. A row of Q output pixels of one channel vector stays in
+// registers; each input vector is loaded once for a kernel row and feeds all outputs that it belongs to.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv/depthwise.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/conv/conv_plan.h"
+#include "kernels/conv/finish-inl.h"
+#include "kernels/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+// A run of output pixels in one row. `input`: channel 0 of the pixel under the first tap of the first kernel row that
+// meets the image (that pixel itself may lie outside); `rows` kernel rows meet it, input rows `line` floats apart.
+struct Run {
+  const float* input;
+  ptrdiff_t pixel, line;  // floats from one input pixel or row of taps to the next
+  const float* weights;   // of that kernel row, channel vector 0
+  size_t rows, vector_weights;
+  uint32_t columns_inside;  // bit c: input column c of the run lies inside the image
+  PixelBlock at;
+};
+
+// Pixels of a run: enough independent sums to hide the latency of two multiply-adds a cycle, few enough for 16
+// registers with a kernel row of 7; divides the widths 7, 14, 28, 56, 112.
+constexpr size_t kPixels = 7;
+
+enum class Edge { none, columns, channels };  // what a run must check: nothing, its columns, also its channels
+
+template <size_t kKernel, size_t kStride, Edge kEdge>
+HWY_INLINE void convolve_vector(const Run& run, const Finish& finish, size_t channel, size_t n) {
+  constexpr size_t kInputs = (kPixels - 1) * kStride + kKernel;
+  const FloatTag d;
+  if (kEdge != Edge::channels) n = kLanes;
+  Float sums[kPixels];
+  const Float bias = finish.bias(channel, n);
+  unroll<kPixels>([&](auto q) RETORT_UNROLLED { sums[q] = bias; });
+  const float* in = run.input + channel;
+  const float* weights = run.weights + channel * run.vector_weights;
+  for (size_t i = 0; i < run.rows; ++i, in += run.line, weights += kKernel * kLanes) {
+    Float w[kKernel];
+    unroll<kKernel>([&](auto j) RETORT_UNROLLED { w[j] = hn::LoadU(d, weights + j * kLanes); });
+    unroll<kInputs>([&](auto c) RETORT_UNROLLED {
+      if (kEdge != Edge::none && !(run.columns_inside & 1u << c)) return;
+      const Float v = in_register(load_first(in + ptrdiff_t(c) * run.pixel, n));
+      unroll<kKernel>([&](auto j) RETORT_UNROLLED {
+        if constexpr (c >= j && (c - j) % kStride == 0 && (c - j) / kStride < kPixels) {
+          constexpr size_t q = (c - j) / kStride;
+          sums[q] = hn::MulAdd(w[j], v, sums[q]);
+        }
+      });
+    });
+  }
+  PixelBlock at = run.at;
+  if (kEdge == Edge::none) at.columns = kPixels;
+  at.rows = 1;
+  finish.store<1, kPixels>(sums, at, channel, n);
+}
+
+// Channels [c0, c1). The copies keep the geometry in registers: a store of a vector could change it for all the
+// compiler knows.
+template <size_t kKernel, size_t kStride>
+HWY_INLINE void convolve_run(const Run& shared_run, const Finish& shared_finish, size_t c0, size_t c1) {
+  constexpr uint32_t kAll = (1u << ((kPixels - 1) * kStride + kKernel)) - 1;
+  const Run run = shared_run;
+  const Finish finish = shared_finish;
+  size_t c = c0;
+  if (run.columns_inside == kAll && run.at.columns >= kPixels) {
+    for (; c + kLanes <= c1; c += kLanes) convolve_vector<kKernel, kStride, Edge::none>(run, finish, c, kLanes);
+  } else {
+    for (; c + kLanes <= c1; c += kLanes) convolve_vector<kKernel, kStride, Edge::columns>(run, finish, c, kLanes);
+  }
+  if (c < c1) convolve_vector<kKernel, kStride, Edge::channels>(run, finish, c, c1 - c);
+}
+
+// Any kernel width, stride and dilation: a tap of a pixel at a time. x: input column of the first tap of the first
+// pixel.
+void convolve_run_any(const ConvShape& s, const Run& run, ptrdiff_t x, const Finish& finish, size_t c0, size_t c1) {
+  const FloatTag d;
+  for (size_t c = c0; c < c1; c += kLanes) {
+    const size_t n = std::min(kLanes, c1 - c);
+    Float sums[kPixels];
+    const Float bias = finish.bias(c, n);
+    unroll<kPixels>([&](auto q) RETORT_UNROLLED { sums[q] = bias; });
+    const float* weights = run.weights + c * run.vector_weights;
+    for (size_t tap = 0; tap < run.rows * s.kernel_w; ++tap) {
+      const ptrdiff_t across = ptrdiff_t(tap % s.kernel_w * s.dilation_w);
+      const float* in = run.input + ptrdiff_t(tap / s.kernel_w) * run.line + across * run.pixel + ptrdiff_t(c);
+      const Float w = hn::LoadU(d, weights + tap * kLanes);
+      unroll<kPixels>([&](auto q) RETORT_UNROLLED {
+        const ptrdiff_t column = ptrdiff_t(q * s.stride_w);
+        if (size_t(x + across + column) >= s.in_w) return;
+        sums[q] = hn::MulAdd(w, load_first(in + column * run.pixel, n), sums[q]);
+      });
+    }
+    finish.store<1, kPixels>(sums, run.at, c, n);
+  }
+}
+
+uint32_t columns_inside(ptrdiff_t x, size_t width) {
+  uint32_t bits = 0;
+  for (ptrdiff_t c = 0; c < 32; ++c) bits |= uint32_t(size_t(x + c) < width) << c;
+  return bits;
+}
+
+template <size_t kKernel>
+HWY_INLINE void convolve_strided(size_t stride, Run& run, const Finish& finish, size_t c0, size_t c1) {
+  if (stride == 1) {
+    run.columns_inside &= (1u << (kPixels - 1 + kKernel)) - 1;
+    convolve_run<kKernel, 1>(run, finish, c0, c1);
+  } else {
+    run.columns_inside &= (1u << ((kPixels - 1) * 2 + kKernel)) - 1;
+    convolve_run<kKernel, 2>(run, finish, c0, c1);
+  }
+}
+
+}  // namespace
+
+void depthwise_block(const ConvArgs& args, const conv_detail::DepthwiseBlock& block) noexcept {
+  const ConvShape& s = args.shape;
+  const Finish finish(args);
+  const size_t kernel = s.dilation_w == 1 && s.stride_w <= 2 ? s.kernel_w : 0;
+  Run run;
+  run.pixel = ptrdiff_t(s.in_pixel_stride);
+  run.line = ptrdiff_t(s.dilation_h * s.in_w) * run.pixel;
+  run.vector_weights = s.kernel_h * s.kernel_w;
+  for (size_t y = block.y0; y < block.y1; ++y) {
+    const ptrdiff_t in_y = ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top);
+    const conv_detail::TapRange down = conv_detail::taps_inside(in_y, s.in_h, s.kernel_h, s.dilation_h);
+    run.rows = down.last - down.first;
+    run.weights = args.packed + down.first * s.kernel_w * kLanes;
+    const ptrdiff_t row = ptrdiff_t(block.image * s.in_h) + in_y + ptrdiff_t(down.first * s.dilation_h);
+    for (size_t x = 0; x < s.out_w; x += kPixels) {
+      const ptrdiff_t in_x = ptrdiff_t(x * s.stride_w) - ptrdiff_t(s.pad_left);
+      run.input = args.input + (row * ptrdiff_t(s.in_w) + in_x) * run.pixel;
+      run.columns_inside = columns_inside(in_x, s.in_w);
+      run.at = {(block.image * s.out_h + y) * s.out_w + x, 0, 1, s.out_w - x};
+      switch (kernel) {
+        case 3:
+          convolve_strided<3>(s.stride_w, run, finish, block.c0, block.c1);
+          break;
+        case 5:
+          convolve_strided<5>(s.stride_w, run, finish, block.c0, block.c1);
+          break;
+        case 7:
+          convolve_strided<7>(s.stride_w, run, finish, block.c0, block.c1);
+          break;
+        default:
+          convolve_run_any(s, run, in_x, finish, block.c0, block.c1);
+          break;
+      }
+    }
+  }
+}
+
+// [channel vector][tap][lane], the lanes behind the last channel zero.
+void depthwise_pack_lanes(const ConvShape& s, const float* weights, float* packed) noexcept {
+  const size_t taps = s.kernel_h * s.kernel_w;
+  std::memset(packed, 0, conv_detail::depthwise_packed_bytes(s));
+  for (size_t c = 0; c < s.out_c; ++c) {
+    float* lane = packed + c / kLanes * kLanes * taps + c % kLanes;
+    for (size_t t = 0; t < taps; ++t) lane[t * kLanes] = weights[c * taps + t];
+  }
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels::conv_detail {
+
+size_t depthwise_packed_bytes(const ConvShape& s) {
+  return round_up(s.out_c, kMaxLanes) * s.kernel_h * s.kernel_w * sizeof(float);
+}
+
+void depthwise_pack(const ConvShape& s, const float* weights, float* packed) noexcept {
+  RETORT_SELECT(depthwise_pack_lanes)(s, weights, packed);
+}
+
+void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept {
+  // All channels of a pixel are taken before the next pixels, so that memory is read in order; the next output row then
+  // finds its input in the second-level cache. Only very wide windows, and maps with few rows, are cut by channels.
+  constexpr size_t kWindowBytes = 512 << 10;
+  constexpr size_t kFewChannels = 64;
+  const ConvShape& s = args.shape;
+  const size_t window = ((s.kernel_h - 1) * s.dilation_h + 1) * s.in_w * sizeof(float);
+  const size_t fitting = std::max(kWindowBytes / std::max<size_t>(window, 1), kFewChannels);
+  const size_t wanted = wanted_tasks(s.out_pixels() * s.out_c * s.kernel_h * s.kernel_w);
+  const size_t row_blocks = std::clamp<size_t>(wanted / s.batch, 1, s.out_h);
+  const size_t column_cuts =
+      std::min(ceil_div(wanted, s.batch * row_blocks), std::max<size_t>(s.out_c / kFewChannels, 1));
+  const size_t channels = round_up(ceil_div(s.out_c, std::max(column_cuts, ceil_div(s.out_c, fitting))), kMaxLanes);
+  const size_t channel_blocks = ceil_div(s.out_c, channels);
+  const size_t rows = ceil_div(s.out_h, row_blocks);
+  const auto run = RETORT_SELECT(depthwise_block);
+  par.for_each(s.batch * row_blocks * channel_blocks, [&](size_t task, int) {
+    DepthwiseBlock block;
+    block.c0 = task % channel_blocks * channels;
+    block.c1 = std::min(block.c0 + channels, s.out_c);
+    block.y0 = std::min(task / channel_blocks % row_blocks * rows, s.out_h);
+    block.y1 = std::min(block.y0 + rows, s.out_h);
+    block.image = task / (channel_blocks * row_blocks);
+    run(args, block);
+  });
+}
+
+}  // namespace retort::kernels::conv_detail
+#endif

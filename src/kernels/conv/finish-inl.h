@@ -1,0 +1,105 @@
+// The end of a convolution outside the GEMM: bias, residual, activation, store. Included once per instruction level.
+#if defined(RETORT_KERNELS_CONV_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RETORT_KERNELS_CONV_FINISH_INL_H_
+#undef RETORT_KERNELS_CONV_FINISH_INL_H_
+#else
+#define RETORT_KERNELS_CONV_FINISH_INL_H_
+#endif
+
+#include <limits>
+
+#include "kernels/conv/conv.h"
+#include "kernels/conv/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+/// A tile of output pixels, of which the first `rows` x `columns` exist.
+struct PixelBlock {
+  size_t first;  ///< pixel of the batch
+  size_t line;   ///< pixels from one row to the next
+  size_t rows, columns;
+};
+
+// Residual and any activation. Out of line: the loops of ten activations in each place that stores a result would be
+// too much code. `values`: whole vectors up to `end`, the tile row by row, tile_columns to a row.
+HWY_NOINLINE void store_any(const ConvArgs& args, float* values, float* end, size_t tile_columns, const PixelBlock& at,
+                            size_t channel, size_t n) {
+  const FloatTag d;
+  const Epilogue& e = args.epilogue;
+  const auto each_pixel = [&](auto f) HWY_ATTR {
+    for (size_t row = 0; row < at.rows && values + row * tile_columns * kLanes < end; ++row) {
+      for (size_t column = 0; column < at.columns && column < tile_columns; ++column) {
+        f(values + (row * tile_columns + column) * kLanes, at.first + row * at.line + column);
+      }
+    }
+  };
+  if (e.residual) {
+    each_pixel([&](float* v, size_t pixel) HWY_ATTR {
+      const Float r = load_first(e.residual + pixel * e.residual_stride + channel, n);
+      hn::Store(hn::Add(hn::Load(d, v), r), d, v);
+    });
+  }
+  VisitActivation(e.activation, [&](auto op) HWY_ATTR {
+    for (float* v = values; v != end; v += kLanes) hn::Store(op(d, hn::Load(d, v)), d, v);
+  });
+  each_pixel([&](const float* v, size_t pixel) HWY_ATTR {
+    store_first(hn::Load(d, v), args.output + pixel * args.shape.out_pixel_stride + channel, n);
+  });
+}
+
+/// The epilogue of a convolution made ready for vectors; copied into the loops so that its parts stay in registers. The
+/// usual one, bias and bounds, is applied in registers.
+class Finish {
+ public:
+  explicit Finish(const ConvArgs& args)
+      : args_(&args), bias_(args.epilogue.bias), output_(args.output), pixel_stride_(args.shape.out_pixel_stride) {
+    constexpr float kInf = std::numeric_limits<float>::infinity();
+    const Activation& a = args.epilogue.activation;
+    const bool clip = a.kind == Activation::Kind::clip, relu = a.kind == Activation::Kind::relu;
+    in_registers_ = !args.epilogue.residual && (clip || relu || a.kind == Activation::Kind::none);
+    low_ = relu ? 0.0f : clip ? a.a : -kInf;
+    high_ = clip ? a.b : kInf;
+  }
+
+  /// What the sums of channels [channel, channel + n) start from.
+  HWY_INLINE Float bias(size_t channel, size_t n) const {
+    return bias_ ? load_first(bias_ + channel, n) : hn::Zero(FloatTag());
+  }
+
+  /// Stores sums of channels [channel, channel + n), the pixels row by row.
+  template <size_t kRows, size_t kColumns>
+  HWY_INLINE void store(const Float (&v)[kRows * kColumns], const PixelBlock& at, size_t channel, size_t n) const {
+    const FloatTag d;
+    if (!in_registers_) {
+      HWY_ALIGN float values[kRows * kColumns * kLanes];
+      unroll<kRows * kColumns>([&](auto i) RETORT_UNROLLED { hn::Store(v[i], d, values + i * kLanes); });
+      const PixelBlock copy = at;  // so that `at` itself need not be in memory
+      return store_any(*args_, values, values + kRows * kColumns * kLanes, kColumns, copy, channel, n);
+    }
+    const Float low = hn::Set(d, low_), high = hn::Set(d, high_);
+    unroll<kRows>([&](auto row) RETORT_UNROLLED {
+      if (row >= at.rows) return;
+      float* out = output_ + (at.first + row * at.line) * pixel_stride_ + channel;
+      unroll<kColumns>([&](auto column) RETORT_UNROLLED {
+        if (column >= at.columns) return;
+        const Float y = MinKeepNaN(high, MaxKeepNaN(low, v[row * kColumns + column]));
+        store_first(y, out + column * pixel_stride_, n);
+      });
+    });
+  }
+
+ private:
+  const ConvArgs* args_;
+  const float* bias_;
+  float* output_;
+  size_t pixel_stride_;
+  float low_, high_;
+  bool in_registers_;
+};
+
+}  // namespace
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,175 @@
+// Implicit GEMM: the patches of a block of output pixels are copied into rows that stay in L2, and one GEMM block
+// multiplies them.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv/rows.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "kernels/conv/conv_plan.h"
+#include "kernels/conv/lanes-inl.h"
+#include "kernels/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+// The copies below write whole vectors: what they leave behind the end is overwritten by the next copy, or lies in the
+// slack behind the last row.
+HWY_INLINE float* copy_run(const float* from, size_t n, float* to) {
+  const FloatTag d;
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  if (i < n) hn::StoreU(load_first(from + i, n - i), d, to + i);
+  return to + n;
+}
+
+HWY_INLINE float* zero_run(size_t n, float* to) {
+  const FloatTag d;
+  for (size_t i = 0; i < n; i += kLanes) hn::StoreU(hn::Zero(d), d, to + i);
+  return to + n;
+}
+
+HWY_INLINE void scale_run(const float* from, const float* scale, size_t n, float* to) {
+  const FloatTag d;
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(d, from + i), hn::LoadU(d, scale + i)), d, to + i);
+  if (i < n) hn::StoreU(hn::Mul(load_first(from + i, n - i), load_first(scale + i, n - i)), d, to + i);
+}
+
+using conv_detail::TapRange;
+using conv_detail::taps_inside;
+
+// One patch, taps outermost: [kernel_h][kernel_w][channels].
+HWY_INLINE void gather_patch(const ConvShape& s, const float* image, size_t channels, ptrdiff_t y, ptrdiff_t x,
+                             float* row) {
+  const size_t pixel = s.in_pixel_stride;
+  const bool dense = pixel == channels && s.dilation_w == 1;
+  const TapRange across = taps_inside(x, s.in_w, s.kernel_w, s.dilation_w);
+  const TapRange down = taps_inside(y, s.in_h, s.kernel_h, s.dilation_h);
+  row = zero_run(down.first * s.kernel_w * channels, row);
+  for (size_t i = down.first; i < down.last; ++i) {
+    const ptrdiff_t line = (y + ptrdiff_t(i * s.dilation_h)) * ptrdiff_t(s.in_w) + x;
+    row = zero_run(across.first * channels, row);
+    if (dense) {
+      const float* from = image + (line + ptrdiff_t(across.first)) * ptrdiff_t(pixel);
+      row = copy_run(from, (across.last - across.first) * channels, row);
+    } else {
+      for (size_t j = across.first; j < across.last; ++j) {
+        row = copy_run(image + (line + ptrdiff_t(j * s.dilation_w)) * ptrdiff_t(pixel), channels, row);
+      }
+    }
+    row = zero_run((s.kernel_w - across.last) * channels, row);
+  }
+  zero_run((s.kernel_h - down.last) * s.kernel_w * channels, row);
+}
+
+// One patch of a dense channels-first image, channels outermost: [channels][kernel_h][kernel_w], the order of its
+// packed weights.
+HWY_INLINE void gather_patch_nchw(const ConvShape& s, const float* image, ptrdiff_t y, ptrdiff_t x, float* row) {
+  const TapRange across = taps_inside(x, s.in_w, s.kernel_w, s.dilation_w);
+  const TapRange down = taps_inside(y, s.in_h, s.kernel_h, s.dilation_h);
+  for (size_t c = 0; c < s.in_c; ++c, image += s.in_h * s.in_w) {
+    row = zero_run(down.first * s.kernel_w, row);
+    for (size_t i = down.first; i < down.last; ++i) {
+      const float* line = image + (y + ptrdiff_t(i * s.dilation_h)) * ptrdiff_t(s.in_w);
+      row = zero_run(across.first, row);
+      if (s.dilation_w == 1) {
+        row = copy_run(line + x + ptrdiff_t(across.first), across.last - across.first, row);
+      } else {
+        for (size_t j = across.first; j < across.last; ++j) *row++ = line[x + ptrdiff_t(j * s.dilation_w)];
+      }
+      row = zero_run(s.kernel_w - across.last, row);
+    }
+    row = zero_run((s.kernel_h - down.last) * s.kernel_w, row);
+  }
+}
+
+}  // namespace
+
+// Output pixels [p0, p1) of the batch; `channel`: the first input channel of the group.
+void gather_rows(const ConvArgs& args, const conv_detail::RowsPlan& plan, size_t channel, size_t p0, size_t p1,
+                 float* rows) noexcept {
+  const ConvShape& s = args.shape;
+  const size_t image_floats = s.in_h * s.in_w * (s.input_is_nchw ? s.in_c : s.in_pixel_stride);
+  size_t b = p0 / (s.out_h * s.out_w), oy = p0 / s.out_w % s.out_h, ox = p0 % s.out_w;
+  for (size_t p = p0; p < p1; ++p, rows += plan.row_stride) {
+    const float* image = args.input + b * image_floats;
+    const ptrdiff_t y = ptrdiff_t(oy * s.stride_h) - ptrdiff_t(s.pad_top);
+    const ptrdiff_t x = ptrdiff_t(ox * s.stride_w) - ptrdiff_t(s.pad_left);
+    if (args.input_scale) {
+      const float* from = image + (size_t(y) * s.in_w + size_t(x)) * s.in_pixel_stride;
+      scale_run(from, args.input_scale + b * s.in_c, s.in_c, rows);
+    } else if (s.input_is_nchw) {
+      gather_patch_nchw(s, image, y, x, rows);
+    } else {
+      gather_patch(s, image + channel, plan.group_in, y, x, rows);
+    }
+    if (++ox == s.out_w) {
+      ox = 0;
+      if (++oy == s.out_h) oy = 0, ++b;
+    }
+  }
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels::conv_detail {
+namespace {
+
+// The product of one task: its rows, its columns, its place in the output.
+GemmArgs block_product(const ConvArgs& args, const RowsPlan& plan, size_t group, size_t p0, size_t p1) {
+  const size_t first = group * plan.group_out;
+  const Epilogue& e = args.epilogue;
+  GemmArgs g;
+  g.m = p1 - p0;
+  g.n = plan.group_out;
+  g.k = plan.k;
+  g.packed_b = args.packed + group * (gemm_packed_bytes(plan.k, plan.group_out) / sizeof(float));
+  g.c = args.output + p0 * args.shape.out_pixel_stride + first;
+  g.c_stride = args.shape.out_pixel_stride;
+  g.epilogue = e;
+  if (e.bias) g.epilogue.bias = e.bias + first;
+  if (e.residual) g.epilogue.residual = e.residual + p0 * e.residual_stride + first;
+  return g;
+}
+
+}  // namespace
+
+void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
+  const ConvShape& s = args.shape;
+  const RowsPlan plan = plan_rows(s);
+  if (plan.direct && s.groups == 1) {
+    GemmArgs product = block_product(args, plan, 0, 0, s.out_pixels());
+    product.a = args.input;
+    product.a_stride = s.in_pixel_stride;
+    return gemm(product, scratch, par);
+  }
+  if (!plan.direct) reset_workers(scratch, plan.worker_bytes, par.workers());
+  const auto gather = RETORT_SELECT(gather_rows);
+  par.for_each(s.groups * plan.blocks * plan.column_groups, [&](size_t task, int worker) {
+    const size_t n0 = task % plan.column_groups * plan.columns;
+    const size_t rows_id = task / plan.column_groups;
+    const size_t group = rows_id / plan.blocks, p0 = rows_id % plan.blocks * plan.block_pixels;
+    const size_t p1 = std::min(p0 + plan.block_pixels, s.out_pixels());
+    GemmArgs product = block_product(args, plan, group, p0, p1);
+    if (plan.direct) {
+      product.a = args.input + p0 * s.in_pixel_stride + group * plan.group_in;
+      product.a_stride = s.in_pixel_stride;
+    } else {
+      WorkerHead* head = worker_head(scratch, plan.worker_bytes, worker);
+      float* rows = reinterpret_cast<float*>(head + 1);
+      if (head->block != rows_id) gather(args, plan, group * plan.group_in, p0, p1, rows);
+      head->block = rows_id;
+      product.a = rows;
+      product.a_stride = plan.row_stride;
+    }
+    gemm_block(product, n0, std::min(n0 + plan.columns, plan.group_out));
+  });
+}
+
+}  // namespace retort::kernels::conv_detail
+#endif
