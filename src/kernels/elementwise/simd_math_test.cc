@@ -1,17 +1,18 @@
-// The functions of simd_math.h against double precision, at every level, over a stride through all 2^32 floats.
-// RETORT_MATH_STRIDE=1 makes it exhaustive (minutes).
+// The functions of simd_math.h and simd_trig.h against double precision, at every level, over a stride through all 2^32
+// floats. RETORT_MATH_STRIDE=1 makes it exhaustive (minutes).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/elementwise/simd_math_test.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "kernels/dispatch.h"
+#include "kernels/elementwise/simd_trig.h"
 #include "kernels/simd_math.h"
 
 #ifndef RETORT_SIMD_MATH_TEST_FUNCTIONS
 #define RETORT_SIMD_MATH_TEST_FUNCTIONS
 namespace retort::kernels {
-enum class MathFn { exp, exp_non_positive, log, tanh, sigmoid, silu, erf, gelu_erf, gelu_tanh };
+enum class MathFn { exp, exp_non_positive, log, tanh, sigmoid, silu, erf, gelu_erf, gelu_tanh, sin, cos };
 }
 #endif
 
@@ -29,6 +30,8 @@ HWY_INLINE V Evaluate(D d, V x) {
   if constexpr (kFn == MathFn::erf) return Erf(d, x);
   if constexpr (kFn == MathFn::gelu_erf) return GeluErf(d, x);
   if constexpr (kFn == MathFn::gelu_tanh) return GeluTanh(d, x);
+  if constexpr (kFn == MathFn::sin) return Sin(d, x);
+  if constexpr (kFn == MathFn::cos) return Cos(d, x);
 }
 
 template <MathFn kFn>
@@ -60,7 +63,16 @@ void evaluate(MathFn fn, const float* x, float* y, size_t n) {
       return map<MathFn::gelu_erf>(x, y, n);
     case MathFn::gelu_tanh:
       return map<MathFn::gelu_tanh>(x, y, n);
+    case MathFn::sin:
+      return map<MathFn::sin>(x, y, n);
+    case MathFn::cos:
+      return map<MathFn::cos>(x, y, n);
   }
+}
+
+void pow_vectors(const float* x, const float* y, float* z, size_t n) {
+  const hn::FixedTag<float, 4> d;
+  for (size_t i = 0; i < n; i += 4) hn::StoreU(Pow(d, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, z + i);
 }
 
 void activate_vectors(const Activation& act, const float* x, float* by_visit, float* by_vector) {
@@ -106,6 +118,10 @@ double exact(MathFn fn, double x) {
       return std::isinf(x) && x < 0 ? -0.0 : 0.5 * x * std::erfc(-x * 0.7071067811865476);
     case MathFn::gelu_tanh:
       return std::isinf(x) && x < 0 ? -0.0 : x * gate;
+    case MathFn::sin:
+      return std::sin(x);
+    case MathFn::cos:
+      return std::cos(x);
   }
   return 0;
 }
@@ -175,6 +191,8 @@ constexpr double kFlush = FLT_MIN;
 
 TEST_P(SimdMath, Exp) { expect_ulp(MathFn::exp, 2); }
 TEST_P(SimdMath, Log) { expect_ulp(MathFn::log, 2); }
+TEST_P(SimdMath, Sin) { expect_ulp(MathFn::sin, 2); }
+TEST_P(SimdMath, Cos) { expect_ulp(MathFn::cos, 2); }
 TEST_P(SimdMath, Tanh) { expect_ulp(MathFn::tanh, 4); }
 TEST_P(SimdMath, Erf) { expect_ulp(MathFn::erf, 4); }
 TEST_P(SimdMath, GeluErf) { expect_gelu(MathFn::gelu_erf); }
@@ -198,6 +216,35 @@ TEST_P(SimdMath, ExpNonPositive) {
     return want < kFlush && y <= kFlush && y >= 0 ? 0 : ulp_error(y, want, 0x1p-149);
   });
   EXPECT_LE(worst.error, 2) << "at " << worst.at;
+}
+
+TEST_P(SimdMath, Pow) {
+  constexpr float kSpecial[] = {0,        1,       2,       3,       0.5f,   1.5f,        2.5f,       7,   1e10f,
+                                16777216, 8388609, FLT_MAX, FLT_MIN, 1e-42f, 0.99999994f, 1.0000001f, kInf};
+  std::vector<float> bases, exponents, got;
+  const auto add = [&](float x, float y) {
+    bases.push_back(x);
+    exponents.push_back(y);
+  };
+  std::vector<float> both{kNaN};
+  for (const float s : kSpecial) both.insert(both.end(), {s, -s});
+  for (const float x : both) {
+    for (const float y : both) add(x, y);
+  }
+  uint32_t state = 1;
+  for (int i = 0; i < 200000; ++i) {
+    const auto next = [&] { return state = state * 1664525 + 1013904223; };
+    const float x = std::bit_cast<float>(0x20000000 + (next() >> 2));  // 1e-19 … 1e19 and NaN-free
+    add(x, float(int32_t(next())) * 0x1p-31f * 60 / std::max(1.0f, std::abs(std::log2(x))));
+  }
+  while (bases.size() % 4) add(2, 3);
+  got.resize(bases.size());
+  RETORT_SELECT(pow_vectors)(bases.data(), exponents.data(), got.data(), got.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double want = std::pow(double(bases[i]), double(exponents[i]));
+    EXPECT_LE(ulp_error(got[i], want, 0x1p-149), 1) << bases[i] << " ^ " << exponents[i] << " = " << got[i];
+    EXPECT_TRUE(want != 0 || std::signbit(got[i]) == std::signbit(want)) << bases[i] << " ^ " << exponents[i];
+  }
 }
 
 TEST_P(SimdMath, Limits) {

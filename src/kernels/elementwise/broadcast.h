@@ -1,0 +1,64 @@
+// Numpy broadcasting of N inputs to one contiguous output, reduced to runs: the output is walked in order in pieces
+// along which each input either advances by one element or stands still. Pure index arithmetic without allocation.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace retort::kernels {
+
+/// Immutable once made; shared freely between threads.
+template <size_t N>
+struct BroadcastPlan {
+  static constexpr size_t kMaxRank = 16;
+
+  size_t rank = 1;                                        ///< of the merged dimensions, at least 1
+  size_t count = 1;                                       ///< elements of the output
+  std::array<size_t, kMaxRank> extents{1};                ///< outermost first
+  std::array<std::array<size_t, kMaxRank>, N> strides{};  ///< in elements; 0: the input is repeated
+
+  /// Shapes must be broadcastable (checked by the caller). Dimensions of extent 1 vanish and neighbours along which no
+  /// input changes between repeated and full are merged; nullopt when more than kMaxRank remain (more than 2^16
+  /// elements, and alternating).
+  static std::optional<BroadcastPlan> make(const std::array<std::span<const int64_t>, N>& shapes) noexcept;
+
+  /// 1 or 0: how input i moves along a run.
+  size_t step(size_t i) const { return strides[i][rank - 1]; }
+};
+
+extern template struct BroadcastPlan<2>;
+extern template struct BroadcastPlan<3>;
+
+/// Calls f(out, offsets, n) for consecutive runs that cover the output elements [begin, end): n elements from `out` on,
+/// where input i stands at offsets[i] (std::array<size_t, N>) and moves by plan.step(i).
+template <size_t N, typename F>
+void for_runs(const BroadcastPlan<N>& plan, size_t begin, size_t end, const F& f) {
+  if (begin >= end) return;
+  const size_t last = plan.rank - 1;
+  std::array<size_t, BroadcastPlan<N>::kMaxRank> index{};
+  std::array<size_t, N> offsets{};
+  size_t rest = begin;
+  for (size_t d = plan.rank; d-- > 0;) {
+    index[d] = rest % plan.extents[d];
+    rest /= plan.extents[d];
+    for (size_t i = 0; i < N; ++i) offsets[i] += index[d] * plan.strides[i][d];
+  }
+  for (size_t out = begin; out < end;) {
+    const size_t n = std::min(end - out, plan.extents[last] - index[last]);
+    f(out, offsets, n);
+    out += n;
+    for (size_t i = 0; i < N; ++i) offsets[i] -= index[last] * plan.strides[i][last];
+    index[last] = 0;
+    for (size_t d = last; d-- > 0;) {
+      for (size_t i = 0; i < N; ++i) offsets[i] += plan.strides[i][d];
+      if (++index[d] < plan.extents[d]) break;
+      for (size_t i = 0; i < N; ++i) offsets[i] -= plan.extents[d] * plan.strides[i][d];
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace retort::kernels

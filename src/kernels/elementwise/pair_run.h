@@ -1,0 +1,33 @@
+// One run of a broadcast of two inputs: what a binary kernel compiled per level receives.
+#pragma once
+#include <cstddef>
+
+#include "base/parallel.h"
+#include "kernels/elementwise/broadcast.h"
+#include "kernels/elementwise/chunks.h"
+
+namespace retort::kernels {
+
+template <typename T, typename R = T>
+struct PairRun {
+  const T* a;
+  size_t a_step;  ///< 1, or 0 where *a is repeated; at least one of both steps is 1
+  const T* b;
+  size_t b_step;
+  R* y;
+  size_t n;
+};
+
+/// Calls run(op, PairRun) for all runs of the plan, in chunks. `whole` carries the starts of both inputs and of the
+/// output.
+template <typename T, typename R, typename Op>
+void spread_pairs(void (*run)(Op, const PairRun<T, R>&), Op op, const PairRun<T, R>& whole,
+                  const BroadcastPlan<2>& plan, const Parallel& par) {
+  for_chunks(par, plan.count, [&](size_t begin, size_t end) {
+    for_runs(plan, begin, end, [&](size_t out, const std::array<size_t, 2>& at, size_t n) {
+      run(op, {whole.a + at[0], plan.step(0), whole.b + at[1], plan.step(1), whole.y + out, n});
+    });
+  });
+}
+
+}  // namespace retort::kernels

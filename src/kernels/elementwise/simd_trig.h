@@ -1,0 +1,140 @@
+// Sin, Cos (2 ULP) and Pow (1 ULP) on Highway float vectors of at least two lanes, through double precision;
+// simd_math_test.cc measures it. Not on any hot path of today's models, so accuracy was preferred to speed.
+//
+// Polynomials fitted as told in kernels/simd_math.h; "fit" in units of 2^-24 for float, relative for double
+// coefficients. Per-target include guard: include after <hwy/highway.h>.
+#if defined(RETORT_KERNELS_SIMD_TRIG_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RETORT_KERNELS_SIMD_TRIG_H_
+#undef RETORT_KERNELS_SIMD_TRIG_H_
+#else
+#define RETORT_KERNELS_SIMD_TRIG_H_
+#endif
+
+#include "kernels/simd_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace detail {
+
+/// f on the two halves of float vectors, promoted to double; the result is rounded to float.
+template <class D, class F, class... V>
+HWY_INLINE hn::Vec<D> InDouble(D d, const F& f, V... x) {
+  const hn::Half<D> dh;
+  const hn::RebindToFloat<hn::Repartition<int64_t, D>> dd;
+  const auto low = f(dd, hn::PromoteTo(dd, hn::LowerHalf(dh, x))...);
+  const auto high = f(dd, hn::PromoteTo(dd, hn::UpperHalf(dh, x))...);
+  return hn::Combine(d, hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
+}
+
+// x - n·π/2; π/2 in two parts of which the first has 33 bits: exact for |n| < 2^20 without FMA.
+struct MinusHalfPi {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x, V n) const {
+    const auto r = hn::NegMulAdd(n, hn::Set(d, 0x1.921fb544p+0), x);
+    return hn::NegMulAdd(n, hn::Set(d, 0x1.0b4611a626331p-34), r);
+  }
+};
+
+/// sin(x + quarter·π/2). `exact` computes the lanes where |x| is too large for the reduction, or infinite.
+template <class D, class V>
+HWY_INLINE V SinOrCos(D d, V x, int quarter, double (*exact)(double)) {
+  const hn::RebindToSigned<D> di;
+  const auto n = hn::Round(hn::Mul(x, hn::Set(d, 0x1.45f306p-1f)));  // 2/π
+  const auto r = InDouble(d, MinusHalfPi(), x, n);
+  const auto u = hn::Mul(r, r);
+  const auto one = hn::Set(d, 1.0f);
+  // sin: r + r³·p(r²), fit 0.003; cos: 1 - r²/2 + r⁴·p(r²), fit 0.002, on |r| <= 0.79.
+  const auto s =
+      hn::MulAdd(hn::Mul(u, r), Polynomial(d, u, -0x1.555556p-3f, 0x1.111172p-7f, -0x1.a056a6p-13f, 0x1.7b5aep-19f), r);
+  const auto c = hn::MulAdd(hn::Mul(u, u), Polynomial(d, u, 0x1.55554ap-5f, -0x1.6c0c14p-10f, 0x1.99de6ep-16f),
+                            hn::NegMulAdd(u, hn::Set(d, 0.5f), one));
+  const auto q = hn::Add(hn::ConvertTo(di, n), hn::Set(di, quarter));
+  const auto odd = hn::RebindMask(d, hn::TestBit(q, hn::Set(di, 1)));
+  const auto sign = hn::BitCast(d, hn::ShiftLeft<30>(hn::And(q, hn::Set(di, 2))));
+  auto y = hn::Xor(hn::IfThenElse(odd, c, s), sign);
+  if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Gt(hn::Abs(x), hn::Set(d, 0x1p20f))))) {
+    alignas(64) float from[hn::MaxLanes(d)], to[hn::MaxLanes(d)];
+    hn::Store(x, d, from);
+    hn::Store(y, d, to);
+    for (size_t i = 0; i < hn::Lanes(d); ++i) {
+      if (std::fabs(from[i]) > 0x1p20f) to[i] = float(exact(from[i]));
+    }
+    y = hn::Load(d, to);
+  }
+  return y;
+}
+
+/// 2^(y·log2 x) for x > 0 or x = +0.
+struct PowPositive {
+  // log2 of x = 2^e·m, √½ <= m < √2: s·p(s²), s = (m - 1)/(m + 1), relative fit 3e-14. Floats are normal doubles or 0.
+  template <class D, class V>
+  static HWY_INLINE V Log2(D d, V x) {
+    const hn::RebindToUnsigned<D> du;
+    const auto root = hn::Set(du, 0x3fe6a09e667f3bcdull);  // √½
+    const auto above = hn::Sub(hn::BitCast(du, x), root);
+    const auto e_biased = hn::ShiftRight<52>(hn::Add(above, hn::Set(du, 1023ull << 52)));
+    // e + 1023 as a double: in the low bits of 2^52.
+    const auto e =
+        hn::Sub(hn::BitCast(d, hn::Or(e_biased, hn::Set(du, 0x4330000000000000ull))), hn::Set(d, 0x1p52 + 1023));
+    const auto m = hn::BitCast(d, hn::Add(hn::And(above, hn::Set(du, (1ull << 52) - 1)), root));
+    const auto one = hn::Set(d, 1.0);
+    const auto s = hn::Div(hn::Sub(m, one), hn::Add(m, one));
+    const auto p = Polynomial(d, hn::Mul(s, s), 0x1.71547652b8250p+1, 0x1.ec709dc53d603p-1, 0x1.2776c29225b2ep-1,
+                              0x1.a61a2fa0be6c4p-2, 0x1.479534cf24a7ap-2, 0x1.21b2babf6c456p-2);
+    const auto inf = hn::Set(d, std::numeric_limits<double>::infinity());
+    const auto log = hn::MulAdd(s, p, e);
+    return hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(inf), hn::IfThenElse(hn::Eq(x, inf), inf, log));
+  }
+  // 2^t, relative fit 8e-13. Beyond ±200 the result is 0 or inf as a float.
+  template <class D, class V>
+  static HWY_INLINE V Exp2(D d, V t) {
+    const hn::RebindToUnsigned<D> du;
+    t = MaxKeepNaN(hn::Set(d, -200.0), MinKeepNaN(hn::Set(d, 200.0), t));
+    const auto magic = hn::Set(d, 0x1.8p52 + 1023);
+    const auto biased = hn::Add(t, magic);
+    const auto r = hn::Sub(t, hn::Sub(biased, magic));
+    const auto p =
+        Polynomial(d, r, 1.0, 0x1.62e42fef8615cp-1, 0x1.ebfbdff9319d2p-3, 0x1.c6b08dd46d70ep-5, 0x1.3b2ab5c52a316p-7,
+                   0x1.5d8748382e165p-10, 0x1.430acca292c0ep-13, 0x1.00dad261590fdp-16, 0x1.61afcd2fff531p-20);
+    return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<52>(hn::BitCast(du, biased))));
+  }
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x, V y) const {
+    return Exp2(d, hn::Mul(y, Log2(d, x)));
+  }
+};
+
+}  // namespace detail
+
+/// Above 2^20 lane by lane with std::sin; ±inf gives NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Sin(D d, V x) {
+  return detail::SinOrCos(d, x, 0, [](double v) { return std::sin(v); });
+}
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Cos(D d, V x) {
+  return detail::SinOrCos(d, x, 1, [](double v) { return std::cos(v); });
+}
+
+/// x^y with the special cases of C's pow: x^0 = 1^y = 1 even for NaN, (-1)^±inf = 1, negative x only for whole y (else
+/// NaN).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Pow(D d, V x, V y) {
+  const auto one = hn::Set(d, 1.0f);
+  const auto inf = hn::Set(d, std::numeric_limits<float>::infinity());
+  const auto nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
+  const auto ax = hn::Abs(x);
+  auto r = detail::InDouble(d, detail::PowPositive(), ax, y);
+  r = hn::IfThenElse(hn::Eq(ax, one), one, r);  // also y = ±inf, where y·log2 is NaN
+  const auto half = hn::Mul(y, hn::Set(d, 0.5f));
+  const auto whole = hn::Eq(hn::Round(y), y);
+  const auto odd = hn::AndNot(hn::Eq(hn::Round(half), half), whole);
+  r = hn::IfThenElse(odd, hn::CopySign(r, x), r);
+  const auto root_of_negative = hn::And(hn::Lt(x, hn::Zero(d)), hn::AndNot(whole, hn::Lt(ax, inf)));
+  r = hn::IfThenElse(hn::Or(root_of_negative, hn::Or(hn::IsNaN(x), hn::IsNaN(y))), nan, r);
+  return hn::IfThenElse(hn::Or(hn::Eq(y, hn::Zero(d)), hn::Eq(x, one)), one, r);
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per-target include guard

@@ -1,0 +1,135 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/unary.cc"
+#include "kernels/elementwise/unary.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <array>
+#include <utility>
+
+#include "kernels/dispatch.h"
+#include "kernels/elementwise/chunks.h"
+#include "kernels/elementwise/simd_trig.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+// Two vectors at a time: the functions are chains of dependent operations, and two chains fill the pipes.
+template <class Op>
+HWY_INLINE void apply(const Op& op, const float* x, float* y, size_t n) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const V v0 = op(d, hn::LoadU(d, x + i));
+    const V v1 = op(d, hn::LoadU(d, x + i + lanes));
+    hn::StoreU(v0, d, y + i);
+    hn::StoreU(v1, d, y + i + lanes);
+  }
+  if (i + lanes <= n) {
+    hn::StoreU(op(d, hn::LoadU(d, x + i)), d, y + i);
+    i += lanes;
+  }
+  if (i < n) StoreFirst(d, op(d, LoadFirst(d, x + i, n - i)), y + i, n - i);
+}
+
+/// e^x - 1 for x <= 0.
+HWY_INLINE V expm1_of_negative(D d, V x) {
+  const auto e = detail::ExpReduce<127>(d, MaxKeepNaN(hn::Set(d, -80.0f), x));
+  const V scale = detail::ExpScale(d, e.biased);
+  return hn::MulAdd(scale, e.minus_one, hn::Sub(scale, hn::Set(d, 1.0f)));
+}
+
+/// max(x, 0) + log(1 + w), w = e^-|x|; log(1 + w) = w·log(u)/(u - 1) with u = 1 + w rounded undoes the rounding of u.
+HWY_INLINE V softplus(D d, V x) {
+  const V one = hn::Set(d, 1.0f);
+  const V w = ExpNonPositive(d, hn::Neg(hn::Abs(x)));
+  const V u = hn::Add(one, w);
+  const V log = hn::Div(hn::Mul(w, Log(d, u)), hn::Sub(u, one));
+  return hn::Add(MaxKeepNaN(hn::Zero(d), x), hn::IfThenElse(hn::Eq(u, one), w, log));
+}
+
+/// x·tanh(softplus(x)) = x·n/(n + 2), n = w·(w + 2), w = e^x; 1 from 20 on, where w² would only cost range.
+HWY_INLINE V mish(D d, V x) {
+  const V two = hn::Set(d, 2.0f);
+  const V w = Exp(d, MinKeepNaN(hn::Set(d, 20.0f), x));
+  const V n = hn::Mul(w, hn::Add(w, two));
+  return hn::Mul(MaxKeepNaN(hn::Set(d, std::numeric_limits<float>::lowest()), x), hn::Div(n, hn::Add(n, two)));
+}
+
+HWY_INLINE V sign(D d, V x) {
+  const V one = hn::Set(d, 1.0f), zero = hn::Zero(d);
+  const V nonzero = hn::IfThenElse(hn::IsNaN(x), x, hn::CopySign(one, x));
+  return hn::IfThenZeroElse(hn::Eq(x, zero), nonzero);
+}
+
+template <Unary::Kind kKind>
+struct Function {
+  float a;
+  HWY_INLINE V operator()(D d, V x) const {
+    using enum Unary::Kind;
+    if constexpr (kKind == neg) return hn::Neg(x);
+    if constexpr (kKind == abs) return hn::Abs(x);
+    if constexpr (kKind == sqrt) return hn::Sqrt(x);
+    if constexpr (kKind == reciprocal) return hn::Div(hn::Set(d, 1.0f), x);
+    if constexpr (kKind == exp) return Exp(d, x);
+    if constexpr (kKind == log) return Log(d, x);
+    if constexpr (kKind == sin) return Sin(d, x);
+    if constexpr (kKind == cos) return Cos(d, x);
+    if constexpr (kKind == erf) return Erf(d, x);
+    if constexpr (kKind == floor) return hn::Floor(x);
+    if constexpr (kKind == ceil) return hn::Ceil(x);
+    if constexpr (kKind == round) return hn::Round(x);
+    if constexpr (kKind == Unary::Kind::sign) return HWY_NAMESPACE::sign(d, x);
+    if constexpr (kKind == elu) {
+      return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(hn::Set(d, a), expm1_of_negative(d, x)));
+    }
+    if constexpr (kKind == Unary::Kind::softplus) return HWY_NAMESPACE::softplus(d, x);
+    if constexpr (kKind == Unary::Kind::mish) return HWY_NAMESPACE::mish(d, x);
+    if constexpr (kKind == scaled_silu) return ScaledSilu(d, x, a);
+  }
+};
+
+template <Unary::Kind kKind>
+void run(float a, const float* x, float* y, size_t n) {
+  apply(Function<kKind>{a}, x, y, n);
+}
+
+}  // namespace
+
+void unary_block(const Unary& f, const float* x, float* y, size_t n) {
+  constexpr auto kFunctions = []<size_t... I>(std::index_sequence<I...>) { return std::array{&run<Unary::Kind(I)>...}; }
+  (std::make_index_sequence<size_t(Unary::Kind::scaled_silu) + 1>());
+  kFunctions[size_t(f.kind)](f.a, x, y, n);
+}
+
+void activate_block(const Activation& activation, const float* x, float* y, size_t n) {
+  VisitActivation(activation, [&](auto op) HWY_ATTR { apply(op, x, y, n); });
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels {
+
+void unary(const Unary& function, std::span<const float> x, std::span<float> y, const Parallel& par) noexcept {
+  const auto block = RETORT_SELECT(unary_block);
+  for_chunks(par, x.size(),
+             [&](size_t begin, size_t end) { block(function, x.data() + begin, y.data() + begin, end - begin); });
+}
+
+void activate(const Activation& activation, std::span<const float> x, std::span<float> y,
+              const Parallel& par) noexcept {
+  const auto block = RETORT_SELECT(activate_block);
+  for_chunks(par, x.size(),
+             [&](size_t begin, size_t end) { block(activation, x.data() + begin, y.data() + begin, end - begin); });
+}
+
+}  // namespace retort::kernels
+#endif

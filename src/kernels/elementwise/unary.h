@@ -1,0 +1,40 @@
+// y[i] = f(x[i]) on floats. Thread-safe, no allocation; y may be x. NaN gives NaN; accuracy as in kernels/simd_math.h.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "base/parallel.h"
+#include "kernels/activation.h"
+
+namespace retort::kernels {
+
+/// The function and its parameter `a`: elu → scale of the negative side, scaled_silu → factor within the sigmoid.
+struct Unary {
+  enum class Kind : uint8_t {
+    neg,
+    abs,
+    sqrt,
+    reciprocal,
+    exp,
+    log,
+    sin,
+    cos,
+    erf,
+    floor,
+    ceil,
+    round,  ///< half to even
+    sign,   ///< -1, 0, 1; +0 for -0
+    elu,
+    softplus,
+    mish,
+    scaled_silu,  ///< x·sigmoid(a·x)
+  };
+  Kind kind;
+  float a = 1;
+};
+
+/// x.size() == y.size().
+void unary(const Unary& function, std::span<const float> x, std::span<float> y, const Parallel& par) noexcept;
+void activate(const Activation& activation, std::span<const float> x, std::span<float> y, const Parallel& par) noexcept;
+
+}  // namespace retort::kernels
