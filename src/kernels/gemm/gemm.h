@@ -2,9 +2,10 @@
 //
 //   C[m,n] = act(A[m,k] · B[k,n] + bias[n] + residual[m,n])
 //
-// B is packed once (weights) or per call (attention) into panels of `panel_width()` columns: [n / width][k][width], the last panel
-// padded with zeros. One block serves linear layers, convolutions (1x1 directly, others through gathered rows or Winograd) and
-// attention. Sums run over k in one fixed order per (m, n, k) and ISA, so results do not depend on the number of threads.
+// B is packed once (weights) or per call (attention) into panels of `panel_width()` columns: [n / width][k][width], the
+// last panel padded with zeros. One block serves linear layers, convolutions (1x1 directly, others through gathered
+// rows or Winograd) and attention. Sums run over k in one fixed order per (m, n, k) and ISA, so results do not depend
+// on the number of threads.
 #pragma once
 #include <cstddef>
 
@@ -18,7 +19,7 @@ struct Epilogue {
   const float* bias = nullptr;      ///< [n]
   const float* residual = nullptr;  ///< [m, n], row stride residual_stride; may be C itself
   size_t residual_stride = 0;
-  Activation activation;            ///< applied last
+  Activation activation;  ///< applied last
 };
 
 /// Columns of one packed panel at the current ISA (two vectors).
@@ -30,10 +31,10 @@ void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t
 
 struct GemmArgs {
   size_t m = 0, n = 0, k = 0;
-  const float* a = nullptr;         ///< row-major, row stride a_stride
+  const float* a = nullptr;  ///< row-major, row stride a_stride
   size_t a_stride = 0;
   const float* packed_b = nullptr;
-  float* c = nullptr;               ///< row-major, row stride c_stride; may not overlap A or B
+  float* c = nullptr;  ///< row-major, row stride c_stride; may not overlap A or B
   size_t c_stride = 0;
   Epilogue epilogue;
 };
@@ -43,8 +44,9 @@ struct GemmArgs {
 void gemm(const GemmArgs& args, void* scratch, const Parallel& par) noexcept;
 size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers);
 
-/// The part of a product that one task computes: columns [n0, n1) with n0 a multiple of the panel width. Serial: for kernels that
-/// spread their work themselves (convolution, attention). c and the epilogue's pointers are those of the whole product.
+/// The part of a product that one task computes: columns [n0, n1) with n0 a multiple of the panel width. Serial: for
+/// kernels that spread their work themselves (convolution, attention). c and the epilogue's pointers are those of the
+/// whole product.
 void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept;
 
 /// The plain loop: the meaning of gemm().

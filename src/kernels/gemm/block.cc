@@ -1,0 +1,201 @@
+// A part of a product: panels of B outermost, then tiles of rows. A panel comes from memory once and is read again from
+// the second-level cache by the following row tiles, while the next one is prefetched.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/block.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/dispatch.h"
+#include "kernels/gemm/gemm_plan.h"
+#include "kernels/gemm/tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+/// rows x columns, columns a multiple of kColumnStep.
+void activate(const Activation& activation, size_t rows, size_t columns, float* c, size_t stride) {
+  VisitActivation(activation, [=](auto op) HWY_ATTR {
+    for (size_t r = 0; r < rows; ++r) {
+      float* p = c + r * stride;
+      size_t i = 0;
+      for (; i + kLanes <= columns; i += kLanes) {
+        hn::StoreU(op(FloatTag(), hn::LoadU(FloatTag(), p + i)), FloatTag(), p + i);
+      }
+      if constexpr (kHalves) {
+        if (i < columns) hn::StoreU(op(HalfTag(), hn::LoadU(HalfTag(), p + i)), HalfTag(), p + i);
+      }
+    }
+  });
+}
+
+void copy_block(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride) {
+  for (size_t r = 0; r < rows; ++r) std::memcpy(to + r * to_stride, from + r * from_stride, columns * sizeof(float));
+}
+
+bool is_clamp(const Activation& a) { return a.kind == Activation::Kind::relu || a.kind == Activation::Kind::clip; }
+
+/// One panel times some rows, for one block of k.
+struct PanelTask {
+  TileArgs tile;  // of the first rows
+  size_t rows = 0, columns = 0;
+  Activation activation;            // applied to stored tiles
+  const char* current_b = nullptr;  // set where nothing has prefetched this panel
+  const char* next_b = nullptr;     // what to prefetch
+
+  void run() const;
+
+ private:
+  void run_tile(const TileArgs& t, size_t tile_rows) const;
+  void run_ragged_tile(const TileArgs& t, size_t tile_rows) const;
+  size_t kind() const { return (columns - 1) / kColumnStep; }
+};
+
+/// Lines of a panel that four steps of k read.
+constexpr size_t kPanelLines = 4 * kWidth * sizeof(float) / 64;
+/// How far ahead of its use a panel is prefetched where no earlier row tile could do it.
+constexpr size_t kAhead = 16 << 10;
+
+void PanelTask::run() const {
+  const size_t tiles = ceil_div(rows, max_rows(kind()));
+  const size_t base = rows / tiles, longer = rows % tiles;
+  // Row tiles share the work of prefetching the next panel; each takes a stretch of it.
+  const size_t first = current_b ? 1 : 0;
+  size_t lines = kPanelLines;
+  while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= kPanelLines) lines /= 2;
+  const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * sizeof(float);
+  TileArgs t = tile;
+  for (size_t i = 0; i < tiles; ++i) {
+    if (i < first) {
+      t.prefetch = current_b + kAhead;
+      t.prefetch_lines = kPanelLines;
+    } else {
+      const size_t done = (i - first) * stretch;
+      t.prefetch = next_b + done;
+      t.prefetch_lines = next_b && done < panel ? lines : 0;
+    }
+    const size_t tile_rows = base + (i < longer ? 1 : 0);
+    if (columns % kColumnStep == 0) {
+      run_tile(t, tile_rows);
+    } else {
+      run_ragged_tile(t, tile_rows);
+    }
+    t.a += tile_rows * t.a_stride;
+    t.c += tile_rows * t.c_stride;
+    if (t.addend) t.addend += tile_rows * t.addend_stride;
+  }
+}
+
+void PanelTask::run_tile(const TileArgs& t, size_t tile_rows) const {
+  kTiles[kind()][tile_rows - 1](t);
+  if (activation.kind != Activation::Kind::none) activate(activation, tile_rows, columns, t.c, t.c_stride);
+}
+
+/// Columns that do not fill vectors are computed in a buffer: nothing behind them may be touched.
+void PanelTask::run_ragged_tile(const TileArgs& t, size_t tile_rows) const {
+  HWY_ALIGN float buffer[kMaxRows * kWidth] = {};
+  if (t.addend) copy_block(t.addend, t.addend_stride, tile_rows, columns, buffer, kWidth);
+  TileArgs inner = t;
+  inner.c = buffer;
+  inner.c_stride = kWidth;
+  inner.addend = t.addend ? buffer : nullptr;
+  inner.addend_stride = kWidth;
+  kTiles[kind()][tile_rows - 1](inner);
+  if (activation.kind != Activation::Kind::none) {
+    activate(activation, tile_rows, (kind() + 1) * kColumnStep, buffer, kWidth);
+  }
+  copy_block(buffer, kWidth, tile_rows, columns, t.c, t.c_stride);
+}
+
+}  // namespace
+
+// One block of k, [k0, k1), of all panels of a part; `a`: row m0 of the block.
+void gemm_slab(const GemmArgs& g, const gemm_detail::Part& part, size_t k0, size_t k1, const float* a,
+               size_t a_stride) noexcept {
+  const Epilogue& e = g.epilogue;
+  const bool is_first = k0 == 0, is_last = k1 == g.k;
+  PanelTask task;
+  task.rows = part.m1 - part.m0;
+  TileArgs& t = task.tile;
+  t.a = a;
+  t.a_stride = a_stride;
+  t.k = k1 - k0;
+  t.c_stride = g.c_stride;
+  t.addend_stride = is_first ? e.residual_stride : g.c_stride;
+  if (is_last && is_clamp(e.activation)) {
+    t.clamp = true;
+    const bool relu = e.activation.kind == Activation::Kind::relu;
+    t.low = relu ? 0 : e.activation.a;
+    t.high = relu ? std::numeric_limits<float>::infinity() : e.activation.b;
+  } else if (is_last) {
+    task.activation = e.activation;
+  }
+  const float* addend = is_first ? e.residual : g.c;
+  for (size_t n = part.n0; n < part.n1; n += kWidth) {
+    HWY_ALIGN float bias[kWidth];
+    task.columns = std::min(kWidth, g.n - n);
+    t.b = g.packed_b + n * g.k + k0 * kWidth;
+    t.c = g.c + part.m0 * g.c_stride + n;
+    t.addend = addend ? addend + part.m0 * t.addend_stride + n : nullptr;
+    t.bias = is_first && e.bias ? e.bias + n : nullptr;
+    if (t.bias && task.columns < kWidth) {
+      std::fill(std::copy_n(t.bias, task.columns, bias), bias + kWidth, 0.0f);
+      t.bias = bias;
+    }
+    task.current_b = n == part.n0 ? reinterpret_cast<const char*>(t.b) : nullptr;
+    task.next_b = n + kWidth < part.n1 ? reinterpret_cast<const char*>(t.b + g.k * kWidth) : nullptr;
+    task.run();
+  }
+}
+
+void gemm_part(const GemmArgs& g, const gemm_detail::Part& part) noexcept {
+  if (part.m0 == part.m1) return;
+  size_t k0 = 0;
+  do {
+    const size_t k1 = std::min(k0 + part.k_block, g.k);
+    const float* a = g.a + part.m0 * g.a_stride + k0;
+    size_t a_stride = g.a_stride;
+    if (part.a_copy) {
+      const size_t stride = gemm_detail::copy_stride(part.k_block);
+      copy_block(a, a_stride, part.m1 - part.m0, k1 - k0, part.a_copy, stride);
+      a = part.a_copy;
+      a_stride = stride;
+    }
+    gemm_slab(g, part, k0, k1, a, a_stride);
+    k0 = k1;
+  } while (k0 < g.k);
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels {
+
+size_t gemm_panel_width() {
+  switch (current_isa()) {
+    case Isa::avx512:
+      return 32;
+    case Isa::avx2:
+      return 16;
+    case Isa::v2:
+      break;
+  }
+  return 8;
+}
+
+size_t gemm_packed_bytes(size_t k, size_t n) { return round_up(n, gemm_panel_width()) * k * sizeof(float); }
+
+gemm_detail::PartFunction gemm_detail::select_gemm_part() { return RETORT_SELECT(gemm_part); }
+
+void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept {
+  const gemm_detail::Part part{.m0 = 0, .m1 = args.m, .n0 = n0, .n1 = n1, .k_block = gemm_detail::k_block_of(args.k)};
+  gemm_detail::select_gemm_part()(args, part);
+}
+
+}  // namespace retort::kernels
+#endif

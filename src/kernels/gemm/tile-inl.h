@@ -1,0 +1,192 @@
+// The register tile of matrix multiplication: up to 12 rows of A times one panel of packed B, accumulated in registers.
+// Included once per instruction level (see dispatch.h).
+#if defined(RETORT_KERNELS_GEMM_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RETORT_KERNELS_GEMM_TILE_INL_H_
+#undef RETORT_KERNELS_GEMM_TILE_INL_H_
+#else
+#define RETORT_KERNELS_GEMM_TILE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "kernels/simd_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+using FloatTag = hn::ScalableTag<float>;
+using HalfTag = hn::Half<FloatTag>;
+using Float = hn::Vec<FloatTag>;
+using HalfFloat = hn::Vec<HalfTag>;
+constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
+constexpr size_t kWidth = 2 * kLanes;  ///< columns of a panel
+
+/// A panel that is filled in part needs fewer vectors: half a one counts at 512 bits, because 256-bit operations are
+/// twice as fast there on some processors (Zen 4) and networks with 8, 24 or 40 channels are common.
+constexpr bool kHalves = kLanes == 16;
+constexpr size_t kColumnStep = kHalves ? kLanes / 2 : kLanes;
+constexpr size_t kColumnKinds = kWidth / kColumnStep;
+
+/// Rows of a tile: as many accumulators as the registers hold beside two vectors of B and one of A.
+constexpr size_t kMaxRows = 12;
+constexpr size_t max_rows(size_t column_kind) {
+  const size_t registers = kLanes == 16 ? 24 : 12;
+  const size_t vectors = kHalves ? (column_kind + 2) / 2 : column_kind + 1;
+  return registers / vectors < kMaxRows ? registers / vectors : kMaxRows;
+}
+
+/// C = clamp(A · B + bias + addend); null pointers count as zero.
+struct TileArgs {
+  const float* a = nullptr;
+  size_t a_stride = 0;
+  const float* b = nullptr;  ///< [k][kWidth], 64-byte aligned
+  size_t k = 0;
+  float* c = nullptr;
+  size_t c_stride = 0;
+  const float* bias = nullptr;    ///< kWidth floats
+  const float* addend = nullptr;  ///< added to the product; may be c
+  size_t addend_stride = 0;
+  bool clamp = false;  ///< to [low, high]; NaN stays
+  float low = 0, high = 0;
+  const char* prefetch = nullptr;  ///< into the second-level cache: `prefetch_lines` (1, 2, 4 or 8) per four steps of k
+  size_t prefetch_lines = 0;
+};
+
+HWY_INLINE void prefetch_line(const char* p) { __builtin_prefetch(p, 0, 2); }
+
+HWY_INLINE void prefetch_some(const char* p, size_t lines) {
+  if (lines == 0) return;
+  prefetch_line(p);
+  if (lines < 2) return;
+  prefetch_line(p + 64);
+  if (lines < 4) return;
+  prefetch_line(p + 128);
+  prefetch_line(p + 192);
+  if (lines < 8) return;
+  for (size_t i = 4; i < 8; ++i) prefetch_line(p + i * 64);
+}
+
+/// The accumulators of kRows rows by kFull vectors and, if kHalf, half a vector. Rows of A are reached by one pointer
+/// for three rows, because twelve pointers would not fit into the general registers.
+template <size_t kRows, size_t kFull, bool kHalf>
+struct Accumulators {
+  Float full[kRows][kFull + 1];  // + 1: no array may be empty
+  HalfFloat half[kRows];
+
+  HWY_INLINE void zero() {
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kFull; ++v) full[r][v] = hn::Zero(FloatTag());
+      if constexpr (kHalf) half[r] = hn::Zero(HalfTag());
+    }
+  }
+
+  /// f(tag, accumulator, offset of its column) of each.
+  template <typename F>
+  HWY_INLINE void for_each(const F& f) {
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kFull; ++v) f(FloatTag(), full[r][v], r, v * kLanes);
+      if constexpr (kHalf) f(HalfTag(), half[r], r, kFull * kLanes);
+    }
+  }
+
+  HWY_INLINE void step(const float* const (&a)[(kRows + 2) / 3], size_t a_stride, size_t i, const float* b) {
+    Float bv[kFull + 1];
+    HalfFloat bh;
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kFull; ++v) bv[v] = hn::Load(FloatTag(), b + v * kLanes);
+    if constexpr (kHalf) bh = hn::Load(HalfTag(), b + kFull * kLanes);
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) {
+      const float x = a[r / 3][r % 3 * a_stride + i];
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kFull; ++v) full[r][v] = hn::MulAdd(hn::Set(FloatTag(), x), bv[v], full[r][v]);
+      if constexpr (kHalf) half[r] = hn::MulAdd(hn::Set(HalfTag(), x), bh, half[r]);
+    }
+  }
+
+  HWY_INLINE void add(const Accumulators& other) {
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kFull; ++v) full[r][v] = hn::Add(full[r][v], other.full[r][v]);
+      if constexpr (kHalf) half[r] = hn::Add(half[r], other.half[r]);
+    }
+  }
+};
+
+/// acc += a[kRows, k] · b[k, …]. Few rows make few chains of dependent additions; kSets sets of accumulators take the
+/// steps of k in turn, so that there are eight chains and more.
+template <size_t kSets, size_t kRows, size_t kFull, bool kHalf>
+HWY_INLINE void multiply(const TileArgs& t, Accumulators<kRows, kFull, kHalf>& acc) {
+  const float* a[(kRows + 2) / 3];
+#pragma GCC unroll 4
+  for (size_t g = 0; g < (kRows + 2) / 3; ++g) a[g] = t.a + g * 3 * t.a_stride;
+  Accumulators<kRows, kFull, kHalf> more[kSets];  // the first is `acc` itself
+#pragma GCC unroll 4
+  for (size_t s = 1; s < kSets; ++s) more[s].zero();
+  const float* b = t.b;
+  const char* ahead = t.prefetch;
+  size_t i = 0;
+  for (; i + 4 <= t.k; i += 4, b += 4 * kWidth, ahead += t.prefetch_lines * 64) {
+    prefetch_some(ahead, t.prefetch_lines);
+#pragma GCC unroll 4
+    for (size_t s = 0; s < 4; ++s) {
+      (s % kSets == 0 ? acc : more[s % kSets]).step(a, t.a_stride, i + s, b + s * kWidth);
+    }
+  }
+  for (; i < t.k; ++i, b += kWidth) acc.step(a, t.a_stride, i, b);
+#pragma GCC unroll 4
+  for (size_t s = 1; s < kSets; ++s) acc.add(more[s]);
+}
+
+template <size_t kRows, size_t kFull, bool kHalf>
+void tile(const TileArgs& t) noexcept {
+  Accumulators<kRows, kFull, kHalf> acc;
+  acc.zero();
+  constexpr size_t kChains = kRows * (kFull + kHalf);
+  multiply<kChains <= 2 ? 4 : kChains <= 4 ? 2 : 1>(t, acc);
+  // Bias and addend come last: a sum that starts from them would round every step to their size.
+  if (t.bias) {
+    acc.for_each([&t](auto d, auto& v, size_t, size_t at) HWY_ATTR { v = hn::Add(v, hn::LoadU(d, t.bias + at)); });
+  }
+  if (t.addend) {
+    acc.for_each([&t](auto d, auto& v, size_t r, size_t at)
+                     HWY_ATTR { v = hn::Add(v, hn::LoadU(d, t.addend + r * t.addend_stride + at)); });
+  }
+  if (t.clamp) {
+    acc.for_each([&t](auto d, auto& v, size_t, size_t)
+                     HWY_ATTR { v = MinKeepNaN(hn::Set(d, t.high), MaxKeepNaN(hn::Set(d, t.low), v)); });
+  }
+  acc.for_each([&t](auto d, auto& v, size_t r, size_t at) HWY_ATTR { hn::StoreU(v, d, t.c + r * t.c_stride + at); });
+}
+
+using TileFunction = void (*)(const TileArgs&) noexcept;
+
+template <size_t kKind, size_t... kRow>
+constexpr std::array<TileFunction, kMaxRows> tiles_of_kind(std::index_sequence<kRow...>) {
+  constexpr size_t kFull = kHalves ? (kKind + 1) / 2 : kKind + 1;
+  constexpr bool kHalf = kHalves && kKind % 2 == 0;
+  return {&tile<kRow + 1, kFull, kHalf>...};
+}
+
+template <size_t... kKind>
+constexpr std::array<std::array<TileFunction, kMaxRows>, kColumnKinds> all_tiles(std::index_sequence<kKind...>) {
+  return {tiles_of_kind<kKind>(std::make_index_sequence<max_rows(kKind)>())...};
+}
+
+/// [kind of columns][rows - 1]
+constexpr auto kTiles = all_tiles(std::make_index_sequence<kColumnKinds>());
+
+}  // namespace
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per-target include guard
