@@ -39,7 +39,11 @@ std::vector<std::string> perform(const Registered& scene, const OrtApiBase* base
     close(ends[0]);
     alarm(60);
     Scene s(base, ends[1]);
-    scene.story(s);
+    try {
+      scene.story(s);
+    } catch (...) {
+      s.note("died", "C++ exception");  // it left the library: nothing may come through a C interface
+    }
     _exit(0);
   }
   close(ends[1]);

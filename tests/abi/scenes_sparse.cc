@@ -114,9 +114,10 @@ SCENE(sparse, csr) {
 SCENE(sparse, block) {
   float values[4] = {1, 2, 3, 4};
   int32_t indices[2] = {0, 1};
-  const int64_t dense[2] = {4, 4}, shape[3] = {1, 2, 2}, index_shape[2] = {2, 1};
+  const int64_t dense[2] = {4, 4}, shape[3] = {2, 2, 1}, index_shape[2] = {2, 1}, wrong[3] = {1, 2, 2};
   OrtValue* value = nullptr;
   CALL(CreateSparseTensorAsOrtValue, s.allocator(), dense, 2, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value);
+  CALL(FillSparseTensorBlockSparse, value, cpu(s), wrong, 3, values, index_shape, 2, indices);
   CALL(FillSparseTensorBlockSparse, value, cpu(s), shape, 3, values, index_shape, 2, indices);
   describe(s, value);
 }
@@ -152,9 +153,10 @@ SCENE(sparse, use_csr) {
 SCENE(sparse, use_block) {
   float values[4] = {1, 2, 3, 4};
   int32_t indices[2] = {0, 1};
-  const int64_t dense[2] = {4, 4}, shape[3] = {1, 2, 2}, index_shape[2] = {2, 1};
+  const int64_t dense[2] = {4, 4}, shape[3] = {2, 2, 1}, index_shape[2] = {2, 1}, wrong[3] = {1, 2, 2};
   OrtValue* value = nullptr;
   CALL(CreateSparseTensorWithValuesAsOrtValue, cpu(s), values, dense, 2, shape, 3, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value);
+  CALL(UseBlockSparseIndices, value, wrong, 3, indices);
   CALL(UseBlockSparseIndices, value, index_shape, 2, indices);
   describe(s, value);
 }

@@ -1,0 +1,162 @@
+#include "abi/allocators.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "abi/key_values.h"
+#include "abi/slots.h"
+#include "base/checked.h"
+
+namespace retort::abi {
+namespace {
+
+constexpr size_t kAlignment = 64;
+/// Fields of OrtAllocator that a caller's allocator has only from this version on.
+constexpr uint32_t kStatsSince = 23;
+
+void* ORT_API_CALL host_alloc(OrtAllocator*, size_t size) {
+  if (size == 0 || size > SIZE_MAX - kAlignment) return nullptr;
+  return std::aligned_alloc(kAlignment, round_up(size, kAlignment));
+}
+
+void ORT_API_CALL host_free(OrtAllocator*, void* p) { std::free(p); }
+
+const OrtMemoryInfo* ORT_API_CALL host_info(const OrtAllocator*) { return &cpu_memory_info(); }
+
+OrtStatusPtr ORT_API_CALL host_stats(const OrtAllocator*, OrtKeyValuePairs** out) noexcept {
+  // malloc keeps no statistics of ours.
+  return guard([&] { give(out, "out", std::make_unique<OrtKeyValuePairs>()); });
+}
+
+}  // namespace
+
+HostAllocator::HostAllocator() : OrtAllocator{} {
+  version = ORT_API_VERSION;
+  Alloc = host_alloc;
+  Reserve = host_alloc;
+  Free = host_free;
+  Info = host_info;
+  GetStats = host_stats;
+}
+
+OrtAllocator& default_allocator() {
+  static HostAllocator& allocator = *new HostAllocator;
+  return allocator;
+}
+
+void* allocate(OrtAllocator& allocator, size_t size) {
+  void* p = need(allocator.Alloc, "allocator.Alloc")(&allocator, size);
+  require(p || size == 0, ErrorCode::runtime_exception, "the allocator has no {} bytes", size);
+  return p;
+}
+
+char* allocate_text(OrtAllocator& allocator, const std::string& text) {
+  char* copy = static_cast<char*>(allocate(allocator, text.size() + 1));
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
+SharedAllocators::SharedAllocators() { set_host({}); }
+
+OrtAllocator* SharedAllocators::find(const MemorySpace& space) const {
+  const std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_) {
+    if (entry.space == space) return entry.allocator;
+  }
+  return nullptr;
+}
+
+void SharedAllocators::put(Entry entry) {
+  remove(entry.space);
+  const std::lock_guard lock(mutex_);
+  entries_.push_back(std::move(entry));
+}
+
+void SharedAllocators::set(const MemorySpace& space, OrtAllocator* callers) { put({space, callers, nullptr}); }
+
+void SharedAllocators::set_host(const MemorySpace& space) {
+  auto own = std::make_unique<HostAllocator>();
+  OrtAllocator* allocator = own.get();
+  put({space, allocator, std::move(own)});
+}
+
+bool SharedAllocators::remove(const MemorySpace& space) {
+  const std::lock_guard lock(mutex_);
+  return std::erase_if(entries_, [&](const Entry& entry) { return entry.space == space; }) > 0;
+}
+
+OrtStatusPtr ORT_API_CALL GetAllocatorWithDefaultOptions(OrtAllocator** out) noexcept {
+  return guard([&] { need(out, "out") = &default_allocator(); });
+}
+
+OrtStatusPtr ORT_API_CALL AllocatorAlloc(OrtAllocator* ort_allocator, size_t size, void** out) noexcept {
+  return guard([&] {
+    need(out, "out");
+    *out = allocate(need(ort_allocator, "ort_allocator"), size);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL AllocatorFree(OrtAllocator* ort_allocator, void* p) noexcept {
+  return guard([&] { need(need(ort_allocator, "ort_allocator").Free, "ort_allocator.Free")(ort_allocator, p); });
+}
+
+OrtStatusPtr ORT_API_CALL AllocatorGetInfo(const OrtAllocator* ort_allocator, const OrtMemoryInfo** out) noexcept {
+  return guard(
+      [&] { need(out, "out") = need(need(ort_allocator, "ort_allocator").Info, "ort_allocator.Info")(ort_allocator); });
+}
+
+OrtStatusPtr ORT_API_CALL AllocatorGetStats(const OrtAllocator* ort_allocator, OrtKeyValuePairs** out) noexcept {
+  return guard([&]() -> OrtStatusPtr {
+    const OrtAllocator& a = need(ort_allocator, "ort_allocator");
+    need(out, "out");
+    if (a.version >= kStatsSince && a.GetStats) return a.GetStats(&a, out);
+    fail(ErrorCode::not_implemented, "this allocator keeps no statistics");
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CreateArenaCfg(size_t max_mem, int arena_extend_strategy, int initial_chunk_size_bytes,
+                                         int max_dead_bytes_per_chunk, OrtArenaCfg** out) noexcept {
+  return guard([&] {
+    require(arena_extend_strategy >= -1 && arena_extend_strategy <= 1, ErrorCode::invalid_argument,
+            "arena_extend_strategy {} is not -1, 0 or 1", arena_extend_strategy);
+    auto cfg = std::make_unique<OrtArenaCfg>();
+    cfg->max_mem = max_mem;
+    cfg->extend_strategy = arena_extend_strategy;
+    cfg->initial_chunk_bytes = initial_chunk_size_bytes;
+    cfg->max_dead_bytes_per_chunk = max_dead_bytes_per_chunk;
+    give(out, "out", std::move(cfg));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CreateArenaCfgV2(const char* const* arena_config_keys, const size_t* arena_config_values,
+                                           size_t num_keys, OrtArenaCfg** out) noexcept {
+  return guard([&] {
+    auto cfg = std::make_unique<OrtArenaCfg>();
+    const std::pair<std::string_view, int64_t*> numbers[] = {
+        {"arena_extend_strategy", &cfg->extend_strategy},
+        {"initial_chunk_size_bytes", &cfg->initial_chunk_bytes},
+        {"max_dead_bytes_per_chunk", &cfg->max_dead_bytes_per_chunk},
+        {"initial_growth_chunk_size_bytes", &cfg->initial_growth_chunk_bytes},
+        {"max_power_of_two_extend_bytes", &cfg->max_power_of_two_extend_bytes}};
+    for (size_t i = 0; i < num_keys; ++i) {
+      const std::string_view key = need_text((&need(arena_config_keys, "arena_config_keys"))[i], "arena_config_keys");
+      const size_t value = (&need(arena_config_values, "arena_config_values"))[i];
+      const auto number = std::find_if(std::begin(numbers), std::end(numbers), [&](auto& n) { return n.first == key; });
+      if (number != std::end(numbers)) {
+        *number->second = int64_t(value);
+      } else if (key == "max_mem") {
+        cfg->max_mem = value;
+      } else if (key == "use_cuda_mempool") {
+        cfg->use_cuda_mempool = value != 0;
+      } else {
+        fail(ErrorCode::invalid_argument, "'{}' is no setting of arenas", key);
+      }
+    }
+    give(out, "out", std::move(cfg));
+  });
+}
+
+void ORT_API_CALL ReleaseArenaCfg(OrtArenaCfg* input) noexcept { release(input); }
+
+}  // namespace retort::abi

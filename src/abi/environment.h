@@ -1,0 +1,24 @@
+// OrtEnv: the one environment of the process, and what the C interface keeps beside it.
+#pragma once
+#include <memory>
+
+#include "abi/allocators.h"
+#include "session/environment.h"
+
+struct OrtLogger : retort::abi::Handle<retort::abi::tag_of("logr")> {
+  explicit OrtLogger(retort::Logger l) : logger(std::move(l)) {}
+  retort::Logger logger;
+};
+
+struct OrtEnv : retort::abi::Handle<retort::abi::tag_of("env ")> {
+  std::shared_ptr<retort::Environment> environment;
+  retort::abi::SharedAllocators allocators;
+  int references = 0;  ///< guarded by the mutex of environment.cc
+};
+
+namespace retort::abi {
+
+/// A sink that calls a C function; empty for null.
+Logger::Sink sink_of(OrtLoggingFunction function, void* param);
+
+}  // namespace retort::abi

@@ -1,0 +1,17 @@
+// Text that goes in and out by the conventions of the C interface.
+#pragma once
+#include <map>
+#include <string>
+
+#include "abi/handle.h"
+
+namespace retort::abi {
+
+/// The two-call convention: with a null buffer tells the size; otherwise copies, or fails with the size it needs. Sizes
+/// count the terminator.
+void copy_text(const std::string& text, char* buffer, size_t* size);
+
+/// Checks lengths (the official limits) and stores.
+void add_config_entry(std::map<std::string, std::string>& entries, const char* key, const char* value);
+
+}  // namespace retort::abi
