@@ -65,9 +65,9 @@ format-check: ## fail on sources that clang-format would change
 	@tools/setup.sh lint
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
-tidy: $(RELEASE)/build.ninja ## clang-tidy on every source of the build
+tidy: $(RELEASE)/build.ninja ## clang-tidy on every source of the build (or FILES)
 	@tools/setup.sh lint
-	@tools/tidy.sh $(RELEASE) $(JOBS)
+	@python3 tools/tidy.py $(RELEASE) --jobs $(JOBS) $(FILES)
 
 clean: ## remove what was built
 	@rm -rf $(RELEASE) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/test $(OUT)

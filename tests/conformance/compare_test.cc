@@ -122,7 +122,7 @@ TEST(Compare, ShapeRuleIgnoresValues) {
 }
 
 std::string write_file(const std::string& bytes) {
-  const std::string path = ::testing::TempDir() + "conformance_value.pb";
+  std::string path = ::testing::TempDir() + "conformance_value.pb";
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }

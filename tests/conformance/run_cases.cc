@@ -11,9 +11,9 @@
 //
 // Cases run in a forked worker, so that a crash or a hang costs one case.
 #include <poll.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <algorithm>
 #include <chrono>
