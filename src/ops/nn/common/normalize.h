@@ -1,0 +1,65 @@
+// Normalisation of rows: references that layer, RMS, group and instance normalisation share.
+#pragma once
+#include <cmath>
+#include <span>
+
+#include "ops/op.h"
+
+namespace retort::ops {
+
+struct Moments {
+  double mean = 0, inverse_deviation = 0;
+};
+/// Mean and 1/sqrt(variance + epsilon), the variance in two passes.
+template <typename T>
+Moments moments(std::span<const T> x, double epsilon) {
+  double sum = 0, squares = 0;
+  for (T v : x) sum += double(v);
+  const double mean = x.empty() ? 0 : sum / double(x.size());
+  for (T v : x) squares += (double(v) - mean) * (double(v) - mean);
+  return {mean, 1 / std::sqrt((x.empty() ? 0 : squares / double(x.size())) + epsilon)};
+}
+/// 1/sqrt(mean of squares + epsilon).
+template <typename T>
+double inverse_rms(std::span<const T> x, double epsilon) {
+  double squares = 0;
+  for (T v : x) squares += double(v) * double(v);
+  return 1 / std::sqrt((x.empty() ? 0 : squares / double(x.size())) + epsilon);
+}
+
+/// Rows of a tensor normalised over [axis, rank).
+struct Rows {
+  size_t count = 1, size = 1;
+};
+inline Rows rows_of(const Shape& shape, int64_t axis) {
+  const size_t a = normalize_axis(axis, shape.rank());
+  return {size_t(extent_product(shape, 0, a)), size_t(extent_product(shape, a, shape.rank()))};
+}
+/// The shape of a statistic for each row: extents from `axis` on become 1.
+inline Shape statistics_shape(const Shape& shape, size_t axis) {
+  Shape s = shape;
+  for (size_t i = axis; i < s.rank(); ++i) s[i] = 1;
+  return s;
+}
+/// Throws unless parameter `i` broadcasts to the shape of input 0.
+inline void check_parameter(InferContext& c, size_t i) {
+  if (!c.has(i) || !c.ranked(i)) return;
+  const Shape& x = c.shape(0);
+  const Shape both = c.broadcast({0, i});
+  require(both.rank() == x.rank() && (!all_known(both) || !all_known(x) || both == x), ErrorCode::invalid_argument,
+          "parameter of shape {} for {}", c.dims().text(c.shape(i)), c.dims().text(x));
+}
+/// Where the element of a parameter lies that broadcasts (numpy's rule) to a tensor of shape `shape`, for linear index
+/// i.
+inline size_t broadcast_index(const Shape& shape, const Shape& parameter, size_t i) {
+  size_t index = 0, scale = 1;
+  for (size_t d = shape.rank(), p = parameter.rank(); d-- > 0 && p > 0;) {
+    const size_t extent = size_t(shape[d]), mine = size_t(parameter[--p]);
+    if (mine != 1) index += i % extent * scale;
+    scale *= mine;
+    i /= extent;
+  }
+  return index;
+}
+
+}  // namespace retort::ops

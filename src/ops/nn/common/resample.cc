@@ -1,0 +1,115 @@
+#include "ops/nn/common/resample.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retort::ops {
+namespace {
+
+template <typename E, size_t N>
+std::optional<E> lookup(const std::array<std::string_view, N>& names, std::string_view name) {
+  for (size_t i = 0; i < N; ++i) {
+    if (names[i] == name) return E(i);
+  }
+  return std::nullopt;
+}
+
+int64_t nearest(Rounding rounding, float x) {
+  switch (rounding) {
+    case Rounding::prefer_floor:
+      return int64_t(std::ceil(x - 0.5f));
+    case Rounding::prefer_ceil:
+      return int64_t(std::floor(x + 0.5f));
+    case Rounding::floor:
+      return int64_t(std::floor(x));
+    case Rounding::ceil:
+      return int64_t(std::ceil(x));
+  }
+  return 0;
+}
+
+// Keys' cubic convolution (IEEE Trans. ASSP 29, 1981) with parameter a.
+float cubic(float x, float a) {
+  x = std::abs(x);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+  return 0;
+}
+
+float kernel(const Resampling& how, float x) {
+  return how.mode == Interpolation::linear ? std::max(0.0f, 1 - std::abs(x)) : cubic(x, how.cubic_a);
+}
+
+}  // namespace
+
+std::optional<Coordinates> coordinates_of(std::string_view name) {
+  return lookup<Coordinates>(
+      std::array<std::string_view, 7>{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                                      "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"},
+      name);
+}
+std::optional<Interpolation> interpolation_of(std::string_view name) {
+  return lookup<Interpolation>(std::array<std::string_view, 3>{"nearest", "linear", "cubic"}, name);
+}
+std::optional<Rounding> rounding_of(std::string_view name) {
+  return lookup<Rounding>(std::array<std::string_view, 4>{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
+                          name);
+}
+
+float source_position(const Resampling& how, const AxisExtents& axis, int64_t o) {
+  const float x = float(o), in = float(axis.in), out = float(axis.out);
+  switch (how.coordinates) {
+    case Coordinates::half_pixel:
+      return (x + 0.5f) / axis.scale - 0.5f;
+    case Coordinates::half_pixel_symmetric: {
+      const float adjustment = out / (axis.scale * in);
+      return in / 2 * (1 - adjustment) + (x + 0.5f) / axis.scale - 0.5f;
+    }
+    case Coordinates::pytorch_half_pixel:
+      return axis.out > 1 ? (x + 0.5f) / axis.scale - 0.5f : 0.0f;
+    case Coordinates::align_corners:
+      return axis.out > 1 ? x * (in - 1) / (out - 1) : 0.0f;
+    case Coordinates::asymmetric:
+      return x / axis.scale;
+    case Coordinates::tf_half_pixel_for_nn:
+      return (x + 0.5f) / axis.scale;
+    case Coordinates::tf_crop_and_resize:
+      return axis.out > 1 ? axis.roi_begin * (in - 1) + x * (axis.roi_end - axis.roi_begin) * (in - 1) / (out - 1)
+                          : 0.5f * (axis.roi_begin + axis.roi_end) * (in - 1);
+  }
+  return x;
+}
+
+AxisTable make_table(const Resampling& how, const AxisExtents& axis) {
+  AxisTable t;
+  t.identity = axis.in == axis.out && axis.scale == 1 && how.coordinates != Coordinates::tf_crop_and_resize;
+  // With antialias the kernel is as wide as one output pixel where the axis shrinks.
+  const float stretch = how.antialias ? std::min(axis.scale, 1.0f) : 1.0f;
+  const int64_t reach = how.mode == Interpolation::cubic ? 2 : 1;
+  const int64_t first = how.mode == Interpolation::nearest ? 0 : int64_t(std::floor(float(-reach) / stretch)) + 1;
+  t.taps = how.mode == Interpolation::nearest ? 1 : size_t(2 - 2 * first);
+  const size_t positions = t.identity ? 0 : size_t(axis.out);
+  t.index.reserve(positions * t.taps);
+  t.weight.reserve(positions * t.taps);
+  for (size_t o = 0; o < positions; ++o) {
+    const float x = source_position(how, axis, int64_t(o));
+    if (how.coordinates == Coordinates::tf_crop_and_resize) t.outside.push_back(x < 0 || x > float(axis.in - 1));
+    const int64_t left = how.mode == Interpolation::nearest ? nearest(how.rounding, x) : int64_t(std::floor(x));
+    float sum = 0;
+    for (int64_t k = 0; k < int64_t(t.taps); ++k) {
+      const int64_t at = left + first + k;
+      const bool inside = at >= 0 && at < axis.in;
+      float w = how.mode == Interpolation::nearest ? 1.0f : kernel(how, (float(at) - x) * stretch);
+      if (!inside && how.exclude_outside) w = 0;
+      t.index.push_back(int32_t(std::clamp<int64_t>(at, 0, axis.in - 1)));
+      t.weight.push_back(w);
+      sum += w;
+    }
+    const bool uneven = how.exclude_outside || how.antialias;
+    for (size_t k = 0; uneven && sum != 0 && k < t.taps; ++k) t.weight[o * t.taps + k] /= sum;
+  }
+  return t;
+}
+
+}  // namespace retort::ops

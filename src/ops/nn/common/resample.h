@@ -1,0 +1,54 @@
+// Resampling along one axis as a table: which input positions make up each output position, with which weights.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ops/op.h"
+
+namespace retort::ops {
+
+enum class Coordinates : uint8_t {
+  half_pixel,
+  half_pixel_symmetric,
+  pytorch_half_pixel,
+  align_corners,
+  asymmetric,
+  tf_half_pixel_for_nn,
+  tf_crop_and_resize,
+};
+enum class Interpolation : uint8_t { nearest, linear, cubic };
+enum class Rounding : uint8_t { prefer_floor, prefer_ceil, floor, ceil };
+
+std::optional<Coordinates> coordinates_of(std::string_view name);
+std::optional<Interpolation> interpolation_of(std::string_view name);
+std::optional<Rounding> rounding_of(std::string_view name);
+
+struct Resampling {
+  Interpolation mode = Interpolation::nearest;
+  Coordinates coordinates = Coordinates::half_pixel;
+  Rounding rounding = Rounding::prefer_floor;
+  float cubic_a = -0.75f;
+  bool exclude_outside = false;
+  bool antialias = false;
+};
+
+/// One axis: output o is the sum over t < taps of weight[o·taps + t] · input[index[o·taps + t]].
+struct AxisTable {
+  size_t taps = 1;
+  std::vector<int32_t> index;
+  std::vector<float> weight;
+  std::vector<bool> outside;  ///< tf_crop_and_resize: the position lies outside the input; empty otherwise
+  bool identity = false;      ///< the axis does not change
+};
+
+struct AxisExtents {
+  int64_t in = 1, out = 1;
+  float scale = 1;  ///< out / in as the model gives it
+  float roi_begin = 0, roi_end = 1;
+};
+AxisTable make_table(const Resampling& how, const AxisExtents& axis);
+
+/// Where output position `o` lies in the input, in input pixels.
+float source_position(const Resampling& how, const AxisExtents& axis, int64_t o);
+
+}  // namespace retort::ops

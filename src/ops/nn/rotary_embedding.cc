@@ -1,0 +1,94 @@
+// RotaryEmbedding: pairs of elements of every head are turned by the angle of the position (arXiv 2104.09864). A pair
+// is (i, i + n/2), or (2i, 2i + 1) when interleaved; elements from rotary_embedding_dim on stay.
+#include "ops/nn/common/attention.h"
+
+namespace retort::ops {
+namespace {
+
+struct RotaryEmbedding {
+  bool interleaved = false;
+  int64_t num_heads = 0, rotary_embedding_dim = 0;
+  static constexpr std::tuple attributes{attr("interleaved", &RotaryEmbedding::interleaved),
+                                         attr("num_heads", &RotaryEmbedding::num_heads),
+                                         attr("rotary_embedding_dim", &RotaryEmbedding::rotary_embedding_dim)};
+
+  void check() const {
+    require(num_heads >= 0 && rotary_embedding_dim >= 0 && rotary_embedding_dim % 2 == 0, ErrorCode::invalid_argument,
+            "num_heads {}, rotary_embedding_dim {}", num_heads, rotary_embedding_dim);
+  }
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(0));
+    const size_t rank = c.rank(0);
+    require(rank == 4 || (rank == 3 && num_heads > 0), ErrorCode::invalid_argument, "input of rank {}, num_heads {}",
+            rank, num_heads);
+    c.set(0, c.dtype(0), c.shape(0));
+  }
+
+  struct Layout {
+    size_t batch, rows, heads, size, turned;
+    HeadStrides strides;
+  };
+  Layout layout(const RunContext& c) const {
+    const Shape& x = c.shape(0);
+    Layout l;
+    l.batch = size_t(x[0]);
+    const bool packed = x.rank() == 3;
+    l.rows = size_t(x[packed ? 1 : 2]);
+    l.heads = size_t(packed ? num_heads : x[1]);
+    require(!packed || x[2] % num_heads == 0, ErrorCode::invalid_argument, "{} elements in {} heads", x[2], num_heads);
+    l.size = packed ? size_t(x[2]) / l.heads : size_t(x[3]);
+    l.turned = rotary_embedding_dim ? size_t(rotary_embedding_dim) : l.size;
+    l.strides = packed ? packed_heads(l.rows, l.heads, l.size) : split_heads(l.rows, l.heads, l.size);
+    const Shape& cos = c.shape(1);
+    require(l.turned <= l.size && l.turned % 2 == 0 && c.shape(2) == cos && cos.rank() >= 2 &&
+                size_t(cos.back()) == l.turned / 2,
+            ErrorCode::invalid_argument, "caches of shape {} for {} elements", to_string(cos), l.turned);
+    const size_t positions = c.has(3) ? c.count(3) : c.count(1) / std::max<size_t>(l.turned / 2, 1);
+    require(positions == l.batch * l.rows || l.turned == 0, ErrorCode::invalid_argument, "{} positions for {} rows",
+            positions, l.batch * l.rows);
+    return l;
+  }
+
+  // Row of the caches for row s of batch b.
+  static size_t position(const RunContext& c, const Layout& l, size_t b, size_t s) {
+    if (!c.has(3)) return b * l.rows + s;
+    const int64_t p = c.input<int64_t>(3)[b * l.rows + s];
+    require(p >= 0 && p < c.shape(1)[0], ErrorCode::invalid_argument, "position {} is outside [0, {})", p,
+            c.shape(1)[0]);
+    return size_t(p);
+  }
+
+  template <std::floating_point T>
+  void reference(RunContext& c) const {
+    const Layout l = layout(c);
+    const auto x = c.input<T>(0), cosines = c.input<T>(1), sines = c.input<T>(2);
+    const auto y = c.output<T>();
+    const size_t half = l.turned / 2, step = interleaved ? 2 : 1, mate = interleaved ? 1 : half;
+    for (size_t row = 0; row < l.batch * l.rows; ++row) {
+      const size_t b = row / l.rows, s = row % l.rows;
+      const size_t angle = half ? position(c, l, b, s) * half : 0;
+      for (size_t h = 0; h < l.heads; ++h) {
+        const size_t at = l.strides.at(b, h, s);
+        for (size_t i = 0; i < half; ++i) {
+          const T re = x[at + i * step], im = x[at + i * step + mate], cos = cosines[angle + i], sin = sines[angle + i];
+          y[at + i * step] = cos * re - sin * im;
+          y[at + i * step + mate] = sin * re + cos * im;
+        }
+        std::copy_n(x.data() + at + l.turned, l.size - l.turned, y.data() + at + l.turned);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_rotary_embedding;
+constinit const OpDef op_rotary_embedding = define<RotaryEmbedding>({
+    .name = "RotaryEmbedding",
+    .since = {23},
+    .inputs = {"X: T", "cos_cache: T", "sin_cache: T", "position_ids: M?"},
+    .outputs = {"Y: T"},
+    .types = kFloats,
+});
+
+}  // namespace retort::ops
