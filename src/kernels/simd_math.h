@@ -117,7 +117,8 @@ HWY_INLINE V OnePlusExpMinus(D d, V x) {
   const auto one = hn::Set(d, 1.0f);
   x = MaxKeepNaN(hn::Set(d, -89.0f), MinKeepNaN(hn::Set(d, 80.0f), x));
   const auto e = ExpReduce<126>(d, hn::Neg(x));  // e^89 overflows to infinity only because of the factor 2 below
-  return hn::MulAdd(hn::Mul(hn::Add(e.minus_one, one), ExpScale(d, e.biased)), hn::Set(d, 2.0f), one);
+  const auto half = ExpScale(d, e.biased);
+  return hn::MulAdd(hn::MulAdd(half, e.minus_one, half), hn::Set(d, 2.0f), one);
 }
 
 /// 2^t for -126 <= t <= 126 with an error of 3 ULP: 2^r = 1 + r·q(r), fit 1.6 on |r| <= 0.5.
@@ -145,7 +146,7 @@ HWY_INLINE V Exp(D d, V x) {
   const auto bias = hn::Set(di, 127);
   const auto s1 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
   const auto s2 = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(n, half), bias)));
-  return hn::Mul(hn::Mul(hn::Add(e.minus_one, hn::Set(d, 1.0f)), s1), s2);
+  return hn::Mul(hn::MulAdd(s1, e.minus_one, s1), s2);
 }
 
 /// e^x for x <= 0, as softmax needs it: 0 below ln 2^-126, cheaper than Exp.
@@ -153,8 +154,8 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ExpNonPositive(D d, V x) {
   const auto low = hn::Set(d, -87.3365447f);
   const auto e = detail::ExpReduce<127>(d, MaxKeepNaN(low, x));
-  const auto poly = hn::Add(e.minus_one, hn::Set(d, 1.0f));
-  return hn::IfThenZeroElse(hn::Lt(x, low), hn::Mul(poly, detail::ExpScale(d, e.biased)));
+  const auto scale = detail::ExpScale(d, e.biased);
+  return hn::IfThenZeroElse(hn::Lt(x, low), hn::MulAdd(scale, e.minus_one, scale));
 }
 
 /// ln x. 0 → -inf, negative → NaN.

@@ -1,0 +1,120 @@
+// Speed of the vector kernels in GB/s (bytes read + written), beside a memcpy of as many bytes. One thread; the fastest
+// of many short interleaved repeats. RETORT_ISA=v2|avx2|avx512 chooses the level.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/cpu.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/cast.h"
+#include "kernels/elementwise/unary.h"
+
+namespace {
+
+using namespace retort;
+using namespace retort::kernels;
+
+struct Case {
+  std::string name;
+  size_t bytes;  ///< read + written by one call
+  std::function<void()> run;
+  double best = 1e30;       ///< seconds of one call
+  double best_copy = 1e30;  ///< seconds of a memcpy that reads and writes as many bytes together
+};
+
+constexpr size_t kLargest = 8 << 20;
+
+struct Data {
+  std::vector<float> a = std::vector<float>(kLargest / 4), b = a, c = a, d = a;
+  Data() {
+    for (size_t i = 0; i < a.size(); ++i) {
+      a[i] = float(int(uint32_t(i) * 2654435761u >> 20) - 2048) / 512;
+      b[i] = float(i % 17) / 16;
+    }
+  }
+};
+
+double time_once(const std::function<void()>& f, size_t bytes) {
+  // About 20 µs a measurement, so that an interruption spoils few of them.
+  const size_t calls = std::max<size_t>(1, 400000 / bytes);
+  const auto start = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < calls; ++i) f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / double(calls);
+}
+
+void measure(std::vector<Case>& cases, Data& data) {
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    for (Case& c : cases) {
+      if (c.bytes > (4 << 20) && repeat % 10) continue;
+      c.best = std::min(c.best, time_once(c.run, c.bytes));
+      const size_t half = std::min(c.bytes / 2, kLargest);
+      const auto copy = [&] { std::memcpy(data.d.data(), data.a.data(), half); };
+      c.best_copy = std::min(c.best_copy, time_once(copy, c.bytes) * double(c.bytes / 2) / double(half));
+    }
+  }
+}
+
+std::string label(const char* name, size_t bytes) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%s %zu KiB", name, bytes >> 10);
+  return text;
+}
+
+void add_elementwise(std::vector<Case>& cases, Data& data) {
+  static const Parallel par;
+  for (const size_t bytes : {size_t(4) << 10, size_t(256) << 10, kLargest}) {
+    const size_t n = bytes / 4;
+    const std::span<const float> x(data.a.data(), n);
+    const std::span<float> y(data.c.data(), n);
+    const auto activation = [&](const char* name, Activation::Kind kind) {
+      cases.push_back({label(name, bytes), 2 * bytes, [=] { activate({kind}, x, y, par); }});
+    };
+    activation("gelu_erf", Activation::Kind::gelu_erf);
+    activation("gelu_tanh", Activation::Kind::gelu_tanh);
+    activation("silu", Activation::Kind::silu);
+    activation("tanh", Activation::Kind::tanh);
+    activation("relu", Activation::Kind::relu);
+    cases.push_back({label("exp", bytes), 2 * bytes, [=] { unary({Unary::Kind::exp}, x, y, par); }});
+    cases.push_back({label("erf", bytes), 2 * bytes, [=] { unary({Unary::Kind::erf}, x, y, par); }});
+    cases.push_back({label("log", bytes), 2 * bytes, [=] { unary({Unary::Kind::log}, x, y, par); }});
+    cases.push_back({label("sin", bytes), 2 * bytes, [=] { unary({Unary::Kind::sin}, x, y, par); }});
+    const int64_t shape[1] = {int64_t(n)}, rows[2] = {int64_t(n / 64), 64}, row[1] = {64};
+    const auto same = *BroadcastPlan<2>::make({shape, shape}), by_row = *BroadcastPlan<2>::make({rows, row});
+    const auto pair = [&](const char* name, Binary op, const BroadcastPlan<2>& plan, size_t moved) {
+      cases.push_back({label(name, bytes), moved,
+                       [=, &data] { binary(op, data.a.data(), data.b.data(), data.c.data(), plan, par); }});
+    };
+    pair("add", Binary::add, same, 3 * bytes);
+    pair("add row of 64", Binary::add, by_row, 2 * bytes);
+    pair("pow", Binary::pow, same, 3 * bytes);
+    const auto conversion = [&](const char* name, DType from, DType to, size_t bytes_each) {
+      cases.push_back(
+          {label(name, bytes), n * bytes_each, [=, &data] { cast(data.a.data(), from, data.c.data(), to, n, par); }});
+    };
+    conversion("cast f32 f16", DType::f32, DType::f16, 6);
+    conversion("cast f16 f32", DType::f16, DType::f32, 6);
+    conversion("cast f32 bf16", DType::f32, DType::bf16, 6);
+    conversion("cast f32 u8", DType::f32, DType::u8, 5);
+    conversion("cast u8 f32", DType::u8, DType::f32, 5);
+    conversion("cast i32 i64", DType::i32, DType::i64, n * 8 > kLargest ? 0 : 12);
+  }
+  std::erase_if(cases, [](const Case& c) { return c.bytes == 0; });
+}
+
+}  // namespace
+
+int main() {
+  Data data;
+  std::vector<Case> cases;
+  add_elementwise(cases, data);
+  measure(cases, data);
+  std::printf("level %s\n%-28s %10s %10s %8s\n", isa_name(current_isa()), "kernel", "GB/s", "memcpy", "ratio");
+  for (const Case& c : cases) {
+    const double speed = double(c.bytes) / c.best * 1e-9, copy = double(c.bytes) / c.best_copy * 1e-9;
+    std::printf("%-28s %10.1f %10.1f %8.2f\n", c.name.c_str(), speed, copy, speed / copy);
+  }
+}
