@@ -1,16 +1,15 @@
 # The libraries: two shared ones from the same objects (a drop-in that needed a second file would break where clients copy or
-# link one), a merged archive, and what is installed.
-include(CMakePackageConfigHelpers)
-
+# link one), a merged archive, and what is installed beside them.
 set(retort_rooms)
-foreach(room IN ITEMS base tensor memory kernels ir ops onnx lift passes ep plan run session host abi)
+foreach(room IN ITEMS abi host session run plan ep passes lift onnx ops ir kernels memory tensor base)
   get_target_property(type retort_${room} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")
     list(APPEND retort_rooms retort_${room})
   endif()
 endforeach()
 
-# retort_shared(TARGET OUTPUT_NAME): lib<OUTPUT_NAME>.so.1
+# retort_shared(TARGET OUTPUT_NAME): lib<OUTPUT_NAME>.so.1. The C++ library inside is our own copy: the host program may bring
+# another one, or none.
 function(retort_shared target output)
   add_library(${target} SHARED $<TARGET_OBJECTS:retort_abi>)
   target_link_libraries(${target} PRIVATE ${retort_rooms})
@@ -19,13 +18,37 @@ function(retort_shared target output)
   target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/abi/exports.map -Wl,-Bsymbolic
                       -Wl,-z,nodelete -Wl,--gc-sections -Wl,--exclude-libs,ALL)
   if(NOT RETORT_SANITIZE)
-    target_link_options(${target} PRIVATE -Wl,-z,defs)
+    target_link_options(${target} PRIVATE -Wl,-z,defs -static-libstdc++)
   endif()
 endfunction()
 retort_shared(retort_shared retort)
 retort_shared(retort_onnxruntime onnxruntime)
 
+# The merged archive: all rooms in one file.
+set(retort_archive ${CMAKE_BINARY_DIR}/libretort.a)
+set(script "CREATE ${retort_archive}\n")
+foreach(room IN LISTS retort_rooms)
+  string(APPEND script "ADDLIB $<TARGET_FILE:${room}>\n")
+endforeach()
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/archive.mri CONTENT "${script}SAVE\nEND\n")
+add_custom_command(OUTPUT ${retort_archive} COMMAND ${CMAKE_AR} -M < ${CMAKE_BINARY_DIR}/archive.mri
+                   DEPENDS ${retort_rooms} ${CMAKE_BINARY_DIR}/archive.mri VERBATIM)
+add_custom_target(retort_static ALL DEPENDS ${retort_archive})
+
+install(TARGETS retort_shared retort_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${retort_archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/retort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/retort)
+configure_package_config_file(cmake/retortConfig.cmake.in ${CMAKE_BINARY_DIR}/retortConfig.cmake
+                              INSTALL_DESTINATION ${package_dir}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/retortConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/retortConfig.cmake ${CMAKE_BINARY_DIR}/retortConfigVersion.cmake DESTINATION ${package_dir})
+configure_file(cmake/retort.pc.in ${CMAKE_BINARY_DIR}/retort.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/retort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
 if(RETORT_TESTS)
   add_test(NAME abi_headers COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/gen_abi.py check)
-  add_subdirectory(${CMAKE_SOURCE_DIR}/tests/abi ${CMAKE_BINARY_DIR}/tests/abi)
 endif()

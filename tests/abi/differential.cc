@@ -149,14 +149,13 @@ int dump(const std::string& library, const std::string& filter) {
 
 int compare_all() {
   const char* oracle = std::getenv("RETORT_ORACLE");
-  const std::string theirs = oracle ? oracle : RETORT_ORACLE_PATH;
-  if (theirs.empty()) {
+  if (!oracle || !*oracle) {
     std::printf("abi differential: 1 skipped (RETORT_ORACLE names no official library), %zu scenes not compared\n",
                 registry().size());
     return 0;
   }
   const char* library = std::getenv("RETORT_LIBRARY");
-  static Engines engines{load(library ? library : RETORT_LIBRARY_PATH), load(theirs), read_differences(RETORT_DIFFERENCES), {}};
+  static Engines engines{load(library ? library : RETORT_LIBRARY_PATH), load(oracle), read_differences(RETORT_DIFFERENCES), {}};
   for (const Registered& scene : registry()) {
     const size_t dot = scene.name.find('.');
     testing::RegisterTest(scene.name.substr(0, dot).c_str(), scene.name.substr(dot + 1).c_str(), nullptr, nullptr, __FILE__,

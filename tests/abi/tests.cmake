@@ -1,0 +1,15 @@
+# The differential test: the same scenes on this build's library and on the official one.
+file(GLOB abi_scenes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/abi/*.cc)
+add_executable(abi_differential ${abi_scenes})
+target_include_directories(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests/abi)
+target_link_libraries(abi_differential PRIVATE GTest::gtest ${CMAKE_DL_LIBS})
+target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGET_FILE:retort_onnxruntime>"
+                           RETORT_DIFFERENCES="${CMAKE_SOURCE_DIR}/tests/abi/differences.tsv")
+add_dependencies(abi_differential retort_onnxruntime)
+add_test(NAME abi_differential COMMAND abi_differential --gtest_brief=1)
+
+# The header is C, too.
+add_library(abi_header_c99 OBJECT ${CMAKE_SOURCE_DIR}/tests/abi/header.c)
+target_include_directories(abi_header_c99 PRIVATE ${CMAKE_SOURCE_DIR}/include/retort)
+set_target_properties(abi_header_c99 PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+target_compile_options(abi_header_c99 PRIVATE -pedantic)
