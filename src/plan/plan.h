@@ -1,0 +1,73 @@
+// The plan: what a run walks. Made once per session from the core graph, immutable, shared by all concurrent runs.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/parallel.h"
+#include "ops/op.h"
+
+namespace retort {
+
+using SlotIndex = uint32_t;
+inline constexpr SlotIndex kNoSlot = ~0u;
+
+/// Where the memory of a value comes from.
+enum class Home : uint8_t {
+  none,      ///< not used by anything
+  input,     ///< bound by the caller
+  constant,  ///< in the plan
+  output,    ///< bound or allocated for the caller
+  arena,     ///< in the workspace
+  boxed,     ///< memory of its own: strings, sequences, sizes that only the data tells
+};
+
+struct PlanValue {
+  std::string name;
+  ValueType type;  ///< as far as known before any run
+  Home home = Home::none;
+  SlotIndex root = kNoSlot;  ///< the value whose memory this one shares (itself when it is no view)
+  uint32_t last_use = 0;     ///< index of the last step that touches the memory; roots only
+  Tensor constant;
+};
+
+struct Plan;
+
+struct Step {
+  const OpDef* op = nullptr;
+  std::shared_ptr<const void> params;
+  std::unique_ptr<State> state;
+  Kernel kernel;  ///< for the element type known at plan time
+  DType dtype = DType::undefined;
+  std::vector<SlotIndex> inputs, outputs;  ///< captures included at the end of inputs
+  bool view = false;                       ///< shares memory, nothing to run
+  bool late = false;                       ///< outputs are sized or boxed by the kernel
+  uint32_t captures = 0;
+  std::vector<std::shared_ptr<const Plan>> bodies;
+  NodeId node = NodeId::none;
+  std::string name;   ///< "node 'conv1' (Conv)", for errors
+  std::string label;  ///< the node's name, for profiles
+};
+
+struct Plan {
+  std::vector<PlanValue> values;
+  std::vector<Step> steps;
+  std::vector<SlotIndex> inputs, outputs;  ///< in the graph's order; captures at the end of inputs
+  uint32_t captures = 0;
+  size_t constant_bytes = 0;  ///< of constants that runs still read
+};
+
+struct PlanOptions {
+  bool strict = false;  ///< no algorithm that changes results beyond a fixed order of summation
+  bool prepack = true;  ///< kernels may keep packed copies of weights
+  Parallel parallel;    ///< for packing
+  const Logger* logger = nullptr;
+};
+
+/// Builds the plan of a core graph: order, aliases, lifetimes, kernels with their packed state. Constants that a kernel
+/// has packed and will not read again are dropped from `graph` as well. Throws not_implemented naming the node when a
+/// kernel is missing.
+std::shared_ptr<const Plan> build_plan(Graph& graph, const PlanOptions& options);
+
+}  // namespace retort

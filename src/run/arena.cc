@@ -1,0 +1,53 @@
+#include "run/arena.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/checked.h"
+
+namespace retort {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+struct Placed {
+  size_t begin, end;
+  uint32_t first, last;
+};
+
+// Lowest offset at which `bytes` fit between the placed blocks (sorted by begin) that live together with the request.
+size_t find_gap(const std::vector<Placed>& placed, const ArenaRequest& r, size_t bytes) {
+  size_t at = 0;
+  for (const Placed& p : placed) {
+    if (p.last < r.first || p.first > r.last) continue;
+    if (at + bytes <= p.begin) break;
+    at = std::max(at, p.end);
+  }
+  return at;
+}
+
+}  // namespace
+
+void plan_arena(const std::vector<ArenaRequest>& requests, ArenaLayout& out) {
+  std::vector<uint32_t> order(requests.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return requests[a].bytes > requests[b].bytes; });
+  out.offsets.assign(requests.size(), 0);
+  out.bytes = 0;
+  std::vector<Placed> placed;
+  placed.reserve(requests.size());
+  for (uint32_t i : order) {
+    const ArenaRequest& r = requests[i];
+    const size_t bytes = round_up(std::max<size_t>(r.bytes, 1), kAlignment);
+    const size_t at = find_gap(placed, r, bytes);
+    out.offsets[i] = at;
+    out.bytes = std::max(out.bytes, at + bytes);
+    const Placed block{at, at + bytes, r.first, r.last};
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), block,
+                                   [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
+                  block);
+  }
+}
+
+}  // namespace retort

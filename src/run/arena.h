@@ -1,0 +1,23 @@
+// Offsets in one block of memory for values whose lifetimes are known.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retort {
+
+struct ArenaRequest {
+  size_t bytes = 0;
+  uint32_t first = 0, last = 0;  ///< steps, inclusive, during which the memory is in use
+};
+
+struct ArenaLayout {
+  std::vector<size_t> offsets;  ///< per request, multiples of 64
+  size_t bytes = 0;
+};
+
+/// Best fit by size: larger requests choose first, each takes the lowest gap among the requests that live at the same
+/// time. Keeps `out`'s memory. Requests may be in any order.
+void plan_arena(const std::vector<ArenaRequest>& requests, ArenaLayout& out);
+
+}  // namespace retort

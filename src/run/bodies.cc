@@ -1,0 +1,38 @@
+#include "run/bodies.h"
+
+namespace retort {
+namespace {
+
+// The value in a slot, without taking ownership of memory that the frame owns.
+Value view_of(const Slot& slot) {
+  if (!slot.boxed.empty() && !slot.boxed.tensor()) return slot.boxed;
+  return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr);
+}
+
+}  // namespace
+
+BodyFrames::BodyFrames(Frame& parent, uint32_t step) : parent_(parent), step_(step) {
+  frames_.resize(parent.plan_->steps[step].bodies.size());
+}
+
+void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) {
+  const Step& step = parent_.plan_->steps[step_];
+  if (!frames_[body]) frames_[body] = std::make_unique<Frame>(step.bodies[body]);
+  std::vector<const Value*> given;
+  for (const Value& v : inputs) given.push_back(&v);
+  const size_t first_capture = step.inputs.size() - step.captures;
+  captures_.clear();
+  for (size_t i = first_capture; i < step.inputs.size(); ++i)
+    captures_.push_back(view_of(parent_.slots_[step.inputs[i]]));
+  for (const Value& v : captures_) given.push_back(&v);
+  std::vector<Value*> results;
+  for (Value& v : outputs) results.push_back(&v);
+  const RunRequest& outer = *parent_.request_;
+  frames_[body]->run({.inputs = given,
+                      .outputs = results,
+                      .parallel = parent_.parallel_,
+                      .cancel = outer.cancel,
+                      .profiler = outer.profiler});
+}
+
+}  // namespace retort

@@ -1,0 +1,270 @@
+#include "run/frame.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "run/bodies.h"
+
+namespace retort {
+namespace {
+
+constexpr uint32_t kNever = ~0u;
+
+bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
+  const auto x = reinterpret_cast<uintptr_t>(a), y = reinterpret_cast<uintptr_t>(b);
+  return a_bytes && b_bytes && x < y + b_bytes && y < x + a_bytes;
+}
+
+void copy_elements(const void* from, Tensor& to) {
+  if (to.dtype() == DType::string) {
+    const auto* s = static_cast<const std::string*>(from);
+    std::copy(s, s + to.count(), to.mutable_data<std::string>());
+  } else if (to.bytes()) {
+    std::memcpy(to.mutable_data(), from, to.bytes());
+  }
+}
+
+}  // namespace
+
+Frame::Frame(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+  const size_t values = plan_->values.size(), steps = plan_->steps.size();
+  slots_.resize(values);
+  members_.resize(values);
+  producer_.assign(values, kNever);
+  settled_.assign(values, false);
+  request_of_.assign(values, kNever);
+  for (size_t i = 0; i < values; ++i) {
+    const PlanValue& v = plan_->values[i];
+    members_[v.root].push_back(SlotIndex(i));
+    slots_[i].present = true;
+    if (!v.constant) continue;
+    slots_[i].type = ValueType::tensor(v.constant.dtype(), v.constant.shape());
+    slots_[i].data = const_cast<void*>(v.constant.data());
+    slots_[i].count = v.constant.count();
+    slots_[i].boxed = v.constant;
+  }
+  bodies_.resize(steps);
+  for (uint32_t i = 0; i < steps; ++i) {
+    const Step& step = plan_->steps[i];
+    io_.push_back(uint32_t(pointers_.size()));
+    for (SlotIndex v : step.inputs) pointers_.push_back(v == kNoSlot ? nullptr : &slots_[v]);
+    for (SlotIndex v : step.outputs) {
+      pointers_.push_back(v == kNoSlot ? nullptr : &slots_[v]);
+      if (v != kNoSlot) producer_[v] = i;
+    }
+    if (!step.bodies.empty()) bodies_[i] = std::make_unique<BodyFrames>(*this, i);
+  }
+  made_.resize(plan_->outputs.size());
+  bound_.resize(plan_->outputs.size());
+}
+
+Frame::~Frame() = default;
+
+size_t Frame::workspace_bytes() const {
+  size_t bytes = scratch_bytes_;
+  for (const auto& s : segments_) bytes += s->memory_bytes;
+  return bytes;
+}
+
+void Frame::run(const RunRequest& request) {
+  request_ = &request;
+  parallel_ = request.parallel;
+  std::fill(bound_.begin(), bound_.end(), false);
+  const auto steps = uint32_t(plan_->steps.size());
+  if (!take_signature(request)) {
+    laid_out_ = false;
+    forget_content();
+    for (SlotIndex in : plan_->inputs) {
+      if (in != kNoSlot && plan_->values[in].home == Home::input) set_data(in, nullptr);
+    }
+    lay_out_segment(0, 0);
+    laid_out_ = true;
+  } else if (segments_[0]->end < steps) {
+    forget_content();
+    reset_from(segments_[0]->end);
+  }
+  bind_inputs(request);
+  for (size_t index = 0;; ++index) {
+    Segment& segment = index == 0 ? *segments_[0] : lay_out_segment(index, segments_[index - 1]->end);
+    bind_outputs(request);
+    run_segment(request, segment);
+    if (segment.end == steps) break;
+  }
+  for (size_t i = 0; i < request.outputs.size(); ++i) finish_output(request, i);
+}
+
+void Frame::bind_inputs(const RunRequest& request) {
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const SlotIndex in = plan_->inputs[i];
+    const Value* v = request.inputs[i];
+    slots_[in].present = v != nullptr;
+    if (!v) continue;
+    if (const Tensor* t = v->tensor()) {
+      void* data = const_cast<void*>(t->data());
+      if (slots_[in].data != data) set_data(in, data);
+      if (t->dtype() == DType::string) slots_[in].boxed = *t;
+    } else {
+      slots_[in].boxed = *v;
+    }
+  }
+}
+
+// Settles the memory of every output whose shape is known by now.
+void Frame::bind_outputs(const RunRequest& request) {
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    if (bound_[i]) continue;
+    const SlotIndex out = plan_->outputs[i];
+    const ValueType& type = slots_[out].type;
+    if (!type.is_tensor() || !type.is_static()) continue;
+    const Home home = plan_->values[out].home;
+    if (home == Home::output) bind_output(request, i);
+    if (home == Home::boxed) bind_boxed_output(request, i);
+  }
+}
+
+std::string Frame::shape_clash(size_t output, const Tensor& bound) const {
+  const Slot& s = slots_[plan_->outputs[output]];
+  return cat(
+      "output '{}': the given buffer is {}{}, the run produces {}{}; bind a buffer of that shape or let the run "
+      "allocate it",
+      plan_->values[plan_->outputs[output]].name, dtype_name(bound.dtype()), to_string(bound.shape()),
+      dtype_name(s.type.dtype), to_string(s.type.shape));
+}
+
+void Frame::bind_output(const RunRequest& request, size_t i) {
+  const SlotIndex out = plan_->outputs[i], root = plan_->values[out].root;
+  // The first of several outputs that share this memory gets it; the others are copied at the end.
+  if (slots_[root].data && std::any_of(bound_.begin(), bound_.end(), [](char b) { return b; })) {
+    for (size_t j = 0; j < i; ++j) {
+      if (bound_[j] && plan_->values[plan_->outputs[j]].root == root) return;
+    }
+  }
+  Slot& slot = slots_[out];
+  Value* wanted = request.outputs[i];
+  const Tensor* given = wanted ? wanted->tensor() : nullptr;
+  if (given && (given->dtype() != slot.type.dtype || !(given->shape() == slot.type.shape))) {
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given));
+  }
+  void* data = given ? const_cast<void*>(given->data()) : nullptr;
+  const bool staged = given && overlaps_input(i, data, given->bytes());
+  if (staged && request.disallow_copies) {
+    fail(ErrorCode::invalid_argument,
+         "output '{}' overlaps an input and would have to be copied, which session.disallow_implicit_copies forbids; "
+         "bind it elsewhere",
+         plan_->values[out].name);
+  }
+  if (!given || staged) {
+    const bool reusable =
+        made_[i] && made_[i].dtype() == slot.type.dtype && made_[i].shape() == slot.type.shape && (staged || !wanted);
+    if (!reusable) made_[i] = Tensor(slot.type.dtype, slot.type.shape);
+    data = made_[i].mutable_data();
+  }
+  set_data(root, data);
+  bound_[i] = true;
+}
+
+// Strings: the kernel writes std::string objects, into the caller's tensor when there is one.
+void Frame::bind_boxed_output(const RunRequest& request, size_t i) {
+  Slot& slot = slots_[plan_->outputs[i]];
+  const uint32_t step = producer_[plan_->outputs[i]];
+  if (step == kNever || plan_->steps[step].late || plan_->steps[step].view) return;
+  Value* wanted = request.outputs[i];
+  const Tensor* given = wanted ? wanted->tensor() : nullptr;
+  if (given && (given->dtype() != slot.type.dtype || !(given->shape() == slot.type.shape))) {
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given));
+  }
+  Tensor t = given ? *given : Tensor(slot.type.dtype, slot.type.shape);
+  slot.data = t.mutable_data();
+  slot.boxed = std::move(t);
+  bound_[i] = true;
+}
+
+// Whether writing the output would destroy an input that is still needed. It would not when one elementwise step reads
+// that input last, writes the output, and both lie at the same place.
+bool Frame::overlaps_input(size_t output, const void* data, size_t bytes) const {
+  const SlotIndex out = plan_->outputs[output], root = plan_->values[out].root;
+  const uint32_t writer = producer_[root];
+  for (SlotIndex in : plan_->inputs) {
+    const PlanValue& v = plan_->values[in];
+    const Slot& s = slots_[in];
+    if (v.home != Home::input || !s.data || s.type.dtype == DType::string) continue;
+    const size_t in_bytes = dtype_bytes(s.type.dtype, s.count);
+    if (!overlap(s.data, in_bytes, data, bytes)) continue;
+    const bool safe = writer != kNever && plan_->steps[writer].op->has(kElementwise) &&
+                      plan_->values[v.root].last_use == writer && s.data == data && in_bytes == bytes;
+    if (!safe) return true;
+  }
+  return false;
+}
+
+void Frame::run_step(const Active& active) {
+  const Step& step = plan_->steps[active.step];
+  RunContext& context = const_cast<RunContext&>(active.context);
+  try {
+    active.fn ? active.fn(step.params.get(), context) : run_reference(*step.op, step.params.get(), context, step.dtype);
+  } catch (Error& e) {
+    e.add_context(step.name);
+    throw;
+  } catch (NotYetKnown) {
+    fail(ErrorCode::fail, "{}: a shape is not known", step.name);
+  }
+}
+
+void Frame::run_segment(const RunRequest& request, Segment& segment) {
+  for (const Active& active : segment.active) {
+    if (request.cancel && request.cancel->load(std::memory_order_relaxed)) {
+      fail(ErrorCode::fail, "the run was terminated at {}", plan_->steps[active.step].name);
+    }
+    if (!request.profiler) {
+      run_step(active);
+      continue;
+    }
+    const auto begin = Profiler::Clock::now();
+    run_step(active);
+    const Step& step = plan_->steps[active.step];
+    request.profiler->add(step.label.empty() ? std::string(step.op->info.name) : step.label, "Node", begin,
+                          Profiler::Clock::now(),
+                          cat("{{\"op_name\":\"{}\",\"provider\":\"CPUExecutionProvider\"}}", step.op->info.name));
+  }
+  // A kernel that noticed the flag has left its output unfinished.
+  if (request.cancel && request.cancel->load(std::memory_order_relaxed))
+    fail(ErrorCode::fail, "the run was terminated");
+}
+
+void Frame::finish_output(const RunRequest& request, size_t i) {
+  Value* wanted = request.outputs[i];
+  if (!wanted) return;
+  const SlotIndex out = plan_->outputs[i];
+  Slot& slot = slots_[out];
+  Tensor* given = const_cast<Tensor*>(wanted->tensor());
+  if (!slot.type.is_tensor() || (slot.boxed.tensor() == nullptr && !slot.boxed.empty())) {
+    *wanted = slot.boxed;
+    return;
+  }
+  if (!given) {
+    if (bound_[i] && made_[i]) {
+      *wanted = std::move(made_[i]);
+      made_[i] = Tensor();
+    } else if (plan_->values[out].home == Home::boxed && slot.boxed.tensor()) {
+      *wanted = slot.boxed;
+    } else {
+      Tensor copy(slot.type.dtype, slot.type.shape);
+      copy_elements(slot.data, copy);
+      *wanted = std::move(copy);
+    }
+    return;
+  }
+  if (given->data() == slot.data) return;
+  if (given->dtype() != slot.type.dtype || !(given->shape() == slot.type.shape))
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given));
+  if (request.disallow_copies) {
+    fail(ErrorCode::invalid_argument,
+         "output '{}' would have to be copied, which session.disallow_implicit_copies forbids",
+         plan_->values[out].name);
+  }
+  copy_elements(slot.data, *given);
+  if (request.ledger) request.ledger->add(bound_[i] ? CopyCause::alias : CopyCause::dynamic, given->bytes());
+}
+
+}  // namespace retort

@@ -1,0 +1,114 @@
+// A frame: everything of a run that changes. It belongs to one run at a time; a session keeps idle ones for the next
+// run. A frame remembers its last layout, so a run with the same signature (the shapes of the inputs) only puts the
+// bound pointers in place and walks its steps.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "plan/plan.h"
+#include "run/arena.h"
+#include "run/copy_ledger.h"
+#include "run/profiler.h"
+
+namespace retort {
+
+/// What a run is given. Pointers must outlive the run.
+struct RunRequest {
+  std::span<const Value* const> inputs;  ///< in plan order, captures included; null only for omitted optionals
+  /// In plan order. In: a tensor to be written (its shape must fit), or empty: the frame makes one. Out: the results.
+  std::span<Value*> outputs;
+  Parallel parallel;
+  const std::atomic<bool>* cancel = nullptr;
+  Profiler* profiler = nullptr;
+  CopyLedger* ledger = nullptr;
+  bool disallow_copies = false;  ///< an implicit copy is an error
+};
+
+/// Not thread-safe; the plan must outlive it.
+class Frame {
+ public:
+  explicit Frame(std::shared_ptr<const Plan> plan);
+  ~Frame();
+  Frame(const Frame&) = delete;
+
+  /// Throws Error naming the node on failure; caller-owned outputs may then be partly written, empty ones stay empty.
+  void run(const RunRequest& request);
+  /// Bytes held between runs.
+  size_t workspace_bytes() const;
+  const Plan& plan() const { return *plan_; }
+
+ private:
+  friend class BodyFrames;
+  struct Active {  ///< a step that does something under the current layout
+    KernelFn fn;   ///< null: through the reference
+    uint32_t step;
+    RunContext context;
+  };
+  struct Placed {
+    SlotIndex root;
+    uint32_t request;
+  };
+  struct Segment {  ///< steps [begin, end) that are laid out together
+    uint32_t begin = 0, end = 0;
+    std::vector<Active> active;
+    std::vector<Placed> placed;
+    std::vector<ArenaRequest> requests;
+    std::vector<ArenaRequest> planned;  ///< what the offsets were planned for; bytes are capacities
+    ArenaLayout layout;
+    std::shared_ptr<void> memory;
+    size_t memory_bytes = 0;
+  };
+
+  // layout.cc: which steps run, on which shapes, in which memory
+  bool take_signature(const RunRequest& request);
+  void reset_from(uint32_t step);
+  Segment& lay_out_segment(size_t index, uint32_t begin);
+  bool inputs_known(const Step& step) const;
+  bool infer_step(uint32_t index);
+  bool settle_content(uint32_t index);
+  void settle_memory(uint32_t index);
+  void forget_content();
+  void request_memory(Segment& segment);
+  bool reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes);
+  void place_segment(Segment& segment);
+  void activate(Segment& segment);
+  void set_data(SlotIndex root, void* data);
+  std::span<Slot* const> inputs_of(uint32_t step) const;
+  std::span<Slot* const> outputs_of(uint32_t step) const;
+
+  // frame.cc: a run under a layout
+  void bind_inputs(const RunRequest& request);
+  void bind_outputs(const RunRequest& request);
+  void bind_output(const RunRequest& request, size_t i);
+  void bind_boxed_output(const RunRequest& request, size_t i);
+  bool overlaps_input(size_t output, const void* data, size_t bytes) const;
+  void run_segment(const RunRequest& request, Segment& segment);
+  void run_step(const Active& active);
+  void finish_output(const RunRequest& request, size_t i);
+  std::string shape_clash(size_t output, const Tensor& bound) const;
+
+  std::shared_ptr<const Plan> plan_;
+  std::vector<Slot> slots_;
+  std::vector<Slot*> pointers_;                  ///< all steps' inputs and outputs, one array
+  std::vector<uint32_t> io_;                     ///< per step: where its inputs begin in pointers_
+  std::vector<std::vector<SlotIndex>> members_;  ///< per root: values that share its memory
+  std::vector<uint32_t> producer_;               ///< per value: the step that writes it, or ~0u
+  std::vector<char> settled_;                    ///< per value: its content follows from shapes and is in place
+  std::vector<uint32_t> request_of_;             ///< per root: its request in the segment being placed
+  std::vector<std::unique_ptr<Segment>> segments_;
+  bool laid_out_ = false;  ///< the first segment is valid for the types in the input slots
+  std::shared_ptr<void> scratch_;
+  size_t scratch_bytes_ = 0;
+  std::vector<Tensor> made_;  ///< per output: memory that this run made or staged
+  std::vector<char> bound_;   ///< per output: its memory is settled in this run
+  Parallel parallel_;
+  DimTable dims_;
+  std::vector<std::unique_ptr<BodyRunner>> bodies_;  ///< per step; null for steps without bodies
+  const RunRequest* request_ = nullptr;              ///< the run in progress, for bodies
+};
+
+}  // namespace retort

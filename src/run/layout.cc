@@ -1,0 +1,281 @@
+// Laying out a run: concrete shapes by inference, shape arithmetic done away with, offsets for what remains.
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "memory/host.h"
+#include "run/frame.h"
+
+namespace retort {
+namespace {
+
+constexpr uint32_t kNever = ~0u;
+
+bool is_laid_out(const ValueType& t) { return t.is_tensor() && t.is_static(); }
+
+// Content as the element type of the tensor wants it.
+template <typename T>
+void write_content(const Slot& slot, void* to) {
+  for (size_t i = 0; i < slot.known.size(); ++i) static_cast<T*>(to)[i] = T(slot.known[i]);
+}
+
+bool materialise(Slot& slot) {
+  switch (slot.type.dtype) {
+    case DType::i64:
+      slot.data = slot.known.data();
+      return true;
+    case DType::i32:
+      break;
+    case DType::boolean:
+      break;
+    default:
+      return false;
+  }
+  Tensor t(slot.type.dtype, slot.type.shape);
+  slot.type.dtype == DType::i32 ? write_content<int32_t>(slot, t.mutable_data())
+                                : write_content<bool>(slot, t.mutable_data());
+  slot.data = t.mutable_data();
+  slot.boxed = std::move(t);
+  return true;
+}
+
+}  // namespace
+
+std::span<Slot* const> Frame::inputs_of(uint32_t step) const {
+  return {pointers_.data() + io_[step], plan_->steps[step].inputs.size()};
+}
+
+std::span<Slot* const> Frame::outputs_of(uint32_t step) const {
+  return {pointers_.data() + io_[step] + plan_->steps[step].inputs.size(), plan_->steps[step].outputs.size()};
+}
+
+// Stores the types of the inputs; true when they equal those of the last layout.
+bool Frame::take_signature(const RunRequest& request) {
+  bool same = laid_out_;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    Slot& slot = slots_[plan_->inputs[i]];
+    const Value* v = request.inputs[i];
+    const Tensor* t = v ? v->tensor() : nullptr;
+    if (!t) continue;
+    if (slot.type.dtype == t->dtype() && slot.type.ranked && slot.type.shape == t->shape()) continue;
+    same = false;
+    slot.type.kind = ValueType::Kind::tensor;
+    slot.type.dtype = t->dtype();
+    slot.type.ranked = true;
+    slot.type.shape.assign(t->shape());
+    slot.count = t->count();
+  }
+  return same;
+}
+
+// Forgets what steps from `step` on produced.
+void Frame::reset_from(uint32_t step) {
+  for (uint32_t i = step; i < plan_->steps.size(); ++i) {
+    for (Slot* s : outputs_of(i)) {
+      if (!s) continue;
+      s->type.kind = ValueType::Kind::unknown;
+      s->type.ranked = false;
+      s->data = nullptr;
+      s->count = 0;
+      s->has_known = false;
+      if (plan_->steps[i].late) s->boxed = Value();
+    }
+    for (SlotIndex out : plan_->steps[i].outputs) {
+      if (out != kNoSlot) settled_[out] = false;
+    }
+  }
+}
+
+// Content that inference read from memory holds for one run only.
+void Frame::forget_content() {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (!settled_[i] && plan_->values[i].home != Home::constant) slots_[i].has_known = false;
+  }
+}
+
+bool Frame::inputs_known(const Step& step) const {
+  return std::all_of(step.inputs.begin(), step.inputs.end(), [&](SlotIndex v) {
+    if (v == kNoSlot) return true;
+    const Slot& s = slots_[v];
+    return is_laid_out(s.type) || (!s.boxed.empty() && !s.boxed.tensor());
+  });
+}
+
+// False when the step needs content that has not been computed yet.
+bool Frame::infer_step(uint32_t index) {
+  const Step& step = plan_->steps[index];
+  InferContext context(dims_, nullptr, inputs_of(index), outputs_of(index));
+  try {
+    step.op->infer(step.params.get(), context);
+  } catch (NotYetKnown) {
+    return false;
+  } catch (Error& e) {
+    e.add_context(step.name);
+    throw;
+  }
+  for (Slot* s : outputs_of(index)) {
+    if (!s) continue;
+    if (!is_laid_out(s->type)) return false;
+    s->count = element_count(s->type.shape);
+  }
+  return true;
+}
+
+// True when every output's content follows from shapes: the step has nothing to run.
+bool Frame::settle_content(uint32_t index) {
+  const Step& step = plan_->steps[index];
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] == kNoSlot) continue;
+    const Slot& s = slots_[step.outputs[i]];
+    if (!s.has_known || plan_->values[step.outputs[i]].home != Home::arena || s.known.size() != s.count) return false;
+    if (!std::all_of(s.known.begin(), s.known.end(), is_known)) return false;
+  }
+  for (SlotIndex out : step.outputs) {
+    if (out == kNoSlot) continue;
+    if (!materialise(slots_[out])) return false;
+    settled_[out] = true;
+  }
+  return true;
+}
+
+// What a laid-out step's outputs share or own; arena memory comes later, for the whole segment.
+void Frame::settle_memory(uint32_t index) {
+  const Step& step = plan_->steps[index];
+  if (step.view) {
+    const SlotIndex in = step.inputs[0], out = step.outputs[0];
+    slots_[out].data = slots_[in].data;
+    settled_[out] = settled_[in];
+    return;
+  }
+  if (settle_content(index)) return;
+  for (SlotIndex out : step.outputs) {
+    if (out == kNoSlot || plan_->values[out].home != Home::boxed) continue;
+    Tensor t(slots_[out].type.dtype, slots_[out].type.shape);
+    slots_[out].data = t.mutable_data();
+    slots_[out].boxed = std::move(t);
+  }
+}
+
+// An elementwise step may write over its first input when that is not needed any more.
+bool Frame::reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes) {
+  const Step& step = plan_->steps[index];
+  if (!step.op->has(kMayAliasInput0) || step.inputs.empty() || step.inputs[0] == kNoSlot || out != step.outputs[0])
+    return false;
+  const SlotIndex root = plan_->values[step.inputs[0]].root;
+  const PlanValue& v = plan_->values[root];
+  const uint32_t place = request_of_[root];
+  if (v.home != Home::arena || v.last_use != index || place == kNever || segment.requests[place].bytes != bytes)
+    return false;
+  for (size_t i = 1; i < step.inputs.size(); ++i) {
+    if (step.inputs[i] != kNoSlot && plan_->values[step.inputs[i]].root == root) return false;
+  }
+  const uint32_t last = plan_->values[out].last_use;
+  segment.requests[place].last = last < segment.end ? last : kNever;
+  segment.placed.push_back({out, place});
+  request_of_[out] = place;
+  return true;
+}
+
+void Frame::request_memory(Segment& segment) {
+  segment.placed.clear();
+  segment.requests.clear();
+  std::fill(request_of_.begin(), request_of_.end(), kNever);
+  for (uint32_t i = segment.begin; i < segment.end; ++i) {
+    const Step& step = plan_->steps[i];
+    if (step.view || step.late) continue;
+    for (SlotIndex out : step.outputs) {
+      if (out == kNoSlot || plan_->values[out].home != Home::arena || slots_[out].data) continue;
+      const size_t bytes = dtype_bytes(slots_[out].type.dtype, slots_[out].count);
+      if (reuse_input(segment, i, out, bytes)) continue;
+      const uint32_t last = plan_->values[out].last_use;
+      request_of_[out] = uint32_t(segment.requests.size());
+      segment.placed.push_back({out, request_of_[out]});
+      segment.requests.push_back({bytes, i, last < segment.end ? last : kNever});
+    }
+  }
+}
+
+// Offsets are kept while every request fits what they were planned for. A second plan leaves room to grow, so that a
+// cache that grows by one row a run is planned anew only once in a while.
+void Frame::place_segment(Segment& segment) {
+  request_memory(segment);
+  const auto fits = [](const ArenaRequest& r, const ArenaRequest& p) {
+    return r.bytes <= p.bytes && r.first == p.first && r.last == p.last;
+  };
+  if (!std::equal(segment.requests.begin(), segment.requests.end(), segment.planned.begin(), segment.planned.end(),
+                  fits)) {
+    const bool grows = segment.planned.size() == segment.requests.size();
+    for (size_t i = 0; grows && i < segment.requests.size(); ++i) {
+      const size_t bytes = segment.requests[i].bytes;
+      if (bytes > segment.planned[i].bytes)
+        segment.requests[i].bytes = round_up(bytes + bytes / 4, 256);
+      else
+        segment.requests[i].bytes = segment.planned[i].bytes;
+    }
+    segment.planned = segment.requests;
+    plan_arena(segment.planned, segment.layout);
+    if (segment.layout.bytes > segment.memory_bytes) {
+      segment.memory = nullptr;  // first give back, then take
+      segment.memory = allocate_block(segment.layout.bytes);
+      segment.memory_bytes = segment.layout.bytes;
+    }
+  }
+  for (const Placed& p : segment.placed)
+    set_data(p.root, static_cast<std::byte*>(segment.memory.get()) + segment.layout.offsets[p.request]);
+}
+
+void Frame::set_data(SlotIndex root, void* data) {
+  for (SlotIndex m : members_[root]) slots_[m].data = data;
+}
+
+void Frame::activate(Segment& segment) {
+  size_t scratch = 0;
+  for (uint32_t i = segment.begin; i < segment.end; ++i) {
+    const Step& step = plan_->steps[i];
+    if (!step.op->scratch || step.view || step.late) continue;
+    const RunContext probe(inputs_of(i), outputs_of(i), step.state.get(), nullptr, parallel_);
+    scratch = std::max(scratch, step.op->scratch(step.params.get(), probe));
+  }
+  if (scratch > scratch_bytes_) {
+    scratch_ = nullptr;
+    scratch_ = allocate_block(scratch);
+    scratch_bytes_ = scratch;
+    laid_out_ = false;  // contexts of other segments hold the old pointer
+  }
+  segment.active.clear();
+  for (uint32_t i = segment.begin; i < segment.end; ++i) {
+    const Step& step = plan_->steps[i];
+    if (step.view) continue;
+    const bool settled = !step.late && std::all_of(step.outputs.begin(), step.outputs.end(),
+                                                   [&](SlotIndex o) { return o == kNoSlot || settled_[o]; });
+    if (settled) continue;
+    segment.active.push_back(
+        {step.kernel.fn, i,
+         RunContext(inputs_of(i), outputs_of(i), step.state.get(), scratch_.get(), parallel_, bodies_[i].get())});
+  }
+}
+
+// Lays out as many steps as possible from `begin` on.
+Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
+  if (index == segments_.size()) segments_.push_back(std::make_unique<Segment>());
+  Segment& segment = *segments_[index];
+  reset_from(begin);
+  uint32_t i = begin;
+  for (; i < plan_->steps.size(); ++i) {
+    const Step& step = plan_->steps[i];
+    if (step.late) continue;
+    if (!inputs_known(step) || !infer_step(i)) break;
+    settle_memory(i);
+  }
+  if (i == begin && begin < plan_->steps.size()) {
+    fail(ErrorCode::fail, "{}: the shape of its output cannot be told from its inputs", plan_->steps[i].name);
+  }
+  segment.begin = begin;
+  segment.end = i;
+  place_segment(segment);
+  activate(segment);
+  return segment;
+}
+
+}  // namespace retort
