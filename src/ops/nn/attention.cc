@@ -82,8 +82,8 @@ struct Attention {
 
   static void check_shapes(const RunContext& c, const AttentionShape& s) {
     const auto expect = [&](size_t i, size_t elements) {
-      require(!c.has(i) || c.count(i) == elements, ErrorCode::invalid_argument, "input {} of shape {} does not fit", i,
-              to_string(c.shape(i)));
+      if (c.has(i) && c.count(i) != elements)
+        fail(ErrorCode::invalid_argument, "input {} of shape {} does not fit", i, to_string(c.shape(i)));
     };
     expect(kQ, s.batch * s.q_heads * s.q_len * s.head_size);
     expect(kK, s.batch * s.kv_heads * s.new_len * s.head_size);
