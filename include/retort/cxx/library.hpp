@@ -1,0 +1,150 @@
+// The library behind the wrapper, errors, owners of handles; part of retort.hpp.
+#pragma once
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "../onnxruntime_c_api.h"
+
+namespace retort::api {
+
+/// A status of the C interface that is not a success.
+class Error : public std::runtime_error {
+ public:
+  Error(OrtErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  OrtErrorCode code() const noexcept { return code_; }
+
+ private:
+  OrtErrorCode code_;
+};
+
+/// The library behind everything here; chosen once in a process.
+class Library {
+ public:
+  /// The function table, of version() or newer.
+  static const OrtApi& api() { return *get().api; }
+  /// The smaller of the library's version and ORT_API_VERSION: slots added later must not be called.
+  static uint32_t version() { return get().version; }
+  /// "1.31.1"
+  static std::string version_string() { return get().base->GetVersionString(); }
+  /// Opens a library, in place of the automatic choice. Call it before anything else; a second library is an error.
+  static void load(const std::filesystem::path& file) { set(open(file.c_str())); }
+  /// Throws ORT_NOT_IMPLEMENTED when the library is older than `version`.
+  static void need(uint32_t version, const char* what) {
+    if (Library::version() < version) {
+      throw Error(ORT_NOT_IMPLEMENTED, std::string(what) + " needs a library of version 1." + std::to_string(version));
+    }
+  }
+
+ private:
+  struct State {
+    const OrtApiBase* base;
+    const OrtApi* api;
+    uint32_t version;
+  };
+  static inline std::atomic<const State*> state_{nullptr};
+
+  static const State& get() {
+    const State* state = state_.load(std::memory_order_acquire);
+    if (!state) {
+      set(find());
+      state = state_.load(std::memory_order_acquire);
+    }
+    return *state;
+  }
+
+  static void set(const OrtApiBase* base) {
+    // Asking for too new a version makes a library complain, so its own version is read first.
+    const char* text = std::strchr(base->GetVersionString(), '.');
+    const auto minor = text ? uint32_t(std::atoi(text + 1)) : 1u;
+    const uint32_t version = minor < ORT_API_VERSION ? minor : uint32_t(ORT_API_VERSION);
+    auto state = std::make_unique<State>(State{base, base->GetApi(version), version});
+    if (!state->api) throw Error(ORT_FAIL, "the library has no interface of version " + std::to_string(version));
+    const State* before = nullptr;
+    if (state_.compare_exchange_strong(before, state.get(), std::memory_order_acq_rel)) {
+      state.release();  // lives as long as the process
+    } else if (before->base != base) {
+      throw Error(ORT_FAIL, "another library is in use already");
+    }
+  }
+
+  static const OrtApiBase* find() {
+    if (const char* file = std::getenv("RETORT_LIBRARY")) return open(file);
+#ifdef RETORT_API_DLOPEN
+    try {
+      return open("libretort.so.1");
+    } catch (const Error&) {
+      return open("libonnxruntime.so.1");
+    }
+#else
+    return OrtGetApiBase();
+#endif
+  }
+
+  static const OrtApiBase* open(const char* file) {
+    void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!library) throw Error(ORT_NO_SUCHFILE, dlerror());
+    const auto base = reinterpret_cast<decltype(&OrtGetApiBase)>(dlsym(library, "OrtGetApiBase"));
+    if (!base) throw Error(ORT_FAIL, std::string(file) + " has no OrtGetApiBase");
+    return base();
+  }
+};
+
+inline const OrtApi& api() { return Library::api(); }
+
+/// Throws the status, if there is one, and releases it.
+inline void check(OrtStatus* status) {
+  if (!status) [[likely]]
+    return;
+  Error error(api().GetErrorCode(status), api().GetErrorMessage(status));
+  api().ReleaseStatus(status);
+  throw error;
+}
+
+/// The owner of a handle; converts to the pointer that the C interface takes.
+template <typename T, auto kRelease>
+class Owner {
+ public:
+  Owner() = default;
+  explicit Owner(T* handle) noexcept : handle_(handle) {}
+  Owner(Owner&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owner& operator=(Owner&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Owner() {
+    if (handle_) (api().*kRelease)(handle_);
+  }
+  T* get() const noexcept { return handle_; }
+  operator T*() const noexcept { return handle_; }  // NOLINT: a handle where one is asked for
+  /// Gives the handle away.
+  T* release() noexcept { return std::exchange(handle_, nullptr); }
+
+ protected:
+  /// Where a Create function writes.
+  T** out() noexcept { return &handle_; }
+
+ private:
+  T* handle_ = nullptr;
+};
+
+/// The process's environment. Several owners may exist: they share it, and only the first one's arguments count.
+class Env : public Owner<OrtEnv, &OrtApi::ReleaseEnv> {
+ public:
+  explicit Env(OrtLoggingLevel level = ORT_LOGGING_LEVEL_WARNING, const char* id = "retort") {
+    check(api().CreateEnv(level, id, out()));
+  }
+  /// `log` is called from any thread, with `param`, until the last owner is gone.
+  Env(OrtLoggingLevel level, const char* id, OrtLoggingFunction log, void* param) {
+    check(api().CreateEnvWithCustomLogger(log, param, level, id, out()));
+  }
+};
+
+}  // namespace retort::api

@@ -1,0 +1,193 @@
+// Memory, types and values; part of retort.hpp.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "library.hpp"
+
+namespace retort::api {
+
+/// The allocator of the library for host memory; never released.
+inline OrtAllocator* default_allocator() {
+  OrtAllocator* allocator = nullptr;
+  check(api().GetAllocatorWithDefaultOptions(&allocator));
+  return allocator;
+}
+
+/// Text or an array that the library allocated; freed at the end of the scope.
+template <typename T>
+using Allocated = std::unique_ptr<T, decltype([](void* p) {
+                                    OrtAllocator* allocator = default_allocator();
+                                    allocator->Free(allocator, p);
+                                  })>;
+
+/// The element type of a C++ type. float16 and other types without a C++ counterpart are read as raw bytes.
+template <typename T>
+inline constexpr ONNXTensorElementDataType element_type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+template <>
+inline constexpr auto element_type<float> = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+template <>
+inline constexpr auto element_type<double> = ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
+template <>
+inline constexpr auto element_type<bool> = ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
+template <>
+inline constexpr auto element_type<int8_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
+template <>
+inline constexpr auto element_type<int16_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
+template <>
+inline constexpr auto element_type<int32_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+template <>
+inline constexpr auto element_type<int64_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+template <>
+inline constexpr auto element_type<uint8_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
+template <>
+inline constexpr auto element_type<uint16_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
+template <>
+inline constexpr auto element_type<uint32_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
+template <>
+inline constexpr auto element_type<uint64_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
+
+/// Where memory is.
+class MemoryInfo : public Owner<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo> {
+ public:
+  static MemoryInfo cpu() {
+    MemoryInfo info;
+    check(api().CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, info.out()));
+    return info;
+  }
+  /// By one of the known names: "Cuda", "CudaPinned", …
+  MemoryInfo(const char* name, int device_id) {
+    check(api().CreateMemoryInfo(name, OrtDeviceAllocator, device_id, OrtMemTypeDefault, out()));
+  }
+  /// Any device; since 1.23.
+  MemoryInfo(const char* name, OrtMemoryInfoDeviceType device, uint32_t vendor_id, int32_t device_id,
+             OrtDeviceMemoryType kind = OrtDeviceMemoryType_DEFAULT, size_t alignment = 0) {
+    Library::need(23, "a memory info of any device");
+    check(api().CreateMemoryInfo_V2(name, device, vendor_id, device_id, kind, alignment, OrtDeviceAllocator, out()));
+  }
+
+ private:
+  MemoryInfo() = default;
+};
+
+/// Element type and shape: extents are -1 where unknown, and may then have a name.
+struct TensorType {
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  std::vector<int64_t> shape;
+  std::vector<std::string> symbols;
+
+  static TensorType read(const OrtTensorTypeAndShapeInfo* info) {
+    TensorType t;
+    size_t rank = 0;
+    check(api().GetTensorElementType(info, &t.type));
+    check(api().GetDimensionsCount(info, &rank));
+    t.shape.resize(rank);
+    check(api().GetDimensions(info, t.shape.data(), rank));
+    std::vector<const char*> names(rank);
+    check(api().GetSymbolicDimensions(info, names.data(), rank));
+    t.symbols.assign(names.begin(), names.end());
+    return t;
+  }
+};
+
+/// A tensor, sequence, map, optional or sparse tensor.
+class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
+ public:
+  Value() = default;
+  using Owner::Owner;
+
+  /// A tensor in memory of the library, uninitialised; strings are empty.
+  static Value tensor(ONNXTensorElementDataType type, std::span<const int64_t> shape) {
+    Value v;
+    check(api().CreateTensorAsOrtValue(default_allocator(), shape.data(), shape.size(), type, v.out()));
+    return v;
+  }
+  template <typename T>
+  static Value tensor(std::span<const int64_t> shape) {
+    return tensor(element_type<T>, shape);
+  }
+  /// A tensor over memory of the caller, which must outlive the value.
+  template <typename T>
+  static Value wrap(std::span<T> data, std::span<const int64_t> shape) {
+    using Element = std::remove_const_t<T>;
+    return wrap(MemoryInfo::cpu(), const_cast<Element*>(data.data()), data.size_bytes(), shape, element_type<Element>);
+  }
+  static Value wrap(const OrtMemoryInfo* where, void* data, size_t bytes, std::span<const int64_t> shape,
+                    ONNXTensorElementDataType type) {
+    Value v;
+    check(api().CreateTensorWithDataAsOrtValue(where, data, bytes, shape.data(), shape.size(), type, v.out()));
+    return v;
+  }
+  static Value strings(std::span<const std::string> texts, std::span<const int64_t> shape) {
+    Value v = tensor(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, shape);
+    std::vector<const char*> pointers;
+    for (const std::string& text : texts) pointers.push_back(text.c_str());
+    check(api().FillStringTensor(v, pointers.data(), pointers.size()));
+    return v;
+  }
+
+  bool is_tensor() const {
+    int yes = 0;
+    check(api().IsTensor(get(), &yes));
+    return yes != 0;
+  }
+  ONNXType kind() const {
+    ONNXType kind = ONNX_TYPE_UNKNOWN;
+    check(api().GetValueType(get(), &kind));
+    return kind;
+  }
+  /// Of tensors.
+  TensorType type() const {
+    OrtTensorTypeAndShapeInfo* info = nullptr;
+    check(api().GetTensorTypeAndShape(get(), &info));
+    const Owner<OrtTensorTypeAndShapeInfo, &OrtApi::ReleaseTensorTypeAndShapeInfo> owner(info);
+    return TensorType::read(info);
+  }
+  std::vector<int64_t> shape() const { return type().shape; }
+  size_t count() const {
+    size_t n = 1;
+    for (int64_t d : shape()) n *= size_t(d);
+    return n;
+  }
+  /// The elements of a tensor that the host can read; T must be their type.
+  template <typename T>
+  std::span<T> data() {
+    const TensorType t = type();
+    if (t.type != element_type<std::remove_const_t<T>>) {
+      throw Error(ORT_INVALID_ARGUMENT, "the elements have type " + std::to_string(int(t.type)));
+    }
+    void* p = nullptr;
+    check(api().GetTensorMutableData(get(), &p));
+    return {static_cast<T*>(p), count()};
+  }
+  template <typename T>
+  std::span<const T> data() const {
+    return const_cast<Value*>(this)->data<const T>();
+  }
+  /// The address of the elements, wherever they are.
+  void* raw() const {
+    void* p = nullptr;
+    check(api().GetTensorMutableData(get(), &p));
+    return p;
+  }
+  std::vector<std::string> texts() const {
+    std::vector<std::string> all(count());
+    for (size_t i = 0; i < all.size(); ++i) {
+      size_t length = 0;
+      check(api().GetStringTensorElementLength(get(), i, &length));
+      all[i].resize(length);
+      check(api().GetStringTensorElement(get(), length, i, all[i].data()));
+    }
+    return all;
+  }
+  /// The elements of a sequence; keys and values of a map.
+  std::vector<Value> items() const {
+    size_t n = 0;
+    check(api().GetValueCount(get(), &n));
+    std::vector<Value> all(n);
+    for (size_t i = 0; i < n; ++i) check(api().GetValue(get(), int(i), default_allocator(), all[i].out()));
+    return all;
+  }
+};
+
+}  // namespace retort::api
