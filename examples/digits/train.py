@@ -4,7 +4,7 @@
     train.py [--out DIR] [--epochs N]
 
 The network: two blocks of 3x3 convolution, Relu and 2x2 max-pool, then one linear layer and Softmax. Trained with Adam in
-plain numpy (about a minute), on images shifted by up to one pixel. One third of the data set is held out and never
+plain numpy (a few seconds), on images shifted by up to one pixel. One third of the data set is held out and never
 trained on; it is written beside the model: heldout_images.npy (uint8 [n, 8, 8], 0..16) and heldout_labels.npy (uint8 [n]).
 
 Data: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository (CC BY 4.0), the

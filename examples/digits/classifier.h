@@ -1,0 +1,42 @@
+// The part of the example that talks to the engine.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "images.h"
+#include "retort/retort.hpp"
+
+namespace digits {
+
+/// A loaded model with its input and output bound to memory of this object: run() reads image() where it lies and
+/// writes probabilities(). Not thread-safe.
+class Classifier {
+ public:
+  /// Opens the engine that RETORT_LIBRARY names and loads the model. Throws std::exception.
+  explicit Classifier(const std::string& model_path);
+  Classifier(const Classifier&) = delete;  // the binding points into it
+
+  std::span<float> image() { return image_; }  // 0..1, row by row
+  void run() { binding_.run(); }
+  std::span<const float> probabilities() const { return probabilities_; }
+
+  /// Bytes that the engine has copied on its own account since the session began; nothing where it does not tell.
+  std::optional<uint64_t> copied_bytes() const;
+  std::string engine() const;
+
+ private:
+  // Answers how many bytes a session has copied on its own account; Retort has it.
+  using CopiedBytes = uint64_t (*)(const OrtSession*);
+
+  std::array<float, kPixels> image_{};
+  std::array<float, kClasses> probabilities_{};
+  retort::api::Env env_;
+  retort::api::Session session_;
+  retort::api::IoBinding binding_;
+  CopiedBytes copied_bytes_ = nullptr;
+};
+
+}  // namespace digits

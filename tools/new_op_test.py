@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""That new_op says of operators what the hand-written files say, and that what it writes compiles."""
+import glob
+import importlib.machinery
+import importlib.util
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+spec = importlib.util.spec_from_loader("new_op", importlib.machinery.SourceFileLoader("new_op", os.path.join(HERE, "new_op")))
+new_op = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(new_op)
+
+
+def generated(name, domain=""):
+    schemas = new_op.history(name, domain)
+    return new_op.operator_file(schemas[-1], [s.since_version for s in schemas])
+
+
+def field(text, name):
+    found = re.search(rf"\.{name} = (.*?),\n(?=    \.|\}}\))", text, re.S)
+    return re.sub(r"\s+", " ", found.group(1)) if found else None
+
+
+class NewOp(unittest.TestCase):
+    def test_file_names(self):
+        for name, file in {"LeakyRelu": "leaky_relu", "MatMul": "matmul", "LRN": "lrn", "RMSNormalization": "rms_normalization",
+                           "ConvTranspose": "conv_transpose", "PRelu": "prelu"}.items():
+            self.assertEqual(new_op.snake(name), file)
+
+    def test_agrees_with_the_operators_there_are(self):
+        for name in ("LeakyRelu", "Celu", "MaxPool", "LpPool", "Softmax", "Add"):
+            path, = glob.glob(os.path.join(ROOT, "src", "ops", "*", new_op.snake(name) + ".cc"))
+            with open(path) as f:
+                written = f.read()
+            for key in ("since", "inputs", "outputs", "types"):
+                self.assertEqual(field(generated(name), key), field(written, key), f"{name}: {key}")
+
+    def test_attributes(self):
+        text = generated("LeakyRelu")
+        self.assertIn("float alpha = 0.01f;", text)
+        self.assertIn('attr("alpha", &LeakyRelu::alpha)', text)
+        self.assertIn('required("kernel_shape", &MaxPool::kernel_shape)', generated("MaxPool"))
+        self.assertIn('std::string auto_pad = "NOTSET";', generated("MaxPool"))
+
+    def test_shape_inference_is_probed(self):
+        self.assertIn("c.shape(0)", generated("LeakyRelu"))
+        self.assertIn("c.broadcast({0, 1})", generated("Mod"))
+        self.assertIn("static_assert(false", generated("Concat"))
+
+    def test_fixed_types_and_options(self):
+        self.assertEqual(field(generated("Reshape"), "inputs"), '{"data: T", "shape: int64"}')
+        self.assertIn('"B: T?"', field(generated("Conv"), "inputs"))
+        self.assertIn('..."', field(generated("Concat"), "inputs"))
+
+    def test_what_it_writes_compiles_once_it_is_filled_in(self):
+        text = generated("LeakyRelu")
+        filled = re.sub(r"static_assert\(sizeof.*\n", "for (size_t i = 0; i < c.count(0); ++i) c.output<T>()[i] = T(alpha) * c.input<T>(0)[i];\n", text)
+        self.assertNotEqual(filled, text)
+        self.assertNotEqual(self.compile(text).returncode, 0)
+        for source in (filled, new_op.test_file(new_op.history("LeakyRelu", "")[-1])):
+            result = self.compile(source)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+    def compile(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".cc") as f:
+            f.write(text)
+            f.flush()
+            return subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-fsyntax-only", "-I", os.path.join(ROOT, "src"), f.name],
+                                  capture_output=True, text=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
