@@ -2,7 +2,7 @@
 """Generates everything that follows from the ABI tables in abi/.
 
   gen_abi.py headers DIR    onnxruntime_c_api.h and onnxruntime_ep_c_api.h
-  gen_abi.py sources DIR    slots.h, tables.cc, stubs.cc, layout_test.cc and slots_test.cc
+  gen_abi.py sources DIR    slots.h, tables.cc, stubs.cc and the generated tests
   gen_abi.py check          exit 1 unless the committed headers equal the generated ones and the ledger names real slots
 
 A file is rewritten only when its text changes, so builds stay incremental.
@@ -76,7 +76,8 @@ def headers(facts):
 def sources(facts):
     import gen_abi_sources as s
     return {"slots.h": s.slots_header(facts), "tables.cc": s.tables(facts), "stubs.cc": s.stubs(facts),
-            "layout_test.cc": s.layout_test(facts), "slots_test.cc": s.slots_test(facts)}
+            "layout_test.cc": s.layout_test(facts), "slots_test.cc": s.slots_test(facts),
+            "null_calls.inc": s.null_calls(facts)}
 
 
 def main(arguments):

@@ -107,3 +107,14 @@ def slots_test(facts):
             text += "  check_slot(\"%s::%s\", %s, [&] { return t.%s(%s); });\n" % (table, r["name"], pending, r["name"], zeros)
         text += "}\n\n"
     return text + "}  // namespace retort::abi\n"
+
+
+def null_calls(facts):
+    """Scenes of the differential test: each slot that is implemented, called with zeros."""
+    text = NOTE
+    for table, rows in facts.tables.items():
+        for r in rows:
+            if (table, r["name"]) not in facts.pending:
+                zeros = "".join(", {}" for _ in split_parameters(r["parameters"]))
+                text += "NULL_CALL(%s, %s%s)\n" % (table, r["name"], zeros)
+    return text

@@ -118,15 +118,9 @@ OrtStatusPtr ORT_API_CALL UpdateEnvWithCustomLogLevel(OrtEnv* ort_env, OrtLoggin
 }
 
 // Nothing is ever sent anywhere, so there is nothing to switch.
-OrtStatusPtr ORT_API_CALL EnableTelemetryEvents(const OrtEnv* env) noexcept {
-  return guard([&] { handle(env, "env"); });
-}
-OrtStatusPtr ORT_API_CALL DisableTelemetryEvents(const OrtEnv* env) noexcept {
-  return guard([&] { handle(env, "env"); });
-}
-OrtStatusPtr ORT_API_CALL SetLanguageProjection(const OrtEnv* ort_env, OrtLanguageProjection) noexcept {
-  return guard([&] { handle(ort_env, "ort_env"); });
-}
+OrtStatusPtr ORT_API_CALL EnableTelemetryEvents(const OrtEnv*) noexcept { return nullptr; }
+OrtStatusPtr ORT_API_CALL DisableTelemetryEvents(const OrtEnv*) noexcept { return nullptr; }
+OrtStatusPtr ORT_API_CALL SetLanguageProjection(const OrtEnv*, OrtLanguageProjection) noexcept { return nullptr; }
 
 OrtStatusPtr ORT_API_CALL RegisterAllocator(OrtEnv* env, OrtAllocator* allocator) noexcept {
   return guard([&] {

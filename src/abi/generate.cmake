@@ -3,7 +3,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(abi_generated ${CMAKE_BINARY_DIR}/generated/abi)
 file(GLOB abi_facts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/abi/*.tsv ${CMAKE_SOURCE_DIR}/tools/gen_abi*.py)
 set(abi_outputs ${abi_generated}/slots.h ${abi_generated}/tables.cc ${abi_generated}/stubs.cc ${abi_generated}/layout_test.cc
-                ${abi_generated}/slots_test.cc)
+                ${abi_generated}/slots_test.cc ${abi_generated}/null_calls.inc)
 add_custom_command(OUTPUT ${abi_outputs}
   COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/gen_abi.py sources ${abi_generated}
   DEPENDS ${abi_facts} VERBATIM)

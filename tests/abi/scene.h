@@ -1,5 +1,5 @@
-// Scenes: short stories told through the C interface alone. Each is run on two libraries, in a process of its own, and must
-// leave the same transcript on both.
+// Scenes: short stories told through the C interface alone. Each is run on two libraries, in a process of its own, and
+// must leave the same transcript on both.
 #pragma once
 #include <cstdint>
 #include <string>

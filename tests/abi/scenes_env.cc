@@ -183,7 +183,8 @@ SCENE(env, create_thread_without_join) {
   OrtThreadingOptions* threads = nullptr;
   CALL(CreateThreadingOptions, &threads);
   CALL(SetGlobalIntraOpNumThreads, threads, 3);
-  CALL(SetGlobalCustomCreateThreadFn, threads, [](void*, OrtThreadWorkerFn, void*) -> OrtCustomThreadHandle { return nullptr; });
+  CALL(SetGlobalCustomCreateThreadFn, threads,
+       [](void*, OrtThreadWorkerFn, void*) -> OrtCustomThreadHandle { return nullptr; });
   OrtEnv* env = nullptr;
   CALL(CreateEnvWithGlobalThreadPools, ORT_LOGGING_LEVEL_ERROR, "pools", threads, &env);
   s.note("env", env);

@@ -36,10 +36,36 @@ void describe(scenes::Scene& s, const OrtMemoryInfo* info) {
 }  // namespace
 
 SCENE(memory_info, names) {
-  for (const char* name : {"Cpu", "Cuda", "CudaPinned", "DML", "OpenVINO_CPU", "OpenVINO_GPU", "OpenVINO_NPU", "OpenVINO_RT",
-                           "OpenVINO_RT_NPU", "QnnHtpShared", "WebGPU_Buffer", "WebGPU_Buf", "WebNN_Tensor", "WebNN_Ten", "Hip",
-                           "HipPinned", "Cann", "CannPinned", "Tvm", "cpu", "CPU", "", "Other", "MIGraphX", "MIGraphXPinned",
-                           "AMDGPU_Host", "QNN_HTP_SHARED", "Neutron", "VSINPU", "SNPE"}) {
+  for (const char* name : {"Cpu",
+                           "Cuda",
+                           "CudaPinned",
+                           "DML",
+                           "OpenVINO_CPU",
+                           "OpenVINO_GPU",
+                           "OpenVINO_NPU",
+                           "OpenVINO_RT",
+                           "OpenVINO_RT_NPU",
+                           "QnnHtpShared",
+                           "WebGPU_Buffer",
+                           "WebGPU_Buf",
+                           "WebNN_Tensor",
+                           "WebNN_Ten",
+                           "Hip",
+                           "HipPinned",
+                           "Cann",
+                           "CannPinned",
+                           "Tvm",
+                           "cpu",
+                           "CPU",
+                           "",
+                           "Other",
+                           "MIGraphX",
+                           "MIGraphXPinned",
+                           "AMDGPU_Host",
+                           "QNN_HTP_SHARED",
+                           "Neutron",
+                           "VSINPU",
+                           "SNPE"}) {
     OrtMemoryInfo* info = nullptr;
     s.note("asked", name);
     CALL(CreateMemoryInfo, name, OrtDeviceAllocator, 0, OrtMemTypeDefault, &info);
@@ -98,12 +124,14 @@ SCENE(memory_info, version_2) {
     if (info) describe(s, info);
   }
   OrtMemoryInfo* info = nullptr;
-  CALL(CreateMemoryInfo_V2, "", OrtMemoryInfoDeviceType_GPU, 1, 200, OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &info);
-  if (info) describe(s, info);
-  CALL(CreateMemoryInfo_V2, "Cpu", OrtMemoryInfoDeviceType_CPU, 0, 0, OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &info);
-  if (info) describe(s, info);
-  CALL(CreateMemoryInfo_V2, "Cpu", OrtMemoryInfoDeviceType_CPU, 0, 0, OrtDeviceMemoryType_HOST_ACCESSIBLE, 0, OrtDeviceAllocator,
+  CALL(CreateMemoryInfo_V2, "", OrtMemoryInfoDeviceType_GPU, 1, 200, OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator,
        &info);
+  if (info) describe(s, info);
+  CALL(CreateMemoryInfo_V2, "Cpu", OrtMemoryInfoDeviceType_CPU, 0, 0, OrtDeviceMemoryType_DEFAULT, 0,
+       OrtDeviceAllocator, &info);
+  if (info) describe(s, info);
+  CALL(CreateMemoryInfo_V2, "Cpu", OrtMemoryInfoDeviceType_CPU, 0, 0, OrtDeviceMemoryType_HOST_ACCESSIBLE, 0,
+       OrtDeviceAllocator, &info);
   if (info) describe(s, info);
 }
 
@@ -124,9 +152,11 @@ SCENE(memory_info, compare) {
   make("cuda", "Cuda", OrtDeviceAllocator, 0, OrtMemTypeDefault);
   make("cuda 1", "Cuda", OrtDeviceAllocator, 1, OrtMemTypeDefault);
   make("pinned", "CudaPinned", OrtDeviceAllocator, 0, OrtMemTypeDefault);
-  auto make2 = [&](const char* label, const char* name, OrtMemoryInfoDeviceType device, uint32_t vendor, size_t alignment) {
+  auto make2 = [&](const char* label, const char* name, OrtMemoryInfoDeviceType device, uint32_t vendor,
+                   size_t alignment) {
     OrtMemoryInfo* info = nullptr;
-    CALL(CreateMemoryInfo_V2, name, device, vendor, 0, OrtDeviceMemoryType_DEFAULT, alignment, OrtDeviceAllocator, &info);
+    CALL(CreateMemoryInfo_V2, name, device, vendor, 0, OrtDeviceMemoryType_DEFAULT, alignment, OrtDeviceAllocator,
+         &info);
     all.push_back({label, info});
   };
   make2("v2 cpu", "Cpu", OrtMemoryInfoDeviceType_CPU, 0, 0);
@@ -139,7 +169,8 @@ SCENE(memory_info, compare) {
       int out = -7;
       CALL(CompareMemoryInfo, a.info, b.info, &out);
       s.note(std::string(a.name) + " to " + b.name, out);
-      s.note("devices", ep.MemoryDevice_AreEqual(ep.MemoryInfo_GetMemoryDevice(a.info), ep.MemoryInfo_GetMemoryDevice(b.info)));
+      s.note("devices",
+             ep.MemoryDevice_AreEqual(ep.MemoryInfo_GetMemoryDevice(a.info), ep.MemoryInfo_GetMemoryDevice(b.info)));
     }
   }
 }
@@ -282,8 +313,14 @@ SCENE(allocator, arena_settings) {
   CALL(CreateArenaCfg, 1 << 20, 7, 0, 0, &cfg);
   s.api.ReleaseArenaCfg(cfg);
   cfg = nullptr;
-  const char* keys[] = {"max_mem", "arena_extend_strategy", "initial_chunk_size_bytes", "max_dead_bytes_per_chunk",
-                        "initial_growth_chunk_size_bytes", "max_power_of_two_extend_bytes", "use_cuda_mempool", "unknown"};
+  const char* keys[] = {"max_mem",
+                        "arena_extend_strategy",
+                        "initial_chunk_size_bytes",
+                        "max_dead_bytes_per_chunk",
+                        "initial_growth_chunk_size_bytes",
+                        "max_power_of_two_extend_bytes",
+                        "use_cuda_mempool",
+                        "unknown"};
   for (const char*& key : keys) {
     for (size_t value : {size_t(0), size_t(1), size_t(1) << 40}) {
       s.note("key", key);

@@ -170,8 +170,8 @@ SCENE(options, threads) {
 SCENE(options, providers) {
   s.env();
   OrtSessionOptions* o = s.options();
-  for (const char* name : {"CPU", "CPUExecutionProvider", "XNNPACK", "QNN", "OpenVINO", "WEBGPU", "CoreML", "SNPE", "JS", "VitisAI",
-                           "AZURE", "DML", "WebNN", "Foo", ""}) {
+  for (const char* name : {"CPU", "CPUExecutionProvider", "XNNPACK", "QNN", "OpenVINO", "WEBGPU", "CoreML", "SNPE",
+                           "JS", "VitisAI", "AZURE", "DML", "WebNN", "Foo", ""}) {
     CALL(SessionOptionsAppendExecutionProvider, o, name, nullptr, nullptr, 0);
   }
   OrtCUDAProviderOptions cuda = {};
@@ -278,7 +278,9 @@ SCENE(options, ep_context_config) {
   const OrtEpApi& ep = *s.api.GetEpApi();
   s.call("get", ep.SessionOptionsGetEpContextConfig(o, &config));
   s.note("config", config);
-  OrtReadNamedBufferFunc read = [](void*, const char*, OrtAllocator*, void**, size_t*) -> OrtStatus* { return nullptr; };
+  OrtReadNamedBufferFunc read = [](void*, const char*, OrtAllocator*, void**, size_t*) -> OrtStatus* {
+    return nullptr;
+  };
   const OrtReadNamedBufferFunc mine = read;
   OrtWriteNamedBufferFunc write = nullptr;
   void* state = &config;

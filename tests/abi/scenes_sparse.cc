@@ -127,7 +127,8 @@ SCENE(sparse, use_coo) {
   int64_t linear[3] = {0, 5, 11};
   const int64_t shape[1] = {3};
   OrtValue* value = nullptr;
-  CALL(CreateSparseTensorWithValuesAsOrtValue, cpu(s), values, kDense, 2, shape, 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value);
+  CALL(CreateSparseTensorWithValuesAsOrtValue, cpu(s), values, kDense, 2, shape, 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+       &value);
   describe(s, value);
   CALL(UseCooIndices, value, linear, 3);
   describe(s, value);
@@ -144,7 +145,8 @@ SCENE(sparse, use_csr) {
   int64_t inner[3] = {0, 1, 3}, outer[4] = {0, 1, 2, 3};
   const int64_t shape[1] = {3};
   OrtValue* value = nullptr;
-  CALL(CreateSparseTensorWithValuesAsOrtValue, cpu(s), values, kDense, 2, shape, 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value);
+  CALL(CreateSparseTensorWithValuesAsOrtValue, cpu(s), values, kDense, 2, shape, 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+       &value);
   CALL(UseCsrIndices, value, inner, 2, outer, 4);
   CALL(UseCsrIndices, value, inner, 3, outer, 4);
   describe(s, value);
@@ -155,7 +157,8 @@ SCENE(sparse, use_block) {
   int32_t indices[2] = {0, 1};
   const int64_t dense[2] = {4, 4}, shape[3] = {2, 2, 1}, index_shape[2] = {2, 1}, wrong[3] = {1, 2, 2};
   OrtValue* value = nullptr;
-  CALL(CreateSparseTensorWithValuesAsOrtValue, cpu(s), values, dense, 2, shape, 3, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value);
+  CALL(CreateSparseTensorWithValuesAsOrtValue, cpu(s), values, dense, 2, shape, 3, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+       &value);
   CALL(UseBlockSparseIndices, value, wrong, 3, indices);
   CALL(UseBlockSparseIndices, value, index_shape, 2, indices);
   describe(s, value);

@@ -69,7 +69,8 @@ SCENE(values, given_memory) {
   float data[6] = {0, 1, 2, 3, 4, 5};
   const int64_t shape[2] = {2, 3};
   OrtValue* value = nullptr;
-  CALL(CreateTensorWithDataAsOrtValue, memory, data, sizeof data, shape, 2, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &value);
+  CALL(CreateTensorWithDataAsOrtValue, memory, data, sizeof data, shape, 2, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+       &value);
   s.api.ReleaseMemoryInfo(memory);
   describe(s, value);
   void* p = nullptr;
@@ -92,7 +93,8 @@ SCENE(values, given_memory) {
 SCENE(values, given_memory_refused) {
   OrtMemoryInfo* memory = cpu(s);
   float data[6] = {};
-  const int64_t shape[2] = {2, 3}, negative[2] = {-1, 3}, zero[2] = {0, 3}, huge[2] = {int64_t(1) << 40, int64_t(1) << 40};
+  const int64_t shape[2] = {2, 3}, negative[2] = {-1, 3}, zero[2] = {0, 3},
+                huge[2] = {int64_t(1) << 40, int64_t(1) << 40};
   const auto kFloat = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
   OrtValue* value = nullptr;
   CALL(CreateTensorWithDataAsOrtValue, memory, data, 20, shape, 2, kFloat, &value);
@@ -260,8 +262,17 @@ SCENE(values, sequences) {
 
 SCENE(values, maps) {
   const int kI64 = 7, kF32 = 1, kString = 8, kF64 = 11, kI32 = 6;
-  for (auto [key, value] : {std::pair{kI64, kF32}, {kString, kF32}, {kI64, kString}, {kString, kI64}, {kI64, kF64}, {kI64, kI64},
-                            {kF32, kF32}, {kI32, kF32}, {kI64, kI32}, {kString, kString}, {kString, kF64}}) {
+  for (auto [key, value] : {std::pair{kI64, kF32},
+                            {kString, kF32},
+                            {kI64, kString},
+                            {kString, kI64},
+                            {kI64, kF64},
+                            {kI64, kI64},
+                            {kF32, kF32},
+                            {kI32, kF32},
+                            {kI64, kI32},
+                            {kString, kString},
+                            {kString, kF64}}) {
     OrtValue* k = owned(s, ONNXTensorElementDataType(key), {2});
     OrtValue* v = owned(s, ONNXTensorElementDataType(value), {2});
     if (key == kI64) {
@@ -302,7 +313,8 @@ SCENE(values, strange_maps) {
   OrtValue* short_values = owned(s, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, {1});
   OrtValue* matrix = owned(s, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, {1, 2});
   OrtValue* map = nullptr;
-  const OrtValue *one[1] = {keys}, *uneven[2] = {keys, short_values}, *three[3] = {keys, keys, keys}, *two_d[2] = {keys, matrix};
+  const OrtValue *one[1] = {keys}, *uneven[2] = {keys, short_values}, *three[3] = {keys, keys, keys},
+                 *two_d[2] = {keys, matrix};
   CALL(CreateValue, one, 1, ONNX_TYPE_MAP, &map);
   CALL(CreateValue, three, 3, ONNX_TYPE_MAP, &map);
   CALL(CreateValue, uneven, 2, ONNX_TYPE_MAP, &map);
