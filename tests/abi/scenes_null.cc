@@ -40,4 +40,4 @@ void call_with_zeros(scenes::Scene& s, F call) {
   }                                                                \
   static const scenes::Register register_##TABLE##_##SLOT("null." #TABLE "." #SLOT, null_##TABLE##_##SLOT);
 
-#include "abi/null_calls.inc"
+#include "null_calls.inc"
