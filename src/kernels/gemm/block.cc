@@ -37,15 +37,21 @@ void copy_block(const float* from, size_t from_stride, size_t rows, size_t colum
   for (size_t r = 0; r < rows; ++r) std::memcpy(to + r * to_stride, from + r * from_stride, columns * sizeof(float));
 }
 
+HWY_INLINE void prefetch_block(const float* p, size_t stride, size_t rows, size_t columns) {
+  for (size_t r = 0; r < rows; ++r, p += stride) {
+    for (size_t i = 0; i < columns; i += 16) __builtin_prefetch(p + i, 0, 3);
+  }
+}
+
 bool is_clamp(const Activation& a) { return a.kind == Activation::Kind::relu || a.kind == Activation::Kind::clip; }
 
 /// One panel times some rows, for one block of k.
 struct PanelTask {
   TileArgs tile;  // of the first rows
   size_t rows = 0, columns = 0;
-  Activation activation;            // applied to stored tiles
-  const char* current_b = nullptr;  // set where nothing has prefetched this panel
-  const char* next_b = nullptr;     // what to prefetch
+  Activation activation;         // applied to stored tiles
+  bool is_first = false;         // of its group: nothing has prefetched it
+  const char* next_b = nullptr;  // what to prefetch
 
   void run() const;
 
@@ -63,15 +69,16 @@ constexpr size_t kAhead = 16 << 10;
 void PanelTask::run() const {
   const size_t tiles = ceil_div(rows, max_rows(kind()));
   const size_t base = rows / tiles, longer = rows % tiles;
-  // Row tiles share the work of prefetching the next panel; each takes a stretch of it.
-  const size_t first = current_b ? 1 : 0;
+  // The row tiles share the work of prefetching the next panel, each takes a stretch of it. A panel that none has
+  // prefetched, and the only tile of a thin product, run a little ahead of themselves.
+  const size_t first = tiles == 1 || is_first ? 1 : 0;
   size_t lines = kPanelLines;
   while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= kPanelLines) lines /= 2;
   const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * sizeof(float);
   TileArgs t = tile;
   for (size_t i = 0; i < tiles; ++i) {
     if (i < first) {
-      t.prefetch = current_b + kAhead;
+      t.prefetch = reinterpret_cast<const char*>(tile.b) + kAhead;
       t.prefetch_lines = kPanelLines;
     } else {
       const size_t done = (i - first) * stretch;
@@ -79,6 +86,7 @@ void PanelTask::run() const {
       t.prefetch_lines = next_b && done < panel ? lines : 0;
     }
     const size_t tile_rows = base + (i < longer ? 1 : 0);
+    prefetch_block(t.c, t.c_stride, tile_rows, columns);
     if (columns % kColumnStep == 0) {
       run_tile(t, tile_rows);
     } else {
@@ -146,7 +154,7 @@ void gemm_slab(const GemmArgs& g, const gemm_detail::Part& part, size_t k0, size
       std::fill(std::copy_n(t.bias, task.columns, bias), bias + kWidth, 0.0f);
       t.bias = bias;
     }
-    task.current_b = n == part.n0 ? reinterpret_cast<const char*>(t.b) : nullptr;
+    task.is_first = n == part.n0;
     task.next_b = n + kWidth < part.n1 ? reinterpret_cast<const char*>(t.b + g.k * kWidth) : nullptr;
     task.run();
   }
@@ -193,7 +201,8 @@ size_t gemm_packed_bytes(size_t k, size_t n) { return round_up(n, gemm_panel_wid
 gemm_detail::PartFunction gemm_detail::select_gemm_part() { return RETORT_SELECT(gemm_part); }
 
 void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept {
-  const gemm_detail::Part part{.m0 = 0, .m1 = args.m, .n0 = n0, .n1 = n1, .k_block = gemm_detail::k_block_of(args.k)};
+  const gemm_detail::Part part{
+      .m0 = 0, .m1 = args.m, .n0 = n0, .n1 = n1, .k_block = gemm_detail::k_block_of(args.m, args.k)};
   gemm_detail::select_gemm_part()(args, part);
 }
 

@@ -15,25 +15,28 @@ constexpr size_t kMinBlockRows = 48, kMaxBlockRows = 240;
 /// A task takes about 10 µs at least: so many multiply-adds, or so many bytes of B when B is read once.
 constexpr size_t kTaskMacs = 640 << 10, kTaskBytes = 256 << 10;
 constexpr size_t kMaxTasks = 64;
+/// Narrower groups would read, and perhaps copy, A too often.
+constexpr size_t kMinGroupColumns = 128, kThinRows = 24;
 
 }  // namespace
 
-size_t k_block_of(size_t k) {
-  const size_t blocks = std::max<size_t>(ceil_div(k, kMaxKBlock), 1);
+size_t k_block_of(size_t m, size_t k) {
+  constexpr size_t kRows = 12;
+  const size_t blocks = m <= kRows ? 1 : std::max<size_t>(ceil_div(k, kMaxKBlock), 1);
   return round_up(std::max<size_t>(ceil_div(k, blocks), 1), 16);
 }
 
 Grid make_grid(size_t m, size_t n, size_t k) {
-  constexpr size_t kRowStep = 12;  // a multiple of the rows of a tile
   Grid g;
-  g.k_block = k_block_of(k);
+  g.k_block = k_block_of(m, k);
   const size_t fitting = std::clamp(kBlockBytes / sizeof(float) / g.k_block, kMinBlockRows, kMaxBlockRows);
-  g.block_rows = ceil_div(ceil_div(m, ceil_div(m, fitting)), kRowStep) * kRowStep;
+  g.block_rows = ceil_div(m, ceil_div(m, fitting));
   g.row_blocks = ceil_div(m, g.block_rows);
   const size_t width = gemm_panel_width(), panels = ceil_div(n, width);
   const size_t wanted =
       std::clamp<size_t>(std::max(m * n * k / kTaskMacs, n * k * sizeof(float) / kTaskBytes), 1, kMaxTasks);
-  const size_t groups = std::clamp<size_t>(ceil_div(wanted, g.row_blocks), 1, panels);
+  const size_t most = std::max<size_t>(m > kThinRows ? n / kMinGroupColumns : panels, 1);
+  const size_t groups = std::clamp<size_t>(ceil_div(wanted, g.row_blocks), 1, most);
   g.group_columns = ceil_div(panels, groups) * width;
   g.column_groups = ceil_div(n, g.group_columns);
   return g;

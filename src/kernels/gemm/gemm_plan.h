@@ -22,8 +22,9 @@ Grid make_grid(size_t m, size_t n, size_t k);
 
 /// Longest run of k whose panel (128 bytes a step) stays in a second-level cache of 512 KiB beside the rows of A.
 inline constexpr size_t kMaxKBlock = 2048;
-/// k cut into equal blocks, multiples of a cache line.
-size_t k_block_of(size_t k);
+/// k cut into equal blocks, multiples of a cache line; not cut when one tile has all rows, since then no panel is read
+/// twice.
+size_t k_block_of(size_t m, size_t k);
 
 /// Floats from one copied row to the next: an odd number of lines, so that rows lie in different sets of the cache.
 inline constexpr size_t copy_stride(size_t k) { return ((k + 15) / 16 | 1) * 16; }
