@@ -143,6 +143,7 @@ void run_reference(const OpDef& op, const void* params, RunContext& context, DTy
       convert(dtype, true, in[i]->data, inputs.slots[i].data, in[i]->count);
   }
   RunContext inner(inputs.pointers, outputs.pointers, nullptr, context.scratch(), context.parallel());
+  inner.set_carried(dtype);
   op.reference[size_t(index)](params, inner);
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] && outputs.slots[i].data != out[i]->data)

@@ -1,5 +1,6 @@
 // What elementwise operators share.
 #pragma once
+#include "base/function_ref.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -13,30 +14,67 @@ struct UnaryElementwise {
 };
 
 /// Calls f(output index, a index, b index) for every element of the broadcast of two inputs; for references.
-template <typename F>
-void for_each_broadcast(const Shape& out, const Shape& a, const Shape& b, F&& f) {
-  const size_t rank = out.rank();
-  Shape index;
-  index.resize(rank);
-  const size_t total = element_count(out);
-  for (size_t i = 0; i < total; ++i) {
-    size_t ia = 0, ib = 0;
-    for (size_t d = 0; d < rank; ++d) {
-      if (d + a.rank() >= rank) {
-        const size_t e = d + a.rank() - rank;
-        ia = ia * size_t(a[e]) + (a[e] == 1 ? 0 : size_t(index[d]));
-      }
-      if (d + b.rank() >= rank) {
-        const size_t e = d + b.rank() - rank;
-        ib = ib * size_t(b[e]) + (b[e] == 1 ? 0 : size_t(index[d]));
-      }
-    }
-    f(i, ia, ib);
-    for (size_t d = rank; d-- > 0;) {
-      if (++index[d] < out[d]) break;
-      index[d] = 0;
-    }
-  }
+void for_each_broadcast(const Shape& out, const Shape& a, const Shape& b, FunctionRef<void(size_t, size_t, size_t)> f);
+
+/// The type that computes for T: float for 16-bit floats, 64-bit integers for narrower ones and bool, else T.
+template <typename T>
+struct CarrierOf {
+  using type = T;
+};
+template <>
+struct CarrierOf<float16> {
+  using type = float;
+};
+template <>
+struct CarrierOf<bfloat16> {
+  using type = float;
+};
+template <std::signed_integral T>
+struct CarrierOf<T> {
+  using type = int64_t;
+};
+template <std::unsigned_integral T>
+struct CarrierOf<T> {
+  using type = uint64_t;
+};
+template <typename T>
+using Carrier = typename CarrierOf<T>::type;
+
+template <typename T, typename... List>
+concept OneOf = (std::same_as<T, List> || ...);
+/// Types without a carrier of their own, computed element by element in the carrier.
+template <typename T>
+concept Narrow = !std::same_as<T, Carrier<T>>;
+
+/// f(begin, end) for consecutive ranges of output elements, from several threads.
+void for_output_chunks(const RunContext& c, FunctionRef<void(size_t begin, size_t end)> f);
+
+/// n output elements from `out` on, for which inputs 0 and 1 stand at `a` and `b` and advance by `a_step`, `b_step`.
+struct PairRun {
+  size_t out, a, b, n, a_step, b_step;
+};
+/// f for runs that cover the broadcast of inputs 0 and 1, from several threads.
+void for_pair_runs(const RunContext& c, FunctionRef<void(const PairRun&)> f);
+
+/// y[i] = f(carrier of x[i]) without a temporary copy.
+template <typename T, typename R = T, typename F>
+void map_elements(RunContext& c, const F& f) {
+  const T* x = c.input<T>(0).data();
+  R* y = c.output<R>().data();
+  for_output_chunks(c, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) y[i] = R(f(Carrier<T>(x[i])));
+  });
+}
+
+/// y[i] = f(carrier of a, carrier of b) under broadcasting, without temporary copies.
+template <typename T, typename R = T, typename F>
+void map_broadcast(RunContext& c, const F& f) {
+  const T *a = c.input<T>(0).data(), *b = c.input<T>(1).data();
+  R* y = c.output<R>().data();
+  for_pair_runs(c, [&](const PairRun& r) {
+    for (size_t i = 0; i < r.n; ++i)
+      y[r.out + i] = R(f(Carrier<T>(a[r.a + i * r.a_step]), Carrier<T>(b[r.b + i * r.b_step])));
+  });
 }
 
 }  // namespace retort::ops

@@ -58,6 +58,14 @@ std::span<const Dim> InferContext::value(size_t i) const {
   return *v;
 }
 
+std::optional<std::span<const float>> InferContext::try_floats(size_t i) const {
+  if (!has(i)) return std::nullopt;
+  const Slot& slot = *inputs_[i];
+  if (slot.type.dtype != DType::f32 || !slot.type.is_static()) return std::nullopt;
+  if (!slot.data && element_count(slot.type.shape) != 0) return std::nullopt;
+  return std::span(static_cast<const float*>(slot.data), slot.count);
+}
+
 void InferContext::set(size_t output, DType dtype, Shape shape) {
   if (!wants(output)) return;
   for (Dim d : shape) {
@@ -80,9 +88,21 @@ void InferContext::set(size_t output, ValueType type) {
 }
 
 void InferContext::set_value(size_t output, std::span<const Dim> content) {
-  if (!wants(output) || content.size() > kMaxKnown) return;
-  outputs_[output]->known.assign(content.begin(), content.end());
-  outputs_[output]->has_known = true;
+  if (const auto room = new_value(output, content.size())) std::copy(content.begin(), content.end(), room->begin());
+}
+
+std::optional<std::span<Dim>> InferContext::new_value(size_t output, size_t count) {
+  if (!wants(output) || count > kMaxKnown) return std::nullopt;
+  Slot& slot = *outputs_[output];
+  const DType t = slot.type.dtype;
+  if (t != DType::i64 && t != DType::i32 && t != DType::boolean) return std::nullopt;
+  slot.known.resize(count);
+  slot.has_known = true;
+  return slot.known;
+}
+
+void InferContext::drop_value(size_t output) {
+  if (wants(output)) outputs_[output]->has_known = false;
 }
 
 Shape InferContext::broadcast(std::initializer_list<size_t> inputs) const {

@@ -39,13 +39,20 @@ class InferContext {
   std::optional<std::span<const Dim>> try_value(size_t i) const;
   /// Throws NotYetKnown when the content is unknown.
   std::span<const Dim> value(size_t i) const;
+  /// Content of a float32 input that lies in host memory; nullopt also for omitted inputs.
+  std::optional<std::span<const float>> try_floats(size_t i) const;
 
   void set(size_t output, DType dtype, Shape shape);
   /// Only the element type is known.
   void set(size_t output, DType dtype);
   void set(size_t output, ValueType type);
-  /// The output's content; more than kMaxKnown elements are ignored.
+  /// The output's content, after its type. Ignored for more than kMaxKnown elements and for types other than int64,
+  /// int32 and bool: the content of others is never propagated.
   void set_value(size_t output, std::span<const Dim> content);
+  /// Room for the output's content in place of set_value(), to be filled at once; nullopt where that would ignore it.
+  std::optional<std::span<Dim>> new_value(size_t output, size_t count);
+  /// The content is not known after all.
+  void drop_value(size_t output);
 
   /// numpy broadcasting of any number of inputs; throws invalid_argument naming the shapes when they clash.
   Shape broadcast(std::initializer_list<size_t> inputs) const;

@@ -61,6 +61,61 @@ Slot to_slot(const GraphValue& v) {
   return s;
 }
 
+// "T" of "X: T?"; "" when there is no such parameter. `variadic` is set for the last one of "X: T...".
+std::string_view constraint(std::span<const std::string_view> formals, size_t i, bool& optional, bool& variadic) {
+  size_t n = 0;
+  while (n < formals.size() && !formals[n].empty()) ++n;
+  if (n == 0) return {};
+  std::string_view formal = formals[std::min(i, n - 1)];
+  variadic = formal.ends_with("...");
+  optional = formal.ends_with("?");
+  if (i >= n && !variadic) return {};
+  formal.remove_prefix(formal.find(": ") + 2);
+  return formal.substr(0, formal.size() - (variadic ? 3 : optional ? 1 : 0));
+}
+
+std::optional<DType> named_type(std::string_view name) {
+  for (int t = 1; t < kDTypeCount; ++t) {
+    if (dtype_name(DType(t)) == name) return DType(t);
+  }
+  return std::nullopt;
+}
+
+// Kernels rely on it: required inputs are there, T is one of the op's types, and parameters of one constraint agree
+// (but for variadic ones of another name than T, which may be mixed).
+void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inputs) {
+  std::array<std::pair<std::string_view, DType>, 8> seen{};
+  size_t seen_count = 0;
+  const size_t own = inputs.size() - node.captures;
+  bool optional = false, variadic = false;
+  for (size_t i = 0; i < std::max(own, op.info.inputs.size()); ++i) {
+    const std::string_view name = constraint(op.info.inputs, i, optional, variadic);
+    if (name.empty()) {
+      require(i >= own, ErrorCode::invalid_graph, "has {} inputs, the operator takes {}", own, i);
+      break;
+    }
+    if (i >= own || !inputs[i]) {
+      const bool more = variadic && i > 0;
+      require(optional || more, ErrorCode::invalid_graph, "required input {} is missing", i);
+      if (i >= own && variadic) break;
+      continue;
+    }
+    const DType type = inputs[i]->type.dtype;
+    if (!inputs[i]->type.is_tensor() || type == DType::undefined) continue;
+    if (name == "T" && !contains(op.info.types, type))
+      fail(ErrorCode::not_implemented, "input {} is of type {}, which the operator does not take", i, dtype_name(type));
+    if (const auto wanted = named_type(name); wanted && *wanted != type)
+      fail(ErrorCode::invalid_graph, "input {} is of type {}, {} is wanted", i, dtype_name(type), name);
+    if (variadic && name != "T") continue;
+    size_t k = 0;
+    while (k < seen_count && seen[k].first != name) ++k;
+    if (k == seen_count && seen_count < seen.size()) seen[seen_count++] = {name, type};
+    if (k < seen_count && seen[k].second != type)
+      fail(ErrorCode::invalid_graph, "input {} is of type {}, an earlier one of the same constraint {} of type {}", i,
+           dtype_name(type), name, dtype_name(seen[k].second));
+  }
+}
+
 }  // namespace
 
 void infer_node(Graph& graph, Node& node) {
@@ -75,6 +130,7 @@ void infer_node(Graph& graph, Node& node) {
   for (ValueId out : node.outputs) outputs.push_back(out == ValueId::none ? nullptr : &slots[next++]);
   InferContext context(graph.dims(), &node, inputs, outputs);
   try {
+    check_inputs(*node.op, node, inputs);
     node.op->infer(node.params.get(), context);
   } catch (NotYetKnown) {  // what was set before stays
   } catch (Error& e) {

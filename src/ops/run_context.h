@@ -70,6 +70,8 @@ class RunContext {
   DType dtype(size_t i) const { return inputs_[i]->type.dtype; }
   const Shape& shape(size_t i) const { return inputs_[i]->type.shape; }
   size_t count(size_t i) const { return inputs_[i]->count; }
+  /// Inside a reference: the type of the tensor whose elements input i carries; else dtype(i).
+  DType carried_type(size_t i) const { return carried_ == DType::undefined ? dtype(i) : carried_; }
   DType out_dtype(size_t i = 0) const { return outputs_[i]->type.dtype; }
   const Shape& out_shape(size_t i = 0) const { return outputs_[i]->type.shape; }
   size_t out_count(size_t i = 0) const { return outputs_[i]->count; }
@@ -110,6 +112,8 @@ class RunContext {
     s.boxed = std::move(t);
     return s.data;
   }
+  /// For run_reference() only.
+  void set_carried(DType type) { carried_ = type; }
   /// Sequences, maps, optionals.
   void set_value(size_t i, Value value) const { outputs_[i]->boxed = std::move(value); }
 
@@ -119,6 +123,7 @@ class RunContext {
   void* scratch_;
   const Parallel& parallel_;
   BodyRunner* bodies_;
+  DType carried_ = DType::undefined;
 };
 
 }  // namespace retort

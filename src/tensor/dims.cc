@@ -5,6 +5,15 @@
 #include "base/checked.h"
 
 namespace retort {
+namespace {
+
+Dim checked_negative(Dim d) {
+  Dim r;
+  if (__builtin_sub_overflow(Dim(0), d, &r)) fail(ErrorCode::invalid_argument, "extent overflows: -({})", d);
+  return r;
+}
+
+}  // namespace
 
 Dim DimTable::intern(Op op, Dim a, Dim b, const std::string& name) {
   const auto key = std::make_tuple(op, a, b, name);
@@ -39,9 +48,20 @@ Dim DimTable::add(Dim a, Dim b) {
 }
 
 Dim DimTable::sub(Dim a, Dim b) {
-  if (is_known(a) && is_known(b)) return checked_add(a, -b, "extent");
   if (a == b) return 0;
-  if (is_known(b)) return add_constant(a, -b);
+  if (is_known(b)) return add(a, checked_negative(b));
+  // (x + c) - (x + d), (x + y) - y; anything else is a new symbol.
+  const auto split = [&](Dim d) {
+    const bool sum = !is_known(d) && node(d).op == Op::add && is_known(node(d).b);
+    return sum ? std::pair(node(d).a, node(d).b) : std::pair(d, Dim(0));
+  };
+  const auto [x, c] = split(a);
+  const auto [y, d] = split(b);
+  if (is_known(x)) return fresh();
+  const Dim rest = checked_add(c, checked_negative(d), "extent");
+  if (x == y) return rest;
+  if (node(x).op == Op::add && node(x).b == y) return add(node(x).a, rest);
+  if (node(x).op == Op::add && node(x).a == y) return add(node(x).b, rest);
   return fresh();
 }
 
@@ -56,6 +76,7 @@ Dim DimTable::mul(Dim a, Dim b) {
 
 Dim DimTable::div(Dim a, Dim b) {
   if (b == 0) return is_known(a) ? 0 : fresh();
+  if (b == -1) return sub(0, a);
   if (is_known(a) && is_known(b)) return a / b - (a % b != 0 && (a < 0) != (b < 0));
   if (a == b || b == 1) return a == b ? 1 : a;
   if (!is_known(a) && node(a).op == Op::mul) {  // (x * y) / y
@@ -94,6 +115,52 @@ Dim DimTable::product(std::span<const Dim> dims) {
   Dim p = 1;
   for (Dim d : dims) p = mul(p, d);
   return p;
+}
+
+bool DimTable::nonnegative(Dim d) const {
+  if (is_known(d)) return d >= 0;
+  const Node& n = node(d);
+  switch (n.op) {
+    case Op::symbol:
+      return true;
+    case Op::fresh:
+      return false;  // may be a difference
+    case Op::max:
+      return nonnegative(n.a) || nonnegative(n.b);
+    case Op::add:
+    case Op::mul:
+    case Op::div:
+    case Op::min:
+    case Op::broadcast:
+      return nonnegative(n.a) && nonnegative(n.b);
+  }
+  return false;
+}
+
+std::optional<int64_t> DimTable::evaluate(Dim d, std::span<const std::pair<Dim, int64_t>> symbols) const {
+  if (is_known(d)) return d;
+  for (const auto& [symbol, number] : symbols) {
+    if (symbol == d) return number;
+  }
+  const Node& n = node(d);
+  if (n.op == Op::symbol || n.op == Op::fresh) return std::nullopt;
+  const auto a = evaluate(n.a, symbols), b = evaluate(n.b, symbols);
+  if (!a || !b) return std::nullopt;
+  switch (n.op) {
+    case Op::add:
+      return checked_add(*a, *b, "extent");
+    case Op::mul:
+      return checked_mul(*a, *b, "extent");
+    case Op::div:
+      if (*b == 0 || *b == -1) return std::nullopt;
+      return *a / *b - (*a % *b != 0 && (*a < 0) != (*b < 0));
+    case Op::min:
+      return std::min(*a, *b);
+    case Op::max:
+      return std::max(*a, *b);
+    default:
+      return *a == 1 ? *b : *a;  // broadcast
+  }
 }
 
 std::string DimTable::symbol_name(Dim d) const {

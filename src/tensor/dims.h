@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -30,6 +31,10 @@ class DimTable {
   /// clash.
   Dim broadcast(Dim a, Dim b);
   Dim product(std::span<const Dim> dims);
+  /// Whether `d` is >= 0 for all values of the symbols, as far as its form tells.
+  bool nonnegative(Dim d) const;
+  /// The number that `d` stands for when symbols have these values; nullopt when it depends on others or on the data.
+  std::optional<int64_t> evaluate(Dim d, std::span<const std::pair<Dim, int64_t>> symbols) const;
 
   /// "batch", "2*seq+1", "?3"
   std::string text(Dim d) const;

@@ -32,6 +32,29 @@ TEST(DimTable, EqualExpressionsHaveEqualHandles) {
   EXPECT_NE(t.fresh(), t.fresh());
 }
 
+TEST(DimTable, DifferencesCancel) {
+  DimTable t;
+  const Dim n = t.symbol("n"), m = t.symbol("m");
+  EXPECT_EQ(t.sub(t.add(n, 3), t.add(n, 1)), 2);
+  EXPECT_EQ(t.sub(t.add(n, m), m), n);
+  EXPECT_EQ(t.sub(t.add(t.add(n, m), 2), n), t.add(m, 2));
+  EXPECT_THROW(t.sub(0, INT64_MIN), Error);
+  EXPECT_THROW(t.div(INT64_MIN, -1), Error);
+}
+
+TEST(DimTable, SignAndValueOfExpressions) {
+  DimTable t;
+  const Dim n = t.symbol("n"), m = t.symbol("m");
+  EXPECT_TRUE(t.nonnegative(t.mul(t.add(n, 2), m)));
+  EXPECT_TRUE(t.nonnegative(t.max(t.sub(n, 1), 0)));
+  EXPECT_FALSE(t.nonnegative(t.sub(n, 1)));
+  EXPECT_FALSE(t.nonnegative(t.fresh()));
+  const std::pair<Dim, int64_t> at[] = {{n, 7}, {m, 1}};
+  EXPECT_EQ(t.evaluate(t.div(t.add(t.mul(n, 3), -1), 2), at), 10);
+  EXPECT_EQ(t.evaluate(t.broadcast(n, m), at), 7);
+  EXPECT_EQ(t.evaluate(t.add(t.fresh(), n), at), std::nullopt);
+}
+
 TEST(DimTable, Text) {
   DimTable t;
   const Dim b = t.symbol("batch");

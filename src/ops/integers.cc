@@ -1,0 +1,64 @@
+#include "ops/integers.h"
+
+namespace retort::ops {
+namespace {
+
+template <typename T>
+void append(const Slot& slot, Shape& out) {
+  const T* p = static_cast<const T*>(slot.data);
+  for (size_t i = 0; i < slot.count; ++i) out[i] = int64_t(p[i]);
+}
+
+}  // namespace
+
+std::span<const Dim> numbers(InferContext& c, size_t i) {
+  const auto v = c.value(i);
+  if (!all_known(v)) throw NotYetKnown{};
+  return v;
+}
+
+Dim scalar_value(InferContext& c, size_t i) {
+  const auto v = c.value(i);
+  require(v.size() == 1, ErrorCode::invalid_argument, "input {} has {} elements, 1 is wanted", i, v.size());
+  return v[0];
+}
+
+Shape integers(const RunContext& c, size_t i) {
+  const Slot& slot = c.in_slot(i);
+  if (!slot.data && slot.has_known) return Shape(std::span<const int64_t>(slot.known));
+  Shape out;
+  out.resize(slot.count);
+  switch (slot.type.dtype) {
+    case DType::i64:
+      append<int64_t>(slot, out);
+      break;
+    case DType::i32:
+      append<int32_t>(slot, out);
+      break;
+    case DType::boolean:
+      append<bool>(slot, out);
+      break;
+    default:
+      fail(ErrorCode::invalid_argument, "input {} is of type {}, integers are wanted", i, dtype_name(slot.type.dtype));
+  }
+  return out;
+}
+
+int64_t integer(const RunContext& c, size_t i) {
+  const Shape v = integers(c, i);
+  require(v.size() == 1, ErrorCode::invalid_argument, "input {} has {} elements, 1 is wanted", i, v.size());
+  return v[0];
+}
+
+AxisSet AxisSet::of(std::span<const int64_t> axes, size_t rank) {
+  require(rank <= 64, ErrorCode::not_implemented, "rank {} is above 64", rank);
+  AxisSet set(0);
+  for (int64_t a : axes) {
+    const size_t axis = normalize_axis(a, rank);
+    require(!set.contains(axis), ErrorCode::invalid_argument, "axis {} is given twice", a);
+    set.bits_ |= uint64_t(1) << axis;
+  }
+  return set;
+}
+
+}  // namespace retort::ops

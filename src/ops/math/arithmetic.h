@@ -1,0 +1,67 @@
+// Scalar arithmetic that is defined for every operand: signed integers wrap around, division by zero gives 0.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+namespace retort::ops {
+
+template <typename T>
+T wrap_add(T a, T b) {
+  if constexpr (std::integral<T>)
+    return T(uint64_t(a) + uint64_t(b));
+  else
+    return a + b;
+}
+
+template <typename T>
+T wrap_sub(T a, T b) {
+  if constexpr (std::integral<T>)
+    return T(uint64_t(a) - uint64_t(b));
+  else
+    return a - b;
+}
+
+template <typename T>
+T wrap_mul(T a, T b) {
+  if constexpr (std::integral<T>)
+    return T(uint64_t(a) * uint64_t(b));
+  else
+    return a * b;
+}
+
+/// Integers: rounded towards zero; x / 0 = 0, lowest / -1 = lowest.
+template <typename T>
+T safe_div(T a, T b) {
+  if constexpr (std::integral<T>) {
+    if (b == 0) return 0;
+    if constexpr (std::signed_integral<T>) {
+      if (b == T(-1)) return wrap_sub(T(0), a);
+    }
+  }
+  return a / b;
+}
+
+/// Remainder of safe_div; x mod 0 = 0.
+template <std::integral T>
+T safe_rem(T a, T b) {
+  return b == 0 ? T(0) : wrap_sub(a, wrap_mul(safe_div(a, b), b));
+}
+
+/// Lower and upper end of a type; infinite for floats.
+template <typename T>
+constexpr T lowest_of() {
+  if constexpr (std::floating_point<T>)
+    return -std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::min();
+}
+template <typename T>
+constexpr T highest_of() {
+  if constexpr (std::floating_point<T>)
+    return std::numeric_limits<T>::infinity();
+  else
+    return std::numeric_limits<T>::max();
+}
+
+}  // namespace retort::ops

@@ -1,0 +1,60 @@
+// The family c = f(a, b) with numpy broadcasting. An operator is a struct `Op : Binary<Op>` with
+//   template <typename T> static T apply(T a, T b);                      T a carrier
+//   static std::optional<Dim> symbolic(DimTable&, Dim a, Dim b);         optional: content that is not numbers
+//   static constexpr kernels::Binary kernel = …;                        optional: the kernel of float, int32, int64
+#pragma once
+#include "base/function_ref.h"
+#include "kernels/elementwise/binary.h"
+#include "ops/elementwise.h"
+#include "ops/math/arithmetic.h"
+
+namespace retort::ops {
+
+using FoldContent = FunctionRef<std::optional<Dim>(Dim, Dim)>;
+
+/// Type `out` and the broadcast shape for output 0; content where both inputs have one and `fold` (of elements) tells.
+void infer_binary(InferContext& c, DType out, FoldContent fold);
+
+/// `number` as an element of int64, int32 or bool.
+Dim wrap_content(DType dtype, Dim number);
+
+/// The kernel on inputs 0 and 1. Defined for float, int32_t and int64_t.
+template <typename T>
+void run_binary(kernels::Binary op, RunContext& c);
+
+template <typename Op>
+struct Binary {
+  void infer(InferContext& c) const {
+    infer_binary(c, c.dtype(0), [&](Dim a, Dim b) -> std::optional<Dim> {
+      if constexpr (requires { Op::template apply<int64_t>(a, b); }) {
+        if (is_known(a) && is_known(b)) return Op::template apply<int64_t>(a, b);
+      }
+      if constexpr (requires { Op::symbolic(c.dims(), a, b); }) return Op::symbolic(c.dims(), a, b);
+      return std::nullopt;
+    });
+  }
+
+  template <typename T>
+  requires requires(T x) { Op::template apply<T>(x, x); }
+  void reference(RunContext& c) const {
+    const auto a = c.input<T>(0), b = c.input<T>(1);
+    const auto y = c.output<T>();
+    for_each_broadcast(c.out_shape(), c.shape(0), c.shape(1),
+                       [&](size_t i, size_t ia, size_t ib) { y[i] = Op::template apply<T>(a[ia], b[ib]); });
+  }
+
+  template <OneOf<float, int32_t, int64_t> T>
+  requires requires { Op::kernel; }
+  void fast(RunContext& c, std::type_identity<T>) const { run_binary<T>(Op::kernel, c); }
+
+  template <typename T>
+  requires(!(OneOf<T, float, int32_t, int64_t> && requires { Op::kernel; }) && !OneOf<T, std::string, bool>) &&
+      requires(Carrier<T> x) {
+    Op::template apply<Carrier<T>>(x, x);
+  }
+  void fast(RunContext& c, std::type_identity<T>) const {
+    map_broadcast<T>(c, [](Carrier<T> a, Carrier<T> b) { return Op::template apply<Carrier<T>>(a, b); });
+  }
+};
+
+}  // namespace retort::ops

@@ -1,0 +1,55 @@
+// Clip: min(max(x, low), high) with scalar bounds; NaN stays NaN, and high wins over a low above it.
+#include "ops/math/unary.h"
+
+namespace retort::ops {
+namespace {
+
+struct Clip : UnaryElementwise {
+  template <typename T>
+  struct Bounds {
+    T low, high;
+    T operator()(T x) const {
+      if (x < low) x = low;
+      return x > high ? high : x;
+    }
+  };
+  // C: the type that computes, T: that of the tensors.
+  template <typename C, typename T = C>
+  static Bounds<C> bounds(const RunContext& c) {
+    for (size_t i : {1, 2})
+      require(!c.has(i) || c.count(i) == 1, ErrorCode::invalid_argument, "bound {} has {} elements, 1 is wanted", i,
+              c.count(i));
+    return {c.has(1) ? C(c.input<T>(1)[0]) : lowest_of<C>(), c.has(2) ? C(c.input<T>(2)[0]) : highest_of<C>()};
+  }
+
+  template <typename T>
+  void reference(RunContext& c) const {
+    const auto x = c.input<T>(0);
+    const auto y = c.output<T>();
+    const Bounds<T> clip = bounds<T>(c);
+    for (size_t i = 0; i < x.size(); ++i) y[i] = clip(x[i]);
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Bounds<float> b = bounds<float>(c);
+    kernels::activate({kernels::Activation::Kind::clip, b.low, b.high}, c.input<float>(0), c.output<float>(),
+                      c.parallel());
+  }
+  template <typename T>
+  requires(!OneOf<T, float, std::string, bool>) void fast(RunContext& c, std::type_identity<T>) const {
+    map_elements<T>(c, bounds<Carrier<T>, T>(c));
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_clip;
+constinit const OpDef op_clip = define<Clip>({
+    .name = "Clip",
+    .since = {1, 6, 11, 12, 13},
+    .inputs = {"input: T", "min: T?", "max: T?"},
+    .outputs = {"output: T"},
+    .types = kNumeric,
+    .traits = kElementwise | kMayAliasInput0,
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,84 @@
+// The family of reductions over a set of axes. An operator is a struct `Op : Reduce<Op>` with
+//   template <typename T> static T reduce(const Reduced<T>& values);        T a carrier
+//   static std::optional<Dim> symbolic(DimTable&, std::span<const Dim>);    optional: content of a vector reduced whole
+#pragma once
+#include "base/function_ref.h"
+#include "ops/integers.h"
+#include "ops/op.h"
+
+namespace retort::ops {
+
+struct ReduceAttributes {
+  bool keepdims = true;
+  bool noop_with_empty_axes = false;
+  static constexpr std::tuple attributes{attr("keepdims", &ReduceAttributes::keepdims),
+                                         attr("noop_with_empty_axes", &ReduceAttributes::noop_with_empty_axes)};
+
+  AxisSet axes(std::span<const int64_t> given, size_t rank) const;
+  /// Shape of output 0; content of whole vectors by `fold`.
+  void infer_reduce(InferContext& c, FunctionRef<std::optional<Dim>(std::span<const Dim>)> fold) const;
+};
+
+/// Where the elements lie that one output element is made from.
+struct ReducePlan {
+  Shape kept_extents, kept_strides, extents, strides;
+  size_t count = 1;  ///< elements per output element
+
+  ReducePlan(const RunContext& c, const ReduceAttributes& attributes);
+  int64_t base(size_t output) const { return locate(output, kept_extents, kept_strides); }
+  int64_t offset(size_t i) const { return locate(i, extents, strides); }
+
+ private:
+  static int64_t locate(size_t index, const Shape& extents, const Shape& strides);
+};
+
+/// The elements of one output element, in row-major order.
+template <typename T>
+struct Reduced {
+  const T* base;
+  const ReducePlan& plan;
+  DType type;  ///< of the tensor; T may be its carrier
+
+  size_t size() const { return plan.count; }
+  T operator[](size_t i) const { return base[plan.offset(i)]; }
+};
+
+template <typename Op>
+struct Reduce : ReduceAttributes {
+  void infer(InferContext& c) const {
+    infer_reduce(c, [&](std::span<const Dim> x) -> std::optional<Dim> {
+      if constexpr (requires { Op::symbolic(c.dims(), x); })
+        return Op::symbolic(c.dims(), x);
+      else
+        return std::nullopt;
+    });
+  }
+
+  template <typename T>
+  requires requires(const Reduced<T>& v) { Op::reduce(v); }
+  void reference(RunContext& c) const {
+    const ReducePlan plan(c, *this);
+    const auto y = c.output<T>();
+    const T* x = c.input<T>(0).data();
+    for (size_t i = 0; i < y.size(); ++i) y[i] = Op::reduce(Reduced<T>{x + plan.base(i), plan, c.carried_type(0)});
+  }
+};
+
+/// Sums of floats are taken in double, those of integers wrap around.
+template <typename T>
+using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+
+/// Σ f(v)
+template <typename T, typename F>
+Sum<T> sum_of(const Reduced<T>& values, F&& f) {
+  Sum<T> sum = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if constexpr (std::integral<T>)
+      sum = T(uint64_t(sum) + uint64_t(f(values[i])));
+    else
+      sum += f(double(values[i]));
+  }
+  return sum;
+}
+
+}  // namespace retort::ops

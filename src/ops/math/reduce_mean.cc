@@ -1,0 +1,27 @@
+// ReduceMean: mean over axes; of integers rounded towards zero. Of nothing: NaN, or 0.
+#include "ops/math/arithmetic.h"
+#include "ops/math/reduce.h"
+
+namespace retort::ops {
+namespace {
+
+struct ReduceMean : Reduce<ReduceMean> {
+  template <typename T>
+  static T reduce(const Reduced<T>& values) {
+    const auto sum = sum_of(values, [](auto v) { return v; });
+    return T(safe_div(sum, Sum<T>(values.size())));
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_reduce_mean;
+constinit const OpDef op_reduce_mean = define<ReduceMean>({
+    .name = "ReduceMean",
+    .since = {1, 11, 13, 18},
+    .inputs = {"data: T", "axes: int64?"},
+    .outputs = {"reduced: T"},
+    .types = kFloats | types({DType::i32, DType::i64, DType::u32, DType::u64}),
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,31 @@
+// Copies of N-dimensional boxes between two layouts: what Transpose, Slice, Expand, Tile, Concat, Split, Pad and the
+// space-to-depth family have in common.
+#pragma once
+#include "base/parallel.h"
+#include "tensor/type.h"
+
+namespace retort::ops {
+
+/// to[to_offset + Σ i_d·to_strides_d] = from[from_offset + Σ i_d·from_strides_d] for all i in the box. Offsets and
+/// strides in elements; strides may be negative or (of `from`) 0. No element of `to` may be written twice.
+struct StridedBox {
+  Shape extents, from_strides, to_strides;
+  int64_t from_offset = 0, to_offset = 0;
+
+  /// Appends an axis, inner to those before.
+  void push(int64_t extent, int64_t from_stride, int64_t to_stride) {
+    extents.push_back(extent);
+    from_strides.push_back(from_stride);
+    to_strides.push_back(to_stride);
+  }
+};
+
+/// Any element type, packed ones and strings too. `from` and `to` must not overlap.
+void copy_box(const StridedBox& box, DType type, const void* from, void* to, const Parallel& parallel);
+/// The same for content.
+void copy_box(const StridedBox& box, const Dim* from, Dim* to);
+
+/// Row-major strides in elements.
+Shape row_major_strides(std::span<const int64_t> extents);
+
+}  // namespace retort::ops

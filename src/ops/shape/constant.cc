@@ -1,0 +1,31 @@
+// Constant: a tensor from the model. The lift makes graph constants of these nodes, in whichever attribute the value
+// stands; the operator itself is left for nodes that are folded before it.
+#include "ops/op.h"
+#include "ops/shape/common/element.h"
+
+namespace retort::ops {
+namespace {
+
+struct Constant {
+  Tensor value;
+  static constexpr std::tuple attributes{required("value", &Constant::value)};
+
+  void infer(InferContext& c) const { c.set(0, value.dtype(), value.shape()); }
+  void run(RunContext& c) const {
+    if (value.dtype() == DType::string)
+      copy_elements(value.data<std::string>(), c.output<std::string>().data(), value.count());
+    else
+      std::memcpy(c.out_data(), value.data(), value.bytes());
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_constant;
+constinit const OpDef op_constant = define<Constant>({
+    .name = "Constant",
+    .since = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
+    .outputs = {"output: T"},
+});
+
+}  // namespace retort::ops

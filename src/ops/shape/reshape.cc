@@ -1,0 +1,84 @@
+// Reshape: the same elements under the shape of the second input, where 0 keeps the input's extent (unless allowzero)
+// and one -1 stands for what is left.
+#include "ops/integers.h"
+#include "ops/shape/common/view.h"
+
+namespace retort::ops {
+namespace {
+
+struct Reshape {
+  bool allowzero = false;
+  static constexpr std::tuple attributes{attr("allowzero", &Reshape::allowzero)};
+
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(0));
+    if (!c.try_value(1)) return infer_rank(c);
+    const auto wanted = c.value(1);
+    const Shape& x = c.shape(0);
+    Shape y;
+    size_t rest = wanted.size();  // index of the -1
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const bool copy = wanted[i] == 0 && !allowzero;
+      if (copy && i >= x.rank()) reject(c, x, wanted, "its 0 copies an extent that the input does not have");
+      if (is_known(wanted[i]) && wanted[i] < -1) reject(c, x, wanted, "it has a negative extent");
+      if (wanted[i] == -1 && rest < wanted.size()) reject(c, x, wanted, "it has more than one -1");
+      if (wanted[i] == -1) rest = i;
+      y.push_back(copy ? x[i] : wanted[i]);
+    }
+    if (rest < wanted.size())
+      y[rest] = remaining(c, x, y, rest);
+    else if (all_known(x) && all_known(y) && element_count(x) != element_count(y))
+      reject(c, x, wanted, "the numbers of elements differ");
+    infer_view(c, y);
+  }
+
+  void run(RunContext& c) const { run_view(c); }
+
+ private:
+  // The content of `shape` is unknown: at least the rank may follow.
+  static void infer_rank(InferContext& c) {
+    if (c.ranked(1) && c.rank(1) == 1 && is_known(c.shape(1)[0]) && c.shape(1)[0] <= 64) {
+      Shape y;
+      for (Dim i = 0; i < c.shape(1)[0]; ++i) y.push_back(c.dims().fresh());
+      c.set(0, c.dtype(0), y);
+    }
+    throw NotYetKnown{};
+  }
+
+  // Elements of x over the product of all extents of y but `rest`; equal extents cancel first.
+  static Dim remaining(InferContext& c, const Shape& x, const Shape& y, size_t rest) {
+    DimTable& dims = c.dims();
+    Shape above = x;
+    Dim below = 1;
+    for (size_t i = 0; i < y.rank(); ++i) {
+      if (i == rest) continue;
+      const auto same = std::find(above.begin(), above.end(), y[i]);
+      if (same != above.end() && y[i] != 0)
+        *same = 1;
+      else
+        below = dims.mul(below, y[i]);
+    }
+    const Dim total = dims.product(above);
+    const bool numbers = is_known(total) && is_known(below);
+    if (below == 0 || (numbers && total % below != 0)) reject(c, x, y, "no extent for -1 makes it fit");
+    return dims.div(total, below);
+  }
+
+  [[noreturn]] static void reject(InferContext& c, const Shape& x, std::span<const Dim> wanted, const char* why) {
+    fail(ErrorCode::invalid_argument, "an input of shape {} cannot be reshaped to {}: {}", c.dims().text(x),
+         c.dims().text(wanted), why);
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_reshape;
+constinit const OpDef op_reshape = define<Reshape>({
+    .name = "Reshape",
+    .since = {1, 5, 13, 14, 19, 21, 23, 24, 25},
+    .inputs = {"data: T", "shape: int64"},
+    .outputs = {"reshaped: T"},
+    .traits = kView | kMayAliasInput0,
+});
+
+}  // namespace retort::ops
