@@ -1,8 +1,10 @@
-// Convolution layers of ResNet50, MobileNetV2 and EfficientNet-B0 (224x224, one image, one thread): time, effective
-// GFLOP/s (those of the plain sum) and per cent of the processor's multiply-add peak, measured in the same run. Minima
-// over interleaved rounds.
+// Convolution layers of ResNet50, MobileNetV2 and EfficientNet-B0 (224x224, one image): time, effective
+// GFLOP/s (those of the plain sum) and per cent of the multiply-add peak of the threads' cores, measured on one core in
+// the same run. Minima over interleaved rounds.
 //
-//   conv_bench [substring of a layer's name] [rounds]
+//   conv_bench [substring of a layer's name [rounds [threads [cold]]]]
+//
+// A layer runs twice in a row, so that the second run finds what fits in the caches; with `cold` once.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "../tests/bench/conv_bench.cc"  // from src/, the include path
 #include <hwy/foreach_target.h>                            // must come before highway.h
@@ -19,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "kernels/conv/conv.h"
 #include "kernels/dispatch.h"
 
@@ -179,7 +182,7 @@ Buffer buffer(size_t bytes) {
 /// One way to compute one layer, timed again and again.
 class Subject {
  public:
-  Subject(const Layer& layer, ConvAlgorithm algorithm) : layer_(layer) {
+  Subject(const Layer& layer, ConvAlgorithm algorithm, const Parallel& par) : layer_(layer), par_(par) {
     const ConvShape s = shape_of(layer);
     args_.shape = s;
     args_.algorithm = algorithm;
@@ -189,7 +192,7 @@ class Subject {
     const Buffer weights = buffer(s.out_c * (s.in_c / s.groups) * s.kernel_h * s.kernel_w * sizeof(float));
     packed_ = buffer(conv_packed_bytes(s, algorithm));
     conv_pack(s, algorithm, weights.get(), packed_.get());
-    scratch_ = buffer(conv_scratch_bytes(s, algorithm, 1));
+    scratch_ = buffer(conv_scratch_bytes(s, algorithm, par.workers()));
     bias_ = buffer(s.out_c * sizeof(float));
     args_.input = input_.get();
     args_.output = output_.get();
@@ -200,7 +203,7 @@ class Subject {
 
   void time_once() {
     const Clock::time_point start = Clock::now();
-    conv(args_, scratch_.get(), Parallel());
+    conv(args_, scratch_.get(), par_);
     best_ = std::min(best_, seconds_since(start));
   }
 
@@ -227,6 +230,7 @@ class Subject {
   }
 
   Layer layer_;
+  Parallel par_;
   ConvArgs args_;
   Buffer input_, output_, packed_, scratch_, bias_;
   double macs_ = 0;
@@ -240,28 +244,36 @@ double measure_peak() {
   return operations / seconds_since(start);
 }
 
-void add_subjects(std::vector<Subject>& subjects, const char* part) {
+void add_subjects(std::vector<Subject>& subjects, const char* part, const Parallel& par) {
   for (const Layer& layer : kLayers) {
     const ConvAlgorithm best = choose_conv(shape_of(layer), true);
     const bool both = layer.kernel == 3 && layer.stride == 1 && layer.kind == Layer::dense;
     std::vector<ConvAlgorithm> algorithms{best};
     if (both) algorithms = {ConvAlgorithm::rows, ConvAlgorithm::winograd4};
     for (const ConvAlgorithm a : algorithms) {
-      Subject subject(layer, a);
+      Subject subject(layer, a, par);
       if (subject.matches(part)) subjects.push_back(std::move(subject));
     }
   }
 }
 
-int run(const char* part, int rounds) {
+struct Options {
+  const char* part = "";
+  int rounds = 20;
+  int threads = 1;
+  bool cold = false;
+};
+
+int run(const Options& options) {
+  ThreadPool pool({.threads = options.threads, .linger = std::chrono::milliseconds(10)});
   std::vector<Subject> subjects;
-  add_subjects(subjects, part);
+  add_subjects(subjects, options.part, Parallel(&pool, nullptr));
   double peak = 0;
-  for (int r = 0; r < rounds; ++r) {
-    peak = std::max(peak, measure_peak());
+  for (int r = 0; r < options.rounds; ++r) {
+    peak = std::max(peak, measure_peak() * options.threads);
     for (Subject& s : subjects) {
       s.time_once();
-      s.time_once();
+      if (!options.cold) s.time_once();
     }
   }
   std::printf("%s, multiply-add peak %.1f GFLOP/s\n", isa_name(current_isa()), peak * 1e-9);
@@ -279,6 +291,11 @@ int run(const char* part, int rounds) {
 }  // namespace retort::kernels
 
 int main(int argc, char** argv) {
-  return retort::kernels::run(argc > 1 ? argv[1] : "", argc > 2 ? std::atoi(argv[2]) : 20);
+  retort::kernels::Options options;
+  if (argc > 1) options.part = argv[1];
+  if (argc > 2) options.rounds = std::atoi(argv[2]);
+  if (argc > 3) options.threads = std::atoi(argv[3]);
+  options.cold = argc > 4;
+  return retort::kernels::run(options);
 }
 #endif

@@ -35,22 +35,25 @@ bool is_3x3_stride_1(const ConvShape& s) {
          s.dilation_h * s.dilation_w == 1 && !s.input_is_nchw;
 }
 
-// Times in units of one vector multiply-add per 16 channels; see the measurements in tests/bench/conv_bench.cc.
+// Compares times in units of one multiply-add of 16 lanes.
 bool winograd_wins(const ConvShape& s) {
-  constexpr size_t kMinChannels = 16;    // below, the transforms and the thin products cost more than they save
+  constexpr size_t kMinChannels = 16;    // below, vectors are half empty
   constexpr size_t kUnknownExtent = 28;  // a usual map, where the size is not known before the first run
+  // Both transforms of a tile: 36 loads, 36 stores and 150 operations a vector, half of them for in_c, half for out_c
+  // channels (measured: 255 and 190 cycles).
+  constexpr double kTransform = 14;
+  // Bringing a weight from memory at 15 GB/s. A transformed filter has four times the weights of a plain one: few tiles
+  // do not pay for them. One core can stream faster (512 channels at 7x7 then gain 1.4x), but not two cores at once,
+  // and 28 MB more of weights in each such layer are not worth it.
+  constexpr double kStream = 1;
   if (s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
   const size_t h = s.out_h ? s.out_h : kUnknownExtent, w = s.out_w ? s.out_w : kUnknownExtent;
-  const double tiles = double(std::max<size_t>(s.batch, 1) * ceil_div<size_t>(h, 4) * ceil_div<size_t>(w, 4));
-  const double c = double(s.in_c), o = double(s.out_c);
-  const double direct = double(std::max<size_t>(s.batch, 1) * h * w) * 9 * c * o / 16;
-  const double products = tiles * 36 * c * o / 16;
-  constexpr double kTransform =
-      14;  // per tile and channel, in and out: 36 loads, 36 stores and 150 operations on 16 lanes
-  // A transformed weight is 4 times as large as a plain one, and few tiles share the cost of bringing it from memory.
-  constexpr double kStream = 0.45;  // per weight
-  const double winograd = products + tiles * kTransform * (c + o) + 36 * c * o * kStream;
-  return winograd < direct + 9 * c * o * kStream;
+  const double images = double(std::max<size_t>(s.batch, 1)), channels = double(s.in_c) * double(s.out_c);
+  const double tiles = images * double(ceil_div<size_t>(h, 4) * ceil_div<size_t>(w, 4));
+  const double direct = images * double(h * w) * 9 * channels / 16 + 9 * channels * kStream;
+  const double winograd =
+      tiles * (36 * channels / 16 + kTransform * double(s.in_c + s.out_c)) + 36 * channels * kStream;
+  return winograd < direct;
 }
 
 // Each panel of columns as the GEMM wants it, taps outermost: row (tap, channel).
@@ -150,6 +153,7 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
     default:
       break;
   }
+  if (reads_lines(s)) return plan_lines(s).worker_bytes * size_t(workers);
   const RowsPlan plan = plan_rows(s);
   if (plan.direct && s.groups == 1) return gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, workers);
   return plan.worker_bytes * size_t(workers);
@@ -163,7 +167,7 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
     case ConvAlgorithm::depthwise:
       return conv_depthwise(args, par);
     default:
-      return conv_rows(args, scratch, par);
+      return reads_lines(args.shape) ? conv_lines(args, scratch, par) : conv_rows(args, scratch, par);
   }
 }
 

@@ -1,7 +1,5 @@
 // How a convolution is cut into tasks and how scratch is laid out; shared by conv_scratch_bytes and the algorithms.
 #pragma once
-#include <algorithm>
-
 #include "kernels/conv/conv.h"
 
 namespace retort::kernels::conv_detail {
@@ -36,6 +34,18 @@ struct RowsPlan {
 };
 RowsPlan plan_rows(const ConvShape& shape);
 
+/// How an image of few channels is convolved: lines of padded input, each giving runs of `run` inputs to a pixel, the
+/// runs of neighbouring pixels `step` floats apart. Packed weights are those of conv_rows. Task = some rows of the
+/// output.
+struct LinesPlan {
+  size_t lines = 0, run = 0, step = 0;
+  size_t line_floats = 0;
+  size_t worker_bytes = 0;
+};
+inline constexpr size_t kMostTilePixels = 14;
+bool reads_lines(const ConvShape& shape);
+LinesPlan plan_lines(const ConvShape& shape);
+
 /// Task = (block of 4x4 output tiles, group of output channels). Per worker: the transformed input V [36][tile][in_c]
 /// of one block, the products M [36][tile][columns], and in_c zeros that stand for the padding.
 struct WinogradPlan {
@@ -58,19 +68,6 @@ inline WorkerHead* worker_head(void* scratch, size_t worker_bytes, int worker) {
   return reinterpret_cast<WorkerHead*>(static_cast<char*>(scratch) + size_t(worker) * worker_bytes);
 }
 
-/// Taps [first, last) of a kernel row or column that meet an image of `size`, the first tap lying at `start` (may be
-/// negative).
-struct TapRange {
-  size_t first, last;
-};
-inline TapRange taps_inside(ptrdiff_t start, size_t size, size_t kernel, size_t dilation) {
-  const ptrdiff_t step = ptrdiff_t(dilation);
-  const ptrdiff_t first = start >= 0 ? 0 : (step - 1 - start) / step;
-  const ptrdiff_t last = start >= ptrdiff_t(size) ? 0 : (ptrdiff_t(size) - start + step - 1) / step;
-  const size_t end = std::min(size_t(last), kernel);
-  return {std::min(size_t(first), end), end};
-}
-
 /// What one task of a depthwise convolution computes: output rows [y0, y1) of an image, channels [c0, c1).
 struct DepthwiseBlock {
   size_t image, y0, y1, c0, c1;
@@ -83,6 +80,7 @@ size_t winograd_packed_bytes(const ConvShape& shape);
 void winograd_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
 
 void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
+void conv_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept;
 

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/finish-inl.h"
+#include "kernels/conv/taps.h"
 #include "kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -40,8 +41,7 @@ HWY_INLINE void convolve_vector(const Run& run, const Finish& finish, size_t cha
   const FloatTag d;
   if (kEdge != Edge::channels) n = kLanes;
   Float sums[kPixels];
-  const Float bias = finish.bias(channel, n);
-  unroll<kPixels>([&](auto q) RETORT_UNROLLED { sums[q] = bias; });
+  unroll<kPixels>([&](auto q) RETORT_UNROLLED { sums[q] = hn::Zero(d); });
   const float* in = run.input + channel;
   const float* weights = run.weights + channel * run.vector_weights;
   for (size_t i = 0; i < run.rows; ++i, in += run.line, weights += kKernel * kLanes) {
@@ -87,8 +87,7 @@ void convolve_run_any(const ConvShape& s, const Run& run, ptrdiff_t x, const Fin
   for (size_t c = c0; c < c1; c += kLanes) {
     const size_t n = std::min(kLanes, c1 - c);
     Float sums[kPixels];
-    const Float bias = finish.bias(c, n);
-    unroll<kPixels>([&](auto q) RETORT_UNROLLED { sums[q] = bias; });
+    unroll<kPixels>([&](auto q) RETORT_UNROLLED { sums[q] = hn::Zero(d); });
     const float* weights = run.weights + c * run.vector_weights;
     for (size_t tap = 0; tap < run.rows * s.kernel_w; ++tap) {
       const ptrdiff_t across = ptrdiff_t(tap % s.kernel_w * s.dilation_w);
@@ -133,7 +132,7 @@ void depthwise_block(const ConvArgs& args, const conv_detail::DepthwiseBlock& bl
   run.vector_weights = s.kernel_h * s.kernel_w;
   for (size_t y = block.y0; y < block.y1; ++y) {
     const ptrdiff_t in_y = ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top);
-    const conv_detail::TapRange down = conv_detail::taps_inside(in_y, s.in_h, s.kernel_h, s.dilation_h);
+    const TapRange down = taps_inside(in_y, s.in_h, s.kernel_h, s.dilation_h);
     run.rows = down.last - down.first;
     run.weights = args.packed + down.first * s.kernel_w * kLanes;
     const ptrdiff_t row = ptrdiff_t(block.image * s.in_h) + in_y + ptrdiff_t(down.first * s.dilation_h);

@@ -63,15 +63,14 @@ class Finish {
     high_ = clip ? a.b : kInf;
   }
 
-  /// What the sums of channels [channel, channel + n) start from.
-  HWY_INLINE Float bias(size_t channel, size_t n) const {
-    return bias_ ? load_first(bias_ + channel, n) : hn::Zero(FloatTag());
-  }
-
   /// Stores sums of channels [channel, channel + n), the pixels row by row.
   template <size_t kRows, size_t kColumns>
-  HWY_INLINE void store(const Float (&v)[kRows * kColumns], const PixelBlock& at, size_t channel, size_t n) const {
+  HWY_INLINE void store(const Float (&sums)[kRows * kColumns], const PixelBlock& at, size_t channel, size_t n) const {
     const FloatTag d;
+    // The bias comes last: a sum that started from it would round every step to its size.
+    const Float bias = bias_ ? load_first(bias_ + channel, n) : hn::Zero(d);
+    Float v[kRows * kColumns];
+    unroll<kRows * kColumns>([&](auto i) RETORT_UNROLLED { v[i] = hn::Add(sums[i], bias); });
     if (!in_registers_) {
       HWY_ALIGN float values[kRows * kColumns * kLanes];
       unroll<kRows * kColumns>([&](auto i) RETORT_UNROLLED { hn::Store(v[i], d, values + i * kLanes); });

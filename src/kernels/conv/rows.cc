@@ -9,6 +9,7 @@
 
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/lanes-inl.h"
+#include "kernels/conv/taps.h"
 #include "kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,9 +38,6 @@ HWY_INLINE void scale_run(const float* from, const float* scale, size_t n, float
   for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(d, from + i), hn::LoadU(d, scale + i)), d, to + i);
   if (i < n) hn::StoreU(hn::Mul(load_first(from + i, n - i), load_first(scale + i, n - i)), d, to + i);
 }
-
-using conv_detail::TapRange;
-using conv_detail::taps_inside;
 
 // One patch, taps outermost: [kernel_h][kernel_w][channels].
 HWY_INLINE void gather_patch(const ConvShape& s, const float* image, size_t channels, ptrdiff_t y, ptrdiff_t x,

@@ -8,7 +8,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
 #include <numbers>
 
 #include "base/checked.h"
@@ -21,6 +20,14 @@ namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr float kSqrt2 = std::numbers::sqrt2_v<float>;
+constexpr double kNear = std::numbers::sqrt2 / 2, kFar = std::numbers::sqrt2;
+// G. Row of point p: [1, p, p²] / product of the distances to the other points.
+constexpr double kFilterTransform[6][3] = {{1, 0, 0},
+                                           {-2 / 3.0, -2 / 3.0 * kNear, -1 / 3.0},
+                                           {-2 / 3.0, 2 / 3.0 * kNear, -1 / 3.0},
+                                           {1 / 6.0, kFar / 6, 1 / 3.0},
+                                           {1 / 6.0, -kFar / 6, 1 / 3.0},
+                                           {0, 0, 1}};
 
 // o = B^T · d, where the rows of B^T are the coefficients of x(x² - 1/2)(x² - 2) without the factor of each point.
 HWY_INLINE void input_transform(const Float (&d)[6], Float (&o)[6]) {
@@ -49,20 +56,46 @@ HWY_INLINE void output_transform(const Float (&m)[6], Float (&o)[4]) {
   o[3] = hn::MulAdd(half, near_difference, hn::MulAdd(two, far_difference, m[5]));
 }
 
-// V = B^T · d · B of n channels of one tile; pixels: where the 36 inputs lie.
+// Two rows of B^T · d for one column d: those of a pair of points, or of 0 and ∞.
+enum class RowPair { near, far, ends };
+
+template <RowPair kPair>
+HWY_INLINE void transform_column(const float* const (&pixels)[36], size_t j, size_t channel, size_t n, Float& first,
+                                 Float& second) {
+  const FloatTag t;
+  const auto d = [&](size_t i) RETORT_UNROLLED { return load_first(pixels[i * 6 + j] + channel, n); };
+  if constexpr (kPair == RowPair::ends) {
+    const Float middle = hn::Set(t, 2.5f);
+    first = hn::NegMulAdd(middle, d(2), hn::Add(d(0), d(4)));
+    second = hn::NegMulAdd(middle, d(3), hn::Add(d(1), d(5)));
+  } else {
+    const Float other_square = hn::Set(t, kPair == RowPair::near ? 2.0f : 0.5f);
+    const Float point = hn::Set(t, kPair == RowPair::near ? kSqrt2 / 2 : kSqrt2);
+    const Float even = hn::NegMulAdd(other_square, d(2), d(4)), odd = hn::NegMulAdd(other_square, d(1), d(3));
+    first = hn::MulAdd(point, odd, even);
+    second = hn::NegMulAdd(point, odd, even);
+  }
+}
+
+// Rows `first` and `second` of V = B^T · d · B.
+template <RowPair kPair>
+HWY_INLINE void transform_rows(const float* const (&pixels)[36], size_t channel, size_t n, float* v, size_t plane) {
+  constexpr size_t kFirst = kPair == RowPair::near ? 1 : kPair == RowPair::far ? 3 : 0;
+  constexpr size_t kSecond = kPair == RowPair::near ? 2 : kPair == RowPair::far ? 4 : 5;
+  Float first[6], second[6], o[6];
+  unroll<6>([&](auto j) RETORT_UNROLLED { transform_column<kPair>(pixels, j, channel, n, first[j], second[j]); });
+  input_transform(first, o);
+  unroll<6>([&](auto j) RETORT_UNROLLED { hn::StoreU(o[j], FloatTag(), v + (kFirst * 6 + j) * plane); });
+  input_transform(second, o);
+  unroll<6>([&](auto j) RETORT_UNROLLED { hn::StoreU(o[j], FloatTag(), v + (kSecond * 6 + j) * plane); });
+}
+
+// V of n channels of one tile; pixels: where the 36 inputs lie. Two rows at a time: loading the inputs thrice costs
+// less than spilling 36 vectors.
 HWY_INLINE void transform_tile(const float* const (&pixels)[36], size_t channel, size_t n, float* v, size_t plane) {
-  Float rows[6][6];  // [row of B^T][column of the tile]
-  unroll<6>([&](auto j) RETORT_UNROLLED {
-    Float column[6], o[6];
-    unroll<6>([&](auto i) RETORT_UNROLLED { column[i] = load_first(pixels[i * 6 + j] + channel, n); });
-    input_transform(column, o);
-    unroll<6>([&](auto i) RETORT_UNROLLED { rows[i][j] = o[i]; });
-  });
-  unroll<6>([&](auto i) RETORT_UNROLLED {
-    Float o[6];
-    input_transform(rows[i], o);
-    unroll<6>([&](auto j) RETORT_UNROLLED { hn::StoreU(o[j], FloatTag(), v + (i * 6 + j) * plane + channel); });
-  });
+  transform_rows<RowPair::near>(pixels, channel, n, v + channel, plane);
+  transform_rows<RowPair::far>(pixels, channel, n, v + channel, plane);
+  transform_rows<RowPair::ends>(pixels, channel, n, v + channel, plane);
 }
 
 // Y = A^T · M · A of n output channels of one tile, finished and stored.
@@ -75,12 +108,11 @@ HWY_INLINE void finish_tile(const float* m, size_t plane, const Finish& finish, 
     output_transform(column, o);
     unroll<4>([&](auto i) RETORT_UNROLLED { rows[i][j] = o[i]; });
   });
-  const Float bias = finish.bias(channel, n);
   Float y[16];
   unroll<4>([&](auto i) RETORT_UNROLLED {
     Float o[4];
     output_transform(rows[i], o);
-    unroll<4>([&](auto j) RETORT_UNROLLED { y[i * 4 + j] = hn::Add(o[j], bias); });
+    unroll<4>([&](auto j) RETORT_UNROLLED { y[i * 4 + j] = o[j]; });
   });
   finish.store<4, 4>(y, at, channel, n);
 }
@@ -123,39 +155,38 @@ void winograd_output(const ConvArgs& args, const conv_detail::WinogradPlan& plan
   }
 }
 
+// U = G · w · G^T of one panel of `columns` filters, in double with one rounding at the end; `u`: that panel of the
+// first plane.
+void winograd_pack_panel(const ConvShape& s, const float* weights, size_t columns, float* u) noexcept {
+  constexpr size_t kWidth = 2 * kLanes;
+  const size_t plane = gemm_packed_bytes(s.in_c, s.out_c) / sizeof(float);
+  for (size_t c = 0; c < s.in_c; ++c, u += kWidth) {
+    double w[9][kWidth] = {}, rows[6][3][kWidth];
+    for (size_t o = 0; o < columns; ++o) {
+      for (size_t tap = 0; tap < 9; ++tap) w[tap][o] = double(weights[(o * s.in_c + c) * 9 + tap]);
+    }
+    for (size_t i = 0; i < 18; ++i) {
+      const double* g = kFilterTransform[i / 3];
+      for (size_t o = 0; o < kWidth; ++o) {
+        rows[i / 3][i % 3][o] = g[0] * w[i % 3][o] + g[1] * w[3 + i % 3][o] + g[2] * w[6 + i % 3][o];
+      }
+    }
+    for (size_t xi = 0; xi < 36; ++xi) {
+      const double* g = kFilterTransform[xi % 6];
+      const auto& row = rows[xi / 6];
+      for (size_t o = 0; o < kWidth; ++o) {
+        u[xi * plane + o] = float(g[0] * row[0][o] + g[1] * row[1][o] + g[2] * row[2][o]);
+      }
+    }
+  }
+}
+
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace retort::kernels::conv_detail {
 namespace {
-
-constexpr double kPointNear = std::numbers::sqrt2 / 2, kPointFar = std::numbers::sqrt2;
-// Row of point p: [1, p, p²] / product of the distances to the other points.
-constexpr double kFilterTransform[6][3] = {{1, 0, 0},
-                                           {-2 / 3.0, -2 / 3.0 * kPointNear, -1 / 3.0},
-                                           {-2 / 3.0, 2 / 3.0 * kPointNear, -1 / 3.0},
-                                           {1 / 6.0, kPointFar / 6, 1 / 3.0},
-                                           {1 / 6.0, -kPointFar / 6, 1 / 3.0},
-                                           {0, 0, 1}};
-
-// u = G · w · G^T, one rounding at the end; element xi of the result at u + xi * plane.
-void transform_filter(const float* w, float* u, size_t plane) {
-  double rows[6][3];
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j < 3; ++j) {
-      rows[i][j] = 0;
-      for (int q = 0; q < 3; ++q) rows[i][j] += kFilterTransform[i][q] * double(w[q * 3 + j]);
-    }
-  }
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j < 6; ++j, u += plane) {
-      double sum = 0;
-      for (int q = 0; q < 3; ++q) sum += rows[i][q] * kFilterTransform[j][q];
-      *u = float(sum);
-    }
-  }
-}
 
 struct WinogradScratch {
   WorkerHead* head;
@@ -210,12 +241,10 @@ size_t winograd_packed_bytes(const ConvShape& s) { return kWinogradPlanes * gemm
 
 // [36] packed right-hand sides of in_c rows and out_c columns.
 void winograd_pack(const ConvShape& s, const float* weights, float* packed) noexcept {
+  const auto pack_panel = RETORT_SELECT(winograd_pack_panel);
   const size_t width = gemm_panel_width();
-  const size_t plane = gemm_packed_bytes(s.in_c, s.out_c) / sizeof(float);
-  std::memset(packed, 0, winograd_packed_bytes(s));
-  for (size_t o = 0; o < s.out_c; ++o) {
-    float* column = packed + o / width * width * s.in_c + o % width;
-    for (size_t c = 0; c < s.in_c; ++c) transform_filter(weights + (o * s.in_c + c) * 9, column + c * width, plane);
+  for (size_t n0 = 0; n0 < s.out_c; n0 += width) {
+    pack_panel(s, weights + n0 * s.in_c * 9, std::min(width, s.out_c - n0), packed + n0 * s.in_c);
   }
 }
 

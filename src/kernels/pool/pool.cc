@@ -1,0 +1,232 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pool/pool.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/checked.h"
+#include "kernels/conv/lanes-inl.h"
+#include "kernels/conv/taps.h"
+#include "kernels/dispatch.h"
+#include "kernels/pool/pool.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+struct Largest {
+  static constexpr float kStart = -std::numeric_limits<float>::infinity();
+  static HWY_INLINE Float add(Float sum, Float v) { return hn::IfThenElse(hn::IsNaN(sum), sum, MaxKeepNaN(sum, v)); }
+  static HWY_INLINE Float finish(Float sum, size_t) { return sum; }
+};
+
+struct Mean {
+  static constexpr float kStart = 0.0f;
+  static HWY_INLINE Float add(Float sum, Float v) { return hn::Add(sum, v); }
+  static HWY_INLINE Float finish(Float sum, size_t count) {
+    return count ? hn::Div(sum, hn::Set(FloatTag(), float(count))) : hn::Zero(FloatTag());
+  }
+};
+
+// The taps of one output pixel that meet the image, and the number that a mean divides by.
+struct Window {
+  const float* input;    // the first of them
+  size_t rows, columns;  // how many
+  size_t line, step;     // floats from one row or column of taps to the next
+  size_t divisor;
+};
+
+// Taps of a kernel row or column that lie in the padded image.
+size_t taps_padded(size_t start, size_t padded_size, size_t kernel, size_t dilation) {
+  return taps_inside(ptrdiff_t(start), padded_size, kernel, dilation).last;
+}
+
+// The window of output pixel (y, x); `image`: its channel's first pixel; `pixel`: floats from one pixel to the next.
+Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t y, size_t x) {
+  const PoolShape& s = args.shape;
+  const size_t padded_y = y * s.stride_h, padded_x = x * s.stride_w;
+  const TapRange down = taps_inside(ptrdiff_t(padded_y) - ptrdiff_t(s.pad_top), s.in_h, s.kernel_h, s.dilation_h);
+  const TapRange across = taps_inside(ptrdiff_t(padded_x) - ptrdiff_t(s.pad_left), s.in_w, s.kernel_w, s.dilation_w);
+  Window w{image, down.count(), across.count(), s.dilation_h * s.in_w * pixel, s.dilation_w * pixel, 0};
+  w.divisor = w.rows * w.columns;
+  if (w.divisor > 0) {
+    const size_t in_y = padded_y + down.first * s.dilation_h - s.pad_top;
+    const size_t in_x = padded_x + across.first * s.dilation_w - s.pad_left;
+    w.input += (in_y * s.in_w + in_x) * pixel;
+  }
+  if (args.kind == PoolKind::average_include_pad) {
+    w.divisor = taps_padded(padded_y, s.pad_top + s.in_h + s.pad_bottom, s.kernel_h, s.dilation_h) *
+                taps_padded(padded_x, s.pad_left + s.in_w + s.pad_right, s.kernel_w, s.dilation_w);
+  }
+  return w;
+}
+
+// kVectors of channels, the last of them n wide.
+template <class Op, size_t kVectors>
+HWY_INLINE void pool_channels(const Window& w, size_t channel, size_t n, float* out) {
+  const auto width = [n](size_t v) { return v + 1 == kVectors ? n : kLanes; };
+  Float sums[kVectors];
+  unroll<kVectors>([&](auto v) RETORT_UNROLLED { sums[v] = hn::Set(FloatTag(), Op::kStart); });
+  for (size_t i = 0; i < w.rows; ++i) {
+    for (size_t j = 0; j < w.columns; ++j) {
+      const float* in = w.input + i * w.line + j * w.step + channel;
+      unroll<kVectors>([&](auto v)
+                           RETORT_UNROLLED { sums[v] = Op::add(sums[v], load_first(in + v * kLanes, width(v))); });
+    }
+  }
+  unroll<kVectors>([&](auto v) RETORT_UNROLLED {
+    store_first(Op::finish(sums[v], w.divisor), out + channel + v * kLanes, width(v));
+  });
+}
+
+template <class Op>
+void pool_row_nhwc(const PoolArgs& args, size_t row) {
+  const PoolShape& s = args.shape;
+  const float* image = args.input + row / s.out_h * s.in_h * s.in_w * s.in_pixel_stride;
+  float* out = args.output + row * s.out_w * s.out_pixel_stride;
+  for (size_t x = 0; x < s.out_w; ++x, out += s.out_pixel_stride) {
+    const Window w = window_at(args, image, s.in_pixel_stride, row % s.out_h, x);
+    size_t c = 0;
+    for (; c + 4 * kLanes <= s.channels; c += 4 * kLanes) pool_channels<Op, 4>(w, c, kLanes, out);
+    for (; c + kLanes <= s.channels; c += kLanes) pool_channels<Op, 1>(w, c, kLanes, out);
+    if (c < s.channels) pool_channels<Op, 1>(w, c, s.channels - c, out);
+  }
+}
+
+// Every stride-th float, kLanes of them; reads kLanes * stride floats.
+HWY_INLINE Float load_every(const float* p, size_t stride) {
+  if (stride == 1) return hn::LoadU(FloatTag(), p);
+  Float even, odd;
+  hn::LoadInterleaved2(FloatTag(), p, even, odd);
+  return even;
+}
+
+// One output row of a plane: vectors of pixels where no window crosses an edge and the stride is 1 or 2, else pixel by
+// pixel.
+template <class Op>
+void pool_row_nchw(const PoolArgs& args, size_t row) {
+  const PoolShape& s = args.shape;
+  const float* plane = args.input + row / s.out_h * s.in_h * s.in_w;
+  float* out = args.output + row * s.out_w;
+  const size_t reach = (s.kernel_w - 1) * s.dilation_w;
+  for (size_t x = 0; x < s.out_w;) {
+    const Window w = window_at(args, plane, 1, row % s.out_h, x);
+    const bool inside = x * s.stride_w >= s.pad_left && (x + kLanes) * s.stride_w + reach <= s.in_w + s.pad_left;
+    const bool vector = inside && s.stride_w <= 2 && x + kLanes <= s.out_w && w.rows > 0;
+    Float sum = hn::Set(FloatTag(), Op::kStart);
+    for (size_t tap = 0; tap < w.rows * w.columns; ++tap) {
+      const float* in = w.input + tap / w.columns * w.line + tap % w.columns * w.step;
+      sum = Op::add(sum, vector ? load_every(in, s.stride_w) : hn::Set(FloatTag(), *in));
+    }
+    store_first(Op::finish(sum, w.divisor), out + x, vector ? kLanes : 1);
+    x += vector ? kLanes : 1;
+  }
+}
+
+// Sums of kVectors of channels over all pixels. A long chain of additions loses digits: runs of pixels are summed
+// first.
+template <size_t kVectors>
+HWY_INLINE void average_channels(const GlobalAverageArgs& args, const float* in, size_t n, float* out) {
+  constexpr size_t kRun = 64;
+  const auto width = [n](size_t v) { return v + 1 == kVectors ? n : kLanes; };
+  Float totals[kVectors];
+  unroll<kVectors>([&](auto v) RETORT_UNROLLED { totals[v] = hn::Zero(FloatTag()); });
+  for (size_t p0 = 0; p0 < args.pixels; p0 += kRun) {
+    Float sums[kVectors];
+    unroll<kVectors>([&](auto v) RETORT_UNROLLED { sums[v] = hn::Zero(FloatTag()); });
+    for (size_t p = p0; p < std::min(p0 + kRun, args.pixels); ++p, in += args.in_pixel_stride) {
+      unroll<kVectors>([&](auto v)
+                           RETORT_UNROLLED { sums[v] = hn::Add(sums[v], load_first(in + v * kLanes, width(v))); });
+    }
+    unroll<kVectors>([&](auto v) RETORT_UNROLLED { totals[v] = hn::Add(totals[v], sums[v]); });
+  }
+  unroll<kVectors>(
+      [&](auto v) RETORT_UNROLLED { store_first(Mean::finish(totals[v], args.pixels), out + v * kLanes, width(v)); });
+}
+
+}  // namespace
+
+// Output rows [row0, row1): of the batch, or of all planes.
+void pool_rows(const PoolArgs& args, bool nchw, size_t row0, size_t row1) noexcept {
+  const bool max = args.kind == PoolKind::max;
+  const auto pool_row = nchw ? (max ? pool_row_nchw<Largest> : pool_row_nchw<Mean>)
+                             : (max ? pool_row_nhwc<Largest> : pool_row_nhwc<Mean>);
+  for (size_t row = row0; row < row1; ++row) pool_row(args, row);
+}
+
+// Channels [c0, c1) of image b.
+void average_image(const GlobalAverageArgs& args, size_t b, size_t c0, size_t c1) noexcept {
+  const float* in = args.input + b * args.pixels * args.in_pixel_stride;
+  float* out = args.output + b * args.out_stride;
+  size_t c = c0;
+  for (; c + 4 * kLanes <= c1; c += 4 * kLanes) average_channels<4>(args, in + c, kLanes, out + c);
+  for (; c + kLanes <= c1; c += kLanes) average_channels<1>(args, in + c, kLanes, out + c);
+  if (c < c1) average_channels<1>(args, in + c, c1 - c, out + c);
+}
+
+float average_plane(const float* in, size_t pixels) noexcept {
+  // A plane is read as pixels of 4 vectors of channels, whose means are added.
+  constexpr size_t kWide = 4 * kLanes;
+  const size_t wide_pixels = pixels / kWide;
+  HWY_ALIGN float sums[kWide] = {};
+  GlobalAverageArgs wide{.pixels = wide_pixels, .in_pixel_stride = kWide};
+  if (wide_pixels > 0) average_channels<4>(wide, in, kLanes, sums);
+  float sum = 0;
+  for (const float s : sums) sum += s;
+  sum *= float(wide_pixels);
+  for (size_t p = wide_pixels * kWide; p < pixels; ++p) sum += in[p];
+  return sum / float(pixels);
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels {
+namespace {
+
+// Elements that a task reads, some 5 µs of work.
+constexpr size_t kTaskElements = 64 << 10;
+
+void pool_all(const PoolArgs& args, bool nchw, const Parallel& par) noexcept {
+  const PoolShape& s = args.shape;
+  const size_t rows = s.batch * s.out_h * (nchw ? s.channels : 1);
+  const size_t row_elements = s.out_w * s.kernel_h * s.kernel_w * (nchw ? 1 : s.channels);
+  if (rows * row_elements == 0) return;
+  const size_t task_rows = ceil_div(kTaskElements, row_elements);
+  const auto run = RETORT_SELECT(pool_rows);
+  par.for_each(ceil_div(rows, task_rows),
+               [&](size_t task, int) { run(args, nchw, task * task_rows, std::min((task + 1) * task_rows, rows)); });
+}
+
+}  // namespace
+
+void pool_nhwc(const PoolArgs& args, const Parallel& par) noexcept { pool_all(args, false, par); }
+void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept { pool_all(args, true, par); }
+
+void global_average_nhwc(const GlobalAverageArgs& args, const Parallel& par) noexcept {
+  constexpr size_t kLine = 16;  // floats: no two tasks write to one cache line
+  if (args.batch * args.channels == 0) return;
+  const size_t channels = round_up(ceil_div(kTaskElements, args.pixels), kLine);
+  const size_t blocks = ceil_div(args.channels, channels);
+  const auto run = RETORT_SELECT(average_image);
+  par.for_each(args.batch * blocks, [&](size_t task, int) {
+    const size_t c0 = task % blocks * channels;
+    run(args, task / blocks, c0, std::min(c0 + channels, args.channels));
+  });
+}
+
+void global_average_nchw(const float* input, size_t planes, size_t pixels, float* output,
+                         const Parallel& par) noexcept {
+  const size_t task_planes = ceil_div(kTaskElements, std::max<size_t>(pixels, 1));
+  const auto run = RETORT_SELECT(average_plane);
+  par.for_each(ceil_div(planes, task_planes), [&](size_t task, int) {
+    const size_t end = std::min((task + 1) * task_planes, planes);
+    for (size_t p = task * task_planes; p < end; ++p) output[p] = run(input + p * pixels, pixels);
+  });
+}
+
+}  // namespace retort::kernels
+#endif

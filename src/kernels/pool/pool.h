@@ -1,0 +1,51 @@
+// Pooling in single precision over one or two spatial dimensions (1-D: height 1), channels last (NHWC, with pixel
+// strides as in kernels/conv/conv.h) or channels first (NCHW, dense). Sums have one order: same bits for any number of
+// threads. Thread-safe, no allocation; the shape is trusted.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/parallel.h"
+
+namespace retort::kernels {
+
+enum class PoolKind : uint8_t {
+  max,                  ///< NaN wins; -inf for a window that lies in the padding altogether
+  average,              ///< over the taps inside the image; 0 for a window that has none
+  average_include_pad,  ///< over the taps inside the padded image: windows of the ceiling mode may reach beyond even
+                        ///< that
+};
+
+struct PoolShape {
+  size_t batch = 1, in_h = 1, in_w = 1, channels = 1, out_h = 1, out_w = 1;
+  size_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  size_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  size_t in_pixel_stride = 1, out_pixel_stride = 1;  ///< floats; not used by the NCHW forms
+};
+
+struct PoolArgs {
+  PoolShape shape;
+  PoolKind kind = PoolKind::max;
+  const float* input = nullptr;
+  float* output = nullptr;  ///< may not overlap the input
+};
+
+void pool_nhwc(const PoolArgs& args, const Parallel& par) noexcept;
+void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept;
+
+/// Mean of each channel of [batch, pixels, channels]; image b of the output starts at b · out_stride. pixels > 0.
+struct GlobalAverageArgs {
+  size_t batch = 1, pixels = 1, channels = 1;
+  size_t in_pixel_stride = 1, out_stride = 1;
+  const float* input = nullptr;
+  float* output = nullptr;
+};
+void global_average_nhwc(const GlobalAverageArgs& args, const Parallel& par) noexcept;
+/// Means of `planes` runs of `pixels` floats, one after the other.
+void global_average_nchw(const float* input, size_t planes, size_t pixels, float* output, const Parallel& par) noexcept;
+
+/// The plain loops, sums in double: the meaning of the above.
+void pool_reference(const PoolArgs& args, bool nchw) noexcept;
+void global_average_reference(const GlobalAverageArgs& args) noexcept;
+
+}  // namespace retort::kernels
