@@ -55,6 +55,7 @@ Frame::Frame(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
     }
     if (!step.bodies.empty()) bodies_[i] = std::make_unique<BodyFrames>(*this, i);
   }
+  input_buffer_.resize(plan_->inputs.size());
   made_.resize(plan_->outputs.size());
   bound_.resize(plan_->outputs.size());
 }
@@ -162,6 +163,21 @@ void Frame::bind_output(const RunRequest& request, size_t i) {
   }
   set_data(root, data);
   bound_[i] = true;
+}
+
+// Memory for an output: what the binding kept from the last result if nobody holds that any more, else new.
+Tensor Frame::make_output(const RunRequest& request, size_t i) {
+  const Slot& slot = slots_[plan_->outputs[i]];
+  if (request.spares.empty()) return Tensor(slot.type.dtype, slot.type.shape);
+  Spare& spare = request.spares[i];
+  const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
+  if (!spare.memory || spare.memory.use_count() > 1 || spare.capacity < bytes) {
+    const bool grows = spare.memory && spare.capacity < bytes;
+    spare.capacity =
+        grows ? bytes + bytes / 4 : bytes;  // room to grow, so that a growing result is not moved at every run
+    spare.memory = allocate_host(spare.capacity);
+  }
+  return Tensor(slot.type.dtype, slot.type.shape, spare.memory.get(), spare.memory);
 }
 
 // Strings: the kernel writes std::string objects, into the caller's tensor when there is one.

@@ -16,11 +16,18 @@
 
 namespace retort {
 
+/// Memory of an earlier result, used again while nobody else holds it.
+struct Spare {
+  std::shared_ptr<void> memory;
+  size_t capacity = 0;
+};
+
 /// What a run is given. Pointers must outlive the run.
 struct RunRequest {
   std::span<const Value* const> inputs;  ///< in plan order, captures included; null only for omitted optionals
   /// In plan order. In: a tensor to be written (its shape must fit), or empty: the frame makes one. Out: the results.
-  std::span<Value*> outputs;
+  std::span<Value* const> outputs;
+  std::span<Spare> spares;  ///< per output, or empty: where memory for outputs that the frame makes is kept
   Parallel parallel;
   const std::atomic<bool>* cancel = nullptr;
   Profiler* profiler = nullptr;
@@ -40,6 +47,8 @@ class Frame {
   /// Bytes held between runs.
   size_t workspace_bytes() const;
   const Plan& plan() const { return *plan_; }
+  /// Room for a caller's list of inputs, in plan order.
+  std::vector<const Value*>& input_buffer() { return input_buffer_; }
 
  private:
   friend class BodyFrames;
@@ -85,6 +94,7 @@ class Frame {
   void bind_outputs(const RunRequest& request);
   void bind_output(const RunRequest& request, size_t i);
   void bind_boxed_output(const RunRequest& request, size_t i);
+  Tensor make_output(const RunRequest& request, size_t i);
   bool overlaps_input(size_t output, const void* data, size_t bytes) const;
   void run_segment(const RunRequest& request, Segment& segment);
   void run_step(const Active& active);
@@ -108,7 +118,8 @@ class Frame {
   Parallel parallel_;
   DimTable dims_;
   std::vector<std::unique_ptr<BodyRunner>> bodies_;  ///< per step; null for steps without bodies
-  const RunRequest* request_ = nullptr;              ///< the run in progress, for bodies
+  std::vector<const Value*> input_buffer_;
+  const RunRequest* request_ = nullptr;  ///< the run in progress, for bodies
 };
 
 }  // namespace retort

@@ -1,0 +1,24 @@
+// The CPU's way with a graph: what no other provider took is lifted to the core dialect and optimised.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/parallel.h"
+#include "ir/graph.h"
+
+namespace retort {
+
+struct LowerOptions {
+  int level = 99;                     ///< as GraphOptimizationLevel
+  bool strict = false;                ///< only rewrites that keep every rounding
+  std::vector<std::string> disabled;  ///< passes switched off by name
+  Parallel parallel;                  ///< for folding constants
+  const Logger* logger = nullptr;
+};
+
+/// Leaves `model.graph` in the core dialect, every node resolved and typed. Throws Error naming the node that cannot be
+/// lowered.
+void lower_for_cpu(Model& model, const LowerOptions& options);
+
+}  // namespace retort

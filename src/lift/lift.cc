@@ -1,0 +1,131 @@
+#include "lift/lift.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "lift/rewriter.h"
+#include "ops/op.h"
+
+namespace retort {
+namespace {
+
+using RulesOfType = std::map<std::pair<std::string_view, std::string_view>, std::vector<const LiftRule*>>;
+
+const RulesOfType& rules_by_type() {
+  static const auto* index = [] {
+    auto* map = new RulesOfType;
+    for (const LiftRules* file : lift_rule_table()) {
+      for (const LiftRule& rule : *file) (*map)[{rule.domain, rule.type}].push_back(&rule);
+    }
+    for (auto& [type, list] : *map)
+      std::stable_sort(list.begin(), list.end(), [](const LiftRule* a, const LiftRule* b) { return a->to < b->to; });
+    return map;
+  }();
+  return *index;
+}
+
+// Takes the node to the newest form; it may be gone afterwards. Rules may rename a node, then rules of the new name
+// follow.
+void modernise(Graph& graph, NodeId id) {
+  const int version = graph.node(id).version;
+  std::string type;
+  while (!graph.node(id).dead && graph.node(id).type != type) {
+    type = graph.node(id).type;
+    const auto found = rules_by_type().find({graph.node(id).domain, type});
+    if (found == rules_by_type().end()) return;
+    for (const LiftRule* rule : found->second) {
+      if ((rule->to > version && (version > 0 || rule->to == kAlways)) && !graph.node(id).dead &&
+          graph.node(id).type == type) {
+        Rewriter rewriter(graph, id);
+        rule->apply(rewriter);
+      }
+    }
+  }
+}
+
+void set_type(GraphValue& value, const ValueType& type) {
+  if (value.type.kind == ValueType::Kind::unknown) value.type = type;
+}
+
+// What the outer graph knows of captured values is known inside too, small integer constants included.
+void type_captures(const Graph& graph, const Node& node, Graph& body) {
+  const size_t formal = body.inputs.size() - node.captures, outer = node.inputs.size() - node.captures;
+  for (size_t i = 0; i < node.captures; ++i) {
+    const ValueId id = node.inputs[outer + i];
+    if (id == ValueId::none) continue;
+    const GraphValue& from = graph.value(id);
+    GraphValue& to = body.value(body.inputs[formal + i]);
+    set_type(to, from.type);
+    Slot slot;  // reads content the way inference does
+    slot.type = from.type;
+    slot.known = from.known;
+    slot.has_known = from.has_known;
+    if (from.is_constant()) {
+      slot.data = const_cast<void*>(from.constant.data());
+      slot.count = from.constant.count();
+    }
+    Slot* slots[] = {&slot};
+    if (const auto content = InferContext(graph.dims(), nullptr, slots, {}).try_value(0)) {
+      to.known.assign(content->begin(), content->end());
+      to.has_known = true;
+    }
+  }
+}
+
+// Formal inputs whose type the model leaves out. Extents of loop-carried values may change, so only the element type
+// is certain.
+void type_formals(const Graph& graph, const Node& node, Graph& body) {
+  const size_t formal = body.inputs.size() - node.captures, own = node.inputs.size() - node.captures;
+  for (size_t i = 0; node.is("Loop") && i < formal; ++i) {
+    GraphValue& to = body.value(body.inputs[i]);
+    if (i < 2)
+      set_type(to, ValueType::tensor(i == 0 ? DType::i64 : DType::boolean, Shape{}));
+    else if (i < own && node.inputs[i] != ValueId::none && graph.value(node.inputs[i]).type.is_tensor())
+      set_type(to, ValueType::tensor(graph.value(node.inputs[i]).type.dtype));
+  }
+  for (size_t i = 0; node.is("Scan") && i < std::min(formal, own); ++i) {
+    if (node.inputs[i] != ValueId::none)
+      set_type(body.value(body.inputs[i]), ValueType::tensor(graph.value(node.inputs[i]).type.dtype));
+  }
+}
+
+void lift_node(Graph& graph, NodeId id) {
+  const std::string name = describe(graph.node(id));
+  const int version = graph.node(id).version;
+  try {
+    modernise(graph, id);
+    if (graph.node(id).dead) return;
+    Node& node = graph.node(id);
+    resolve(node);
+    for (Body& b : node.bodies) {
+      type_captures(graph, node, *b.graph);
+      type_formals(graph, node, *b.graph);
+      lift(*b.graph);
+    }
+    infer_node(graph, graph.node(id));
+    graph.node(id).version = 0;
+  } catch (Error& e) {
+    if (e.message().find(name) == std::string::npos) e.add_context(name);
+    if (version > 0) throw Error(e.code(), cat("{} [opset {}]", e.message(), version));
+    throw;
+  }
+}
+
+}  // namespace
+
+void lift(Graph& graph) {
+  // Rules type the nodes that they add; only an Identity that stands before a graph output may be left for another
+  // round.
+  for (bool again = true; again;) {
+    again = false;
+    const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+    for (NodeId id : order) {
+      if (graph.node(id).dead || graph.node(id).op) continue;
+      again = true;
+      lift_node(graph, id);
+    }
+  }
+}
+
+}  // namespace retort

@@ -1,0 +1,12 @@
+// From the model's own dialect to the core dialect: every node takes the newest form of its operator, so that passes
+// and kernels know one version of each.
+#pragma once
+#include "ir/graph.h"
+
+namespace retort {
+
+/// Lifts every node that has no `op` yet, bodies included: old forms become new ones, Constant nodes become constants,
+/// operators are resolved and types inferred in topological order. Throws Error naming node, operator and opset.
+void lift(Graph& graph);
+
+}  // namespace retort

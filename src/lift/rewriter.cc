@@ -1,0 +1,71 @@
+#include "lift/rewriter.h"
+
+#include "base/error.h"
+#include "ops/op.h"
+
+namespace retort {
+
+size_t Rewriter::rank(size_t i, std::string_view why) {
+  if (!has(i) || !type(i).ranked) fail(ErrorCode::invalid_graph, "the rank of input {} is needed for {}", i, why);
+  return type(i).rank();
+}
+
+bool Rewriter::output_used(size_t i) {
+  const Node& n = node();
+  return i < n.outputs.size() && n.outputs[i] != ValueId::none && graph_.use_count(n.outputs[i]) > 0;
+}
+
+void Rewriter::erase(std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names) attributes().erase(name);
+}
+
+void Rewriter::attribute_to_input(std::string_view name, size_t slot) {
+  std::vector<int64_t> values;
+  if (const auto* list = attributes().get<std::vector<int64_t>>(name))
+    values = *list;
+  else if (const auto* one = attributes().get<int64_t>(name))
+    values = {*one};
+  else
+    return;
+  attributes().erase(name);
+  set_input(slot, constant(values));
+}
+
+void Rewriter::set_input(size_t slot, ValueId value) {
+  if (node().inputs.size() <= slot) graph_.resize_inputs(id_, slot + 1);
+  graph_.set_input(id_, slot, value);
+}
+
+ValueId Rewriter::constant(Tensor value) {
+  return graph_.add_constant(graph_.unique_name(node().type), std::move(value));
+}
+
+ValueId Rewriter::add(NodeSpec spec) {
+  spec.position = node().position;
+  if (spec.name.empty()) spec.name = node().name;
+  const NodeId added = graph_.add(std::move(spec));
+  resolve(graph_.node(added));
+  infer_node(graph_, graph_.node(added));
+  return graph_.node(added).outputs[0];
+}
+
+void Rewriter::replace_output(size_t i, ValueId by) {
+  if (i < node().outputs.size() && node().outputs[i] != ValueId::none) graph_.replace_uses(node().outputs[i], by);
+}
+
+Tensor float_scalar(DType type, float value) {
+  switch (type) {
+    case DType::f64:
+      return Tensor::of<double>({}, {double(value)});
+    case DType::f16:
+      return Tensor::of<float16>({}, {float16(value)});
+    case DType::bf16:
+      return Tensor::of<bfloat16>({}, {bfloat16(value)});
+    case DType::f32:
+      return Tensor::of<float>({}, {value});
+    default:
+      fail(ErrorCode::invalid_graph, "a float is wanted as {}", dtype_name(type));
+  }
+}
+
+}  // namespace retort

@@ -1,0 +1,67 @@
+// What the rules of the lift work with. A rule is one step from an older form of an operator to a newer one; one file
+// per operator or family whose form changed, in rules/; the table is generated from the file names.
+#pragma once
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace retort {
+
+/// A node being brought to a newer form. Its inputs are lifted and typed already.
+class Rewriter {
+ public:
+  Rewriter(Graph& graph, NodeId node) : graph_(graph), id_(node) {}
+
+  Graph& graph() { return graph_; }
+  Node& node() { return graph_.node(id_); }
+  Attributes& attributes() { return node().attributes; }
+  ValueId input(size_t i) { return node().input(i); }
+  bool has(size_t i) { return input(i) != ValueId::none; }
+  /// Of an input that is there.
+  const ValueType& type(size_t i) { return graph_.value(input(i)).type; }
+  /// Throws invalid_graph when input i has none or its rank is unknown; `why` completes "… is needed for ".
+  size_t rank(size_t i, std::string_view why);
+  const Tensor* constant_input(size_t i) { return graph_.constant(input(i)); }
+  bool output_used(size_t i);
+
+  void erase(std::initializer_list<std::string_view> names);
+  /// The attribute `name` (INTS or INT) becomes input `slot`, an int64 vector; nothing happens without it.
+  void attribute_to_input(std::string_view name, size_t slot);
+  void set_input(size_t slot, ValueId value);
+
+  ValueId constant(Tensor value);
+  ValueId constant(const std::vector<int64_t>& values) {
+    return constant(Tensor::of<int64_t>({int64_t(values.size())}, values));
+  }
+  /// A node in the newest form before this one, resolved and typed; its only output.
+  ValueId add(NodeSpec spec);
+  /// Uses of output i go to `by`.
+  void replace_output(size_t i, ValueId by);
+  /// All outputs were replaced: the node goes away.
+  void remove() { graph_.remove(id_); }
+
+ private:
+  Graph& graph_;
+  NodeId id_;
+};
+
+/// Brings nodes of an older form to that of opset `to`. A node of opset v takes every rule with to > v, oldest first.
+struct LiftRule {
+  std::string_view type;
+  int to;  ///< the first opset that has the newer form; kAlways: whatever the opset
+  void (*apply)(Rewriter& r);
+  std::string_view domain = "";
+};
+inline constexpr int kAlways = 1 << 20;
+
+/// Every file in rules/ exports one, lift_<file name>.
+using LiftRules = std::span<const LiftRule>;
+std::span<const LiftRules* const> lift_rule_table();
+
+/// A scalar of a float type.
+Tensor float_scalar(DType type, float value);
+
+}  // namespace retort

@@ -1,0 +1,94 @@
+// From a model in its own dialect to a plan.
+#include <algorithm>
+
+#include "base/error.h"
+#include "ep/cpu.h"
+#include "onnx/functions.h"
+#include "onnx/reader.h"
+#include "onnx/writer.h"
+#include "session/session.h"
+
+namespace retort {
+namespace {
+
+onnx::ReadOptions read_options(const SessionOptions& options) {
+  onnx::ReadOptions read;
+  for (const auto& [name, file] : options.external_files) {
+    read.external_files.emplace(name, onnx::ReadOptions::MemoryFile{std::as_bytes(file.bytes), file.owner});
+  }
+  const auto folder = options.config.find("session.model_external_initializers_file_folder_path");
+  if (folder != options.config.end()) read.external_folder = folder->second;
+  return read;
+}
+
+std::vector<std::string> split_names(const std::string& list) {
+  std::vector<std::string> names;
+  size_t from = 0;
+  while (from < list.size()) {
+    const size_t to = std::min(list.find_first_of(";,", from), list.size());
+    if (to > from) names.push_back(list.substr(from, to - from));
+    from = to + 1;
+  }
+  return names;
+}
+
+bool config_on(const SessionOptions& options, const char* key) {
+  const auto found = options.config.find(key);
+  return found != options.config.end() && found->second == "1";
+}
+
+// Gives a named extent of the model's inputs its number, in every type of the graph.
+void set_symbol(Graph& graph, Dim symbol, int64_t extent) {
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    Shape& shape = graph.value(ValueId(i)).type.shape;
+    std::replace(shape.begin(), shape.end(), symbol, extent);
+  }
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<Environment> environment, const std::string& path, const SessionOptions& options)
+    : Session(std::move(environment), onnx::read_model(path, read_options(options)), options) {}
+
+Session::Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
+                 const SessionOptions& options)
+    : Session(std::move(environment), onnx::read_model(bytes, read_options(options)), options) {}
+
+void Session::apply_overrides(Model& model) {
+  Graph& graph = *model.graph;
+  for (const auto& [name, extent] : options_.dims_by_name) set_symbol(graph, model.dims->symbol(name), extent);
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    GraphValue& v = graph.value(ValueId(i));
+    for (const auto* given : {&options_.initializers, &options_.external_initializers}) {
+      const auto found = given->find(v.name);
+      if (found == given->end() || !v.is_constant()) continue;
+      const bool same = found->second.dtype() == v.constant.dtype() && found->second.shape() == v.constant.shape();
+      require(same, ErrorCode::invalid_argument, "initializer '{}' is {}{} in the model, {}{} was given", v.name,
+              dtype_name(v.constant.dtype()), to_string(v.constant.shape()), dtype_name(found->second.dtype()),
+              to_string(found->second.shape()));
+      v.constant = found->second;
+    }
+  }
+}
+
+void Session::build(Model& model) {
+  onnx::inline_functions(model);
+  LowerOptions lower;
+  lower.level = int(options_.optimization);
+  lower.strict = config_on(options_, "session.strict");
+  lower.logger = &logger_;
+  const auto disabled = options_.config.find("optimization.disable_specified_optimizers");
+  if (disabled != options_.config.end()) lower.disabled = split_names(disabled->second);
+  const Parallel parallel(pool_, options_.cancel_load.get());
+  lower.parallel = parallel;
+  lower_for_cpu(model, lower);
+  if (!options_.optimized_model_path.empty()) onnx::write_model(model, options_.optimized_model_path);
+  require(!options_.cancel_load->load(), ErrorCode::model_load_canceled, "loading was cancelled");
+  PlanOptions plan{.strict = lower.strict,
+                   .prepack = !config_on(options_, "session.disable_prepacking"),
+                   .parallel = parallel,
+                   .logger = &logger_};
+  plan_ = build_plan(*model.graph, plan);
+}
+
+}  // namespace retort

@@ -1,0 +1,197 @@
+#include "session/session.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/error.h"
+
+namespace retort {
+namespace {
+
+Logger make_logger(const Environment& environment, const SessionOptions& options) {
+  const Logger& base = environment.logger();
+  const LogLevel level = options.log_severity >= 0 ? LogLevel(options.log_severity) : base.level();
+  const std::string id = options.log_id.empty() ? base.id() : options.log_id;
+  return options.log_sink ? Logger(level, id, options.log_sink) : base.derive(level, id);
+}
+
+std::string profile_path(const std::string& prefix) {
+  char stamp[32];
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::strftime(stamp, sizeof stamp, "%Y-%m-%d_%H-%M-%S", &local);
+  return cat("{}_{}.json", prefix.empty() ? "onnxruntime_profile_" : prefix, static_cast<const char*>(stamp));
+}
+
+ThreadPoolOptions own_pool_options(const SessionOptions& options) {
+  ThreadPoolOptions pool = pool_options(options.threads);
+  const auto spinning = options.config.find("session.intra_op.allow_spinning");
+  if (spinning != options.config.end() && spinning->second == "0") pool.spin = false;
+  return pool;
+}
+
+bool config_on(const SessionOptions& options, const char* key) {
+  const auto found = options.config.find(key);
+  return found != options.config.end() && found->second == "1";
+}
+
+// Whether an extent that the model fixes admits this one.
+bool admits(Dim declared, int64_t given) { return !is_known(declared) || declared == given; }
+
+}  // namespace
+
+Session::Session(std::shared_ptr<Environment> environment, std::shared_ptr<Model> model, const SessionOptions& options)
+    : environment_(std::move(environment)), options_(options), logger_(make_logger(*environment_, options)) {
+  load(std::move(model));
+}
+
+Session::~Session() { delete hot_.load(); }
+
+void Session::load(std::shared_ptr<Model> model) {
+  if (options_.profiling) {
+    profiler_ = std::make_unique<Profiler>();
+    profile_path_ = profile_path(options_.profile_prefix);
+  }
+  const auto begin = Profiler::Clock::now();
+  pool_ = options_.own_threads ? nullptr : environment_->shared_pool();
+  if (!pool_) {
+    own_pool_ = std::make_unique<ThreadPool>(own_pool_options(options_));
+    pool_ = own_pool_.get();
+  }
+  disallow_copies_ = config_on(options_, "session.disallow_implicit_copies");
+  dims_ = model->dims;
+  apply_overrides(*model);
+  name_ports(*model);
+  build(*model);
+  if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
+}
+
+void Session::name_ports(const Model& model) {
+  info_ = {.producer_name = model.producer_name,
+           .graph_name = model.graph->name,
+           .domain = model.domain,
+           .description = model.doc,
+           .graph_description = model.graph->doc,
+           .version = model.model_version,
+           .metadata = model.metadata};
+  std::vector<uint32_t> late;  // overridable inputs come after the required ones
+  const Graph& g = *model.graph;
+  for (uint32_t i = 0; i < g.inputs.size(); ++i) {
+    const GraphValue& v = g.value(g.inputs[i]);
+    const auto found = model.graph->initializer_defaults.find(g.inputs[i]);
+    const bool has_default = found != model.graph->initializer_defaults.end();
+    (has_default ? overridable_ : inputs_).push_back({v.name, v.type});
+    if (has_default) {
+      late.push_back(i);
+      defaults_.emplace_back(found->second);
+    } else {
+      plan_input_.push_back(i);
+    }
+  }
+  plan_input_.insert(plan_input_.end(), late.begin(), late.end());
+  for (ValueId out : g.outputs) outputs_.push_back({g.value(out).name, g.value(out).type});
+  for (size_t i = 0; i < input_count(); ++i) input_by_name_.emplace(input_port(i).name, int(i));
+  for (size_t i = 0; i < outputs_.size(); ++i) output_by_name_.emplace(outputs_[i].name, int(i));
+}
+
+int Session::input_index(std::string_view name) const {
+  const auto found = input_by_name_.find(name);
+  return found == input_by_name_.end() ? -1 : found->second;
+}
+
+int Session::output_index(std::string_view name) const {
+  const auto found = output_by_name_.find(name);
+  return found == output_by_name_.end() ? -1 : found->second;
+}
+
+void Session::check_input(size_t index, const Value& value) const {
+  const Port& port = input_port(index);
+  const Tensor* t = value.tensor();
+  if (!port.type.is_tensor()) {
+    require(!t || port.type.kind == ValueType::Kind::optional || port.type.kind == ValueType::Kind::unknown,
+            ErrorCode::invalid_argument, "input '{}' is not a tensor in the model, but a tensor was given", port.name);
+    return;
+  }
+  require(t, ErrorCode::invalid_argument, "input '{}' must be a tensor({})", port.name, dtype_name(port.type.dtype));
+  require(t->dtype() == port.type.dtype, ErrorCode::invalid_argument,
+          "input '{}' must be a tensor({}), a tensor({}) was given", port.name, dtype_name(port.type.dtype),
+          dtype_name(t->dtype()));
+  if (!port.type.ranked) return;
+  const Shape& want = port.type.shape;
+  const bool fits =
+      want.rank() == t->shape().rank() && std::equal(want.begin(), want.end(), t->shape().begin(), admits);
+  require(fits, ErrorCode::invalid_argument, "input '{}' must have shape {}, {} was given", port.name,
+          dims_->text(want), to_string(t->shape()));
+}
+
+std::unique_ptr<Frame> Session::take_frame() {
+  if (Frame* hot = hot_.exchange(nullptr)) return std::unique_ptr<Frame>(hot);
+  {
+    const std::lock_guard lock(idle_mutex_);
+    if (!idle_.empty()) {
+      auto frame = std::move(idle_.back());
+      idle_.pop_back();
+      return frame;
+    }
+  }
+  return std::make_unique<Frame>(plan_);
+}
+
+void Session::give_frame(std::unique_ptr<Frame> frame) {
+  Frame* nobody = nullptr;
+  if (hot_.compare_exchange_strong(nobody, frame.get())) {
+    (void)frame.release();
+    return;
+  }
+  const std::lock_guard lock(idle_mutex_);
+  idle_.push_back(std::move(frame));
+}
+
+size_t Session::workspace_bytes() const {
+  const std::lock_guard lock(idle_mutex_);
+  size_t bytes = 0;
+  for (const auto& f : idle_) bytes += f->workspace_bytes();
+  return bytes;
+}
+
+struct Session::Lease {
+  explicit Lease(Session& s) : session(s), frame(s.take_frame()) {}
+  ~Lease() { session.give_frame(std::move(frame)); }
+  Session& session;
+  std::unique_ptr<Frame> frame;
+};
+
+void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
+                  const RunOptions* options) {
+  Lease lease(*this);
+  std::vector<const Value*>& ordered = lease.frame->input_buffer();
+  for (size_t i = 0; i < input_count(); ++i) {
+    const Value* v = inputs[i];
+    if (!v && i >= inputs_.size()) v = &defaults_[i - inputs_.size()];
+    const bool optional = input_port(i).type.kind == ValueType::Kind::optional;
+    require(v || optional, ErrorCode::fail, "input '{}' was not given", input_port(i).name);
+    ordered[plan_input_[i]] = v;
+  }
+  const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;
+  const RunRequest request{.inputs = ordered,
+                           .outputs = outputs,
+                           .spares = spares,
+                           .parallel = Parallel(pool_, cancel),
+                           .cancel = cancel,
+                           .profiler = profiler_.get(),
+                           .ledger = &ledger_,
+                           .disallow_copies = disallow_copies_};
+  if (!profiler_) return lease.frame->run(request);
+  const auto begin = Profiler::Clock::now();
+  lease.frame->run(request);
+  profiler_->add("model_run", "Session", begin, Profiler::Clock::now());
+}
+
+std::string Session::end_profiling() {
+  if (!profiler_ || profile_path_.empty()) return {};
+  profiler_->write(profile_path_);
+  return std::exchange(profile_path_, {});
+}
+
+}  // namespace retort

@@ -1,0 +1,101 @@
+// A loaded model, ready to run. Everything after construction is immutable except idle frames and counters.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+#include "run/frame.h"
+#include "session/environment.h"
+#include "session/options.h"
+
+namespace retort {
+
+/// An input or output of the model as the file declares it.
+struct Port {
+  std::string name;
+  ValueType type;
+};
+
+struct ModelInfo {
+  std::string producer_name, graph_name, domain, description, graph_description;
+  int64_t version = 0;
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+/// Thread-safe: any number of runs at the same time.
+class Session {
+ public:
+  /// Reads the model at `path`; throws Error with the codes that the C API documents.
+  Session(std::shared_ptr<Environment> environment, const std::string& path, const SessionOptions& options);
+  /// Reads a model from bytes, which may be freed after the call.
+  Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes, const SessionOptions& options);
+  Session(std::shared_ptr<Environment> environment, std::shared_ptr<Model> model, const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
+  /// Inputs that have a value in the model already.
+  const std::vector<Port>& overridable() const { return overridable_; }
+  const ModelInfo& info() const { return info_; }
+  const SessionOptions& options() const { return options_; }
+  const DimTable& dims() const { return *dims_; }
+  CopyLedger& ledger() { return ledger_; }
+  Profiler* profiler() { return profiler_.get(); }
+  /// Writes the profile and returns its path; "" when profiling was off or has ended.
+  std::string end_profiling();
+
+  /// Plan position of an input (overridable ones after the required ones) or output; -1: no such name.
+  int input_index(std::string_view name) const;
+  int output_index(std::string_view name) const;
+  size_t input_count() const { return inputs_.size() + overridable_.size(); }
+  const Port& input_port(size_t index) const {
+    return index < inputs_.size() ? inputs_[index] : overridable_[index - inputs_.size()];
+  }
+  /// Throws invalid_argument when `value` cannot be input `index`: element type, rank, known extents.
+  void check_input(size_t index, const Value& value) const;
+
+  /// One run. `inputs` by input index, null: not given (an error unless it has a default); `outputs` and `spares` by
+  /// output index, see RunRequest. The only path to a run: bindings and runs by name come here.
+  void run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
+           const RunOptions* options);
+  /// Bytes that idle frames hold.
+  size_t workspace_bytes() const;
+
+ private:
+  struct Lease;
+  void load(std::shared_ptr<Model> model);
+  void apply_overrides(Model& model);
+  void name_ports(const Model& model);
+  void build(Model& model);
+  std::unique_ptr<Frame> take_frame();
+  void give_frame(std::unique_ptr<Frame> frame);
+
+  std::shared_ptr<Environment> environment_;
+  SessionOptions options_;
+  Logger logger_;
+  ModelInfo info_;
+  std::shared_ptr<DimTable> dims_;
+  std::vector<Port> inputs_, outputs_, overridable_;
+  std::vector<Value> defaults_;  ///< of the overridable inputs
+  std::unordered_map<std::string_view, int> input_by_name_, output_by_name_;
+  std::unique_ptr<ThreadPool> own_pool_;
+  ThreadPool* pool_ = nullptr;
+  std::shared_ptr<const Plan> plan_;
+  std::vector<uint32_t> plan_input_;  ///< per input index: its position among the plan's inputs
+  bool disallow_copies_ = false;
+  std::unique_ptr<Profiler> profiler_;
+  std::string profile_path_;
+  CopyLedger ledger_;
+  std::atomic<Frame*> hot_{nullptr};  ///< the idle frame used last
+  mutable std::mutex idle_mutex_;
+  std::vector<std::unique_ptr<Frame>> idle_;
+};
+
+}  // namespace retort
