@@ -125,25 +125,31 @@ void pool_row_nchw(const PoolArgs& args, size_t row) {
   }
 }
 
-// Sums of kVectors of channels over all pixels. A long chain of additions loses digits: runs of pixels are summed
+// Sums of kVectors of channels over `pixels` pixels. A long chain of additions loses digits: runs of pixels are summed
 // first.
 template <size_t kVectors>
-HWY_INLINE void average_channels(const GlobalAverageArgs& args, const float* in, size_t n, float* out) {
+HWY_INLINE void sum_channels(const float* in, size_t pixels, size_t pixel_stride, size_t n, Float (&totals)[kVectors]) {
   constexpr size_t kRun = 64;
   const auto width = [n](size_t v) { return v + 1 == kVectors ? n : kLanes; };
-  Float totals[kVectors];
   unroll<kVectors>([&](auto v) RETORT_UNROLLED { totals[v] = hn::Zero(FloatTag()); });
-  for (size_t p0 = 0; p0 < args.pixels; p0 += kRun) {
+  for (size_t p0 = 0; p0 < pixels; p0 += kRun) {
     Float sums[kVectors];
     unroll<kVectors>([&](auto v) RETORT_UNROLLED { sums[v] = hn::Zero(FloatTag()); });
-    for (size_t p = p0; p < std::min(p0 + kRun, args.pixels); ++p, in += args.in_pixel_stride) {
+    for (size_t p = p0; p < std::min(p0 + kRun, pixels); ++p, in += pixel_stride) {
       unroll<kVectors>([&](auto v)
                            RETORT_UNROLLED { sums[v] = hn::Add(sums[v], load_first(in + v * kLanes, width(v))); });
     }
     unroll<kVectors>([&](auto v) RETORT_UNROLLED { totals[v] = hn::Add(totals[v], sums[v]); });
   }
-  unroll<kVectors>(
-      [&](auto v) RETORT_UNROLLED { store_first(Mean::finish(totals[v], args.pixels), out + v * kLanes, width(v)); });
+}
+
+template <size_t kVectors>
+HWY_INLINE void average_channels(const GlobalAverageArgs& args, const float* in, size_t n, float* out) {
+  Float totals[kVectors];
+  sum_channels<kVectors>(in, args.pixels, args.in_pixel_stride, n, totals);
+  unroll<kVectors>([&](auto v) RETORT_UNROLLED {
+    store_first(Mean::finish(totals[v], args.pixels), out + v * kLanes, v + 1 == kVectors ? n : kLanes);
+  });
 }
 
 }  // namespace
@@ -167,16 +173,11 @@ void average_image(const GlobalAverageArgs& args, size_t b, size_t c0, size_t c1
 }
 
 float average_plane(const float* in, size_t pixels) noexcept {
-  // A plane is read as pixels of 4 vectors of channels, whose means are added.
-  constexpr size_t kWide = 4 * kLanes;
-  const size_t wide_pixels = pixels / kWide;
-  HWY_ALIGN float sums[kWide] = {};
-  GlobalAverageArgs wide{.pixels = wide_pixels, .in_pixel_stride = kWide};
-  if (wide_pixels > 0) average_channels<4>(wide, in, kLanes, sums);
-  float sum = 0;
-  for (const float s : sums) sum += s;
-  sum *= float(wide_pixels);
-  for (size_t p = wide_pixels * kWide; p < pixels; ++p) sum += in[p];
+  const size_t whole = pixels / kLanes;  // read as so many pixels of a vector of channels
+  Float sums[1];
+  sum_channels<1>(in, whole, kLanes, kLanes, sums);
+  float sum = hn::GetLane(hn::SumOfLanes(FloatTag(), sums[0]));
+  for (size_t p = whole * kLanes; p < pixels; ++p) sum += in[p];
   return sum / float(pixels);
 }
 
