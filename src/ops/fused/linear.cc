@@ -1,0 +1,81 @@
+// retort.Linear: act(A · W + B + R) for A [..., K] and a constant W, [K, N] or with trans_b [N, K]. The packed weights
+// are all that is kept of W.
+#include "base/checked.h"
+#include "ops/fused/common/activation.h"
+#include "ops/nn/common/matrix.h"
+
+namespace retort::ops {
+namespace {
+
+struct Linear : ActivationAttributes {
+  bool trans_b = false;
+  static constexpr auto attributes =
+      std::tuple_cat(activation_attributes, std::tuple{attr("trans_b", &Linear::trans_b)});
+  enum Input : size_t { kA, kW, kBias, kResidual };
+
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(kA));
+    const Shape &a = c.shape(kA), &w = c.shape(kW);
+    require(w.rank() == 2 && a.rank() > 0, ErrorCode::invalid_argument, "shapes {} and {}", c.dims().text(a),
+            c.dims().text(w));
+    const Dim k = w[trans_b ? 1 : 0];
+    require(!is_known(a.back()) || a.back() == k, ErrorCode::invalid_argument, "shapes {} and {} do not multiply",
+            c.dims().text(a), c.dims().text(w));
+    Shape y = a;
+    y[a.rank() - 1] = w[trans_b ? 0 : 1];
+    c.set(0, c.dtype(kA), y);
+  }
+
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    const Tensor* w = c.constant(kW);
+    require(w && w->dtype() == DType::f32, ErrorCode::invalid_graph, "retort.Linear needs constant float weights");
+    const size_t k = size_t(w->shape()[trans_b ? 1 : 0]), n = size_t(w->shape()[trans_b ? 0 : 1]);
+    c.release(kW);
+    return pack_matrices(c, w->data<float>(), 1, k, n, trans_b ? Strides{1, k} : Strides{n, 1});
+  }
+
+  kernels::GemmArgs arguments(const RunContext& c) const {
+    kernels::GemmArgs g;
+    g.k = size_t(c.shape(kA).back());
+    g.n = size_t(c.out_shape().back());
+    g.m = size_t(extent_product(c.shape(kA), 0, c.shape(kA).rank() - 1));
+    g.a = static_cast<const float*>(c.data(kA));
+    g.a_stride = g.k;
+    g.c = static_cast<float*>(c.out_data());
+    g.c_stride = g.n;
+    g.epilogue.bias = c.optional<float>(kBias);
+    g.epilogue.residual = c.optional<float>(kResidual);
+    g.epilogue.residual_stride = g.n;
+    g.epilogue.activation = value();
+    if (const auto* packed = c.state<PackedMatrices>()) g.packed_b = packed->at(0);
+    const bool fits =
+        (!c.has(kBias) || c.count(kBias) == g.n) && (!c.has(kResidual) || c.count(kResidual) == c.out_count());
+    require(fits, ErrorCode::invalid_argument, "bias or residual do not fit {}", to_string(c.out_shape()));
+    return g;
+  }
+  size_t scratch(const RunContext& c) const {
+    const kernels::GemmArgs g = arguments(c);
+    return kernels::gemm_scratch_bytes(g.m, g.n, g.k, c.parallel().workers());
+  }
+  void fast(RunContext& c, std::type_identity<float>) const { kernels::gemm(arguments(c), c.scratch(), c.parallel()); }
+  template <std::same_as<float> T>
+  void reference(RunContext& c) const {
+    const kernels::GemmArgs g = arguments(c);
+    kernels::gemm_reference(g.m, g.n, g.k, g.a, g.a_stride, c.input<T>(kW).data(), trans_b ? 1 : g.n, trans_b ? g.k : 1,
+                            g.c, g.c_stride, g.epilogue);
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_linear;
+constinit const OpDef op_linear = define<Linear>({
+    .name = "Linear",
+    .domain = "retort",
+    .inputs = {"A: T", "W: T", "B: T?", "R: T?"},
+    .outputs = {"Y: T"},
+    .types = types({DType::f32}),
+    .traits = kInternal,
+});
+
+}  // namespace retort::ops

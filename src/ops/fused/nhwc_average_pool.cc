@@ -1,0 +1,37 @@
+// retort.AveragePool: mean of a window of channels-last images, one or two spatial axes.
+#include "ops/fused/common/nhwc_pool.h"
+
+namespace retort::ops {
+namespace {
+
+struct NhwcAveragePool : PoolAttributes {
+  bool count_include_pad = false;
+  static constexpr auto attributes =
+      std::tuple_cat(pool_attributes, std::tuple{attr("count_include_pad", &NhwcAveragePool::count_include_pad)});
+
+  void infer(InferContext& c) const { infer_nhwc_pool(c, *this); }
+
+  kernels::PoolArgs arguments(const RunContext& c) const {
+    using enum kernels::PoolKind;
+    return nhwc_pool_arguments(c, *this, count_include_pad ? average_include_pad : average);
+  }
+  void fast(RunContext& c, std::type_identity<float>) const { kernels::pool_nhwc(arguments(c), c.parallel()); }
+  template <std::same_as<float> T>
+  void reference(RunContext& c) const {
+    kernels::pool_reference(arguments(c), false);
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_nhwc_average_pool;
+constinit const OpDef op_nhwc_average_pool = define<NhwcAveragePool>({
+    .name = "AveragePool",
+    .domain = "retort",
+    .inputs = {"X: T"},
+    .outputs = {"Y: T"},
+    .types = types({DType::f32}),
+    .traits = kInternal,
+});
+
+}  // namespace retort::ops
