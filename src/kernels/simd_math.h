@@ -121,7 +121,7 @@ HWY_INLINE V OnePlusExpMinus(D d, V x) {
   return hn::MulAdd(hn::MulAdd(half, e.minus_one, half), hn::Set(d, 2.0f), one);
 }
 
-/// 2^t for -126 <= t <= 126 with an error of 3 ULP: 2^r = 1 + r·q(r), fit 1.6 on |r| <= 0.5.
+/// 2^t for -127 <= t <= 126 with an error of 3 ULP, exactly 0 below -126.5: 2^r = 1 + r·q(r), fit 1.6 on |r| <= 0.5.
 template <class D, class V>
 HWY_INLINE V RoughExp2(D d, V t) {
   const auto magic = hn::Set(d, 0x1.8p23f + 127);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,9 @@
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/cast.h"
 #include "kernels/elementwise/unary.h"
+#include "kernels/norm/group_norm.h"
+#include "kernels/norm/row_norm.h"
+#include "kernels/norm/softmax.h"
 
 namespace {
 
@@ -28,12 +33,28 @@ struct Case {
 
 constexpr size_t kLargest = 8 << 20;
 
+/// 64-byte aligned as the engine's memory is; the buffers start at different offsets within a page.
+class Buffer {
+ public:
+  explicit Buffer(size_t page_offset)
+      : memory_(std::aligned_alloc(4096, kLargest + 8192)), data_(static_cast<float*>(memory_) + page_offset / 4) {
+    std::memset(memory_, 0, kLargest + 8192);
+  }
+  ~Buffer() { std::free(memory_); }
+  Buffer(const Buffer&) = delete;
+  float* data() { return data_; }
+
+ private:
+  void* memory_;
+  float* data_;
+};
+
 struct Data {
-  std::vector<float> a = std::vector<float>(kLargest / 4), b = a, c = a, d = a;
+  Buffer a{0}, b{1088}, c{2112}, d{3136};
   Data() {
-    for (size_t i = 0; i < a.size(); ++i) {
-      a[i] = float(int(uint32_t(i) * 2654435761u >> 20) - 2048) / 512;
-      b[i] = float(i % 17) / 16;
+    for (size_t i = 0; i < kLargest / 4; ++i) {
+      a.data()[i] = float(int(uint32_t(i) * 2654435761u >> 20) - 2048) / 512;
+      b.data()[i] = float(i % 17) / 16;
     }
   }
 };
@@ -105,12 +126,48 @@ void add_elementwise(std::vector<Case>& cases, Data& data) {
   std::erase_if(cases, [](const Case& c) { return c.bytes == 0; });
 }
 
+void add_norm(std::vector<Case>& cases, Data& data) {
+  static const Parallel par;
+  const float *const a = data.a.data(), *const b = data.b.data();
+  float *const c = data.c.data(), *const d = data.d.data();
+  const auto rows = [&](const char* name, size_t count, size_t width, bool skip, bool simplified) {
+    RowNorm args{.rows = count, .width = width, .x = a, .gamma = b, .y = c};
+    args.beta = simplified ? nullptr : b + width;
+    args.simplified = simplified;
+    if (skip) {
+      args.skip = b;
+      args.skip_rows = count;
+      args.bias = b + 2 * width;
+      args.sum = d;
+    }
+    cases.push_back({name, count * width * 4 * (skip ? 4 : 2), [=] { row_norm(args, par); }});
+  };
+  rows("layernorm 8x768", 8, 768, false, false);
+  rows("layernorm 128x768", 128, 768, false, false);
+  rows("layernorm 2048x768", 2048, 768, false, false);
+  rows("layernorm 1000x96", 1000, 96, false, false);
+  rows("skip layernorm 128x768", 128, 768, true, false);
+  rows("skip layernorm 2048x768", 2048, 768, true, false);
+  rows("rmsnorm 128x768", 128, 768, false, true);
+  const auto soft = [&](const char* name, const SoftmaxArgs& args) {
+    cases.push_back({name, args.outer * args.extent * args.inner * 8, [=] { softmax(args, par); }});
+  };
+  soft("softmax 12x128x128", {12 * 128, 128, 1, a, c, false});
+  soft("log_softmax 12x128x128", {12 * 128, 128, 1, a, c, true});
+  soft("softmax 128x1000", {128, 1000, 1, a, c, false});
+  soft("softmax inner 8x32x400", {8, 32, 400, a, c, false});
+  const GroupNorm group{
+      .batch = 1, .channels = 320, .spatial = 1024, .groups = 32, .x = a, .gamma = b, .beta = b, .y = c};
+  cases.push_back({"groupnorm 320x32x32 / 32", 320 * 1024 * 8, [=] { group_norm(group, par); }});
+}
+
 }  // namespace
 
 int main() {
   Data data;
   std::vector<Case> cases;
   add_elementwise(cases, data);
+  add_norm(cases, data);
   measure(cases, data);
   std::printf("level %s\n%-28s %10s %10s %8s\n", isa_name(current_isa()), "kernel", "GB/s", "memcpy", "ratio");
   for (const Case& c : cases) {

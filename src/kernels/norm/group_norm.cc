@@ -1,0 +1,103 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/norm/group_norm.cc"
+#include "kernels/norm/group_norm.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <cmath>
+
+#include "kernels/dispatch.h"
+#include "kernels/elementwise/chunks.h"
+#include "kernels/reduce/sums-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+/// y = (x - center)·scale + shift.
+void affine_row(const float* x, float* y, size_t n, float center, float scale, float shift) {
+  const D d;
+  const V c = hn::Set(d, center), m = hn::Set(d, scale), a = hn::Set(d, shift);
+  const auto f = [&](V v) HWY_ATTR { return hn::MulAdd(hn::Sub(v, c), m, a); };
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i)), d, y + i);
+  if (i < n) StoreFirst(d, f(LoadFirst(d, x + i, n - i)), y + i, n - i);
+}
+
+}  // namespace
+
+void group_norm_block(const GroupNorm& args, size_t block) {
+  const D d;
+  const size_t channels = args.channels / args.groups, count = channels * args.spatial;
+  const float* const x = args.x + block * count;
+  const double sum = BlockedSum(d, x, count, [](V s, V v) HWY_ATTR { return hn::Add(s, v); });
+  const float mean = float(sum / double(count));
+  const V shift = hn::Set(d, mean);
+  const double squares = BlockedSum(d, x, count, [shift](V s, V v) HWY_ATTR {
+    const V c = hn::Sub(v, shift);
+    return hn::MulAdd(c, c, s);
+  });
+  const float inv_std = 1 / std::sqrt(float(squares / double(count)) + args.epsilon);
+  const size_t first = block % args.groups * channels;
+  for (size_t c = 0; c < channels; ++c) {
+    const float gamma = args.gamma ? args.gamma[first + c] : 1, beta = args.beta ? args.beta[first + c] : 0;
+    affine_row(x + c * args.spatial, args.y + block * count + c * args.spatial, args.spatial, mean, inv_std * gamma,
+               beta);
+  }
+}
+
+void channel_affine_row(const ChannelAffine& args, size_t row) {
+  const size_t c = row % args.channels, at = row * args.spatial;
+  affine_row(args.x + at, args.y + at, args.spatial, 0, args.scale[c], args.shift[c]);
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels {
+
+void group_norm(const GroupNorm& args, const Parallel& par) noexcept {
+  const size_t blocks = args.batch * args.groups;
+  if (blocks == 0 || args.channels * args.spatial == 0) return;
+  const auto block = RETORT_SELECT(group_norm_block);
+  const size_t per_task = std::max<size_t>(1, kChunk / (args.channels / args.groups * args.spatial));
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t b = begin; b < end; ++b) block(args, b);
+  };
+  for_chunks(par, blocks, task, per_task);
+}
+
+void channel_affine(const ChannelAffine& args, const Parallel& par) noexcept {
+  if (args.spatial == 0) return;
+  const auto row = RETORT_SELECT(channel_affine_row);
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r) row(args, r);
+  };
+  for_chunks(par, args.batch * args.channels, task, std::max<size_t>(1, kChunk / args.spatial));
+}
+
+void group_norm_reference(const GroupNorm& a) noexcept {
+  if (a.channels == 0) return;
+  const size_t channels = a.channels / a.groups, count = channels * a.spatial;
+  for (size_t block = 0; block < a.batch * a.groups; ++block) {
+    const float* const x = a.x + block * count;
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < count; ++i) mean += double(x[i]) / double(count);
+    for (size_t i = 0; i < count; ++i) variance += (x[i] - mean) * (x[i] - mean) / double(count);
+    const double inv_std = 1 / std::sqrt(variance + double(a.epsilon));
+    for (size_t i = 0; i < count; ++i) {
+      const size_t c = block % a.groups * channels + i / a.spatial;
+      const double gamma = a.gamma ? double(a.gamma[c]) : 1, beta = a.beta ? double(a.beta[c]) : 0;
+      a.y[block * count + i] = float((x[i] - mean) * inv_std * gamma + beta);
+    }
+  }
+}
+
+}  // namespace retort::kernels
+#endif

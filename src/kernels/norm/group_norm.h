@@ -1,0 +1,34 @@
+// Normalisation over blocks of channels: GroupNorm, InstanceNorm (one group a channel), and the affine step alone.
+#pragma once
+#include <cstddef>
+
+#include "base/parallel.h"
+
+namespace retort::kernels {
+
+/// x, y: [batch, channels, spatial], row-major; `groups` divides `channels`. Each block of channels / groups · spatial
+/// elements is normalised: y = (x - mean) / sqrt(variance + epsilon) · gamma[channel] + beta[channel].
+struct GroupNorm {
+  size_t batch = 0, channels = 0, spatial = 0, groups = 1;
+  const float* x = nullptr;
+  const float* gamma = nullptr;  ///< [channels], or null: 1
+  const float* beta = nullptr;   ///< [channels], or null: 0
+  float epsilon = 1e-5f;
+  float* y = nullptr;  ///< may be x
+};
+
+/// Thread-safe, no allocation; each block in one fixed order.
+void group_norm(const GroupNorm& args, const Parallel& par) noexcept;
+void group_norm_reference(const GroupNorm& args) noexcept;
+
+/// y[b, c, i] = x[b, c, i] · scale[c] + shift[c]: BatchNormalization once its statistics are folded. y may be x.
+struct ChannelAffine {
+  size_t batch = 0, channels = 0, spatial = 0;
+  const float* x = nullptr;
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+  float* y = nullptr;
+};
+void channel_affine(const ChannelAffine& args, const Parallel& par) noexcept;
+
+}  // namespace retort::kernels

@@ -1,0 +1,188 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/norm/softmax.cc"
+#include "kernels/norm/softmax.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/dispatch.h"
+#include "kernels/elementwise/chunks.h"
+#include "kernels/simd_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
+
+// e^(x - max), relative error |x - max|·1.2e-7 and 0 below e^-87.7. Subtracting first keeps large inputs exact.
+HWY_INLINE V exp_shifted(D d, V x, V max) {
+  const V t = hn::Mul(hn::Sub(x, max), hn::Set(d, 1.44269504f));
+  return detail::RoughExp2(d, MaxKeepNaN(hn::Set(d, -127.0f), t));
+}
+
+float row_max(const float* x, size_t n) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  V m0 = hn::Set(d, kMinusInf), m1 = m0, m2 = m0, m3 = m0;
+  size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    m0 = hn::Max(m0, hn::LoadU(d, x + i));
+    m1 = hn::Max(m1, hn::LoadU(d, x + i + lanes));
+    m2 = hn::Max(m2, hn::LoadU(d, x + i + 2 * lanes));
+    m3 = hn::Max(m3, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) m0 = hn::Max(m0, hn::LoadU(d, x + i));
+  if (i < n) m1 = hn::Max(m1, hn::IfThenElse(hn::FirstN(d, n - i), LoadFirst(d, x + i, n - i), m0));
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
+}
+
+/// Σ e^(x - max); stores the terms when kStore.
+template <bool kStore>
+float exp_sum(const float* x, float max, float* y, size_t n) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  const V m = hn::Set(d, max);
+  V s0 = hn::Zero(d), s1 = s0;
+  size_t i = 0;
+  const auto term = [&](size_t at) HWY_ATTR {
+    const V e = exp_shifted(d, hn::LoadU(d, x + at), m);
+    if constexpr (kStore) hn::StoreU(e, d, y + at);
+    return e;
+  };
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    s0 = hn::Add(s0, term(i));
+    s1 = hn::Add(s1, term(i + lanes));
+  }
+  if (i + lanes <= n) {
+    s0 = hn::Add(s0, term(i));
+    i += lanes;
+  }
+  if (i < n) {
+    const V e = exp_shifted(d, LoadFirst(d, x + i, n - i), m);
+    if constexpr (kStore) StoreFirst(d, e, y + i, n - i);
+    s1 = hn::Add(s1, hn::IfThenElseZero(hn::FirstN(d, n - i), e));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
+}
+
+/// y = f(x), n elements.
+template <class F>
+HWY_INLINE void map_row(const float* x, float* y, size_t n, const F& f) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i)), d, y + i);
+  if (i < n) StoreFirst(d, f(LoadFirst(d, x + i, n - i)), y + i, n - i);
+}
+
+void softmax_row(const float* x, float* y, size_t n, bool log) {
+  const D d;
+  const float max = row_max(x, n);
+  if (log) {
+    const V m = hn::Set(d, max), l = hn::Set(d, std::log(exp_sum<false>(x, max, y, n)));
+    map_row(x, y, n, [m, l](V v) HWY_ATTR { return hn::Sub(hn::Sub(v, m), l); });
+  } else {
+    const V inverse = hn::Set(d, 1 / exp_sum<true>(x, max, y, n));
+    map_row(y, y, n, [inverse](V v) HWY_ATTR { return hn::Mul(v, inverse); });
+  }
+}
+
+// One vector of neighbouring slices: `columns` of them (at most Lanes), whose elements lie `stride` apart.
+template <class Load, class Store>
+HWY_INLINE void softmax_columns(const SoftmaxArgs& args, const Load& load, const Store& store) {
+  const D d;
+  V max = hn::Set(d, kMinusInf);
+  for (size_t k = 0; k < args.extent; ++k) max = hn::Max(max, load(args.x, k));
+  V sum = hn::Zero(d);
+  for (size_t k = 0; k < args.extent; ++k) {
+    const V e = exp_shifted(d, load(args.x, k), max);
+    sum = hn::Add(sum, e);
+    if (!args.log) store(e, k);
+  }
+  const V l = Log(d, sum), inverse = hn::Div(hn::Set(d, 1.0f), sum);
+  for (size_t k = 0; k < args.extent; ++k) {
+    store(args.log ? hn::Sub(hn::Sub(load(args.x, k), max), l) : hn::Mul(load(args.y, k), inverse), k);
+  }
+}
+
+}  // namespace
+
+void softmax_rows(const SoftmaxArgs& args, size_t begin, size_t end) {
+  for (size_t r = begin; r < end; ++r) {
+    softmax_row(args.x + r * args.extent, args.y + r * args.extent, args.extent, args.log);
+  }
+}
+
+/// Inner positions [begin, end) of one outer slice, whose pointers and inner stride `args` holds.
+void softmax_inner(const SoftmaxArgs& args, size_t begin, size_t end) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+    softmax_columns(
+        args, [&](const float* p, size_t k) HWY_ATTR { return hn::LoadU(d, p + k * args.inner + i); },
+        [&](V v, size_t k) HWY_ATTR { hn::StoreU(v, d, args.y + k * args.inner + i); });
+  }
+  if (i == end) return;
+  softmax_columns(
+      args, [&](const float* p, size_t k) HWY_ATTR { return LoadFirst(d, p + k * args.inner + i, end - i); },
+      [&](V v, size_t k) HWY_ATTR { StoreFirst(d, v, args.y + k * args.inner + i, end - i); });
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels {
+namespace {
+
+constexpr size_t kInnerStep = 64;  // slices of one task: a multiple of every vector length, whole cache lines
+
+}  // namespace
+
+void softmax(const SoftmaxArgs& args, const Parallel& par) noexcept {
+  if (args.extent == 0) return;
+  if (args.inner == 1) {
+    const auto rows = RETORT_SELECT(softmax_rows);
+    const size_t rows_per_task = std::max<size_t>(1, kChunk / args.extent);
+    return for_chunks(
+        par, args.outer, [&](size_t begin, size_t end) { rows(args, begin, end); }, rows_per_task);
+  }
+  const auto columns = RETORT_SELECT(softmax_inner);
+  const size_t steps = (args.inner + kInnerStep - 1) / kInnerStep;
+  const size_t steps_per_task = std::max<size_t>(1, kChunk / (args.extent * std::min(args.inner, kInnerStep)));
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t t = begin; t < end; ++t) {
+      SoftmaxArgs slice = args;
+      slice.x += t / steps * args.extent * args.inner;
+      slice.y += t / steps * args.extent * args.inner;
+      const size_t first = t % steps * kInnerStep;
+      columns(slice, first, std::min(args.inner, first + kInnerStep));
+    }
+  };
+  for_chunks(par, args.outer * steps, task, steps_per_task);
+}
+
+void softmax_reference(const SoftmaxArgs& a) noexcept {
+  for (size_t slice = 0; slice < a.outer * a.inner; ++slice) {
+    const size_t first = slice / a.inner * a.extent * a.inner + slice % a.inner;
+    const float* const x = a.x + first;
+    double max = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (size_t k = 0; k < a.extent; ++k) max = std::max(max, double(x[k * a.inner]));
+    for (size_t k = 0; k < a.extent; ++k) sum += std::exp(x[k * a.inner] - max);
+    for (size_t k = 0; k < a.extent; ++k) {
+      const double v = x[k * a.inner] - max;
+      a.y[first + k * a.inner] = float(a.log ? v - std::log(sum) : std::exp(v) / sum);
+    }
+  }
+}
+
+}  // namespace retort::kernels
+#endif
