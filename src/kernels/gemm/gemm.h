@@ -49,6 +49,21 @@ size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers);
 /// whole product.
 void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept;
 
+/// One row times a matrix B that changes with every call and so is not packed. Serial; the vectors and B may lie
+/// anywhere and need no alignment.
+struct GemvArgs {
+  size_t n = 0, k = 0;
+  const float* x = nullptr;  ///< [k]
+  const float* b = nullptr;
+  size_t b_stride = 0;      ///< floats from one row of B to the next
+  float* y = nullptr;       ///< [n]; may not overlap x or B
+  bool accumulate = false;  ///< add to y instead of setting it
+};
+/// y[j] = sum over i of x[i] · b[j, i], B being [n, k]: dot products with rows, as the scores of one query.
+void gemv_rows(const GemvArgs& args) noexcept;
+/// y[j] = sum over i of x[i] · b[i, j], B being [k, n]: a weighted sum of rows, as the output of one query.
+void gemv_columns(const GemvArgs& args) noexcept;
+
 /// The plain loop: the meaning of gemm().
 void gemm_reference(size_t m, size_t n, size_t k, const float* a, size_t a_stride, const float* b, size_t b_row_stride,
                     size_t b_column_stride, float* c, size_t c_stride, const Epilogue& epilogue) noexcept;

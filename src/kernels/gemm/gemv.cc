@@ -1,0 +1,151 @@
+// One row times a matrix that lies as it is. Bound by the memory that B comes from, so each element is read once, in
+// order, with eight independent chains of additions.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/gemv.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/dispatch.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/simd_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+using FloatTag = hn::ScalableTag<float>;
+using Quad = hn::Full128<float>;
+using Float = hn::Vec<FloatTag>;
+constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
+constexpr size_t kChains = 8;
+
+/// The sum of the 128-bit blocks.
+template <class D>
+HWY_INLINE hn::Vec<Quad> fold(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(d) == 4) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return fold(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+/// The sums of the lanes of four vectors.
+HWY_INLINE hn::Vec<Quad> sum_each(Float v0, Float v1, Float v2, Float v3) {
+  const FloatTag d;
+  const hn::Repartition<double, FloatTag> dd;
+  const Float v01 = hn::Add(hn::InterleaveLower(d, v0, v1), hn::InterleaveUpper(d, v0, v1));
+  const Float v23 = hn::Add(hn::InterleaveLower(d, v2, v3), hn::InterleaveUpper(d, v2, v3));
+  const auto low = hn::InterleaveLower(dd, hn::BitCast(dd, v01), hn::BitCast(dd, v23));
+  const auto high = hn::InterleaveUpper(dd, hn::BitCast(dd, v01), hn::BitCast(dd, v23));
+  const Float quads = hn::Add(hn::BitCast(d, low), hn::BitCast(d, high));
+  return fold(d, quads);
+}
+
+/// sums[r] = x · row[r] for kChains rows.
+HWY_INLINE void dot_rows(const float* x, const float* const (&row)[kChains], size_t k, size_t ahead, float* sums) {
+  const FloatTag d;
+  Float acc[kChains];
+#pragma GCC unroll 8
+  for (Float& a : acc) a = hn::Zero(d);
+  size_t i = 0;
+  for (; i + kLanes <= k; i += kLanes) {
+    const Float xv = hn::LoadU(d, x + i);
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kChains; ++r) {
+      __builtin_prefetch(row[r] + i + ahead);
+      acc[r] = hn::MulAdd(xv, hn::LoadU(d, row[r] + i), acc[r]);
+    }
+  }
+  if (i < k) {
+    const Float xv = LoadFirst(d, x + i, k - i);
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kChains; ++r) acc[r] = hn::MulAdd(xv, LoadFirst(d, row[r] + i, k - i), acc[r]);
+  }
+  hn::StoreU(sum_each(acc[0], acc[1], acc[2], acc[3]), Quad(), sums);
+  hn::StoreU(sum_each(acc[4], acc[5], acc[6], acc[7]), Quad(), sums + 4);
+}
+
+/// kVectors vectors of columns; n > 0: only so many columns of one vector. Steps of k go to kSets sums in turn.
+template <size_t kVectors>
+HWY_INLINE void axpy_rows(const GemvArgs& g, size_t column, size_t n = 0) {
+  constexpr size_t kSets = kChains / kVectors;
+  constexpr size_t kRowsAhead = 16;
+  const FloatTag d;
+  const auto load = [n](const float* p)
+                        HWY_ATTR { return n == 0 ? hn::LoadU(FloatTag(), p) : LoadFirst(FloatTag(), p, n); };
+  Float acc[kSets][kVectors];
+#pragma GCC unroll 8
+  for (size_t s = 0; s < kSets; ++s) {
+#pragma GCC unroll 8
+    for (size_t v = 0; v < kVectors; ++v) acc[s][v] = hn::Zero(d);
+  }
+  const float* b = g.b + column;
+  size_t i = 0;
+  for (; i + kSets <= g.k; i += kSets) {
+#pragma GCC unroll 8
+    for (size_t s = 0; s < kSets; ++s, b += g.b_stride) {
+      const Float x = hn::Set(d, g.x[i + s]);
+#pragma GCC unroll 8
+      for (size_t v = 0; v < kVectors; ++v) {
+        __builtin_prefetch(b + v * kLanes + kRowsAhead * g.b_stride);
+        acc[s][v] = hn::MulAdd(x, load(b + v * kLanes), acc[s][v]);
+      }
+    }
+  }
+  for (; i < g.k; ++i, b += g.b_stride) {
+    const Float x = hn::Set(d, g.x[i]);
+#pragma GCC unroll 8
+    for (size_t v = 0; v < kVectors; ++v) acc[0][v] = hn::MulAdd(x, load(b + v * kLanes), acc[0][v]);
+  }
+  float* y = g.y + column;
+#pragma GCC unroll 8
+  for (size_t v = 0; v < kVectors; ++v, y += kLanes) {
+    Float sum = acc[0][v];
+#pragma GCC unroll 8
+    for (size_t s = 1; s < kSets; ++s) sum = hn::Add(sum, acc[s][v]);
+    if (g.accumulate) sum = hn::Add(load(y), sum);
+    if (n == 0) {
+      hn::StoreU(sum, d, y);
+    } else {
+      StoreFirst(d, sum, y, n);
+    }
+  }
+}
+
+}  // namespace
+
+void rows_times_vector(const GemvArgs& g) noexcept {
+  for (size_t j = 0; j < g.n; j += kChains) {
+    const size_t rows = std::min(kChains, g.n - j);
+    const float* row[kChains];
+    for (size_t r = 0; r < kChains; ++r) row[r] = g.b + (j + std::min(r, rows - 1)) * g.b_stride;
+    float sums[kChains];
+    dot_rows(g.x, row, g.k, 2 * kChains * g.b_stride, sums);
+    for (size_t r = 0; r < rows; ++r) g.y[j + r] = g.accumulate ? g.y[j + r] + sums[r] : sums[r];
+  }
+}
+
+void vector_times_columns(const GemvArgs& g) noexcept {
+  size_t j = 0;
+  for (; j + 8 * kLanes <= g.n; j += 8 * kLanes) axpy_rows<8>(g, j);
+  if (j + 4 * kLanes <= g.n) axpy_rows<4>(g, j), j += 4 * kLanes;
+  if (j + 2 * kLanes <= g.n) axpy_rows<2>(g, j), j += 2 * kLanes;
+  if (j + kLanes <= g.n) axpy_rows<1>(g, j), j += kLanes;
+  if (j < g.n) axpy_rows<1>(g, j, g.n - j);
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels {
+
+void gemv_rows(const GemvArgs& args) noexcept { RETORT_SELECT(rows_times_vector)(args); }
+void gemv_columns(const GemvArgs& args) noexcept { RETORT_SELECT(vector_times_columns)(args); }
+
+}  // namespace retort::kernels
+#endif
