@@ -1,5 +1,7 @@
 #include "value.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -51,47 +53,46 @@ double signed_bits(const Value& v, size_t index, int width) {
   return x >= 1 << (width - 1) ? x - (1 << width) : x;
 }
 
+// The types that C++ has no number for.
+double narrow(const Value& v, size_t i) {
+  const int bits = bits_of(v.elem);
+  switch (v.elem) {
+    case Elem::f16:
+      return decode(raw_bits(v, i, bits), {5, 10, 15, Format::ieee});
+    case Elem::bf16:
+      return decode(raw_bits(v, i, bits), {8, 7, 127, Format::ieee});
+    case Elem::f8e4m3fn:
+      return decode(raw_bits(v, i, bits), {4, 3, 7, Format::nan_all_ones});
+    case Elem::f8e4m3fnuz:
+      return decode(raw_bits(v, i, bits), {4, 3, 8, Format::nan_negative_zero});
+    case Elem::f8e5m2:
+      return decode(raw_bits(v, i, bits), {5, 2, 15, Format::ieee});
+    case Elem::f8e5m2fnuz:
+      return decode(raw_bits(v, i, bits), {5, 2, 16, Format::nan_negative_zero});
+    case Elem::f4e2m1:
+      return decode(raw_bits(v, i, bits), {2, 1, 1, Format::finite});
+    case Elem::f8e8m0: {  // a bare power of two
+      const auto exponent = static_cast<int>(raw_bits(v, i, bits));
+      return exponent == 255 ? std::nan("") : std::ldexp(1.0, exponent - 127);
+    }
+    case Elem::u4:
+    case Elem::u2:
+      return raw_bits(v, i, bits);
+    case Elem::i4:
+    case Elem::i2:
+      return signed_bits(v, i, bits);
+    default:
+      throw std::logic_error("not a number");
+  }
+}
+
 }  // namespace
 
 int bits_of(Elem elem) {
-  switch (elem) {
-    case Elem::u2:
-    case Elem::i2:
-      return 2;
-    case Elem::u4:
-    case Elem::i4:
-    case Elem::f4e2m1:
-      return 4;
-    case Elem::u8:
-    case Elem::i8:
-    case Elem::boolean:
-    case Elem::f8e4m3fn:
-    case Elem::f8e4m3fnuz:
-    case Elem::f8e5m2:
-    case Elem::f8e5m2fnuz:
-    case Elem::f8e8m0:
-      return 8;
-    case Elem::u16:
-    case Elem::i16:
-    case Elem::f16:
-    case Elem::bf16:
-      return 16;
-    case Elem::f32:
-    case Elem::i32:
-    case Elem::u32:
-      return 32;
-    case Elem::f64:
-    case Elem::i64:
-    case Elem::u64:
-    case Elem::c64:
-      return 64;
-    case Elem::c128:
-      return 128;
-    case Elem::string:
-    case Elem::undefined:
-      return 0;
-  }
-  return 0;
+  static constexpr std::array<uint8_t, 27> kBits = {0,  32,  8,  8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64,
+                                                    64, 128, 16, 8, 8,  8,  8,  4,  4, 4, 8,  2,  2};
+  const auto index = static_cast<size_t>(elem);
+  return index < kBits.size() ? kBits[index] : 0;
 }
 
 double number_at(const Value& v, size_t i) {
@@ -119,37 +120,9 @@ double number_at(const Value& v, size_t i) {
       return native<uint64_t>(v, i);
     case Elem::i64:
       return native<int64_t>(v, i);
-    case Elem::f16:
-      return decode(raw_bits(v, i, 16), {5, 10, 15, Format::ieee});
-    case Elem::bf16:
-      return decode(raw_bits(v, i, 16), {8, 7, 127, Format::ieee});
-    case Elem::f8e4m3fn:
-      return decode(raw_bits(v, i, 8), {4, 3, 7, Format::nan_all_ones});
-    case Elem::f8e4m3fnuz:
-      return decode(raw_bits(v, i, 8), {4, 3, 8, Format::nan_negative_zero});
-    case Elem::f8e5m2:
-      return decode(raw_bits(v, i, 8), {5, 2, 15, Format::ieee});
-    case Elem::f8e5m2fnuz:
-      return decode(raw_bits(v, i, 8), {5, 2, 16, Format::nan_negative_zero});
-    case Elem::f4e2m1:
-      return decode(raw_bits(v, i, 4), {2, 1, 1, Format::finite});
-    case Elem::f8e8m0: {  // a bare power of two
-      const auto bits = static_cast<int>(raw_bits(v, i, 8));
-      return bits == 255 ? std::nan("") : std::ldexp(1.0, bits - 127);
-    }
-    case Elem::u4:
-      return raw_bits(v, i, 4);
-    case Elem::u2:
-      return raw_bits(v, i, 2);
-    case Elem::i4:
-      return signed_bits(v, i, 4);
-    case Elem::i2:
-      return signed_bits(v, i, 2);
-    case Elem::string:
-    case Elem::undefined:
-      break;
+    default:
+      return narrow(v, i);
   }
-  throw std::logic_error("not a number");
 }
 
 }  // namespace retort::conformance
