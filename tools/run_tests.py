@@ -64,10 +64,8 @@ class Context:
         with open(log, encoding="utf-8", errors="replace") as f:
             text = f.read()
         if code:
-            lines = text.splitlines()
-            bad = [line for line in lines if line.startswith("FAIL")]
-            print("\n".join("    " + line for line in (bad or lines)[-TAIL_LINES:]), flush=True)
-            print(f"    ({' '.join(command[:2])} ended with {code}; log: {log})")
+            print(f"    {' '.join(command[:2])} ended with {code}; log: {log}")
+            show_failures(text)
         return code, text
 
     def counted(self, name, command, **env):
@@ -76,8 +74,15 @@ class Context:
         found = COUNTS.findall(text)
         count = Count(*(int(n or 0) for n in found[-1])) if found else Count()
         if code == 0 and count.failed:
-            print("\n".join("    " + line for line in text.splitlines() if line.startswith("FAIL")))
+            show_failures(text)
         return count if count.failed or (code == 0 and found) else count + Count(failed=1)
+
+
+def show_failures(text):
+    """The lines of an output that begin with FAIL; the end of it where there are none."""
+    lines = text.splitlines()
+    bad = [line for line in lines if line.startswith("FAIL")]
+    print("\n".join("    " + line for line in (bad or lines)[-TAIL_LINES:]), flush=True)
 
 
 def skip(reason):
