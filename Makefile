@@ -12,13 +12,14 @@ ZOO ?= $(BUILD)/zoo
 export CMAKE_INSTALL_MESSAGE = LAZY
 
 RELEASE := $(BUILD)/release
+DIGITS := $(BUILD)/digits
 PYTHON := $(VENV)/bin/python
 SANITIZERS := asan ubsan tsan
 SAN_STAGES ?= unit conformance models
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build run test test-san bench zoo format format-check tidy clean setup venv
+.PHONY: help build run test test-san bench zoo format format-check tidy clean setup venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -38,11 +39,17 @@ build: setup $(RELEASE)/build.ninja ## compile and install into out/
 	@$(call NINJA,$(RELEASE))
 	@cmake --install $(RELEASE) --prefix $(abspath $(OUT)) > $(RELEASE)/install.log || { cat $(RELEASE)/install.log; exit 1; }
 
-run: build ## classify handwritten digits with a trained model
-	@RETORT_LIBRARY=$(abspath $(OUT))/lib/libretort.so.1 $(RELEASE)/digits examples/digits
+# The example is built like a user's program: against what is installed.
+digits: build
+	@[[ -f $(DIGITS)/build.ninja ]] || cmake -G Ninja -S examples/digits -B $(DIGITS) -DCMAKE_PREFIX_PATH=$(abspath $(OUT)) > $(DIGITS).log 2>&1 \
+	  || { cat $(DIGITS).log; exit 1; }
+	@cmake --build $(DIGITS) > $(DIGITS).log 2>&1 || { cat $(DIGITS).log; exit 1; }
 
-test: build venv ## all tests, in stages
-	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --work $(BUILD)/test $(STAGES)
+run: digits ## classify handwritten digits with a trained model
+	@$(DIGITS)/digits examples/digits
+
+test: digits venv ## all tests, in stages
+	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test $(STAGES)
 
 test-san: venv $(SANITIZERS:%=test-%) ## the tests under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer
 
@@ -70,4 +77,4 @@ tidy: $(RELEASE)/build.ninja ## clang-tidy on every source of the build (or FILE
 	@python3 tools/tidy.py $(RELEASE) --jobs $(JOBS) $(FILES)
 
 clean: ## remove what was built
-	@rm -rf $(RELEASE) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/test $(OUT)
+	@rm -rf $(RELEASE) $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/test $(OUT)

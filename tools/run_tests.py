@@ -11,6 +11,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   conformance  the official ONNX cases
   models       real models of ../shared/models, where that folder lies beside the checkout
   digits       the example that make run starts, on its held-out digits
+  package      the same, compiled with the flags of pkg-config
   clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust
   bindings     the project's own bindings (bindings/*/test.sh)
 """
@@ -52,6 +53,7 @@ class Context:
         self.build, self.out, self.work = (os.path.abspath(p) for p in (args.build, args.out, args.work))
         self.library = os.path.abspath(args.library or os.path.join(self.out, "lib", "libretort.so.1"))
         self.drop_in = args.library and self.library or os.path.join(self.out, "lib", "libonnxruntime.so.1")
+        self.digits = os.path.abspath(args.digits)
         self.threads = args.threads
         self.jobs = str(os.cpu_count() or 1)
         os.makedirs(self.work, exist_ok=True)
@@ -156,10 +158,19 @@ def models(c):
 
 
 def digits(c):
-    program = os.path.join(c.build, "digits")
-    if not os.path.exists(program):
-        return skip("the build has no digits example")
-    return c.counted("digits", [program, "--check", os.path.join("examples", "digits")], RETORT_LIBRARY=c.library)
+    return c.counted("digits", [c.digits, "--check", os.path.join("examples", "digits")], RETORT_LIBRARY=c.library)
+
+
+def package(c):
+    """The example once more, found by pkg-config."""
+    env = {"PKG_CONFIG_PATH": os.path.join(c.out, "lib", "pkgconfig")}
+    code, flags = c.start("package.flags", ["pkg-config", "--cflags", "--libs", "retort"], **env)
+    if code:
+        return Count(failed=1)
+    program = os.path.join(c.work, "digits")
+    sources = glob.glob(os.path.join(ROOT, "examples", "digits", "*.cc"))
+    code, _ = c.start("package.build", ["g++", "-std=c++20", "-O1", *sources, *flags.split(), "-Wl,-rpath," + os.path.join(c.out, "lib"), "-o", program])
+    return Count(failed=1) if code else c.counted("package", [program, "--check", os.path.join("examples", "digits")])
 
 
 def clients(c):
@@ -187,7 +198,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, conformance, models, digits, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, conformance, models, digits, package, clients, bindings)}
 
 
 def oracle():
@@ -201,6 +212,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", default="build/release")
     ap.add_argument("--out", default="out")
+    ap.add_argument("--digits", default="build/digits/digits", help="the program of examples/digits")
     ap.add_argument("--work", default="build/test", help="logs, exported cases, installed bindings")
     ap.add_argument("--library", default="", help="test this library in place of those in --out")
     ap.add_argument("--threads", type=int, default=1, help="intra-op threads of the conformance runs")

@@ -15,7 +15,7 @@ namespace digits {
 /// writes probabilities(). Not thread-safe.
 class Classifier {
  public:
-  /// Opens the engine that RETORT_LIBRARY names and loads the model. Throws std::exception.
+  /// Loads the model into the engine. Throws std::exception.
   explicit Classifier(const std::string& model_path);
   Classifier(const Classifier&) = delete;  // the binding points into it
 

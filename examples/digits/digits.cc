@@ -4,7 +4,7 @@
 //   digits FOLDER            draw some digits, then accuracy, latency, allocations and copies per run
 //   digits --check FOLDER    the same figures as a test
 //
-// The engine is the library that RETORT_LIBRARY names.
+// The engine is the library that the program is linked with, or the one that RETORT_LIBRARY names.
 #include <unistd.h>
 
 #include <algorithm>
