@@ -105,26 +105,29 @@ def layers(c):
     return total + c.counted("layers", [sys.executable, "tools/check_layers.py"])
 
 
-def unit(c):
-    """Tests of googletest programs count one by one, other programs as one test each."""
-    reports, junit = os.path.join(c.work, "gtest"), os.path.join(c.work, "ctest.xml")
-    shutil.rmtree(reports, ignore_errors=True)
-    c.start("unit", ["ctest", "--test-dir", c.build, "-j", c.jobs, "--output-on-failure", "--output-junit", junit],
-            GTEST_OUTPUT="json:" + reports + os.sep, RETORT_LIBRARY=c.drop_in)
-    if not os.path.exists(junit):
-        return Count(failed=1)
-    programs = xml.etree.ElementTree.parse(junit).getroot().findall("testcase")
+def count_unit(statuses, reports):
+    """Tests of googletest programs count one by one, from their reports; other programs as one test each."""
     total, broken = Count(), 0
-    for path in glob.glob(os.path.join(reports, "*.json")):
+    paths = glob.glob(os.path.join(reports, "*.json"))
+    for path in paths:
         with open(path) as f:
             r = json.load(f)
         bad = r["failures"] + r.get("errors", 0)
         skipped = sum(t.get("result") == "SKIPPED" for s in r["testsuites"] for t in s["testsuite"])
         total += Count(r["tests"] - r["disabled"] - bad - skipped, bad, skipped)
         broken += bad > 0
-    dead = sum(p.get("status") == "fail" for p in programs) - broken  # ended badly without saying which test
-    others = len(programs) - len(glob.glob(os.path.join(reports, "*.json")))
-    return total + Count(max(0, others - max(0, dead)), max(0, dead))
+    dead = max(0, statuses.count("fail") - broken)  # ended badly without saying which test
+    return total + Count(max(0, len(statuses) - len(paths) - dead), dead)
+
+
+def unit(c):
+    reports, junit = os.path.join(c.work, "gtest"), os.path.join(c.work, "ctest.xml")
+    shutil.rmtree(reports, ignore_errors=True)
+    c.start("unit", ["ctest", "--test-dir", c.build, "-j", c.jobs, "--output-on-failure", "--output-junit", junit],
+            GTEST_OUTPUT="json:" + reports + os.sep, RETORT_LIBRARY=c.drop_in)
+    if not os.path.exists(junit):
+        return Count(failed=1)
+    return count_unit([t.get("status") for t in xml.etree.ElementTree.parse(junit).getroot().findall("testcase")], reports)
 
 
 def run_cases(c):
