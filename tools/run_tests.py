@@ -16,6 +16,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   bindings     the project's own bindings (bindings/*/test.sh)
 """
 import argparse
+import contextlib
 import dataclasses
 import glob
 import json
@@ -123,6 +124,8 @@ def count_unit(statuses, reports):
 def unit(c):
     reports, junit = os.path.join(c.work, "gtest"), os.path.join(c.work, "ctest.xml")
     shutil.rmtree(reports, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(junit)
     c.start("unit", ["ctest", "--test-dir", c.build, "-j", c.jobs, "--output-on-failure", "--output-junit", junit],
             GTEST_OUTPUT="json:" + reports + os.sep, RETORT_LIBRARY=c.drop_in)
     if not os.path.exists(junit):
