@@ -17,6 +17,7 @@
 #include "kernels/norm/group_norm.h"
 #include "kernels/norm/row_norm.h"
 #include "kernels/norm/softmax.h"
+#include "kernels/reduce/reduce.h"
 
 namespace {
 
@@ -161,6 +162,27 @@ void add_norm(std::vector<Case>& cases, Data& data) {
   cases.push_back({"groupnorm 320x32x32 / 32", 320 * 1024 * 8, [=] { group_norm(group, par); }});
 }
 
+void add_reduce(std::vector<Case>& cases, Data& data) {
+  static const Parallel par;
+  const auto one = [&](const char* name, Reduce op, std::vector<int64_t> shape, std::vector<int64_t> axes) {
+    const auto plan = *ReducePlan::make(shape, axes);
+    cases.push_back({name, (plan.count + 1) * plan.outputs * 4,
+                     [=, &data] { reduce(op, data.a.data(), data.c.data(), plan, par); }});
+  };
+  one("mean 128x768 last", Reduce::mean, {128, 768}, {1});
+  one("mean 8x49x512 middle", Reduce::mean, {8, 49, 512}, {1});
+  one("mean 256x56x56 pool", Reduce::mean, {64, 56, 56}, {1, 2});
+  one("max 128x768 last", Reduce::max, {128, 768}, {1});
+  one("max 8x49x512 middle", Reduce::max, {8, 49, 512}, {1});
+  one("log_sum_exp 128x768 last", Reduce::log_sum_exp, {128, 768}, {1});
+  one("sum 2M", Reduce::sum, {1 << 21}, {0});
+  const ArgReduce rows{1, 50257, 1}, middle{8, 49, 512};
+  cases.push_back({"argmax 50257", 50257 * 4,
+                   [=, &data] { arg_reduce(rows, data.a.data(), reinterpret_cast<int64_t*>(data.c.data()), par); }});
+  cases.push_back({"argmax 8x49x512 middle", 8 * 49 * 512 * 4,
+                   [=, &data] { arg_reduce(middle, data.a.data(), reinterpret_cast<int64_t*>(data.c.data()), par); }});
+}
+
 }  // namespace
 
 int main() {
@@ -168,6 +190,7 @@ int main() {
   std::vector<Case> cases;
   add_elementwise(cases, data);
   add_norm(cases, data);
+  add_reduce(cases, data);
   measure(cases, data);
   std::printf("level %s\n%-28s %10s %10s %8s\n", isa_name(current_isa()), "kernel", "GB/s", "memcpy", "ratio");
   for (const Case& c : cases) {

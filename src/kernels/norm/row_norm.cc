@@ -76,10 +76,10 @@ struct SquaredDeviation {
 };
 
 /// Sums of kRows rows side by side: their chains of additions and final reductions overlap. Each row has two chains and
-/// blocks of 4096 whose sums are added in double, whatever kRows.
+/// blocks of 1024 whose sums are added in double, whatever kRows.
 template <size_t kRows, class Pass>
 HWY_INLINE void sum_rows(size_t width, const Pass& pass, double (&sums)[kRows]) {
-  constexpr size_t kBlock = 4096;
+  constexpr size_t kBlock = 1024;
   const D d;
   const size_t lanes = hn::Lanes(d);
   for (size_t r = 0; r < kRows; ++r) sums[r] = 0;

@@ -30,11 +30,11 @@ HWY_INLINE hn::Vec<D> LaneSums(D d, const float* p, size_t n, const Add& add) {
   return hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
 }
 
-/// The same for any n: blocks of 4096 in float, their sums in double. A chain has at most 4096 / (4·lanes) terms, so
+/// The same for any n: blocks of 1024 in float, their sums in double. A chain has at most 1024 / (4·lanes) terms, so
 /// the error stays near that of one rounding.
 template <class D, class Add>
 HWY_INLINE double BlockedSum(D d, const float* p, size_t n, const Add& add) {
-  constexpr size_t kBlock = 4096;
+  constexpr size_t kBlock = 1024;
   double total = 0;
   for (size_t i = 0; i < n; i += kBlock) {
     total += double(hn::GetLane(hn::SumOfLanes(d, LaneSums(d, p + i, std::min(kBlock, n - i), add))));

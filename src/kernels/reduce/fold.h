@@ -1,0 +1,50 @@
+// The inner loops of float reductions, compiled per level.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/reduce/reduce.h"
+
+namespace retort::kernels {
+
+/// What is accumulated. sum_exp: Σ e^(x - shift).
+enum class Fold : uint8_t { sum, sum_abs, sum_square, sum_exp, product, max, min };
+
+inline double fold_start(Fold fold) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  return fold == Fold::product ? 1 : fold == Fold::max ? -kInf : fold == Fold::min ? kInf : 0;
+}
+inline double fold_merge(Fold fold, double a, double b) {
+  switch (fold) {
+    case Fold::product:
+      return a * b;
+    case Fold::max:
+      return a >= b || std::isnan(a) ? a : b;
+    case Fold::min:
+      return a <= b || std::isnan(a) ? a : b;
+    default:
+      return a + b;
+  }
+}
+
+/// Columns reduced together: a multiple of every vector length and whole cache lines.
+inline constexpr size_t kFoldColumns = 64;
+
+/// n contiguous floats.
+using FoldRun = double (*)(Fold fold, const float* x, size_t n, float shift);
+FoldRun fold_run();
+
+struct FoldColumns {
+  const float* x;          ///< of the whole input
+  const ReducePlan* plan;  ///< not plan->rows
+  size_t first;            ///< offset of the first element of the first column
+  size_t width;            ///< columns, at most kFoldColumns
+  const float* shift;      ///< [kFoldColumns]
+  float* y;                ///< [width]
+};
+using FoldTile = void (*)(Fold fold, const FoldColumns& columns);
+FoldTile fold_tile();
+
+}  // namespace retort::kernels
