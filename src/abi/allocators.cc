@@ -90,6 +90,11 @@ OrtStatusPtr ORT_API_CALL GetAllocatorWithDefaultOptions(OrtAllocator** out) noe
   return guard([&] { need(out, "out") = &default_allocator(); });
 }
 
+void ORT_API_CALL ReleaseAllocator(OrtAllocator* input) noexcept {
+  // Only CreateAllocator makes allocators for callers, and it makes host allocators.
+  if (input && input != &default_allocator() && input->Alloc == host_alloc) delete static_cast<HostAllocator*>(input);
+}
+
 OrtStatusPtr ORT_API_CALL AllocatorAlloc(OrtAllocator* ort_allocator, size_t size, void** out) noexcept {
   return guard([&] {
     need(out, "out");

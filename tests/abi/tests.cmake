@@ -1,9 +1,10 @@
-# The differential test: the same scenes on this build's library and on the official one.
+#The differential test : the same scenes on this build's library and on the official one.
 file(GLOB abi_scenes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/abi/*.cc)
 add_executable(abi_differential ${abi_scenes})
 target_include_directories(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests/abi)
 target_link_libraries(abi_differential PRIVATE GTest::gtest ${CMAKE_DL_LIBS})
 target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGET_FILE:retort_onnxruntime>"
+                           RETORT_MODELS="${CMAKE_SOURCE_DIR}/tests/clients/data"
                            RETORT_DIFFERENCES="${CMAKE_SOURCE_DIR}/tests/abi/differences.tsv")
 target_include_directories(abi_differential PRIVATE ${CMAKE_BINARY_DIR}/generated/abi)
 add_dependencies(abi_differential retort_onnxruntime)

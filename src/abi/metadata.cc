@@ -1,0 +1,110 @@
+// Metadata and profiles of sessions.
+#include "abi/allocators.h"
+#include "abi/session.h"
+#include "abi/slots.h"
+
+namespace retort::abi {
+namespace {
+
+OrtStatusPtr give_text(const OrtModelMetadata* metadata, std::string ModelInfo::*text, OrtAllocator* allocator,
+                       char** value) noexcept {
+  return guard([&] {
+    const std::string& found = handle(metadata, "model_metadata").info.*text;
+    OrtAllocator& a = need(allocator, "allocator");
+    need(value, "value");
+    *value = allocate_text(a, found);
+  });
+}
+
+}  // namespace
+
+OrtStatusPtr ORT_API_CALL SessionGetModelMetadata(const OrtSession* session, OrtModelMetadata** out) noexcept {
+  return guard([&] {
+    auto metadata = std::make_unique<OrtModelMetadata>();
+    metadata->info = handle(session, "session").session->info();
+    give(out, "out", std::move(metadata));
+  });
+}
+
+void ORT_API_CALL ReleaseModelMetadata(OrtModelMetadata* input) noexcept { release(input); }
+
+OrtStatusPtr ORT_API_CALL ModelMetadataGetProducerName(const OrtModelMetadata* model_metadata, OrtAllocator* allocator,
+                                                       char** value) noexcept {
+  return give_text(model_metadata, &ModelInfo::producer_name, allocator, value);
+}
+
+OrtStatusPtr ORT_API_CALL ModelMetadataGetGraphName(const OrtModelMetadata* model_metadata, OrtAllocator* allocator,
+                                                    char** value) noexcept {
+  return give_text(model_metadata, &ModelInfo::graph_name, allocator, value);
+}
+
+OrtStatusPtr ORT_API_CALL ModelMetadataGetDomain(const OrtModelMetadata* model_metadata, OrtAllocator* allocator,
+                                                 char** value) noexcept {
+  return give_text(model_metadata, &ModelInfo::domain, allocator, value);
+}
+
+OrtStatusPtr ORT_API_CALL ModelMetadataGetDescription(const OrtModelMetadata* model_metadata, OrtAllocator* allocator,
+                                                      char** value) noexcept {
+  return give_text(model_metadata, &ModelInfo::description, allocator, value);
+}
+
+OrtStatusPtr ORT_API_CALL ModelMetadataGetGraphDescription(const OrtModelMetadata* model_metadata,
+                                                           OrtAllocator* allocator, char** value) noexcept {
+  return give_text(model_metadata, &ModelInfo::graph_description, allocator, value);
+}
+
+OrtStatusPtr ORT_API_CALL ModelMetadataGetVersion(const OrtModelMetadata* model_metadata, int64_t* value) noexcept {
+  return guard([&] { need(value, "value") = handle(model_metadata, "model_metadata").info.version; });
+}
+
+// A key that is not there gives null, not an error.
+OrtStatusPtr ORT_API_CALL ModelMetadataLookupCustomMetadataMap(const OrtModelMetadata* model_metadata,
+                                                               OrtAllocator* allocator, const char* key,
+                                                               char** value) noexcept {
+  return guard([&] {
+    const auto& entries = handle(model_metadata, "model_metadata").info.metadata;
+    OrtAllocator& a = need(allocator, "allocator");
+    const std::string_view wanted = need_text(key, "key");
+    need(value, "value");
+    char* found = nullptr;
+    for (const auto& [name, text] : entries) {
+      if (name != wanted) continue;
+      found = allocate_text(a, text);
+      break;
+    }
+    *value = found;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL ModelMetadataGetCustomMetadataMapKeys(const OrtModelMetadata* model_metadata,
+                                                                OrtAllocator* allocator, char*** keys,
+                                                                int64_t* num_keys) noexcept {
+  return guard([&] {
+    const auto& entries = handle(model_metadata, "model_metadata").info.metadata;
+    OrtAllocator& a = need(allocator, "allocator");
+    need(keys, "keys");
+    need(num_keys, "num_keys");
+    auto** names = entries.empty() ? nullptr : static_cast<char**>(allocate(a, entries.size() * sizeof(char*)));
+    for (size_t i = 0; i < entries.size(); ++i) names[i] = allocate_text(a, entries[i].first);
+    *keys = names;
+    *num_keys = int64_t(entries.size());
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetProfilingStartTimeNs(const OrtSession* session, uint64_t* out) noexcept {
+  return guard([&] {
+    const Profiler* profiler = handle(session, "session").session->profiler();
+    need(out, "out") = profiler ? profiler->start_time_ns() : 0;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionEndProfiling(OrtSession* session, OrtAllocator* allocator, char** out) noexcept {
+  return guard([&] {
+    Session& s = *handle(session, "session").session;
+    OrtAllocator& a = need(allocator, "allocator");
+    need(out, "out");
+    *out = allocate_text(a, s.end_profiling());
+  });
+}
+
+}  // namespace retort::abi

@@ -1,0 +1,137 @@
+// Runs by name.
+#include "abi/session.h"
+#include "abi/slots.h"
+#include "abi/value.h"
+
+namespace retort::abi {
+namespace {
+
+const RunOptions* run_options(const OrtRunOptions* options) {
+  return options ? &handle(options, "run_options").options : nullptr;
+}
+
+const char* need_name(const char* const* names, size_t i, const char* what) {
+  const char* name = names[i];
+  require(name && *name, ErrorCode::invalid_argument, "the name of {} {} is empty", what, i);
+  return name;
+}
+
+/// What Run and RunAsync are given.
+struct Call {
+  const char* const* input_names;
+  const OrtValue* const* inputs;
+  size_t input_count;
+  const char* const* output_names;
+  size_t output_count;
+};
+
+std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
+  std::vector<const Value*> values(session.input_count());
+  if (call.input_count) {
+    need(call.input_names, "input_names");
+    need(call.inputs, "inputs");
+  }
+  for (size_t i = 0; i < call.input_count; ++i) {
+    const char* name = need_name(call.input_names, i, "input");
+    const int index = session.input_index(name);
+    require(index >= 0, ErrorCode::invalid_argument, "the model has no input '{}'", name);
+    const Value& value = handle(call.inputs[i], "inputs").value;
+    session.check_input(size_t(index), value);
+    values[size_t(index)] = &value;
+  }
+  return values;
+}
+
+/// Results go to the caller's values, or to new ones; an output that is asked for twice is computed once.
+void run(Session& session, const RunOptions* options, const Call& call, OrtValue** outputs) {
+  const std::vector<const Value*> inputs = inputs_of(session, call);
+  require(call.output_count > 0, ErrorCode::invalid_argument, "at least one output must be asked for");
+  need(call.output_names, "output_names");
+  need(outputs, "outputs");
+  std::vector<Value*> wanted(session.outputs().size());
+  std::vector<std::unique_ptr<OrtValue>> made(call.output_count);
+  std::vector<size_t> index(call.output_count);
+  for (size_t i = 0; i < call.output_count; ++i) {
+    const char* name = need_name(call.output_names, i, "output");
+    const int at = session.output_index(name);
+    require(at >= 0, ErrorCode::invalid_argument, "the model has no output '{}'", name);
+    index[i] = size_t(at);
+    if (!outputs[i]) made[i] = std::make_unique<OrtValue>();
+    Value& value = outputs[i] ? handle(outputs[i], "outputs").value : made[i]->value;
+    require(!wanted[index[i]] || made[i], ErrorCode::invalid_argument, "output '{}' is to be written to two values",
+            name);
+    if (!wanted[index[i]]) wanted[index[i]] = &value;
+  }
+  std::vector<Spare> spares(session.outputs().size());
+  session.run(inputs, wanted, spares, options);
+  for (size_t i = 0; i < call.output_count; ++i) {
+    if (!made[i]) continue;
+    if (wanted[index[i]] != &made[i]->value) made[i]->value = *wanted[index[i]];
+    outputs[i] = made[i].release();
+  }
+}
+
+}  // namespace
+
+AsyncRuns::~AsyncRuns() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) {
+    // A callback may release the session: that thread cannot wait for itself.
+    thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
+  }
+}
+
+void AsyncRuns::start(std::function<void()> run) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(run));
+  if (waiting_.size() > idle_ && threads_.size() < limit_) threads_.emplace_back([this] { work(); });
+  changed_.notify_one();
+}
+
+void AsyncRuns::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_;
+    changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
+    --idle_;
+    if (waiting_.empty()) return;
+    const std::function<void()> run = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    run();
+    lock.lock();
+  }
+}
+
+OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* options, const char* const* input_names,
+                              const OrtValue* const* inputs, size_t input_len, const char* const* output_names,
+                              size_t output_names_len, OrtValue** outputs) noexcept {
+  return guard([&] {
+    Session& s = *handle(session, "session").session;
+    run(s, run_options(options), {input_names, inputs, input_len, output_names, output_names_len}, outputs);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* options, const char* const* input_names,
+                                   const OrtValue* const* input, size_t input_len, const char* const* output_names,
+                                   size_t output_names_len, OrtValue** output, RunAsyncCallbackFn run_async_callback,
+                                   void* user_data) noexcept {
+  return guard([&] {
+    OrtSession& s = handle(session, "session");
+    need(run_async_callback, "run_async_callback");
+    const RunOptions* settings = run_options(options);
+    require(s.async != nullptr, ErrorCode::invalid_argument,
+            "the session has one thread; RunAsync needs another to run on");
+    const Call call{input_names, input, input_len, output_names, output_names_len};
+    s.async->start([engine = s.session, settings, call, output, run_async_callback, user_data] {
+      const OrtStatusPtr status = guard([&] { run(*engine, settings, call, output); });
+      run_async_callback(user_data, output, status ? 0 : call.output_count, status);
+    });
+  });
+}
+
+}  // namespace retort::abi

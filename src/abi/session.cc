@@ -1,0 +1,212 @@
+// Sessions: created, asked about their ports, released.
+#include "abi/session.h"
+
+#include "abi/allocators.h"
+#include "abi/environment.h"
+#include "abi/slots.h"
+
+namespace retort::abi {
+namespace {
+
+OrtStatusPtr open(
+    const OrtEnv* env, const OrtSessionOptions* options, OrtSession** out,
+    FunctionRef<std::shared_ptr<Session>(const std::shared_ptr<Environment>&, const SessionOptions&)> load) {
+  return guard([&] {
+    const OrtEnv& e = handle(env, "env");
+    need(out, "out");
+    const SessionOptions copy = session_options(options);
+    auto session = std::make_unique<OrtSession>();
+    session->session = load(e.environment, copy);
+    const int threads = copy.own_threads ? pool_options(copy.threads).threads : e.environment->shared_pool()->threads();
+    if (threads > 1) session->async = std::make_unique<AsyncRuns>(size_t(threads));
+    give(out, "out", std::move(session));
+  });
+}
+
+/// The ports of one kind; the official library answers `fail` to an index that does not exist.
+const Port& port(const std::vector<Port>& ports, size_t index) {
+  require(index < ports.size(), ErrorCode::fail, "port {} of {} does not exist", index, ports.size());
+  return ports[index];
+}
+
+const Session& of(const OrtSession* session) { return *handle(session, "session").session; }
+
+void give_name(const Port& port, OrtAllocator* allocator, char** value) {
+  OrtAllocator& a = need(allocator, "allocator");
+  need(value, "value");
+  *value = allocate_text(a, port.name);
+}
+
+void give_type(const Session& session, const Port& port, OrtTypeInfo** type_info) {
+  give(type_info, "type_info", std::make_unique<OrtTypeInfo>(type_of(port.type, session.dims())));
+}
+
+OrtTensorTypeAndShapeInfo tensor_info_of(const ValueType& type, const DimTable& dims) {
+  OrtTensorTypeAndShapeInfo info;
+  info.type = to_onnx(type.dtype);
+  info.has_shape = type.ranked;
+  for (Dim d : type.shape) {
+    info.dims.push_back(is_known(d) ? d : -1);
+    info.symbols.push_back(is_known(d) ? "" : dims.symbol_name(d));
+  }
+  return info;
+}
+
+void fill_infos(const std::vector<Port>& ports, const OrtMemoryInfo** infos, size_t count) {
+  require(count >= ports.size(), ErrorCode::invalid_argument, "room for {} of {} ports", count, ports.size());
+  if (count) need(infos, "memory_info");
+  // Until providers with memory of their own take part, every port lies in host memory.
+  for (size_t i = 0; i < count; ++i) infos[i] = i < ports.size() ? &cpu_memory_info() : nullptr;
+}
+
+}  // namespace
+
+SessionOptions session_options(const OrtSessionOptions* options) {
+  if (!options) return {};
+  const OrtSessionOptions& o = handle(options, "options");
+  SessionOptions copy = o.options;
+  copy.threads.create_thread = o.custom_threads.hook();
+  return copy;
+}
+
+OrtTypeInfo type_of(const ValueType& type, const DimTable& dims) {
+  switch (type.kind) {
+    case ValueType::Kind::tensor:
+      return tensor_type(tensor_info_of(type, dims));
+    case ValueType::Kind::sparse:
+      return tensor_type(tensor_info_of(type, dims), ONNX_TYPE_SPARSETENSOR);
+    case ValueType::Kind::sequence:
+      return sequence_type(type.element ? type_of(*type.element, dims) : OrtTypeInfo());
+    case ValueType::Kind::optional:
+      return optional_type(type.element ? type_of(*type.element, dims) : OrtTypeInfo());
+    case ValueType::Kind::map: {
+      OrtTensorTypeAndShapeInfo plain;
+      plain.type = to_onnx(type.dtype);
+      return map_type(to_onnx(type.key), type.element ? type_of(*type.element, dims) : tensor_type(plain));
+    }
+    default:
+      break;
+  }
+  OrtTypeInfo other;
+  other.kind = type.kind == ValueType::Kind::opaque ? ONNX_TYPE_OPAQUE : ONNX_TYPE_UNKNOWN;
+  return other;
+}
+
+OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const char* model_path, const OrtSessionOptions* options,
+                                        OrtSession** out) noexcept {
+  return open(env, options, out, [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
+    return std::make_shared<Session>(environment, std::string(need_text(model_path, "model_path")), o);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CreateSessionFromArray(const OrtEnv* env, const void* model_data, size_t model_data_length,
+                                                 const OrtSessionOptions* options, OrtSession** out) noexcept {
+  return open(env, options, out, [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
+    const auto* bytes = &need(static_cast<const std::byte*>(model_data), "model_data");
+    return std::make_shared<Session>(environment, std::span(bytes, model_data_length), o);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CreatePrepackedWeightsContainer(OrtPrepackedWeightsContainer** out) noexcept {
+  return guard([&] { give(out, "out", std::make_unique<OrtPrepackedWeightsContainer>()); });
+}
+
+void ORT_API_CALL ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer* input) noexcept { release(input); }
+
+OrtStatusPtr ORT_API_CALL CreateSessionWithPrepackedWeightsContainer(const OrtEnv* env, const char* model_path,
+                                                                     const OrtSessionOptions* options,
+                                                                     OrtPrepackedWeightsContainer*,
+                                                                     OrtSession** out) noexcept {
+  return CreateSession(env, model_path, options, out);
+}
+
+OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(const OrtEnv* env, const void* model_data,
+                                                                              size_t model_data_length,
+                                                                              const OrtSessionOptions* options,
+                                                                              OrtPrepackedWeightsContainer*,
+                                                                              OrtSession** out) noexcept {
+  return CreateSessionFromArray(env, model_data, model_data_length, options, out);
+}
+
+void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept { release(input); }
+
+OrtStatusPtr ORT_API_CALL SessionGetInputCount(const OrtSession* session, size_t* out) noexcept {
+  return guard([&] { need(out, "out") = of(session).inputs().size(); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetOutputCount(const OrtSession* session, size_t* out) noexcept {
+  return guard([&] { need(out, "out") = of(session).outputs().size(); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerCount(const OrtSession* session, size_t* out) noexcept {
+  return guard([&] { need(out, "out") = of(session).overridable().size(); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetInputName(const OrtSession* session, size_t index, OrtAllocator* allocator,
+                                              char** value) noexcept {
+  return guard([&] { give_name(port(of(session).inputs(), index), allocator, value); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetOutputName(const OrtSession* session, size_t index, OrtAllocator* allocator,
+                                               char** value) noexcept {
+  return guard([&] { give_name(port(of(session).outputs(), index), allocator, value); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerName(const OrtSession* session, size_t index,
+                                                               OrtAllocator* allocator, char** value) noexcept {
+  return guard([&] { give_name(port(of(session).overridable(), index), allocator, value); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetInputTypeInfo(const OrtSession* session, size_t index,
+                                                  OrtTypeInfo** type_info) noexcept {
+  return guard([&] { give_type(of(session), port(of(session).inputs(), index), type_info); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetOutputTypeInfo(const OrtSession* session, size_t index,
+                                                   OrtTypeInfo** type_info) noexcept {
+  return guard([&] { give_type(of(session), port(of(session).outputs(), index), type_info); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerTypeInfo(const OrtSession* session, size_t index,
+                                                                   OrtTypeInfo** type_info) noexcept {
+  return guard([&] { give_type(of(session), port(of(session).overridable(), index), type_info); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForInputs(const OrtSession* session,
+                                                        const OrtMemoryInfo** inputs_memory_info,
+                                                        size_t num_inputs) noexcept {
+  return guard([&] { fill_infos(of(session).inputs(), inputs_memory_info, num_inputs); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForOutputs(const OrtSession* session,
+                                                         const OrtMemoryInfo** outputs_memory_info,
+                                                         size_t num_outputs) noexcept {
+  return guard([&] { fill_infos(of(session).outputs(), outputs_memory_info, num_outputs); });
+}
+
+OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMemoryInfo* mem_info,
+                                          OrtAllocator** out) noexcept {
+  return guard([&] {
+    of(session);
+    const OrtMemoryInfo& info = handle(mem_info, "mem_info");
+    require(info.space.device == DeviceType::cpu, ErrorCode::invalid_argument,
+            "no provider of the session has memory '{}'", info.name);
+    need(out, "out") = new HostAllocator;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SetEpDynamicOptions(OrtSession* sess, const char* const* keys, const char* const* values,
+                                              size_t kv_len) noexcept {
+  return guard([&] {
+    of(sess);
+    require(kv_len > 0, ErrorCode::invalid_argument, "no options were given");
+    need(keys, "keys");
+    need(values, "values");  // only plug-in providers have such options
+  });
+}
+
+OrtStatusPtr ORT_API_CALL SessionReleaseCapturedGraph(OrtSession* session, int) noexcept {
+  return guard([&] { of(session); });  // the CPU captures none
+}
+
+}  // namespace retort::abi

@@ -1,0 +1,64 @@
+// Sessions and bindings behind their handles.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "abi/handle.h"
+#include "abi/options.h"
+#include "abi/type_info.h"
+#include "session/binding.h"
+#include "session/session.h"
+
+namespace retort::abi {
+
+/// Threads for runs that nobody waits for: started when needed, as many as the session's pool has. Thread-safe. The
+/// destructor waits for all that was begun.
+class AsyncRuns {
+ public:
+  explicit AsyncRuns(size_t threads) : limit_(threads) {}
+  ~AsyncRuns();
+  void start(std::function<void()> run);
+
+ private:
+  void work();
+  const size_t limit_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  std::vector<std::thread> threads_;
+  size_t idle_ = 0;
+  bool closing_ = false;
+};
+
+}  // namespace retort::abi
+
+struct OrtSession : retort::abi::Handle<retort::abi::tag_of("sess")> {
+  std::shared_ptr<retort::Session> session;
+  std::unique_ptr<retort::abi::AsyncRuns> async;  ///< null: the session has one thread
+};
+
+struct OrtIoBinding : retort::abi::Handle<retort::abi::tag_of("bind")> {
+  explicit OrtIoBinding(std::shared_ptr<retort::Session> session) : binding(std::move(session)) {}
+  retort::Binding binding;
+};
+
+struct OrtModelMetadata : retort::abi::Handle<retort::abi::tag_of("meta")> {
+  retort::ModelInfo info;
+};
+
+/// Weights are shared by all sessions of the process, so the container has nothing to hold.
+struct OrtPrepackedWeightsContainer : retort::abi::Handle<retort::abi::tag_of("pack")> {};
+
+namespace retort::abi {
+
+/// The options of the engine: a copy, with the caller's threads. Null: the defaults.
+SessionOptions session_options(const OrtSessionOptions* options);
+/// The type of a port as the C interface tells it.
+OrtTypeInfo type_of(const ValueType& type, const DimTable& dims);
+
+}  // namespace retort::abi
