@@ -51,6 +51,13 @@ class BodyRunner {
   /// `inputs` and `outputs`: the body's formal inputs and outputs in order, captures excluded; outputs own their
   /// memory.
   virtual void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) = 0;
+  /// Which body a graph attribute names; throws invalid_graph when there is none.
+  virtual size_t index(std::string_view attribute) const = 0;
+  /// Formal inputs and outputs, captures excluded.
+  virtual size_t input_count(size_t body) const = 0;
+  virtual size_t output_count(size_t body) const = 0;
+  /// As far as it is known before any run.
+  virtual const ValueType& output_type(size_t body, size_t output) const = 0;
 };
 
 /// What a kernel sees. Inputs and outputs are laid out and checked before; a kernel only computes.
@@ -114,8 +121,19 @@ class RunContext {
   }
   /// For run_reference() only.
   void set_carried(DType type) { carried_ = type; }
-  /// Sequences, maps, optionals.
-  void set_value(size_t i, Value value) const { outputs_[i]->boxed = std::move(value); }
+  /// Gives output i a value: a sequence, map or optional, or a tensor with memory of its own (trait kDynamicOutput or kBoxed).
+  void set_value(size_t i, Value value) const {
+    Slot& s = *outputs_[i];
+    s.boxed = std::move(value);
+    s.type = {};
+    s.data = nullptr;
+    s.count = 0;
+    if (Tensor* t = s.boxed.get<Tensor>()) {
+      s.type = ValueType::tensor(t->dtype(), t->shape());
+      s.data = t->mutable_data();
+      s.count = t->count();
+    }
+  }
 
  private:
   std::span<Slot*const> inputs_, outputs_;

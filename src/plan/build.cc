@@ -48,7 +48,10 @@ class Builder {
     for (ValueId in : node.inputs) s.inputs.push_back(slot(in, Home::none));
     for (ValueId out : node.outputs) s.outputs.push_back(slot(out, Home::none));
     s.late = s.op->has(kDynamicOutput) || s.op->has(kBoxed);
-    for (Body& b : node.bodies) s.bodies.push_back(build_plan(*b.graph, options_));
+    for (Body& b : node.bodies) {
+      s.bodies.push_back(build_plan(*b.graph, options_));
+      s.body_names.push_back(b.attribute);
+    }
     plan_->steps.push_back(std::move(s));
   }
 

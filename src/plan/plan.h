@@ -45,6 +45,7 @@ struct Step {
   bool late = false;                       ///< outputs are sized or boxed by the kernel
   uint32_t captures = 0;
   std::vector<std::shared_ptr<const Plan>> bodies;
+  std::vector<std::string> body_names;  ///< the graph attributes
   NodeId node = NodeId::none;
   std::string name;   ///< "node 'conv1' (Conv)", for errors
   std::string label;  ///< the node's name, for profiles

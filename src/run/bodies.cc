@@ -1,5 +1,9 @@
 #include "run/bodies.h"
 
+#include <algorithm>
+
+#include "base/error.h"
+
 namespace retort {
 namespace {
 
@@ -15,8 +19,23 @@ BodyFrames::BodyFrames(Frame& parent, uint32_t step) : parent_(parent), step_(st
   frames_.resize(parent.plan_->steps[step].bodies.size());
 }
 
+const Step& BodyFrames::step() const { return parent_.plan_->steps[step_]; }
+
+size_t BodyFrames::index(std::string_view attribute) const {
+  const auto& names = step().body_names;
+  const auto found = std::find(names.begin(), names.end(), attribute);
+  if (found == names.end()) fail(ErrorCode::invalid_graph, "the body '{}' is missing", attribute);
+  return size_t(found - names.begin());
+}
+
+size_t BodyFrames::input_count(size_t body) const { return plan(body).inputs.size() - plan(body).captures; }
+size_t BodyFrames::output_count(size_t body) const { return plan(body).outputs.size(); }
+const ValueType& BodyFrames::output_type(size_t body, size_t output) const {
+  return plan(body).values[plan(body).outputs[output]].type;
+}
+
 void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) {
-  const Step& step = parent_.plan_->steps[step_];
+  const Step& step = this->step();
   if (!frames_[body]) frames_[body] = std::make_unique<Frame>(step.bodies[body]);
   std::vector<const Value*> given;
   for (const Value& v : inputs) given.push_back(&v);

@@ -12,8 +12,15 @@ class BodyFrames final : public BodyRunner {
  public:
   BodyFrames(Frame& parent, uint32_t step);
   void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) override;
+  size_t index(std::string_view attribute) const override;
+  size_t input_count(size_t body) const override;
+  size_t output_count(size_t body) const override;
+  const ValueType& output_type(size_t body, size_t output) const override;
 
  private:
+  const Step& step() const;
+  const Plan& plan(size_t body) const { return *step().bodies[body]; }
+
   Frame& parent_;
   uint32_t step_;
   std::vector<std::unique_ptr<Frame>> frames_;

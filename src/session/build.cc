@@ -11,10 +11,10 @@
 namespace retort {
 namespace {
 
-onnx::ReadOptions read_options(const SessionOptions& options) {
-  onnx::ReadOptions read;
+ReadOptions read_options(const SessionOptions& options) {
+  ReadOptions read;
   for (const auto& [name, file] : options.external_files) {
-    read.external_files.emplace(name, onnx::ReadOptions::MemoryFile{std::as_bytes(file.bytes), file.owner});
+    read.memory_files.emplace(name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner)});
   }
   const auto folder = options.config.find("session.model_external_initializers_file_folder_path");
   if (folder != options.config.end()) read.external_folder = folder->second;
@@ -48,11 +48,11 @@ void set_symbol(Graph& graph, Dim symbol, int64_t extent) {
 }  // namespace
 
 Session::Session(std::shared_ptr<Environment> environment, const std::string& path, const SessionOptions& options)
-    : Session(std::move(environment), onnx::read_model(path, read_options(options)), options) {}
+    : Session(std::move(environment), read_model(path, read_options(options)), options) {}
 
 Session::Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
                  const SessionOptions& options)
-    : Session(std::move(environment), onnx::read_model(bytes, read_options(options)), options) {}
+    : Session(std::move(environment), read_model(bytes, read_options(options)), options) {}
 
 void Session::apply_overrides(Model& model) {
   Graph& graph = *model.graph;
@@ -72,7 +72,7 @@ void Session::apply_overrides(Model& model) {
 }
 
 void Session::build(Model& model) {
-  onnx::inline_functions(model);
+  inline_functions(model);
   LowerOptions lower;
   lower.level = int(options_.optimization);
   lower.strict = config_on(options_, "session.strict");
@@ -82,7 +82,7 @@ void Session::build(Model& model) {
   const Parallel parallel(pool_, options_.cancel_load.get());
   lower.parallel = parallel;
   lower_for_cpu(model, lower);
-  if (!options_.optimized_model_path.empty()) onnx::write_model(model, options_.optimized_model_path);
+  if (!options_.optimized_model_path.empty()) write_model(model, options_.optimized_model_path);
   require(!options_.cancel_load->load(), ErrorCode::model_load_canceled, "loading was cancelled");
   PlanOptions plan{.strict = lower.strict,
                    .prepack = !config_on(options_, "session.disable_prepacking"),

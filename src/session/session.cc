@@ -79,8 +79,8 @@ void Session::name_ports(const Model& model) {
   const Graph& g = *model.graph;
   for (uint32_t i = 0; i < g.inputs.size(); ++i) {
     const GraphValue& v = g.value(g.inputs[i]);
-    const auto found = model.graph->initializer_defaults.find(g.inputs[i]);
-    const bool has_default = found != model.graph->initializer_defaults.end();
+    const auto found = g.defaults.find(g.inputs[i]);
+    const bool has_default = found != g.defaults.end();
     (has_default ? overridable_ : inputs_).push_back({v.name, v.type});
     if (has_default) {
       late.push_back(i);

@@ -1,0 +1,189 @@
+// retort bench: latency of one engine, or of two side by side in one process. Blocks of runs in turn (A B A B …), a
+// pause before each block because an engine's threads may spin after a run, the first run of a block dropped, medians
+// of all.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "commands.h"
+#include "tensors.h"
+
+namespace retort::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options : Common {
+  std::string against;
+  double seconds = 4;
+  int block = 5;
+};
+
+double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+
+size_t resident_kib() {
+  long pages = 0, resident = 0;
+  if (std::FILE* f = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(f, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    std::fclose(f);
+  }
+  return size_t(resident) * size_t(sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+/// One engine with the model loaded and bound, and its measured times.
+struct Side {
+  std::string name;
+  std::unique_ptr<EngineLibrary> engine;
+  std::unique_ptr<EngineSession> session;
+  std::map<std::string, HostTensor> inputs;
+  std::unique_ptr<BoundRun> bound;
+  double load_ms = 0, first_ms = 0;
+  size_t memory_kib = 0;
+  std::vector<double> times;
+
+  void load(const Options& o, int threads) {
+    bound.reset();
+    session.reset();
+    times.clear();
+    const size_t before = resident_kib();
+    const auto t0 = Clock::now();
+    session = std::make_unique<EngineSession>(*engine, o.model, o.settings(threads));
+    const auto t1 = Clock::now();
+    inputs = o.read_inputs(session->inputs());
+    bound = std::make_unique<BoundRun>(*session, inputs);
+    const auto t2 = Clock::now();
+    bound->run();
+    load_ms = milliseconds(t1 - t0);
+    first_ms = milliseconds(Clock::now() - t2);
+    const size_t after = resident_kib();
+    memory_kib = after > before ? after - before : 0;
+    bound->keep_outputs();
+  }
+  void run_block(int runs) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (int i = 0; i <= runs; ++i) {
+      const auto begin = Clock::now();
+      bound->run();
+      if (i > 0) times.push_back(milliseconds(Clock::now() - begin));
+    }
+  }
+  double quantile(double q) const {
+    std::vector<double> sorted = times;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted.empty() ? 0 : sorted[std::min(sorted.size() - 1, size_t(q * double(sorted.size())))];
+  }
+};
+
+// Largest difference relative to the largest value of the second engine's outputs.
+double disagreement(const Side& a, const Side& b) {
+  const auto x = a.bound->outputs(), y = b.bound->outputs();
+  double worst = 0;
+  for (const auto& [name, t] : y) {
+    const auto found = x.find(name);
+    if (found == x.end() || found->second.shape != t.shape) return INFINITY;
+    if (t.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) continue;
+    const auto* p = reinterpret_cast<const float*>(found->second.bytes.data());
+    const auto* q = reinterpret_cast<const float*>(t.bytes.data());
+    double scale = 0, difference = 0;
+    for (size_t i = 0; i < t.count(); ++i) {
+      scale = std::max(scale, double(std::fabs(q[i])));
+      difference = std::max(difference, double(std::fabs(p[i] - q[i])));
+    }
+    worst = std::max(worst, scale > 0 ? difference / scale : difference);
+  }
+  return worst;
+}
+
+void show_progress(double done) {
+  if (!isatty(STDERR_FILENO)) return;
+  const int width = 40, full = int(done * width);
+  std::fprintf(stderr, "\r[%s%s] %3d %%", std::string(size_t(full), '#').c_str(),
+               std::string(size_t(width - full), '.').c_str(), int(done * 100));
+  if (done >= 1) std::fprintf(stderr, "\r%60s\r", "");
+}
+
+void measure(const Options& o, std::vector<Side>& sides) {
+  const auto begin = Clock::now();
+  double spent = 0;
+  do {
+    for (Side& s : sides) s.run_block(o.block);
+    spent = milliseconds(Clock::now() - begin) / 1000;
+    show_progress(std::min(1.0, spent / o.seconds));
+  } while (spent < o.seconds || sides[0].times.size() < 10);
+  show_progress(1);
+}
+
+nlohmann::json side_json(const Side& s) {
+  return {{"engine", s.name},
+          {"median_ms", s.quantile(0.5)},
+          {"p99_ms", s.quantile(0.99)},
+          {"min_ms", s.quantile(0)},
+          {"load_ms", s.load_ms},
+          {"first_run_ms", s.first_ms},
+          {"memory_mib", double(s.memory_kib) / 1024},
+          {"runs", s.times.size()}};
+}
+
+void print_row(int threads, const Side& s) {
+  std::printf("%-9s %7d %10.3f %10.3f %10.3f %10.1f %10.1f %10.1f\n", s.name.c_str(), threads, s.quantile(0.5),
+              s.quantile(0.99), s.quantile(0), s.load_ms, s.first_ms, double(s.memory_kib) / 1024);
+}
+
+void bench(const Options& o) {
+  std::vector<Side> sides(o.against.empty() ? 1 : 2);
+  sides[0].name = "retort";
+  sides[0].engine = std::make_unique<EngineLibrary>(default_library(o.library));
+  if (sides.size() > 1) {
+    sides[1].engine = std::make_unique<EngineLibrary>(o.against);
+    sides[1].name = "peer";
+  }
+  nlohmann::json report = nlohmann::json::array();
+  if (!o.json)
+    std::printf("%-9s %7s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
+                "load ms", "first ms", "MiB");
+  for (const int threads : o.thread_counts()) {
+    for (Side& s : sides) s.load(o, threads);
+    measure(o, sides);
+    nlohmann::json row = {{"threads", threads}, {"sides", nlohmann::json::array()}};
+    for (const Side& s : sides) {
+      row["sides"].push_back(side_json(s));
+      if (!o.json) print_row(threads, s);
+    }
+    if (sides.size() > 1) {
+      const double ratio = sides[1].quantile(0.5) / sides[0].quantile(0.5), error = disagreement(sides[0], sides[1]);
+      row.update({{"ratio", ratio}, {"disagreement", error}});
+      if (!o.json)
+        std::printf("peer / retort %.3f   (minima %.3f)   outputs differ by %.2g of their scale\n", ratio,
+                    sides[1].quantile(0) / sides[0].quantile(0), error);
+    }
+    report.push_back(row);
+  }
+  if (o.json) std::printf("%s\n", report.dump(2).c_str());
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand(
+      "bench", "measure latency, load time and memory; with --against, two engines side by side in one process");
+  const auto o = std::make_shared<Options>();
+  o->add_model(*sub);
+  o->add_inputs(*sub);
+  sub->add_option("--against", o->against,
+                  "library of the second engine, for example libonnxruntime.so of the onnxruntime package")
+      ->check(CLI::ExistingFile);
+  sub->add_option("--threads", o->threads, "thread counts to measure, for example 1,2")->capture_default_str();
+  sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str();
+  sub->add_option("--block", o->block, "runs of one engine before the other's turn")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  sub->footer("example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
+  sub->callback([o] { bench(*o); });
+}
+
+}  // namespace retort::cli

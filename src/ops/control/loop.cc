@@ -1,0 +1,106 @@
+// Loop: runs its body until a trip count is reached or the condition it computes is false. Body inputs: iteration
+// number, condition, carried values; body outputs: condition, carried values, values that are stacked along a new first
+// axis.
+#include <cstring>
+#include <numeric>
+
+#include "base/error.h"
+#include "ops/op.h"
+
+namespace retort::ops {
+namespace {
+
+Tensor scalar(int64_t v) { return Tensor::of<int64_t>({}, {v}); }
+Tensor scalar(bool v) {
+  Tensor t(DType::boolean, {});
+  *t.mutable_data<bool>() = v;
+  return t;
+}
+
+Value copy_of(const RunContext& c, size_t i) {
+  const Slot& s = c.in_slot(i);
+  if (!s.boxed.empty() && !s.boxed.tensor()) return s.boxed;
+  Tensor t(s.type.dtype, s.type.shape);
+  if (s.type.dtype == DType::string) {
+    const auto* from = static_cast<const std::string*>(s.data);
+    std::copy(from, from + s.count, t.mutable_data<std::string>());
+  } else if (t.bytes()) {
+    std::memcpy(t.mutable_data(), s.data, t.bytes());
+  }
+  return t;
+}
+
+// Stacks one output of all iterations; without iterations the element shape is taken from the body where it is known.
+Tensor stack(const std::vector<Value>& parts, const ValueType& element) {
+  const Tensor* first = parts.empty() ? nullptr : parts[0].tensor();
+  Shape inner = first ? first->shape() : element.shape;
+  for (int64_t& d : inner) d = is_known(d) ? d : 0;
+  Shape shape{int64_t(parts.size())};
+  for (int64_t d : inner) shape.push_back(d);
+  Tensor all(first ? first->dtype() : element.dtype, shape);
+  const size_t count = element_count(inner), bytes = dtype_bytes(all.dtype(), count);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Tensor* t = parts[i].tensor();
+    require(t && t->shape() == inner, ErrorCode::invalid_argument,
+            "a scan output changes its shape from {} in iteration {}", to_string(inner), i);
+    if (all.dtype() == DType::string)
+      std::copy(t->data<std::string>(), t->data<std::string>() + count, all.mutable_data<std::string>() + i * count);
+    else if (bytes)
+      std::memcpy(all.mutable_data<std::byte>() + i * bytes, t->data(), bytes);
+  }
+  return all;
+}
+
+struct Loop {
+  void infer(InferContext& c) const {
+    if (!c.node() || c.node()->bodies.empty()) return;
+    const Graph& body = *c.node()->bodies[0].graph;
+    const size_t carried = c.node()->inputs.size() - c.node()->captures - 2;
+    for (size_t i = 0; i < c.output_count() && i + 1 < body.outputs.size(); ++i) {
+      const ValueType& t = body.value(body.outputs[i + 1]).type;
+      if (i < carried && !t.is_tensor())
+        c.set(i, t);
+      else
+        c.set(i, t.dtype);
+    }
+  }
+
+  void run(RunContext& c) const {
+    BodyRunner& bodies = c.bodies();
+    const size_t carried = bodies.input_count(0) - 2, stacked = bodies.output_count(0) - 1 - carried;
+    const int64_t limit = c.has(0) ? c.input<int64_t>(0)[0] : INT64_MAX;
+    bool go = !c.has(1) || c.input<bool>(1)[0];
+    std::vector<Value> in(2 + carried), out(1 + carried + stacked);
+    for (size_t i = 0; i < carried; ++i) in[2 + i] = copy_of(c, 2 + i);
+    std::vector<std::vector<Value>> scans(stacked);
+    for (int64_t n = 0; n < limit && go && !c.parallel().cancelled(); ++n) {
+      in[0] = scalar(n);
+      in[1] = scalar(go);
+      bodies.run(0, in, out);
+      go = *out[0].tensor()->data<bool>();
+      for (size_t i = 0; i < carried; ++i) in[2 + i] = std::exchange(out[1 + i], Value());
+      for (size_t i = 0; i < stacked; ++i) scans[i].push_back(std::exchange(out[1 + carried + i], Value()));
+      out[0] = Value();
+    }
+    for (size_t i = 0; i < c.output_count(); ++i) {
+      if (!c.wants(i)) continue;
+      if (i < carried)
+        c.set_value(i, std::move(in[2 + i]));
+      else
+        c.set_value(i, stack(scans[i - carried], bodies.output_type(0, 1 + i)));
+    }
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_loop;
+constinit const OpDef op_loop = define<Loop>({
+    .name = "Loop",
+    .since = {1, 11, 13, 16, 19, 21, 23, 24, 25},
+    .inputs = {"M: I?", "cond: B?", "v_initial: V..."},
+    .outputs = {"v_final_and_scan_outputs: V..."},
+    .traits = kDynamicOutput,
+});
+
+}  // namespace retort::ops
