@@ -35,30 +35,36 @@ Fold fold_of(Reduce op) {
   }
 }
 
-/// The last step after folding `count` elements.
-double finish(Reduce op, double total, size_t count, double shift) {
+/// The last step after folding `count` elements behind each of n outputs.
+void finish(Reduce op, float* y, size_t n, size_t count, const float* shift) {
+  const auto each = [&](const auto& f) {
+    for (size_t i = 0; i < n; ++i) y[i] = f(y[i], i);
+  };
+  const float divisor = float(count);
   switch (op) {
     case Reduce::mean:
-      return total / double(count);
+      return each([&](float v, size_t) { return v / divisor; });
     case Reduce::l2:
-      return std::sqrt(total);
+      return each([](float v, size_t) { return std::sqrt(v); });
     case Reduce::log_sum:
-      return std::log(total);
+      return each([](float v, size_t) { return std::log(v); });
     case Reduce::log_sum_exp:
-      return std::log(total) + shift;
+      return each([&](float v, size_t c) { return std::log(v) + shift[c]; });
     default:
-      return total;
+      return;
   }
 }
 
 /// What log_sum_exp subtracts: 0 for an infinite or NaN maximum, which then shows in the sum.
-float shift_for(double max) { return std::isfinite(max) ? float(max) : 0; }
+float shift_for(float max) { return std::isfinite(max) ? max : 0; }
 
 /// fold(kind, shift) folds all elements behind one output.
 template <typename F>
 float reduce_one(Reduce op, size_t count, const F& fold) {
-  const float shift = op == Reduce::log_sum_exp ? shift_for(fold(Fold::max, 0.0f)) : 0;
-  return float(finish(op, fold(fold_of(op), shift), count, double(shift)));
+  const float shift = op == Reduce::log_sum_exp ? shift_for(float(fold(Fold::max, 0.0f))) : 0;
+  float y = float(fold(fold_of(op), shift));
+  finish(op, &y, 1, count, &shift);
+  return y;
 }
 
 void reduce_rows(const Reduction& r, const Parallel& par) {
@@ -97,33 +103,33 @@ void reduce_whole(const Reduction& r, const Parallel& par) {
 }
 
 /// Folds `columns` in segments of 4096 rows, which are merged in double.
-void fold_segments(Fold fold, FoldTile tile, FoldColumns columns, double* totals) {
+void fold_columns(Fold fold, FoldTile tile, const FoldColumns& columns) {
   constexpr size_t kSegment = 4096;
+  const auto [all, stride] = inner_run(*columns.plan);
+  if (all <= kSegment) return tile(fold, columns);
+  ReducePlan plan = *columns.plan;
+  float y[kFoldColumns];
+  double totals[kFoldColumns];
   std::fill_n(totals, columns.width, fold_start(fold));
-  ReducePlan part = *columns.plan;
-  size_t& rows = part.reduced.extents[part.reduced.rank - 1];
-  const auto [all, stride] = inner_run(part);
-  columns.plan = &part;
-  for (size_t row = 0; row < all; row += kSegment, columns.first += kSegment * stride) {
-    float y[kFoldColumns];
-    rows = std::min(kSegment, all - row);
-    columns.y = y;
-    tile(fold, columns);
+  FoldColumns part{columns.x, &plan, columns.first, columns.width, columns.shift, y};
+  for (size_t row = 0; row < all; row += kSegment, part.first += kSegment * stride) {
+    plan.reduced.extents[plan.reduced.rank - 1] = std::min(kSegment, all - row);
+    tile(fold, part);
     for (size_t c = 0; c < columns.width; ++c) totals[c] = fold_merge(fold, totals[c], double(y[c]));
   }
+  std::copy_n(totals, columns.width, columns.y);
 }
 
 /// Outputs [i, i + width) within one innermost kept run.
 void reduce_tile(const Reduction& r, FoldTile tile, size_t i, size_t width) {
   float shift[kFoldColumns] = {};
-  double totals[kFoldColumns];
-  const FoldColumns columns{r.x, &r.plan, r.plan.offset(i), width, shift, nullptr};
+  const FoldColumns columns{r.x, &r.plan, r.plan.offset(i), width, shift, r.y + i};
   if (r.op == Reduce::log_sum_exp) {
-    fold_segments(Fold::max, tile, columns, totals);
-    for (size_t c = 0; c < width; ++c) shift[c] = shift_for(totals[c]);
+    fold_columns(Fold::max, tile, columns);
+    for (size_t c = 0; c < width; ++c) shift[c] = shift_for(r.y[i + c]);
   }
-  fold_segments(fold_of(r.op), tile, columns, totals);
-  for (size_t c = 0; c < width; ++c) r.y[i + c] = float(finish(r.op, totals[c], r.plan.count, double(shift[c])));
+  fold_columns(fold_of(r.op), tile, columns);
+  finish(r.op, r.y + i, width, r.plan.count, shift);
 }
 
 void reduce_columns(const Reduction& r, const Parallel& par) {
