@@ -14,6 +14,7 @@ namespace retort {
 /// In the body of a model-local function: the value comes from the calling node's attribute of that name.
 struct AttributeRef {
   std::string name;
+  int32_t kind = 0;  ///< onnx AttributeProto.AttributeType that it must have; 0: not said
   bool operator==(const AttributeRef&) const = default;
 };
 

@@ -13,6 +13,7 @@ std::shared_ptr<Graph> Graph::clone() const {
   copy->inputs = inputs;
   copy->outputs = outputs;
   copy->captures = captures;
+  copy->defaults = defaults;
   copy->values_ = values_;
   copy->nodes_ = nodes_;
   copy->next_name_ = next_name_;

@@ -1,0 +1,31 @@
+// Names of the values of a graph in the file to be written. Each value has one name, which no other value of the graph
+// or of a graph around it has: values of the ir may share names, or have none.
+#pragma once
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/graph.h"
+#include "onnx/name_hash.h"
+
+namespace retort::onnx {
+
+class Names {
+ public:
+  /// `captured`: the names of the graph's trailing inputs in the graph around it, whose names are `outer`.
+  Names(const Graph& graph, const Names* outer, const std::vector<std::string>& captured);
+  /// "" for ValueId::none.
+  const std::string& of(ValueId id) const { return id == ValueId::none ? none_ : names_[size_t(id)]; }
+
+ private:
+  bool taken(const std::string& name) const { return own_.contains(name) || (outer_ && outer_->taken(name)); }
+  void choose(const Graph& graph, ValueId id);
+
+  const Names* outer_;
+  std::vector<std::string> names_;
+  std::unordered_set<std::string, NameHash> own_;
+  size_t next_ = 0;
+  std::string none_;
+};
+
+}  // namespace retort::onnx

@@ -1,0 +1,143 @@
+#include <vector>
+
+#include "onnx/read_context.h"
+
+namespace retort::onnx {
+namespace {
+
+/// The value field that belongs to a kind; 0: none.
+uint32_t value_field(AttributeKind kind) {
+  using namespace tag::attribute;
+  constexpr uint32_t kFields[] = {
+      0, f, i, s, t, g, floats, ints, strings, tensors, graphs, sparse_tensor, sparse_tensors, tp, type_protos};
+  return size_t(kind) < std::size(kFields) ? kFields[size_t(kind)] : 0;
+}
+
+bool is_value_field(uint32_t field) {
+  for (int kind = 1; kind <= int(AttributeKind::type_protos); ++kind) {
+    if (value_field(AttributeKind(kind)) == field) return true;
+  }
+  return false;
+}
+
+Attribute empty_value(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::f:
+      return 0.0f;
+    case AttributeKind::i:
+      return int64_t(0);
+    case AttributeKind::s:
+      return std::string();
+    case AttributeKind::floats:
+      return std::vector<float>();
+    case AttributeKind::ints:
+      return std::vector<int64_t>();
+    case AttributeKind::strings:
+      return std::vector<std::string>();
+    case AttributeKind::tensors:
+      return std::vector<Tensor>();
+    case AttributeKind::tensor:
+    case AttributeKind::graph:
+    case AttributeKind::sparse_tensor:
+    case AttributeKind::type_proto:
+      fail(ErrorCode::invalid_graph, "it has no value");
+    default:
+      fail(ErrorCode::not_implemented, "attributes of kind {} are not supported", int(kind));
+  }
+}
+
+/// Takes the value in the current field of `m`, one element of it for lists.
+void read_value(ReadContext& c, const Message& m, ReadAttribute& a) {
+  const auto list = [&]<typename T>(std::type_identity<T>) -> std::vector<T>& {
+    auto* items = std::get_if<std::vector<T>>(&a.value);
+    return items ? *items : a.value.emplace<std::vector<T>>();
+  };
+  switch (m.field()) {
+    case tag::attribute::f:
+      a.value = m.f32();
+      break;
+    case tag::attribute::i:
+      a.value = m.integer();
+      break;
+    case tag::attribute::s:
+      a.value = std::string(c.text(m));
+      break;
+    case tag::attribute::t:
+      a.value = read_tensor(c, m.child("TensorProto"));
+      break;
+    case tag::attribute::g:
+      a.graph = m.child("GraphProto");
+      break;
+    case tag::attribute::tp:
+      a.value = read_type(c, m.child("TypeProto"));
+      break;
+    case tag::attribute::sparse_tensor:
+      a.value = read_sparse(c, m.child("SparseTensorProto"));
+      break;
+    case tag::attribute::floats:
+      m.each_fixed<float>([&, &to = list(std::type_identity<float>())](float v) { to.push_back(v); });
+      break;
+    case tag::attribute::ints:
+      m.each_varint([&, &to = list(std::type_identity<int64_t>())](uint64_t v) { to.push_back(int64_t(v)); });
+      break;
+    case tag::attribute::strings:
+      list(std::type_identity<std::string>()).emplace_back(c.text(m));
+      break;
+    case tag::attribute::tensors:
+      list(std::type_identity<Tensor>()).push_back(read_tensor(c, m.child("TensorProto")));
+      break;
+    default:
+      fail(ErrorCode::not_implemented, "attributes of kind {} are not supported", int(a.kind));
+  }
+}
+
+/// The fields that say what the value means.
+struct Head {
+  std::string_view name, reference;
+  AttributeKind kind = AttributeKind::undefined;
+};
+
+Head read_head(ReadContext& c, Message m) {
+  Head h;
+  while (m.next()) {
+    if (m.field() == tag::attribute::name) h.name = c.text(m);
+    if (m.field() == tag::attribute::type) h.kind = AttributeKind(m.integer());
+    if (m.field() == tag::attribute::ref_attr_name) h.reference = c.text(m);
+  }
+  require(!h.name.empty(), ErrorCode::invalid_graph, "an attribute has no name");
+  return h;
+}
+
+void read_fields(ReadContext& c, Message m, const Head& h, ReadAttribute& a, bool reference) {
+  const uint32_t wanted = value_field(a.kind);
+  require(wanted != 0, ErrorCode::invalid_graph, "{} is no attribute type", int(a.kind));
+  if (!h.reference.empty()) {
+    require(reference, ErrorCode::invalid_graph, "it refers to '{}' of a function, but stands in none", h.reference);
+    require(a.kind != AttributeKind::graph, ErrorCode::not_implemented,
+            "references to graph attributes are not supported");
+    a.value = AttributeRef{std::string(h.reference), int32_t(a.kind)};
+    return;
+  }
+  bool found = false;
+  while (m.next()) {
+    if (m.field() == wanted) {
+      read_value(c, m, a);
+      found = true;
+    } else {
+      require(!is_value_field(m.field()), ErrorCode::invalid_graph, "its type is {}, but it has a value in field {}",
+              int(a.kind), m.field());
+    }
+  }
+  if (!found) a.value = empty_value(a.kind);
+}
+
+}  // namespace
+
+ReadAttribute read_attribute(ReadContext& c, Message m, bool reference) {
+  const Head h = read_head(c, m);
+  ReadAttribute a{.name = h.name, .kind = h.kind};
+  in_context([&] { return cat("attribute '{}'", h.name); }, [&] { read_fields(c, m, h, a, reference); });
+  return a;
+}
+
+}  // namespace retort::onnx

@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "onnx/read_graph.h"
+
+namespace retort::onnx {
+namespace {
+
+/// "node 'conv1' (Conv)", from the message: for errors.
+std::string describe_message(Message m) {
+  std::string_view name, type;
+  try {
+    while (m.next()) {
+      if (m.field() == tag::node::name) name = m.bytes();
+      if (m.field() == tag::node::op_type) type = m.bytes();
+    }
+  } catch (const Error&) {  // what was read so far is as good as it gets
+  }
+  return cat("node '{}' ({})", name, type);
+}
+
+}  // namespace
+
+void Scope::read_nodes(const std::vector<Message>& nodes) {
+  for (const Message& m : nodes) {
+    in_context([&] { return describe_message(m); },
+               [&] {
+                 Node n;
+                 read_node(m, n);
+                 graph_.add_node(std::move(n));
+               });
+  }
+  graph_.order();  // throws on a cycle
+}
+
+void Scope::read_node(Message m, Node& n) {
+  std::vector<ReadAttribute> attributes;
+  std::string_view name;
+  while (m.next()) {
+    switch (m.field()) {
+      case tag::node::input:
+        n.inputs.push_back(resolve(c_.text(m), "input"));
+        break;
+      case tag::node::output:
+        n.outputs.push_back(m.bytes().empty() ? ValueId::none : names_.at(m.bytes()));
+        break;
+      case tag::node::name:
+        name = c_.text(m);
+        break;
+      case tag::node::op_type:
+        n.type = c_.text(m);
+        break;
+      case tag::node::domain:
+        n.domain = canonical_domain(c_.text(m));
+        break;
+      case tag::node::overload:
+        n.overload = c_.text(m);
+        break;
+      case tag::node::attribute:
+        c_.count_entry();
+        attributes.push_back(read_attribute(c_, m.child("AttributeProto"), references_));
+        break;
+    }
+  }
+  n.name = name;
+  n.version = version_of(n.domain);
+  require(!n.type.empty(), ErrorCode::invalid_graph, "it has no operator type");
+  require(name.empty() || references_ || node_names_.insert(name).second, ErrorCode::invalid_graph,
+          "there are two nodes of that name");
+  set_attributes(std::move(attributes), n);
+}
+
+/// 0 for a domain that is not imported: the newest version known counts, as for ONNX Runtime.
+int Scope::version_of(std::string_view domain) const {
+  const auto found = opsets_.find(std::string(domain));
+  return found == opsets_.end() ? 0 : found->second;
+}
+
+void Scope::set_attributes(std::vector<ReadAttribute> all, Node& n) {
+  // In order of name, so that filling n.attributes never moves what is there: a node may have very many of them.
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::vector<ReadAttribute> graphs;
+  for (size_t i = 0; i < all.size(); ++i) {
+    require(i == 0 || all[i - 1].name != all[i].name, ErrorCode::invalid_graph, "attribute '{}' appears twice",
+            all[i].name);
+    if (all[i].graph)
+      graphs.push_back(all[i]);
+    else
+      n.attributes.set(all[i].name, std::move(all[i].value));
+  }
+  if (!graphs.empty()) read_bodies(graphs, n);
+}
+
+void Scope::read_bodies(const std::vector<ReadAttribute>& graphs, Node& n) {
+  Captures captures;
+  std::vector<Scope> bodies;
+  bodies.reserve(graphs.size());
+  for (const ReadAttribute& a : graphs) {
+    n.bodies.push_back({std::string(a.name), std::make_shared<Graph>(c_.model.dims)});
+    Scope& body = bodies.emplace_back(*this, *n.bodies.back().graph, captures);
+    in_context([&] { return cat("'{}'", a.name); }, [&] { body.read_graph(*a.graph); });
+  }
+  for (Scope& body : bodies) body.add_capture_inputs();
+  n.captures = uint32_t(captures.outer().size());
+  n.inputs.insert(n.inputs.end(), captures.outer().begin(), captures.outer().end());
+}
+
+}  // namespace retort::onnx

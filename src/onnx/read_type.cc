@@ -1,0 +1,102 @@
+#include "base/checked.h"
+#include "onnx/read_context.h"
+
+namespace retort::onnx {
+namespace {
+
+// Negative numbers mean "unknown", as ONNX Runtime has it; they must not pass as handles of symbols.
+Dim read_dim(ReadContext& c, Message m) {
+  Dim d = -1;
+  while (m.next()) {  // a oneof: the last field wins
+    if (m.field() == tag::dim::value) d = std::max<int64_t>(m.integer(), -1);
+    if (m.field() == tag::dim::param) d = m.bytes().empty() ? -1 : c.model.dims->symbol(std::string(c.text(m)));
+  }
+  return d == -1 ? c.model.dims->fresh() : d;
+}
+
+Shape read_shape(ReadContext& c, Message m) {
+  Shape shape;
+  size_t rank = 0;
+  for (Message count = m; count.next();) rank += count.field() == tag::shape::dim;
+  shape.resize(rank);
+  for (size_t i = 0; m.next();) {
+    if (m.field() == tag::shape::dim) shape[i++] = read_dim(c, m.child("TensorShapeProto.Dimension"));
+  }
+  return shape;
+}
+
+void read_tensor_type(ReadContext& c, Message m, ValueType& type) {
+  while (m.next()) {
+    if (m.field() == tag::tensor_type::elem_type) type.dtype = read_dtype(m.integer());
+    if (m.field() == tag::tensor_type::shape) {
+      type.ranked = true;
+      type.shape = read_shape(c, m.child("TensorShapeProto"));
+    }
+  }
+  if (type.dtype == DType::undefined) read_dtype(0);
+}
+
+std::shared_ptr<const ValueType> read_element(ReadContext& c, Message m) {
+  std::shared_ptr<const ValueType> element;
+  while (m.next()) {
+    if (m.field() == tag::tensor_type::elem_type) {
+      element = std::make_shared<const ValueType>(read_type(c, m.child("TypeProto")));
+    }
+  }
+  require(element != nullptr, ErrorCode::invalid_graph, "a {} has no element type", m.what());
+  return element;
+}
+
+void read_map_type(ReadContext& c, Message m, ValueType& type) {
+  while (m.next()) {
+    if (m.field() == tag::map_type::key_type) type.key = read_dtype(m.integer());
+    if (m.field() == tag::map_type::value_type) {
+      type.element = std::make_shared<const ValueType>(read_type(c, m.child("TypeProto")));
+      type.dtype = type.element->dtype;
+    }
+  }
+  require(type.key != DType::undefined && type.element, ErrorCode::invalid_graph, "a map type lacks its key or value");
+}
+
+}  // namespace
+
+DType read_dtype(int64_t number) {
+  require(number != 27 && number != 28, ErrorCode::not_implemented, "element type {} (6-bit float) is not supported",
+          number);
+  require(number > 0 && number < kDTypeCount, ErrorCode::invalid_graph, "element type {} is none", number);
+  return DType(number);
+}
+
+ValueType read_type(ReadContext& c, Message m) {
+  using Kind = ValueType::Kind;
+  ValueType type;
+  while (m.next()) {
+    const uint32_t field = m.field();
+    if (field != tag::type::tensor && field != tag::type::sparse && field != tag::type::sequence &&
+        field != tag::type::optional && field != tag::type::map && field != tag::type::opaque) {
+      continue;
+    }
+    type = {};  // a oneof: the last field wins
+    switch (field) {
+      case tag::type::tensor:
+      case tag::type::sparse:
+        type.kind = field == tag::type::tensor ? Kind::tensor : Kind::sparse;
+        read_tensor_type(c, m.child("TypeProto.Tensor"), type);
+        break;
+      case tag::type::sequence:
+      case tag::type::optional:
+        type.kind = field == tag::type::sequence ? Kind::sequence : Kind::optional;
+        type.element = read_element(c, m.child("TypeProto.Sequence"));
+        break;
+      case tag::type::map:
+        type.kind = Kind::map;
+        read_map_type(c, m.child("TypeProto.Map"), type);
+        break;
+      default:
+        type.kind = Kind::opaque;
+    }
+  }
+  return type;
+}
+
+}  // namespace retort::onnx

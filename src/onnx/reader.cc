@@ -1,0 +1,215 @@
+#include "onnx/reader.h"
+
+#include <new>
+
+#include "base/checked.h"
+#include "onnx/name_hash.h"
+#include "onnx/read_context.h"
+#include "onnx/read_graph.h"
+
+namespace retort {
+namespace onnx {
+
+void ReadContext::count_node() {
+  require(++nodes <= limits().nodes, ErrorCode::invalid_graph, "the model has more than {} nodes", limits().nodes);
+}
+
+void ReadContext::count_entry() {
+  require(++entries <= limits().entries, ErrorCode::invalid_graph, "the model has more than {} values and attributes",
+          limits().entries);
+}
+
+void ReadContext::charge(size_t bytes) {
+  memory = checked_add(memory, bytes, "memory for tensors");
+  const size_t files = checked_add(file.bytes.size(), external.total(), "size of the model");
+  const size_t allowed = limits().memory_bytes ? limits().memory_bytes : (size_t(256) << 20) + 16 * files;
+  require(memory <= allowed, ErrorCode::invalid_graph, "its tensors need {} bytes of memory, more than the limit of {}",
+          memory, allowed);
+}
+
+std::string_view ReadContext::text(const Message& m) const {
+  const std::string_view text = m.bytes();
+  require(text.size() <= limits().string_bytes, ErrorCode::invalid_graph,
+          "a string of {} bytes in {} exceeds the limit of {}", text.size(), m.what(), limits().string_bytes);
+  return text;
+}
+
+void read_opset(ReadContext& c, Message m, Opsets& opsets) {
+  std::string_view domain;
+  int64_t version = 0;
+  while (m.next()) {
+    if (m.field() == tag::opset::domain) domain = canonical_domain(c.text(m));
+    if (m.field() == tag::opset::version) version = m.integer();
+  }
+  require(version >= 1 && version <= INT32_MAX, ErrorCode::invalid_graph, "version {} of operator set '{}' is none",
+          version, domain);
+  opsets[std::string(domain)] = int(version);
+}
+
+namespace {
+
+void read_signature(ReadContext& c, Message m, Function& f) {
+  while (m.next()) {
+    switch (m.field()) {
+      case tag::function::name:
+        f.name = c.text(m);
+        break;
+      case tag::function::domain:
+        f.domain = canonical_domain(c.text(m));
+        break;
+      case tag::function::overload:
+        f.overload = c.text(m);
+        break;
+      case tag::function::attribute:
+        f.attributes.emplace_back(c.text(m));
+        break;
+      case tag::function::opset_import:
+        read_opset(c, m.child("OperatorSetIdProto"), f.opsets);
+        break;
+    }
+  }
+}
+
+void read_defaults(ReadContext& c, Message m, Function& f) {
+  std::map<std::string_view, Attribute> sorted;
+  while (m.next()) {
+    if (m.field() != tag::function::attribute_proto) continue;
+    c.count_entry();
+    ReadAttribute a = read_attribute(c, m.child("AttributeProto"), false);
+    require(!a.graph, ErrorCode::not_implemented, "default '{}' is a graph", a.name);
+    const bool fresh = sorted.emplace(a.name, std::move(a.value)).second;
+    require(fresh, ErrorCode::invalid_graph, "default '{}' appears twice", a.name);
+  }
+  for (auto& [name, value] : sorted) f.defaults.set(name, std::move(value));
+}
+
+std::pair<std::string, std::string> read_metadata(ReadContext& c, Message m) {
+  std::pair<std::string, std::string> entry;
+  while (m.next()) {
+    if (m.field() == tag::entry::key) entry.first = c.text(m);
+    if (m.field() == tag::entry::value) entry.second = c.text(m);
+  }
+  return entry;
+}
+
+/// The fields of ModelProto that come after the graph in most files but are needed for it.
+struct ModelParts {
+  std::optional<Message> graph;
+  std::vector<Message> functions;
+  bool has_ir_version = false;
+};
+
+ModelParts read_header(ReadContext& c, Message m) {
+  ModelParts p;
+  Model& model = c.model;
+  while (m.next()) {
+    switch (m.field()) {
+      case tag::model::ir_version:
+        model.ir_version = m.integer();
+        p.has_ir_version = true;
+        break;
+      case tag::model::producer_name:
+        model.producer_name = c.text(m);
+        break;
+      case tag::model::producer_version:
+        model.producer_version = c.text(m);
+        break;
+      case tag::model::domain:
+        model.domain = c.text(m);
+        break;
+      case tag::model::model_version:
+        model.model_version = m.integer();
+        break;
+      case tag::model::doc:
+        model.doc = c.text(m);
+        break;
+      case tag::model::graph:
+        require(!p.graph, ErrorCode::invalid_graph, "the model has two graphs");
+        p.graph = m.child("GraphProto");
+        break;
+      case tag::model::opset_import:
+        read_opset(c, m.child("OperatorSetIdProto"), model.opsets);
+        break;
+      case tag::model::metadata:
+        model.metadata.push_back(read_metadata(c, m.child("StringStringEntryProto")));
+        break;
+      case tag::model::functions:
+        c.count_entry();
+        p.functions.push_back(m.child("FunctionProto"));
+        break;
+    }
+  }
+  return p;
+}
+
+void read_functions(ReadContext& c, const std::vector<Message>& functions) {
+  std::unordered_set<std::string, NameHash> known;
+  for (const Message& m : functions) {
+    Function f = read_function(c, m);
+    const bool added = known.insert(cat("{}:{}:{}", f.domain, f.name, f.overload)).second;
+    require(added, ErrorCode::invalid_graph, "there are two functions '{}:{}:{}'", f.domain, f.name, f.overload);
+    c.model.functions.push_back(std::move(f));
+  }
+}
+
+void read_everything(ReadContext& c) {
+  const Message m(c.file.bytes, "ModelProto", c.limits().depth);
+  const ModelParts p = read_header(c, m);
+  require(p.graph.has_value(), ErrorCode::invalid_argument, "no graph was found in the protobuf");
+  const int64_t version = c.model.ir_version;
+  require(p.has_ir_version, ErrorCode::fail, "missing model IR version");
+  require(version <= kMaxIrVersion, ErrorCode::fail, "unsupported model IR version: {}, max supported IR version: {}",
+          version, kMaxIrVersion);
+  require(!c.model.opsets.empty(), ErrorCode::fail,
+          "missing opset in the model: it must import at least one version of an operator set");
+  read_functions(c, p.functions);
+  Scope(c, *c.model.graph, c.model.opsets, Scope::Kind::main).read_graph(*p.graph);
+}
+
+std::shared_ptr<Model> read_source(std::shared_ptr<Model> model, Source source, const ReadOptions& options) {
+  try {
+    ReadContext c(*model, options, std::move(source));
+    read_everything(c);
+    return model;
+  } catch (const std::bad_alloc&) {
+    fail(ErrorCode::fail, "out of memory while reading the model");
+  }
+}
+
+}  // namespace
+
+Function read_function(ReadContext& c, Message m) {
+  Function f;
+  read_signature(c, m, f);
+  return in_context([&] { return cat("function '{}:{}'", f.domain, f.name); },
+                    [&] {
+                      require(!f.name.empty(), ErrorCode::invalid_graph, "it has no name");
+                      read_defaults(c, m, f);
+                      f.body = std::make_shared<Graph>(c.model.dims);
+                      f.body->name = f.name;
+                      Scope(c, *f.body, f.opsets, Scope::Kind::function).read_function(m);
+                      return std::move(f);
+                    });
+}
+
+}  // namespace onnx
+
+std::shared_ptr<Model> read_model(const std::string& path, const ReadOptions& options) {
+  return onnx::in_context([&] { return "model '" + path + "'"; },
+                          [&] {
+                            const onnx::File file = onnx::File::open(path);
+                            onnx::Source source{{}, options.trusted ? file.map() : file.read(0, file.size()), true};
+                            source.bytes = {static_cast<const char*>(source.owner.get()), file.size()};
+                            auto model = std::make_shared<Model>();
+                            model->path = path;
+                            return onnx::read_source(std::move(model), std::move(source), options);
+                          });
+}
+
+std::shared_ptr<Model> read_model(std::span<const std::byte> bytes, const ReadOptions& options) {
+  const bool keep = options.borrow || options.owner;
+  onnx::Source source{{reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options.owner, keep};
+  return onnx::read_source(std::make_shared<Model>(), std::move(source), options);
+}
+
+}  // namespace retort

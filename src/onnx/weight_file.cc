@@ -1,0 +1,189 @@
+#include "onnx/weight_file.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/checked.h"
+
+namespace retort {
+namespace {
+
+/// Deleters are also labels: std::get_deleter finds the file behind an owner.
+struct Unmap {
+  size_t size;
+  FileIdentity file;
+  void operator()(void* p) const { munmap(p, size); }
+};
+struct FreeCopy {
+  std::shared_ptr<void> memory;
+  FileRange range;
+  void operator()(void*) { memory.reset(); }
+};
+
+std::optional<FileRange> range_in(const std::shared_ptr<void>& owner, const void* data, size_t length) {
+  const Unmap* mapping = owner ? std::get_deleter<Unmap>(owner) : nullptr;
+  if (!mapping) return std::nullopt;
+  return FileRange{mapping->file, uint64_t(static_cast<const char*>(data) - static_cast<char*>(owner.get())), length};
+}
+
+}  // namespace
+
+std::optional<FileRange> file_range(const Tensor& tensor) {
+  if (const FreeCopy* copy = tensor.owner() ? std::get_deleter<FreeCopy>(tensor.owner()) : nullptr) return copy->range;
+  return range_in(tensor.owner(), tensor.data(), tensor.bytes());
+}
+
+bool is_aligned(DType dtype, const void* data) {
+  const size_t element = std::min<size_t>(8, std::max<size_t>(1, dtype_bits(dtype) / 8));
+  return reinterpret_cast<uintptr_t>(data) % element == 0;
+}
+
+Tensor aligned(Tensor tensor) {
+  if (is_aligned(tensor.dtype(), tensor.data())) return tensor;
+  const std::string_view bytes(tensor.data<char>(), tensor.bytes());
+  std::shared_ptr<void> copy = onnx::copy_weight(bytes, tensor.owner());
+  void* data = copy.get();
+  return Tensor(tensor.dtype(), tensor.shape(), data, std::move(copy));
+}
+
+namespace onnx {
+
+std::shared_ptr<void> allocate_weight(size_t bytes) {
+  constexpr size_t kHugePage = size_t(2) << 20;
+  if (bytes < 2 * kHugePage) return allocate_host(bytes);
+  const size_t reserved = round_up(checked_add(bytes, kHugePage, "weight size"), kHugePage);
+  void* base = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) fail(ErrorCode::fail, "out of memory: {} bytes", bytes);
+  char* start = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(base), kHugePage));
+  madvise(start, bytes, MADV_HUGEPAGE);
+  return std::shared_ptr<void>(start, [=](void*) { munmap(base, reserved); });
+}
+
+std::shared_ptr<void> copy_weight(std::string_view bytes, const std::shared_ptr<void>& owner) {
+  std::shared_ptr<void> memory = allocate_weight(bytes.size());
+  if (!bytes.empty()) std::memcpy(memory.get(), bytes.data(), bytes.size());
+  if (const auto range = range_in(owner, bytes.data(), bytes.size())) {
+    void* data = memory.get();
+    return std::shared_ptr<void>(data, FreeCopy{std::move(memory), *range});
+  }
+  return memory;
+}
+
+namespace {
+
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // a FIFO must not make us wait
+
+[[noreturn]] void fail_open(int error, std::string_view name) {
+  const bool missing = error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG;
+  fail(missing ? ErrorCode::no_such_file : ErrorCode::fail, "cannot open '{}': {}", name,
+       missing ? "the file does not exist" : std::strerror(error));
+}
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+/// Opens one component after the other and follows no link.
+int walk_beneath(int folder, std::string_view location) {
+  Descriptor at{fcntl(folder, F_DUPFD_CLOEXEC, 0)};
+  for (size_t begin = 0; at.fd >= 0;) {
+    const size_t end = std::min(location.find('/', begin), location.size());
+    const std::string part(location.substr(begin, end - begin));
+    const bool last = end == location.size();
+    if (part == ".." || (part.empty() && begin == 0)) {
+      errno = EXDEV;
+      return -1;
+    }
+    if (last || (!part.empty() && part != ".")) {
+      const int next = openat(at.fd, part.c_str(), O_NOFOLLOW | (last ? kOpenFlags : O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (last || next < 0) return next;
+      close(at.fd);
+      at.fd = next;
+    }
+    begin = end + 1;
+  }
+  return -1;
+}
+
+int open_beneath_fd(int folder, const std::string& location, bool by_hand) {
+  if (!by_hand) {
+    open_how how{};
+    how.flags = kOpenFlags;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    for (int attempt = 0; attempt < 16; ++attempt) {  // EAGAIN: something was renamed meanwhile
+      const long fd = syscall(SYS_openat2, folder, location.c_str(), &how, sizeof(how));
+      if (fd >= 0) return int(fd);
+      if (errno == ENOSYS || errno == EPERM) break;  // an old kernel, or a sandbox that does not know the call
+      if (errno != EAGAIN) return -1;
+    }
+  }
+  return walk_beneath(folder, location);
+}
+
+}  // namespace
+
+File::File(int fd, std::string_view name) : fd_(fd) {
+  struct stat s;
+  const bool ok = fstat(fd, &s) == 0;
+  if (!ok || !S_ISREG(s.st_mode)) {
+    close(fd);
+    fail(ErrorCode::invalid_protobuf, "'{}' is not a regular file", name);
+  }
+  identity_ = {s.st_dev, s.st_ino, int64_t(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec, uint64_t(s.st_size)};
+}
+
+File::~File() {
+  if (fd_ >= 0) close(fd_);
+}
+
+File File::open(const std::string& path) {
+  const int fd = ::open(path.c_str(), kOpenFlags);
+  if (fd < 0) fail_open(errno, path);
+  return File(fd, path);
+}
+
+File File::open_beneath(const std::string& folder, std::string_view location, bool by_hand) {
+  require(!location.empty(), ErrorCode::invalid_argument, "the location of external data is empty");
+  require(location.find('\0') == location.npos, ErrorCode::invalid_argument,
+          "the location of external data holds a NUL");
+  const Descriptor at{::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (at.fd < 0) fail_open(errno, folder);
+  const int fd = open_beneath_fd(at.fd, std::string(location), by_hand);
+  if (fd < 0 && (errno == EXDEV || errno == ELOOP)) {
+    fail(ErrorCode::invalid_argument, "'{}' leads out of the model's folder", location);
+  }
+  if (fd < 0) fail_open(errno, location);
+  return File(fd, location);
+}
+
+std::shared_ptr<void> File::map() const {
+  if (size() == 0) return nullptr;
+  void* p = mmap(nullptr, size(), PROT_READ, MAP_PRIVATE, fd_, 0);
+  if (p == MAP_FAILED) fail(ErrorCode::fail, "cannot map {} bytes: {}", size(), std::strerror(errno));
+  return std::shared_ptr<void>(p, Unmap{size(), identity_});
+}
+
+std::shared_ptr<void> File::read(uint64_t offset, size_t size) const {
+  std::shared_ptr<void> memory = allocate_weight(size);
+  for (size_t done = 0; done < size;) {
+    const ssize_t got = pread(fd_, static_cast<char*>(memory.get()) + done, size - done, off_t(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    require(got > 0, ErrorCode::fail, "cannot read byte {}: {}", offset + done,
+            got < 0 ? std::strerror(errno) : "the file became shorter");
+    done += size_t(got);
+  }
+  return memory;
+}
+
+}  // namespace onnx
+}  // namespace retort

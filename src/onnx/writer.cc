@@ -1,0 +1,186 @@
+#include "onnx/writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include "base/checked.h"
+#include "onnx/write_context.h"
+
+namespace retort {
+namespace onnx {
+namespace {
+
+using Opsets = std::map<std::string, int>;
+
+void write_opsets(MessageWriter& to, uint32_t field, const Opsets& opsets) {
+  for (const auto& [domain, version] : opsets) {
+    MessageWriter m;
+    m.bytes(tag::opset::domain, domain);
+    m.integer(tag::opset::version, version);
+    to.message(field, m);
+  }
+}
+
+/// Adds the domains that nodes use without an import, and finds nodes of another version than the file would say.
+void complete_opsets(const Graph& graph, Opsets& opsets) {
+  for (NodeId id : graph.order()) {
+    const Node& n = graph.node(id);
+    const auto [at, added] = opsets.try_emplace(n.domain, std::max(n.version, 1));
+    require(n.op || n.version == 0 || n.version == at->second, ErrorCode::not_implemented,
+            "{} is of version {} of its operator set, the model imports {}", describe(n), n.version, at->second);
+    for (const Body& b : n.bodies) complete_opsets(*b.graph, opsets);
+  }
+}
+
+MessageWriter write_function(const Function& f) {
+  MessageWriter m;
+  const Graph& body = *f.body;
+  const Names names(body, nullptr, {});
+  m.bytes(tag::function::name, f.name);
+  for (ValueId id : body.inputs) m.bytes(tag::function::input, names.of(id));
+  for (ValueId id : body.outputs) m.bytes(tag::function::output, names.of(id));
+  for (const std::string& a : f.attributes) m.bytes(tag::function::attribute, a);
+  write_nodes(m, tag::function::node, body, names);
+  for_each_constant(body, [&](ValueId id, const Tensor&) {
+    fail(ErrorCode::not_implemented, "function '{}' has the constant '{}': functions have no initializers", f.name,
+         names.of(id));
+  });
+  Opsets opsets = f.opsets;
+  complete_opsets(body, opsets);
+  write_opsets(m, tag::function::opset_import, opsets);
+  m.bytes(tag::function::domain, f.domain);
+  for (const auto& [name, value] : f.defaults) {
+    m.message(tag::function::attribute_proto, write_attribute(body.dims(), name, value));
+  }
+  write_value_infos(m, tag::function::value_info, body, names);
+  m.text(tag::function::overload, f.overload);
+  return m;
+}
+
+/// The lowest version that has all that the model uses, but none below its own.
+int64_t ir_version_of(const Model& model) {
+  int64_t version = model.ir_version ? model.ir_version : 10;
+  version = std::max<int64_t>(version, 4);  // constants that are not inputs
+  for (const Function& f : model.functions) version = std::max<int64_t>(version, f.overload.empty() ? 8 : 10);
+  return version;
+}
+
+/// Everything but the graph.
+MessageWriter write_model_head(const Model& model, const WriteOptions& options) {
+  MessageWriter m;
+  m.integer(tag::model::ir_version, ir_version_of(model));
+  m.text(tag::model::producer_name, model.producer_name);
+  m.text(tag::model::producer_version, model.producer_version);
+  m.text(tag::model::domain, model.domain);
+  if (model.model_version) m.integer(tag::model::model_version, model.model_version);
+  m.text(tag::model::doc, model.doc);
+  Opsets opsets = options.opsets.empty() ? model.opsets : options.opsets;
+  complete_opsets(*model.graph, opsets);
+  if (opsets.empty()) opsets[""] = 1;
+  write_opsets(m, tag::model::opset_import, opsets);
+  for (const auto& [key, value] : model.metadata) m.message(tag::model::metadata, write_entry(key, value));
+  for (const Function& f : model.functions) m.message(tag::model::functions, write_function(f));
+  return m;
+}
+
+/// The graph as the last field. Constants lie at aligned positions of the file, which depend on how many bytes the
+/// length of the graph takes: a first guess is corrected until it is enough. (At the edge of two lengths it may then be
+/// one too many; the constants are off by one byte and only cost their reader a copy.)
+MessageWriter write_whole(const Model& model, const WriteOptions& options, ExternalWriter& external) {
+  MessageWriter m = write_model_head(model, options);
+  const Graph& graph = *model.graph;
+  const Names names(graph, nullptr, {});
+  const MessageWriter head = write_graph_head(graph, names);
+  for (size_t length_bytes = varint_size(head.size());; ++length_bytes) {
+    MessageWriter g = head;
+    external.pieces.clear();
+    external.size = 0;
+    const size_t start = m.size() + varint_size(tag::model::graph << 3) + length_bytes;
+    for_each_constant(graph, [&](ValueId id, const Tensor& t) {
+      if (!external.name.empty() && t.dtype() != DType::string && t.bytes() >= external.threshold) {
+        g.message(tag::graph::initializer, write_external_tensor(t, names.of(id), external));
+      } else {
+        write_aligned_tensor(g, tag::graph::initializer, start + g.size(), t, names.of(id));
+      }
+    });
+    if (varint_size(g.size()) > length_bytes) continue;
+    m.message(tag::model::graph, g);
+    return m;
+  }
+}
+
+[[noreturn]] void fail_write(const std::string& path) {
+  fail(ErrorCode::fail, "cannot write '{}': {}", path, std::strerror(errno));
+}
+
+/// A file under another name, until it is complete.
+class NewFile {
+ public:
+  explicit NewFile(std::string path) : path_(std::move(path)) {
+    temporary_ = cat("{}.{:08x}.part", path_, std::random_device()());
+    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ < 0) fail_write(temporary_);
+  }
+  ~NewFile() {
+    if (fd_ < 0) return;
+    close(fd_);
+    unlink(temporary_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+
+  void write_at(size_t offset, std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t done = pwrite(fd_, bytes.data(), bytes.size(), off_t(offset));
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) fail_write(temporary_);
+      bytes.remove_prefix(size_t(done));
+      offset += size_t(done);
+    }
+  }
+  void finish() {
+    if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_write(path_);
+    close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  std::string path_, temporary_;
+  int fd_;
+};
+
+}  // namespace
+}  // namespace onnx
+
+std::string write_model(const Model& model, const WriteOptions& options) {
+  require(options.external_file.empty(), ErrorCode::invalid_argument, "external data needs a file beside it");
+  onnx::ExternalWriter none;
+  return onnx::write_whole(model, options, none).str();
+}
+
+void write_model(const Model& model, const std::string& path, const WriteOptions& options) {
+  const std::string& name = options.external_file;
+  require(name.find('/') == name.npos && name != "." && name != "..", ErrorCode::invalid_argument,
+          "external data must lie beside the model, not in '{}'", name);
+  onnx::ExternalWriter external{name, std::max<size_t>(options.external_threshold, 1)};
+  const onnx::MessageWriter m = onnx::write_whole(model, options, external);
+  onnx::NewFile file(path);
+  size_t offset = 0;
+  m.for_each_part([&](std::string_view part) {
+    file.write_at(offset, part);
+    offset += part.size();
+  });
+  if (!external.pieces.empty()) {
+    onnx::NewFile data(path.substr(0, path.rfind('/') + 1) + name);
+    for (const auto& piece : external.pieces) data.write_at(piece.offset, piece.bytes);
+    data.finish();
+  }
+  file.finish();
+}
+
+}  // namespace retort
