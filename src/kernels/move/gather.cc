@@ -1,0 +1,131 @@
+#include "kernels/move/gather.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/elementwise/chunks.h"
+
+namespace retort::kernels {
+namespace {
+
+constexpr size_t kBlock = 256;  // offsets computed ahead of the moves
+
+/// Collects offsets, so that single elements move in loops compiled for their size.
+class Offsets {
+ public:
+  template <typename Flush>
+  void add(int64_t offset, const Flush& flush) {
+    values_[size_++] = offset;
+    if (size_ == kBlock) drain(flush);
+  }
+  /// flush(first element number, offsets, count)
+  template <typename Flush>
+  void drain(const Flush& flush) {
+    if (size_ > 0) flush(first_, values_.data(), size_);
+    first_ += size_;
+    size_ = 0;
+  }
+
+ private:
+  std::array<int64_t, kBlock> values_;
+  size_t size_ = 0, first_ = 0;
+};
+
+template <typename I>
+std::optional<BadIndex> check(const I* indices, size_t n, int64_t extent) {
+  for (size_t i = 0; i < n; ++i) {
+    if (wrap_index(indices[i], extent) < 0) return BadIndex{i, int64_t(indices[i]), extent};
+  }
+  return std::nullopt;
+}
+
+/// Elements [begin, end) of one outer slice whose elements stand alone.
+template <typename I>
+void gather_singles(const Mover& m, int64_t extent, const void* x, const I* indices, void* y, size_t count) {
+  Offsets offsets;
+  const auto flush = [&](size_t first, const int64_t* at, size_t n) { m.pick(m.at(y, ptrdiff_t(first)), x, at, n); };
+  for (size_t i = 0; i < count; ++i) offsets.add(wrap_index(indices[i], extent), flush);
+  offsets.drain(flush);
+}
+
+}  // namespace
+
+template <typename I>
+std::optional<BadIndex> gather(const Mover& m, const GatherArgs& a, const void* x, const I* indices, void* y,
+                               const Parallel& par) {
+  if (const auto bad = check(indices, a.count, a.extent)) return bad;
+  if (a.outer * a.inner * a.count == 0) return std::nullopt;
+  const Parallel allowed = m.allowed(par);
+  if (a.inner == 1) {
+    const size_t pieces = (a.count + kChunk - 1) / kChunk;
+    const auto task = [&](size_t begin, size_t end) {
+      for (size_t u = begin; u < end; ++u) {
+        const size_t outer = u / pieces, first = u % pieces * kChunk;
+        gather_singles(m, a.extent, m.at(x, ptrdiff_t(outer) * a.extent), indices + first,
+                       m.at(y, ptrdiff_t(outer * a.count + first)), std::min(kChunk, a.count - first));
+      }
+    };
+    for_chunks(allowed, a.outer * pieces, task, std::max<size_t>(1, kChunk / a.count));
+    return std::nullopt;
+  }
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      const int64_t i = wrap_index(indices[row % a.count], a.extent);
+      const ptrdiff_t from = (ptrdiff_t(row / a.count) * a.extent + i) * ptrdiff_t(a.inner);
+      m.copy(m.at(y, ptrdiff_t(row * a.inner)), m.at(x, from), a.inner);
+    }
+  };
+  for_chunks(allowed, a.outer * a.count, task, std::max<size_t>(1, kChunk / a.inner));
+  return std::nullopt;
+}
+
+template <typename I>
+std::optional<BadIndex> gather_nd(const Mover& m, const TupleIndices& t, const void* x, const I* indices, void* y) {
+  return for_tuples(
+      t, indices, [&](size_t n, int64_t offset) { m.copy(m.at(y, ptrdiff_t(n * t.slice)), m.at(x, offset), t.slice); });
+}
+
+template <typename I>
+std::optional<BadIndex> scatter_nd(const Mover& m, const TupleIndices& t, const I* indices, const void* updates,
+                                   void* y) {
+  return for_tuples(t, indices, [&](size_t n, int64_t offset) {
+    m.copy(m.at(y, offset), m.at(updates, ptrdiff_t(n * t.slice)), t.slice);
+  });
+}
+
+template <typename I>
+std::optional<BadIndex> gather_elements(const Mover& m, const ElementIndices& e, const void* x, const I* indices,
+                                        void* y) {
+  Offsets offsets;
+  const auto flush = [&](size_t first, const int64_t* at, size_t n) { m.pick(m.at(y, ptrdiff_t(first)), x, at, n); };
+  const auto bad =
+      for_elements(e.data, e.shape, e.axis, indices, [&](size_t, int64_t offset) { offsets.add(offset, flush); });
+  offsets.drain(flush);
+  return bad;
+}
+
+template <typename I>
+std::optional<BadIndex> scatter_elements(const Mover& m, const ElementIndices& e, const I* indices, const void* updates,
+                                         void* y) {
+  Offsets offsets;
+  const auto flush = [&](size_t first, const int64_t* at, size_t n) {
+    m.place(y, at, m.at(updates, ptrdiff_t(first)), n);
+  };
+  const auto bad =
+      for_elements(e.data, e.shape, e.axis, indices, [&](size_t, int64_t offset) { offsets.add(offset, flush); });
+  offsets.drain(flush);
+  return bad;
+}
+
+template decltype(gather<int32_t>) gather<int32_t>;
+template decltype(gather<int64_t>) gather<int64_t>;
+template decltype(gather_nd<int32_t>) gather_nd<int32_t>;
+template decltype(gather_nd<int64_t>) gather_nd<int64_t>;
+template decltype(scatter_nd<int32_t>) scatter_nd<int32_t>;
+template decltype(scatter_nd<int64_t>) scatter_nd<int64_t>;
+template decltype(gather_elements<int32_t>) gather_elements<int32_t>;
+template decltype(gather_elements<int64_t>) gather_elements<int64_t>;
+template decltype(scatter_elements<int32_t>) scatter_elements<int32_t>;
+template decltype(scatter_elements<int64_t>) scatter_elements<int64_t>;
+
+}  // namespace retort::kernels

@@ -1,0 +1,47 @@
+// Gather and scatter of elements, rows and slices; see index.h for what an index may be. All return the first bad
+// index, whose output is then unspecified. I is int32_t or int64_t. No allocation (strings do); the data may not
+// overlap the output.
+#pragma once
+#include <span>
+
+#include "base/parallel.h"
+#include "kernels/move/index.h"
+#include "kernels/move/mover.h"
+
+namespace retort::kernels {
+
+/// x: [outer, extent, inner] → y: [outer, count, inner], y[o, k] = x[o, indices[k]].
+struct GatherArgs {
+  size_t outer = 1;
+  int64_t extent = 0;
+  size_t inner = 1;
+  size_t count = 0;
+};
+template <typename I>
+std::optional<BadIndex> gather(const Mover& mover, const GatherArgs& args, const void* x, const I* indices, void* y,
+                               const Parallel& par);
+
+/// y[n] = slice n of x.
+template <typename I>
+std::optional<BadIndex> gather_nd(const Mover& mover, const TupleIndices& tuples, const void* x, const I* indices,
+                                  void* y);
+/// y[slice n] = updates[n], in order: of equal tuples the last wins. y holds the data already.
+template <typename I>
+std::optional<BadIndex> scatter_nd(const Mover& mover, const TupleIndices& tuples, const I* indices,
+                                   const void* updates, void* y);
+
+/// The index tensor of GatherElements and ScatterElements, and the tensor it points into.
+struct ElementIndices {
+  std::span<const int64_t> data;   ///< shape
+  std::span<const int64_t> shape;  ///< of the index tensor
+  size_t axis = 0;
+};
+template <typename I>
+std::optional<BadIndex> gather_elements(const Mover& mover, const ElementIndices& elements, const void* x,
+                                        const I* indices, void* y);
+/// In order: of equal positions the last wins. y holds the data already.
+template <typename I>
+std::optional<BadIndex> scatter_elements(const Mover& mover, const ElementIndices& elements, const I* indices,
+                                         const void* updates, void* y);
+
+}  // namespace retort::kernels

@@ -1,0 +1,137 @@
+#include "kernels/move/pad.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/elementwise/chunks.h"
+
+namespace retort::kernels {
+namespace {
+
+constexpr size_t kMaxRank = 16;
+
+/// One dimension: `kept` input elements from `first` on, with `before` ones in front and `out` in all.
+struct Dim {
+  int64_t extent, first, kept, before, out;
+};
+
+struct Plan {
+  size_t rank = 0;
+  std::array<Dim, kMaxRank> dims;  ///< outermost first; the last is padded unless it is the only one
+  size_t run = 1;                  ///< elements of the innermost dimensions, which are not padded
+  PadMode mode;
+};
+
+bool make(const PadArgs& a, Plan& plan) {
+  plan.mode = a.mode;
+  size_t inner = a.shape.size();
+  while (inner > 0 && a.before[inner - 1] == 0 && a.after[inner - 1] == 0) plan.run *= size_t(a.shape[--inner]);
+  bool merge = false;
+  for (size_t d = 0; d < inner; ++d) {
+    const int64_t extent = a.shape[d], first = std::max<int64_t>(0, -a.before[d]);
+    const int64_t kept = extent - first - std::max<int64_t>(0, -a.after[d]);
+    const bool plain = a.before[d] == 0 && a.after[d] == 0;
+    if (plain && merge) {
+      Dim& last = plan.dims[plan.rank - 1];
+      last = {last.extent * extent, 0, last.kept * extent, 0, last.out * extent};
+      continue;
+    }
+    if (plan.rank == kMaxRank) return false;
+    const int64_t before = std::max<int64_t>(0, a.before[d]);
+    plan.dims[plan.rank++] = {extent, first, kept, before, before + kept + std::max<int64_t>(0, a.after[d])};
+    merge = plain;
+  }
+  return true;
+}
+
+/// Position in the input of output position i, or -1 for a constant.
+int64_t source(PadMode mode, const Dim& d, int64_t i) {
+  int64_t k = i - d.before;
+  const int64_t n = d.kept;
+  if (k < 0 || k >= n) {
+    switch (mode) {
+      case PadMode::constant:
+        return -1;
+      case PadMode::edge:
+        k = std::clamp<int64_t>(k, 0, n - 1);
+        break;
+      case PadMode::wrap:
+        k = (k % n + n) % n;
+        break;
+      case PadMode::reflect: {
+        const int64_t period = std::max<int64_t>(1, 2 * (n - 1));
+        k = (k % period + period) % period;
+        k = std::min(k, period - k);
+        if (n == 1) k = 0;
+        break;
+      }
+    }
+  }
+  return d.first + k;
+}
+
+struct Row {
+  const Mover& m;
+  const Plan& plan;
+  const void* value;
+};
+
+/// The last dimension of one output row; x is null where the whole row lies in constant padding.
+void pad_row(const Row& r, const void* x, void* y) {
+  const Dim& d = r.plan.dims[r.plan.rank - 1];
+  const ptrdiff_t run = ptrdiff_t(r.plan.run);
+  const auto fill = [&](int64_t from, int64_t to) {
+    if (to > from) r.m.strided(r.m.at(y, from * run), 1, r.value, 0, size_t((to - from) * run));
+  };
+  const auto border = [&](int64_t from, int64_t to) {
+    if (r.plan.mode == PadMode::constant) return fill(from, to);
+    for (int64_t i = from; i < to; ++i) {
+      r.m.copy(r.m.at(y, i * run), r.m.at(x, source(r.plan.mode, d, i) * run), size_t(run));
+    }
+  };
+  if (!x) return fill(0, d.out);
+  const int64_t end = d.before + std::max<int64_t>(0, d.kept);
+  border(0, d.before);
+  if (d.kept > 0) r.m.copy(r.m.at(y, d.before * run), r.m.at(x, d.first * run), size_t(d.kept * run));
+  border(end, d.out);
+}
+
+/// Where output row `row` begins in the input; null for constant rows.
+const void* row_source(const Row& r, size_t row, const void* x) {
+  const size_t last = r.plan.rank - 1;
+  ptrdiff_t offset = 0, stride = r.plan.dims[last].extent * ptrdiff_t(r.plan.run);
+  for (size_t d = last; d-- > 0;) {
+    const Dim& dim = r.plan.dims[d];
+    const int64_t k = source(r.plan.mode, dim, int64_t(row % size_t(dim.out)));
+    if (k < 0) return nullptr;
+    row /= size_t(dim.out);
+    offset += k * stride;
+    stride *= dim.extent;
+  }
+  return r.m.at(x, offset);
+}
+
+}  // namespace
+
+bool pad(const Mover& mover, const PadArgs& args, const void* x, void* y, const Parallel& par) {
+  Plan plan;
+  if (!make(args, plan)) return false;
+  if (plan.rank == 0) {
+    mover.copy(y, x, plan.run);
+    return true;
+  }
+  const Row r{mover, plan, args.value};
+  size_t rows = 1;
+  for (size_t d = 0; d + 1 < plan.rank; ++d) rows *= size_t(plan.dims[d].out);
+  const size_t elements = size_t(plan.dims[plan.rank - 1].out) * plan.run;
+  if (rows * elements == 0) return true;
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      pad_row(r, row_source(r, row, x), mover.at(y, ptrdiff_t(row * elements)));
+    }
+  };
+  for_chunks(mover.allowed(par), rows, task, std::max<size_t>(1, kChunk / elements));
+  return true;
+}
+
+}  // namespace retort::kernels

@@ -1,0 +1,239 @@
+#include "kernels/move/strided_copy.h"
+
+#include <algorithm>
+
+#include "kernels/elementwise/chunks.h"
+#include "kernels/move/transpose_tile.h"
+
+namespace retort::kernels {
+namespace {
+
+using Dim = StridedCopy::Dim;
+
+/// Elements of the dimensions inside d.
+ptrdiff_t inner_elements(std::span<const int64_t> shape, size_t d) {
+  ptrdiff_t n = 1;
+  for (size_t i = d + 1; i < shape.size(); ++i) n *= shape[i];
+  return n;
+}
+
+std::optional<StridedCopy> made(const StridedCopy& copy, bool ok) { return ok ? std::optional(copy) : std::nullopt; }
+
+/// Walks the outer dimensions in row-major order.
+class Walk {
+ public:
+  Walk(const Dim* dims, size_t rank, size_t position) : dims_(dims), rank_(rank) {
+    for (size_t d = rank; d-- > 0;) {
+      index_[d] = position % dims[d].extent;
+      position /= dims[d].extent;
+      to += ptrdiff_t(index_[d]) * dims[d].to;
+      from += ptrdiff_t(index_[d]) * dims[d].from;
+    }
+  }
+  void next() {
+    for (size_t d = rank_; d-- > 0;) {
+      to += dims_[d].to;
+      from += dims_[d].from;
+      if (++index_[d] < dims_[d].extent) return;
+      to -= ptrdiff_t(dims_[d].extent) * dims_[d].to;
+      from -= ptrdiff_t(dims_[d].extent) * dims_[d].from;
+      index_[d] = 0;
+    }
+  }
+  ptrdiff_t to = 0, from = 0;
+
+ private:
+  const Dim* dims_;
+  size_t rank_;
+  std::array<size_t, StridedCopy::kMaxRank> index_{};
+};
+
+/// f(to, from, piece) for each of `rows` positions of the outer dimensions times `pieces`; one task moves about kChunk
+/// elements.
+template <typename F>
+void for_pieces(const StridedCopy& outer, size_t pieces, size_t piece_elements, const Parallel& par, const F& f) {
+  const auto task = [&](size_t begin, size_t end) {
+    Walk walk(outer.dims.data(), outer.rank, begin / pieces);
+    for (size_t piece = begin % pieces, u = begin; u < end; ++u) {
+      f(walk.to, walk.from, piece);
+      if (++piece == pieces) {
+        piece = 0;
+        walk.next();
+      }
+    }
+  };
+  for_chunks(par, outer.count * pieces, task, std::max<size_t>(1, kChunk / piece_elements));
+}
+
+/// Removes dimension d.
+Dim take(StridedCopy& copy, size_t d) {
+  const Dim dim = copy.dims[d];
+  std::copy(copy.dims.begin() + ptrdiff_t(d) + 1, copy.dims.begin() + ptrdiff_t(copy.rank),
+            copy.dims.begin() + ptrdiff_t(d));
+  --copy.rank;
+  copy.count /= dim.extent;
+  return dim;
+}
+
+/// Runs of a power of two of bytes up to 16 become elements of that size when all strides and both addresses (ORed in
+/// `address`) allow it: fewer, larger moves.
+const Mover& widen(const Mover& mover, StridedCopy& copy, uintptr_t address) {
+  if (mover.may_throw || copy.rank < 2) return mover;
+  const Dim run = copy.dims[copy.rank - 1];
+  const size_t bytes = run.extent * mover.size;
+  if (run.to != 1 || run.from != 1 || bytes > 16 || (bytes & (bytes - 1)) || address % std::min<size_t>(bytes, 8))
+    return mover;
+  const ptrdiff_t n = ptrdiff_t(run.extent);
+  for (size_t d = 0; d + 1 < copy.rank; ++d) {
+    if (copy.dims[d].to % n || copy.dims[d].from % n) return mover;
+  }
+  take(copy, copy.rank - 1);
+  for (size_t d = 0; d < copy.rank; ++d) {
+    copy.dims[d].to /= n;
+    copy.dims[d].from /= n;
+  }
+  return byte_mover(bytes);
+}
+
+/// Along the innermost dimension, cut into pieces of at most kChunk elements.
+void copy_runs(const Mover& m, StridedCopy outer, void* to, const void* from, const Parallel& par) {
+  const Dim run = take(outer, outer.rank - 1);
+  const size_t pieces = (run.extent + kChunk - 1) / kChunk;
+  const bool contiguous = run.to == 1 && run.from == 1;
+  for_pieces(outer, pieces, std::min(run.extent, kChunk), par, [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
+    const ptrdiff_t first = ptrdiff_t(piece * kChunk);
+    const size_t n = std::min(kChunk, run.extent - size_t(first));
+    void* const y = m.at(to, t + first * run.to);
+    const void* const x = m.at(from, f + first * run.from);
+    contiguous ? m.copy(y, x, n) : m.strided(y, run.to, x, run.from, n);
+  });
+}
+
+/// The innermost dimension is contiguous in the destination, dimension j in the source.
+void copy_transposed(const Mover& m, StridedCopy outer, size_t j, void* to, const void* from, const Parallel& par) {
+  constexpr size_t kRows = 64;
+  const Dim column = take(outer, outer.rank - 1), row = take(outer, j);
+  const TransposeFn transpose = transpose_fn(m.size);
+  const size_t pieces = (row.extent + kRows - 1) / kRows;
+  for_pieces(outer, pieces, std::min(row.extent, kRows) * column.extent, par,
+             [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
+               const size_t first = piece * kRows;
+               transpose({m.at(to, t + ptrdiff_t(first) * row.to), row.to, m.at(from, f + ptrdiff_t(first)),
+                          column.from, std::min(kRows, row.extent - first), column.extent});
+             });
+}
+
+}  // namespace
+
+bool StridedCopy::append(size_t extent, ptrdiff_t to_stride, ptrdiff_t from_stride) noexcept {
+  count *= extent;
+  if (extent == 1) return true;
+  if (rank > 0) {
+    Dim& last = dims[rank - 1];
+    if (last.to == ptrdiff_t(extent) * to_stride && last.from == ptrdiff_t(extent) * from_stride) {
+      last = {last.extent * extent, to_stride, from_stride};
+      return true;
+    }
+  }
+  if (rank == kMaxRank) return false;
+  dims[rank++] = {extent, to_stride, from_stride};
+  return true;
+}
+
+std::optional<StridedCopy> StridedCopy::transpose(std::span<const int64_t> shape,
+                                                  std::span<const int64_t> perm) noexcept {
+  StridedCopy copy;
+  bool ok = true;
+  ptrdiff_t to = 1;
+  for (const int64_t e : shape) to *= e;
+  for (const int64_t p : perm) {
+    const int64_t extent = shape[size_t(p)];
+    to = extent ? to / extent : 0;
+    ok = ok && copy.append(size_t(extent), to, inner_elements(shape, size_t(p)));
+  }
+  return made(copy, ok);
+}
+
+std::optional<StridedCopy> StridedCopy::slice(std::span<const int64_t> shape, std::span<const int64_t> starts,
+                                              std::span<const int64_t> steps, std::span<const int64_t> out) noexcept {
+  StridedCopy copy;
+  bool ok = true;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const ptrdiff_t from = inner_elements(shape, d);
+    copy.from_offset += starts[d] * from;
+    ok = ok && copy.append(size_t(out[d]), inner_elements(out, d), steps[d] * from);
+  }
+  return made(copy, ok);
+}
+
+std::optional<StridedCopy> StridedCopy::expand(std::span<const int64_t> shape, std::span<const int64_t> out) noexcept {
+  StridedCopy copy;
+  bool ok = true;
+  const size_t missing = out.size() - shape.size();
+  for (size_t d = 0; d < out.size(); ++d) {
+    const bool repeated = d < missing || (shape[d - missing] == 1 && out[d] != 1);
+    ok = ok && copy.append(size_t(out[d]), inner_elements(out, d), repeated ? 0 : inner_elements(shape, d - missing));
+  }
+  return made(copy, ok);
+}
+
+std::optional<StridedCopy> StridedCopy::tile(std::span<const int64_t> shape,
+                                             std::span<const int64_t> repeats) noexcept {
+  StridedCopy copy;
+  bool ok = true;
+  ptrdiff_t to = 1;
+  for (size_t d = 0; d < shape.size(); ++d) to *= shape[d] * repeats[d];
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (to == 0) return StridedCopy{.count = 0};
+    const ptrdiff_t outer = to / repeats[d], inner = outer / shape[d];
+    ok = ok && copy.append(size_t(repeats[d]), outer, 0) &&
+         copy.append(size_t(shape[d]), inner, inner_elements(shape, d));
+    to = inner;
+  }
+  return made(copy, ok);
+}
+
+void strided_copy(const Mover& mover, const StridedCopy& copy, void* to, const void* from, const Parallel& par) {
+  if (copy.count == 0) return;
+  StridedCopy plan = copy;
+  from = mover.at(from, copy.from_offset);
+  const Mover& m = widen(mover, plan, reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from));
+  if (plan.rank == 0) return m.copy(to, from, 1);
+  const Dim& last = plan.dims[plan.rank - 1];
+  if (last.to == 1 && last.from != 1 && !m.may_throw) {
+    for (size_t j = 0; j + 1 < plan.rank; ++j) {
+      if (plan.dims[j].from == 1) return copy_transposed(m, plan, j, to, from, par);
+    }
+  }
+  copy_runs(m, plan, to, from, m.allowed(par));
+}
+
+void concat(const Mover& mover, std::span<const AxisPart> parts, size_t outer, size_t inner, void* y,
+            const Parallel& par) {
+  size_t total = 0, at = 0;
+  for (const AxisPart& p : parts) total += p.extent * inner;
+  for (const AxisPart& p : parts) {
+    const size_t run = p.extent * inner;
+    StridedCopy copy;
+    copy.append(outer, ptrdiff_t(total), ptrdiff_t(run));
+    copy.append(run, 1, 1);
+    strided_copy(mover, copy, mover.at(y, ptrdiff_t(at)), p.data, par);
+    at += run;
+  }
+}
+
+void split(const Mover& mover, const void* x, size_t outer, size_t inner, std::span<const AxisPart> parts,
+           const Parallel& par) {
+  size_t total = 0, at = 0;
+  for (const AxisPart& p : parts) total += p.extent * inner;
+  for (const AxisPart& p : parts) {
+    const size_t run = p.extent * inner;
+    StridedCopy copy;
+    copy.append(outer, ptrdiff_t(run), ptrdiff_t(total));
+    copy.append(run, 1, 1);
+    strided_copy(mover, copy, p.data, mover.at(x, ptrdiff_t(at)), par);
+    at += run;
+  }
+}
+
+}  // namespace retort::kernels
