@@ -14,6 +14,9 @@
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/cast.h"
 #include "kernels/elementwise/unary.h"
+#include "kernels/move/gather.h"
+#include "kernels/move/pad.h"
+#include "kernels/move/strided_copy.h"
 #include "kernels/norm/group_norm.h"
 #include "kernels/norm/row_norm.h"
 #include "kernels/norm/softmax.h"
@@ -183,6 +186,35 @@ void add_reduce(std::vector<Case>& cases, Data& data) {
                    [=, &data] { arg_reduce(middle, data.a.data(), reinterpret_cast<int64_t*>(data.c.data()), par); }});
 }
 
+void add_move(std::vector<Case>& cases, Data& data) {
+  static const Parallel par;
+  const auto permute = [&](const char* name, size_t element, std::vector<int64_t> shape, std::vector<int64_t> perm) {
+    const auto plan = *StridedCopy::transpose(shape, perm);
+    cases.push_back({name, 2 * plan.count * element,
+                     [=, &data] { strided_copy(byte_mover(element), plan, data.c.data(), data.a.data(), par); }});
+  };
+  permute("transpose heads 128x12x64", 4, {128, 12, 64}, {1, 0, 2});
+  permute("transpose keys 128x12x64", 4, {128, 12, 64}, {1, 2, 0});
+  permute("transpose 128x768", 4, {128, 768}, {1, 0});
+  permute("transpose 1024x1024", 4, {1024, 1024}, {1, 0});
+  permute("NCHW to NHWC 64x56x56", 4, {64, 56 * 56}, {1, 0});
+  permute("NHWC to NCHW 56x56x64", 4, {56 * 56, 64}, {1, 0});
+  permute("NHWC to NCHW 224x224x3", 4, {224 * 224, 3}, {1, 0});
+  permute("transpose f16 128x768", 2, {128, 768}, {1, 0});
+  permute("transpose f64 128x768", 8, {128, 768}, {1, 0});
+  static std::vector<int64_t> indices(512);
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = int64_t(i * 619 % 1000);
+  cases.push_back({"gather 512 rows of 768", 2 * 512 * 768 * 4, [=, &data] {
+                     gather(byte_mover(4), {1, 1000, 768, 512}, data.a.data(), indices.data(), data.c.data(), par);
+                   }});
+  static const int64_t shape[3] = {64, 56, 56}, border[3] = {0, 1, 1};
+  static const float zero = 0;
+  cases.push_back(
+      {"pad 64x56x56 by 1", 2 * 64 * 56 * 56 * 4, [=, &data] {
+         pad(byte_mover(4), {shape, border, border, PadMode::constant, &zero}, data.a.data(), data.c.data(), par);
+       }});
+}
+
 }  // namespace
 
 int main() {
@@ -191,6 +223,7 @@ int main() {
   add_elementwise(cases, data);
   add_norm(cases, data);
   add_reduce(cases, data);
+  add_move(cases, data);
   measure(cases, data);
   std::printf("level %s\n%-28s %10s %10s %8s\n", isa_name(current_isa()), "kernel", "GB/s", "memcpy", "ratio");
   for (const Case& c : cases) {
