@@ -1,6 +1,8 @@
 // Sessions: created, asked about their ports, released.
 #include "abi/session.h"
 
+#include <filesystem>
+
 #include "abi/allocators.h"
 #include "abi/environment.h"
 #include "abi/slots.h"
@@ -15,9 +17,12 @@ OrtStatusPtr open(
     const OrtEnv& e = handle(env, "env");
     need(out, "out");
     const SessionOptions copy = session_options(options);
+    const ThreadPool* shared = e.environment->shared_pool();
+    require(copy.own_threads || shared, ErrorCode::fail,
+            "the session is to use the environment's threads, but the environment was made without");
     auto session = std::make_unique<OrtSession>();
     session->session = load(e.environment, copy);
-    const int threads = copy.own_threads ? pool_options(copy.threads).threads : e.environment->shared_pool()->threads();
+    const int threads = copy.own_threads ? pool_options(copy.threads).threads : shared->threads();
     if (threads > 1) session->async = std::make_unique<AsyncRuns>(size_t(threads));
     give(out, "out", std::move(session));
   });
@@ -95,7 +100,10 @@ OrtTypeInfo type_of(const ValueType& type, const DimTable& dims) {
 OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const char* model_path, const OrtSessionOptions* options,
                                         OrtSession** out) noexcept {
   return open(env, options, out, [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
-    return std::make_shared<Session>(environment, std::string(need_text(model_path, "model_path")), o);
+    const std::string path = need_text(model_path, "model_path");
+    require(!std::filesystem::is_directory(path), ErrorCode::invalid_argument,
+            "'{}' is a folder; folders are opened by CreateModelPackageContext", path);
+    return std::make_shared<Session>(environment, path, o);
   });
 }
 

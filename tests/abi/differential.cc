@@ -10,7 +10,7 @@
 
 #include <cstring>
 #include <fstream>
-#include <map>
+#include <functional>
 #include <set>
 #include <sstream>
 
@@ -21,16 +21,16 @@ namespace {
 
 const OrtApiBase* load(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
+  void* get = library ? dlsym(library, "OrtGetApiBase") : nullptr;
+  if (!get) {
     std::fprintf(stderr, "%s\n", dlerror());
     exit(2);
   }
-  const auto get = reinterpret_cast<const OrtApiBase*(ORT_API_CALL*)()>(dlsym(library, "OrtGetApiBase"));
-  return get ? get() : nullptr;
+  return reinterpret_cast<const OrtApiBase*(ORT_API_CALL*)()>(get)();
 }
 
-/// The transcript of one scene, run in a child; a child that dies adds a line "died = <signal>".
-std::vector<std::string> perform(const Registered& scene, const OrtApiBase* base, bool quiet) {
+/// The transcript of `body`, run in a child with a place to write to; a child that dies adds a line "died = <signal>".
+std::vector<std::string> in_child(bool quiet, const std::function<void(int out)>& body) {
   int ends[2];
   if (pipe(ends) != 0) return {"pipe failed"};
   const pid_t child = fork();
@@ -38,12 +38,7 @@ std::vector<std::string> perform(const Registered& scene, const OrtApiBase* base
     if (quiet) dup2(open("/dev/null", O_WRONLY), 2);
     close(ends[0]);
     alarm(60);
-    Scene s(base, ends[1]);
-    try {
-      scene.story(s);
-    } catch (...) {
-      s.note("died", "C++ exception");  // it left the library: nothing may come through a C interface
-    }
+    body(ends[1]);
     _exit(0);
   }
   close(ends[1]);
@@ -58,6 +53,19 @@ std::vector<std::string> perform(const Registered& scene, const OrtApiBase* base
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   if (WIFSIGNALED(status)) lines.push_back("died = " + std::string(strsignal(WTERMSIG(status))));
   return lines;
+}
+
+void tell(Story story, const OrtApiBase* base, int out) {
+  Scene s(base, out);
+  try {
+    story(s);
+  } catch (...) {
+    s.note("died", "C++ exception");  // it left the library: nothing may come through a C interface
+  }
+}
+
+std::vector<std::string> perform(Story story, const OrtApiBase* base, bool quiet) {
+  return in_child(quiet, [&](int out) { tell(story, base, out); });
 }
 
 /// A known difference: scene ("group.*" for all of a group), our line, their line.
@@ -99,8 +107,8 @@ class Compare : public testing::Test {
  public:
   Compare(const Engines& engines, const Registered& scene) : engines_(engines), scene_(scene) {}
   void TestBody() override {
-    const auto ours = facts(perform(scene_, engines_.ours, true));
-    auto theirs = facts(perform(scene_, engines_.theirs, true));
+    const auto ours = facts(perform(scene_.story, engines_.ours, true));
+    auto theirs = facts(perform(scene_.story, engines_.theirs, true));
     for (const std::string& line : ours)
       EXPECT_NE(line.rfind("died", 0), 0u) << line << " after " << ours.size() << " lines";
     // Where the official library dies there is nothing to compare any more: ours only has to survive.
@@ -130,6 +138,38 @@ class Compare : public testing::Test {
   const Registered& scene_;
 };
 
+/// Our two libraries and the official one, in use side by side in one process.
+class Together : public testing::Test {
+ public:
+  explicit Together(const Engines& engines) : engines_(engines) {}
+  void TestBody() override {
+    const std::vector<const OrtApiBase*> bases{engines_.ours, engines_.theirs, load(RETORT_OTHER_LIBRARY_PATH)};
+    const Story story = find("run.dense");
+    const auto alone = facts(perform(story, engines_.ours, true));
+    std::vector<std::string> wanted;
+    for (int i = 0; i < 2; ++i) {
+      for (size_t k = 0; k < bases.size(); ++k) wanted.insert(wanted.end(), alone.begin(), alone.end());
+    }
+    EXPECT_FALSE(alone.empty());
+    EXPECT_EQ(facts(in_child(true,
+                             [&](int out) {
+                               for (int i = 0; i < 2; ++i) {
+                                 for (const OrtApiBase* base : bases) tell(story, base, out);
+                               }
+                             })),
+              wanted);
+  }
+
+ private:
+  static Story find(std::string_view name) {
+    for (const Registered& scene : registry()) {
+      if (scene.name == name) return scene.story;
+    }
+    return nullptr;
+  }
+  const Engines& engines_;
+};
+
 /// A listed difference that is none any more must leave the list.
 class NoStaleDifference : public testing::Test {
  public:
@@ -149,7 +189,7 @@ int dump(const std::string& library, const std::string& filter) {
   for (const Registered& scene : registry()) {
     if (scene.name.find(filter) == std::string::npos) continue;
     std::printf("== %s\n", scene.name.c_str());
-    for (const std::string& line : perform(scene, base, false)) std::printf("%s\n", line.c_str());
+    for (const std::string& line : perform(scene.story, base, false)) std::printf("%s\n", line.c_str());
     std::fflush(stdout);
   }
   return 0;
@@ -170,6 +210,8 @@ int compare_all() {
     testing::RegisterTest(scene.name.substr(0, dot).c_str(), scene.name.substr(dot + 1).c_str(), nullptr, nullptr,
                           __FILE__, __LINE__, [&scene]() -> testing::Test* { return new Compare(engines, scene); });
   }
+  testing::RegisterTest("Together", "in_one_process", nullptr, nullptr, __FILE__, __LINE__,
+                        []() -> testing::Test* { return new Together(engines); });
   if (testing::GTEST_FLAG(filter) == "*") {
     testing::RegisterTest("Differences", "none_is_stale", nullptr, nullptr, __FILE__, __LINE__,
                           []() -> testing::Test* { return new NoStaleDifference(engines); });

@@ -58,10 +58,6 @@ SCENE(binding, to_device) {
   CALL(RunWithBinding, b.session, nullptr, b.binding);
   const auto first = values(s, b.binding);
   for (OrtValue* v : first) note_tensor(s, "value", v);
-  b.data[0] = 100;
-  CALL(RunWithBinding, b.session, nullptr, b.binding);
-  for (OrtValue* v : values(s, b.binding)) note_tensor(s, "second", v);
-  for (OrtValue* v : first) note_tensor(s, "first is kept", v);
   s.api.ClearBoundOutputs(b.binding);
   for (OrtValue* v : first) note_tensor(s, "still", v);
   note_names(s, b.binding);
@@ -69,6 +65,18 @@ SCENE(binding, to_device) {
   CALL(SynchronizeBoundOutputs, b.binding);
   s.api.ReleaseIoBinding(b.binding);
   s.api.ReleaseIoBinding(nullptr);
+}
+
+SCENE(binding, second_run) {
+  Bound b(s);
+  CALL(BindInput, b.binding, "x", b.x);
+  CALL(BindOutputToDevice, b.binding, "y", b.cpu);
+  CALL(RunWithBinding, b.session, nullptr, b.binding);
+  const auto first = values(s, b.binding);
+  b.data[0] = 100;
+  CALL(RunWithBinding, b.session, nullptr, b.binding);
+  for (OrtValue* v : values(s, b.binding)) note_tensor(s, "second", v);
+  for (OrtValue* v : first) note_tensor(s, "first", v);
 }
 
 SCENE(binding, to_value) {
@@ -173,7 +181,9 @@ SCENE(binding, unknown_shapes) {
   for (int64_t n : {5, 2, 4}) {
     CALL(BindInput, binding, "x", floats(s, x, {n}));
     CALL(RunWithBinding, session, nullptr, binding);
-    for (OrtValue* v : values(s, binding)) note_tensor(s, "idx", v);
+    if (n == 5) {
+      for (OrtValue* v : values(s, binding)) note_tensor(s, "idx", v);
+    }
   }
 }
 

@@ -249,7 +249,6 @@ SCENE(options, devices) {
     CALL(SessionOptionsSetEpSelectionPolicy, o, OrtExecutionProviderDevicePolicy(p));
   }
   CALL(SessionOptionsSetEpSelectionPolicyDelegate, o, nullptr, nullptr);
-  CALL(SessionOptionsAppendExecutionProvider_V2, o, s.env(), nullptr, 0, nullptr, nullptr, 0);
   char bytes[4] = {};
   CALL(SessionOptionsSetWeightlessSourceModelBuffer, o, bytes, 4);
   CALL(SessionOptionsSetWeightlessSourceModelBuffer, o, bytes, 0);

@@ -54,6 +54,7 @@ void note_type(Scene& s, const OrtTypeInfo* info) {
 }
 
 void describe(Scene& s, const OrtSession* session) {
+  if (!session) return;
   size_t inputs = 77, outputs = 77, overridable = 77;
   CALL(SessionGetInputCount, session, &inputs);
   CALL(SessionGetOutputCount, session, &outputs);

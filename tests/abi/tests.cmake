@@ -4,10 +4,11 @@ add_executable(abi_differential ${abi_scenes})
 target_include_directories(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests/abi)
 target_link_libraries(abi_differential PRIVATE GTest::gtest ${CMAKE_DL_LIBS})
 target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGET_FILE:retort_onnxruntime>"
+                           RETORT_OTHER_LIBRARY_PATH="$<TARGET_FILE:retort_shared>"
                            RETORT_MODELS="${CMAKE_SOURCE_DIR}/tests/clients/data"
                            RETORT_DIFFERENCES="${CMAKE_SOURCE_DIR}/tests/abi/differences.tsv")
 target_include_directories(abi_differential PRIVATE ${CMAKE_BINARY_DIR}/generated/abi)
-add_dependencies(abi_differential retort_onnxruntime)
+add_dependencies(abi_differential retort_onnxruntime retort_shared)
 add_test(NAME abi_differential COMMAND abi_differential --gtest_brief=1)
 
 # The header is C, too.
