@@ -1,8 +1,11 @@
 // The family of reductions over a set of axes. An operator is a struct `Op : Reduce<Op>` with
 //   template <typename T> static T reduce(const Reduced<T>& values);        T a carrier
 //   static std::optional<Dim> symbolic(DimTable&, std::span<const Dim>);    optional: content of a vector reduced whole
+//   static constexpr kernels::Reduce kernel = …;                            the kernel of float and some integers
 #pragma once
 #include "base/function_ref.h"
+#include "kernels/reduce/reduce.h"
+#include "ops/elementwise.h"
 #include "ops/integers.h"
 #include "ops/op.h"
 
@@ -20,11 +23,11 @@ struct ReduceAttributes {
 };
 
 /// Where the elements lie that one output element is made from.
-struct ReducePlan {
+struct ReduceLayout {
   Shape kept_extents, kept_strides, extents, strides;
   size_t count = 1;  ///< elements per output element
 
-  ReducePlan(const RunContext& c, const ReduceAttributes& attributes);
+  ReduceLayout(const RunContext& c, const ReduceAttributes& attributes);
   int64_t base(size_t output) const { return locate(output, kept_extents, kept_strides); }
   int64_t offset(size_t i) const { return locate(i, extents, strides); }
 
@@ -36,12 +39,17 @@ struct ReducePlan {
 template <typename T>
 struct Reduced {
   const T* base;
-  const ReducePlan& plan;
+  const ReduceLayout& layout;
   DType type;  ///< of the tensor; T may be its carrier
 
-  size_t size() const { return plan.count; }
-  T operator[](size_t i) const { return base[plan.offset(i)]; }
+  size_t size() const { return layout.count; }
+  T operator[](size_t i) const { return base[layout.offset(i)]; }
 };
+
+/// The kernel on input 0; false: the axes alternate too often for it. Defined for float, int8_t, uint8_t, int32_t and
+/// int64_t.
+template <typename T>
+bool run_reduce(kernels::Reduce op, const ReduceAttributes& attributes, RunContext& c);
 
 template <typename Op>
 struct Reduce : ReduceAttributes {
@@ -57,10 +65,16 @@ struct Reduce : ReduceAttributes {
   template <typename T>
   requires requires(const Reduced<T>& v) { Op::reduce(v); }
   void reference(RunContext& c) const {
-    const ReducePlan plan(c, *this);
+    const ReduceLayout layout(c, *this);
     const auto y = c.output<T>();
     const T* x = c.input<T>(0).data();
-    for (size_t i = 0; i < y.size(); ++i) y[i] = Op::reduce(Reduced<T>{x + plan.base(i), plan, c.carried_type(0)});
+    for (size_t i = 0; i < y.size(); ++i) y[i] = Op::reduce(Reduced<T>{x + layout.base(i), layout, c.carried_type(0)});
+  }
+
+  template <OneOf<float, int8_t, uint8_t, int32_t, int64_t> T>
+  requires requires(const Reduced<T>& v) { Op::reduce(v); }
+  void fast(RunContext& c, std::type_identity<T>) const {
+    if (!run_reduce<T>(Op::kernel, *this, c)) reference<T>(c);
   }
 };
 
