@@ -32,7 +32,7 @@ venv: setup
 	@tools/setup.sh python $(VENV)
 
 $(BUILD)/%/build.ninja: CMakePresets.json | setup
-	@cmake --preset $* -B $(@D) -DCMAKE_INSTALL_PREFIX=$(abspath $(OUT)) > $(@D).log 2>&1 || { cat $(@D).log; exit 1; }
+	@mkdir -p $(BUILD) && cmake --preset $* -B $(@D) -DCMAKE_INSTALL_PREFIX=$(abspath $(OUT)) > $(@D).log 2>&1 || { cat $(@D).log; exit 1; }
 	@touch $@
 
 build: setup $(RELEASE)/build.ninja ## compile and install into out/
