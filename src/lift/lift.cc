@@ -28,18 +28,17 @@ const RulesOfType& rules_by_type() {
 // Takes the node to the newest form; it may be gone afterwards. Rules may rename a node, then rules of the new name
 // follow.
 void modernise(Graph& graph, NodeId id) {
-  const int version = graph.node(id).version;
   std::string type;
   while (!graph.node(id).dead && graph.node(id).type != type) {
     type = graph.node(id).type;
+    const int version = graph.node(id).version;
     const auto found = rules_by_type().find({graph.node(id).domain, type});
     if (found == rules_by_type().end()) return;
     for (const LiftRule* rule : found->second) {
-      if ((rule->to > version && (version > 0 || rule->to == kAlways)) && !graph.node(id).dead &&
-          graph.node(id).type == type) {
-        Rewriter rewriter(graph, id);
-        rule->apply(rewriter);
-      }
+      if (graph.node(id).dead || graph.node(id).type != type) break;
+      if (rule->to != kAlways && (version == 0 || rule->to <= version)) continue;  // version 0: the newest form
+      Rewriter rewriter(graph, id);
+      rule->apply(rewriter);
     }
   }
 }

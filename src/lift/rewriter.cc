@@ -53,6 +53,12 @@ void Rewriter::replace_output(size_t i, ValueId by) {
   if (i < node().outputs.size() && node().outputs[i] != ValueId::none) graph_.replace_uses(node().outputs[i], by);
 }
 
+void Rewriter::drop_output(size_t i) {
+  ValueId& out = node().outputs[i];
+  if (out != ValueId::none) graph_.value(out).producer = NodeId::none;
+  out = ValueId::none;
+}
+
 Tensor float_scalar(DType type, float value) {
   switch (type) {
     case DType::f64:

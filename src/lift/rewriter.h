@@ -40,6 +40,10 @@ class Rewriter {
   ValueId add(NodeSpec spec);
   /// Uses of output i go to `by`.
   void replace_output(size_t i, ValueId by);
+  /// Output i, which is not used, is not asked for any more.
+  void drop_output(size_t i);
+  /// Removes trailing inputs.
+  void resize_inputs(size_t count) { graph_.resize_inputs(id_, count); }
   /// All outputs were replaced: the node goes away.
   void remove() { graph_.remove(id_); }
 

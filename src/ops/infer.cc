@@ -66,6 +66,11 @@ std::optional<std::span<const float>> InferContext::try_floats(size_t i) const {
   return std::span(static_cast<const float*>(slot.data), slot.count);
 }
 
+Dim InferContext::unknown_extent() const {
+  if (!node_) throw NotYetKnown{};
+  return dims_.fresh();
+}
+
 void InferContext::set(size_t output, DType dtype, Shape shape) {
   if (!wants(output)) return;
   for (Dim d : shape) {

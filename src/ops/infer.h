@@ -17,7 +17,7 @@ struct NotYetKnown {};
 /// What an operator's infer() sees. Outputs start with an unknown type.
 class InferContext {
  public:
-  /// `inputs` and `outputs` point to slots; a null input is an omitted one.
+  /// `inputs` and `outputs` point to slots; a null input is an omitted one. `node` is null while a run is laid out.
   InferContext(DimTable& dims, const Node* node, std::span<Slot* const> inputs, std::span<Slot* const> outputs)
       : dims_(dims), node_(node), inputs_(inputs), outputs_(outputs) {}
 
@@ -39,6 +39,10 @@ class InferContext {
   std::optional<std::span<const Dim>> try_value(size_t i) const;
   /// Throws NotYetKnown when the content is unknown.
   std::span<const Dim> value(size_t i) const;
+  /// First element of an input whose content is at hand, of any type; else null.
+  const void* data(size_t i) const { return has(i) ? inputs_[i]->data : nullptr; }
+  /// An extent that only the data tells: a new symbol in the graph; throws NotYetKnown while a run is laid out.
+  Dim unknown_extent() const;
   /// Content of a float32 input that lies in host memory; nullopt also for omitted inputs.
   std::optional<std::span<const float>> try_floats(size_t i) const;
 

@@ -1,17 +1,28 @@
-// BatchNormalization: attributes of training fell away with opset 7, 9 and 14; inference reads one output.
-#include "lift/lift.h"
+// BatchNormalization: before opset 14 the graph was always taken for inference, with up to five outputs; spatial could
+// be switched off before opset 9.
+#include "base/error.h"
+#include "lift/rewriter.h"
 
 namespace retort {
 namespace {
 
-void apply(Graph& g, NodeId n) {
-  for (const char* name : {"is_test", "spatial", "consumed_inputs"}) g.node(n).attributes.erase(name);
+void spatial(Rewriter& r) {
+  require(r.attributes().get_or<int64_t>("spatial", 1) != 0, ErrorCode::not_implemented,
+          "spatial = 0 (statistics per pixel) is not supported; export the model with opset 9 or newer");
+  r.erase({"spatial", "is_test"});
 }
-constexpr LiftRule kRules[] = {{"BatchNormalization", 14, apply}};
+
+void outputs(Rewriter& r) {
+  for (size_t i = 1; i < r.node().outputs.size(); ++i)
+    require(!r.output_used(i), ErrorCode::not_implemented, "output {} (training statistics) is used", i);
+  for (size_t i = 1; i < r.node().outputs.size(); ++i) r.drop_output(i);
+}
+
+constexpr LiftRule kRules[] = {{"BatchNormalization", 9, spatial}, {"BatchNormalization", 14, outputs}};
 
 }  // namespace
 
 extern const LiftRules lift_batch_normalization;
-constinit const LiftRules lift_batch_normalization{kRules, std::size(kRules)};
+constinit const LiftRules lift_batch_normalization{kRules};
 
 }  // namespace retort

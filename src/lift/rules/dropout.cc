@@ -1,32 +1,48 @@
-// Dropout does nothing at inference: its first output is its input. A mask that is asked for is all true.
-#include "lift/lift.h"
+// Dropout passes its input on, and a mask of ones: inference is all that runs here.
+#include "base/error.h"
+#include "lift/rewriter.h"
 
 namespace retort {
 namespace {
 
-constexpr int kAlways = 1 << 20;
-
-bool mask_is_used(const Graph& g, const Node& node) {
-  return node.outputs.size() > 1 && node.outputs[1] != ValueId::none && g.use_count(node.outputs[1]) > 0;
+bool trains(Rewriter& r) {
+  if (!r.has(2)) return false;
+  const Tensor* mode = r.constant_input(2);
+  return !mode || (mode->dtype() == DType::boolean && mode->count() == 1 && *mode->data<bool>());
 }
 
-void apply(Graph& g, NodeId n) {
-  if (mask_is_used(g, g.node(n))) {
-    const ValueId shape = g.node(g.add({.type = "Shape", .inputs = {g.node(n).inputs[0]}})).outputs[0];
+// Before opset 10 the mask had the type of the data.
+Tensor one_of(DType type) {
+  if (type == DType::boolean) {
     Tensor one(DType::boolean, {1});
     *one.mutable_data<bool>() = true;
-    const ValueId mask =
-        g.node(g.add({.type = "ConstantOfShape", .inputs = {shape}, .attributes = {{"value", std::move(one)}}}))
-            .outputs[0];
-    g.replace_uses(g.node(n).outputs[1], mask);
+    return one;
   }
-  replace_node(g, n, g.node(n).inputs[0]);
+  return float_scalar(type, 1).reshaped({1});
 }
-constexpr LiftRule kRules[] = {{"Dropout", kAlways, apply}};
+
+void replace(Rewriter& r, DType mask_type) {
+  if (r.output_used(1)) {
+    const ValueId shape = r.add({.type = "Shape", .inputs = {r.input(0)}});
+    r.replace_output(
+        1, r.add({.type = "ConstantOfShape", .inputs = {shape}, .attributes = {{"value", one_of(mask_type)}}}));
+  }
+  r.replace_output(0, r.input(0));
+  r.remove();
+}
+
+void old_form(Rewriter& r) { replace(r, r.type(0).dtype); }
+void new_form(Rewriter& r) {
+  require(!trains(r), ErrorCode::not_implemented,
+          "training_mode is not constantly false; export the model for inference");
+  replace(r, DType::boolean);
+}
+
+constexpr LiftRule kRules[] = {{"Dropout", 10, old_form}, {"Dropout", kAlways, new_form}};
 
 }  // namespace
 
 extern const LiftRules lift_dropout;
-constinit const LiftRules lift_dropout{kRules, std::size(kRules)};
+constinit const LiftRules lift_dropout{kRules};
 
 }  // namespace retort

@@ -1,20 +1,19 @@
-// Reductions: axes became an input in opset 18 (ReduceSum: 13). An absent or empty list still means all axes.
-#include "lift/lift.h"
+// Reductions: axes were an attribute before opset 13 (ReduceSum) or 18.
+#include "lift/rewriter.h"
 
 namespace retort {
 namespace {
 
-void apply(Graph& g, NodeId n) { attribute_to_input(g, n, "axes", 1); }
-constexpr LiftRule kRules[] = {
-    {"ReduceSum", 13, apply},       {"ReduceMean", 18, apply},      {"ReduceMax", 18, apply},
-    {"ReduceMin", 18, apply},       {"ReduceProd", 18, apply},      {"ReduceL1", 18, apply},
-    {"ReduceL2", 18, apply},        {"ReduceSumSquare", 18, apply}, {"ReduceLogSum", 18, apply},
-    {"ReduceLogSumExp", 18, apply},
-};
+void apply(Rewriter& r) { r.attribute_to_input("axes", 1); }
+constexpr LiftRule kRules[] = {{"ReduceSum", 13, apply},    {"ReduceMean", 18, apply},
+                               {"ReduceMax", 18, apply},    {"ReduceMin", 18, apply},
+                               {"ReduceProd", 18, apply},   {"ReduceL1", 18, apply},
+                               {"ReduceL2", 18, apply},     {"ReduceSumSquare", 18, apply},
+                               {"ReduceLogSum", 18, apply}, {"ReduceLogSumExp", 18, apply}};
 
 }  // namespace
 
 extern const LiftRules lift_reduce;
-constinit const LiftRules lift_reduce{kRules, std::size(kRules)};
+constinit const LiftRules lift_reduce{kRules};
 
 }  // namespace retort

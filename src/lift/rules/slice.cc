@@ -1,19 +1,19 @@
-// Slice: starts, ends and axes became inputs in opset 10.
-#include "lift/lift.h"
+// Slice: bounds and axes were attributes before opset 10.
+#include "lift/rewriter.h"
 
 namespace retort {
 namespace {
 
-void apply(Graph& g, NodeId n) {
-  attribute_to_input(g, n, "starts", 1);
-  attribute_to_input(g, n, "ends", 2);
-  attribute_to_input(g, n, "axes", 3);
+void apply(Rewriter& r) {
+  r.attribute_to_input("starts", 1);
+  r.attribute_to_input("ends", 2);
+  r.attribute_to_input("axes", 3);
 }
 constexpr LiftRule kRules[] = {{"Slice", 10, apply}};
 
 }  // namespace
 
 extern const LiftRules lift_slice;
-constinit const LiftRules lift_slice{kRules, std::size(kRules)};
+constinit const LiftRules lift_slice{kRules};
 
 }  // namespace retort

@@ -1,19 +1,20 @@
-// Split: the sizes became an input in opset 13; equal parts must say how many they are since 18.
-#include "lift/lift.h"
+// Split: sizes were an attribute before opset 13; equal parts name their number since opset 18.
+#include "lift/rewriter.h"
 
 namespace retort {
 namespace {
 
-void sizes(Graph& g, NodeId n) { attribute_to_input(g, n, "split", 1); }
-void parts(Graph& g, NodeId n) {
-  Node& node = g.node(n);
-  if (node.input(1) == ValueId::none) node.attributes.set("num_outputs", int64_t(node.outputs.size()));
+void sizes(Rewriter& r) { r.attribute_to_input("split", 1); }
+
+void parts(Rewriter& r) {
+  if (!r.has(1)) r.attributes().set("num_outputs", int64_t(r.node().outputs.size()));
 }
+
 constexpr LiftRule kRules[] = {{"Split", 13, sizes}, {"Split", 18, parts}};
 
 }  // namespace
 
 extern const LiftRules lift_split;
-constinit const LiftRules lift_split{kRules, std::size(kRules)};
+constinit const LiftRules lift_split{kRules};
 
 }  // namespace retort

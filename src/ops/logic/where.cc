@@ -1,7 +1,6 @@
 // Where: x where the condition holds, else y, with numpy broadcasting of all three.
 #include "kernels/elementwise/logic.h"
 #include "ops/elementwise.h"
-#include "ops/shape/common/element.h"
 
 namespace retort::ops {
 namespace {
@@ -30,15 +29,31 @@ struct Where {
     const auto plan = kernels::BroadcastPlan<3>::make({c.shape(0), c.shape(1), c.shape(2)});
     require(plan.has_value(), ErrorCode::not_implemented, "broadcasting {}, {} and {} alternates too often",
             c.shape(0).rank(), c.shape(1).rank(), c.shape(2).rank());
+    switch (dtype_bits(c.dtype(1))) {
+      case 8:
+        return select<uint8_t>(c, *plan);
+      case 16:
+        return select<uint16_t>(c, *plan);
+      case 32:
+        return select<uint32_t>(c, *plan);
+      case 64:
+        return select<uint64_t>(c, *plan);
+      case 128:
+        return select<std::array<uint64_t, 2>>(c, *plan);
+      default:
+        return select<std::string>(c, *plan);
+    }
+  }
+
+ private:
+  template <typename E>
+  static void select(RunContext& c, const kernels::BroadcastPlan<3>& plan) {
     const bool* condition = c.input<bool>(0).data();
-    by_element(c.dtype(1), [&]<typename E>(std::type_identity<E>) {
-      const E *x = c.input<E>(1).data(), *y = c.input<E>(2).data();
-      E* out = c.output<E>().data();
-      if constexpr (std::is_integral_v<E>)
-        kernels::where(condition, x, y, out, *plan, c.parallel());
-      else
-        kernels::where_serial(condition, x, y, out, *plan);
-    });
+    const E *x = c.input<E>(1).data(), *y = c.input<E>(2).data();
+    if constexpr (std::is_integral_v<E>)
+      kernels::where(condition, x, y, c.output<E>().data(), plan, c.parallel());
+    else
+      kernels::where_serial(condition, x, y, c.output<E>().data(), plan);
   }
 };
 

@@ -6,6 +6,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceL1 : Reduce<ReduceL1> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::l1;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
     return T(sum_of(values, [](auto v) { return v < 0 ? wrap_sub(decltype(v)(0), v) : v; }));

@@ -8,6 +8,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceL2 : Reduce<ReduceL2> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::l2;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
     return T(std::sqrt(double(sum_of(values, [](auto v) { return wrap_mul(v, v); }))));

@@ -7,6 +7,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceLogSum : Reduce<ReduceLogSum> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::log_sum;
   template <std::floating_point T>
   static T reduce(const Reduced<T>& values) {
     return T(std::log(double(sum_of(values, [](auto v) { return v; }))));

@@ -7,6 +7,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceLogSumExp : Reduce<ReduceLogSumExp> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::log_sum_exp;
   template <std::floating_point T>
   static T reduce(const Reduced<T>& values) {
     double top = -std::numeric_limits<double>::infinity();

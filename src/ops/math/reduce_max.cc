@@ -6,6 +6,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceMax : Reduce<ReduceMax> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::max;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
     T best = T(lowest_of(values.type, T{}));

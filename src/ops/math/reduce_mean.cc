@@ -6,6 +6,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceMean : Reduce<ReduceMean> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::mean;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
     const auto sum = sum_of(values, [](auto v) { return v; });

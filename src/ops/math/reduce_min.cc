@@ -6,6 +6,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceMin : Reduce<ReduceMin> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::min;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
     T best = T(highest_of(values.type, T{}));

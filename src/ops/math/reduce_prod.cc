@@ -6,6 +6,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceProd : Reduce<ReduceProd> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::prod;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
     Sum<T> product = 1;

@@ -6,6 +6,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceSum : Reduce<ReduceSum> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::sum;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
     return T(sum_of(values, [](auto v) { return v; }));

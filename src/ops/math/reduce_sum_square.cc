@@ -6,6 +6,7 @@ namespace retort::ops {
 namespace {
 
 struct ReduceSumSquare : Reduce<ReduceSumSquare> {
+  static constexpr kernels::Reduce kernel = kernels::Reduce::sum_square;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
     return T(sum_of(values, [](auto v) { return wrap_mul(v, v); }));

@@ -11,12 +11,7 @@ struct Constant {
   static constexpr std::tuple attributes{required("value", &Constant::value)};
 
   void infer(InferContext& c) const { c.set(0, value.dtype(), value.shape()); }
-  void run(RunContext& c) const {
-    if (value.dtype() == DType::string)
-      copy_elements(value.data<std::string>(), c.output<std::string>().data(), value.count());
-    else
-      std::memcpy(c.out_data(), value.data(), value.bytes());
-  }
+  void run(RunContext& c) const { copy(value.dtype(), value.data(), c.out_data(), value.count()); }
 };
 
 }  // namespace

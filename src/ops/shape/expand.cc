@@ -13,23 +13,12 @@ struct Expand {
     c.set(0, c.dtype(0), y);
     const auto content = c.try_value(0);
     if (!content || !all_known(y)) return;
-    if (const auto room = c.new_value(0, element_count(y))) copy_box(box(x, y), content->data(), room->data());
+    if (const auto room = c.new_value(0, element_count(y)))
+      copy_box(broadcast_box(x, y), content->data(), room->data());
   }
 
   void run(RunContext& c) const {
-    copy_box(box(c.shape(0), c.out_shape()), c.dtype(0), c.data(0), c.out_data(), c.parallel());
-  }
-
- private:
-  static StridedBox box(const Shape& x, const Shape& y) {
-    const Shape strides = row_major_strides(x), to = row_major_strides(y);
-    const size_t added = y.rank() - x.rank();
-    StridedBox b;
-    for (size_t d = 0; d < y.rank(); ++d) {
-      const bool repeated = d < added || x[d - added] == 1;
-      b.push(y[d], repeated ? 0 : strides[d - added], to[d]);
-    }
-    return b;
+    copy_box(broadcast_box(c.shape(0), c.out_shape()), c.dtype(0), c.data(0), c.out_data(), c.parallel());
   }
 };
 

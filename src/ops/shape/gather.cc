@@ -1,5 +1,5 @@
 // Gather: whole slices of the input along `axis`, chosen by indices of any shape.
-#include "kernels/elementwise/chunks.h"
+#include "kernels/move/gather.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
 #include "ops/shape/common/index.h"
@@ -26,28 +26,13 @@ struct Gather {
 
   void run(RunContext& c) const {
     const Shape& x = c.shape(0);
-    const size_t along = normalize_axis(axis, x.rank()), count = c.count(1);
-    const IndexReader index = read_indices(c, 1);
-    index.check(count, x[along]);
-    const size_t inner = size_t(extent_product(x, along + 1, x.rank())), extent = size_t(x[along]);
-    const size_t rows = size_t(extent_product(x, 0, along)) * count;
-    by_element(c.dtype(0), [&]<typename E>(std::type_identity<E>) {
-      const E* from = c.input<E>(0).data();
-      E* to = c.output<E>().data();
-      const size_t per_task = std::max<size_t>(1, kernels::kChunk / std::max<size_t>(inner, 1));
-      kernels::for_chunks(
-          c.parallel(), rows,
-          [&](size_t begin, size_t end) {
-            for (size_t row = begin; row < end; ++row) {
-              const size_t chosen = size_t(index.at(row % count, int64_t(extent)));
-              const E* source = from + (row / count * extent + chosen) * inner;
-              if (inner == 1)
-                to[row] = *source;
-              else
-                copy_elements(source, to + row * inner, inner);
-            }
-          },
-          per_task);
+    const size_t along = normalize_axis(axis, x.rank());
+    const kernels::GatherArgs args{.outer = size_t(extent_product(x, 0, along)),
+                                   .extent = x[along],
+                                   .inner = size_t(extent_product(x, along + 1, x.rank())),
+                                   .count = c.count(1)};
+    with_indices(c, [&](const auto* indices) {
+      return kernels::gather(mover_of(c.dtype(0)), args, c.data(0), indices, c.out_data(), c.parallel());
     });
   }
 

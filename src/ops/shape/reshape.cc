@@ -39,7 +39,7 @@ struct Reshape {
   static void infer_rank(InferContext& c) {
     if (c.ranked(1) && c.rank(1) == 1 && is_known(c.shape(1)[0]) && c.shape(1)[0] <= 64) {
       Shape y;
-      for (Dim i = 0; i < c.shape(1)[0]; ++i) y.push_back(c.dims().fresh());
+      for (Dim i = 0; i < c.shape(1)[0]; ++i) y.push_back(c.unknown_extent());
       c.set(0, c.dtype(0), y);
     }
     throw NotYetKnown{};

@@ -49,7 +49,7 @@ struct Slice {
     for (size_t d = 0; d < y.rank(); ++d) {
       bool sliced = !axes;
       for (size_t i = 0; axes && i < axes->size(); ++i) sliced = sliced || c.axis((*axes)[i], y.rank()) == d;
-      if (sliced) y[d] = c.dims().fresh();
+      if (sliced) y[d] = c.unknown_extent();
     }
     c.set(0, c.dtype(0), y);
   }

@@ -187,10 +187,8 @@ void CastBase::run(RunContext& c) const {
   const size_t n = c.count(0);
   require(castable(from) && castable(to), ErrorCode::not_implemented, "no conversion from {} to {}", dtype_name(from),
           dtype_name(to));
-  if (from == to && from == DType::string) {
-    copy_elements(static_cast<const std::string*>(x), static_cast<std::string*>(y), n);
-  } else if (from == to) {
-    std::memcpy(y, x, dtype_bytes(from, n));
+  if (from == to) {
+    copy(from, x, y, n);
   } else if (kernels::can_cast(from) && kernels::can_cast(to)) {
     kernels::cast(x, from, y, to, n, c.parallel());
   } else if (from == DType::string) {

@@ -23,7 +23,7 @@ void ReduceAttributes::infer_reduce(InferContext& c, FunctionRef<std::optional<D
   if (value && (is_known(*value) || !all_known(*content))) c.set_value(0, std::array{*value});
 }
 
-ReducePlan::ReducePlan(const RunContext& c, const ReduceAttributes& attributes) {
+ReduceLayout::ReduceLayout(const RunContext& c, const ReduceAttributes& attributes) {
   const Shape& x = c.shape(0);
   const AxisSet reduced = attributes.axes(c.has(1) ? integers(c, 1) : Shape{}, x.rank());
   int64_t stride = 1;
@@ -37,7 +37,25 @@ ReducePlan::ReducePlan(const RunContext& c, const ReduceAttributes& attributes) 
   count = element_count(extents);
 }
 
-int64_t ReducePlan::locate(size_t index, const Shape& extents, const Shape& strides) {
+template <typename T>
+bool run_reduce(kernels::Reduce op, const ReduceAttributes& attributes, RunContext& c) {
+  const Shape& x = c.shape(0);
+  const AxisSet reduced = attributes.axes(c.has(1) ? integers(c, 1) : Shape{}, x.rank());
+  Shape axes;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    if (reduced.contains(d)) axes.push_back(int64_t(d));
+  }
+  const auto plan = kernels::ReducePlan::make(x, axes);
+  if (plan) kernels::reduce(op, c.input<T>(0).data(), c.output<T>().data(), *plan, c.parallel());
+  return plan.has_value();
+}
+template bool run_reduce<float>(kernels::Reduce, const ReduceAttributes&, RunContext&);
+template bool run_reduce<int8_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
+template bool run_reduce<uint8_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
+template bool run_reduce<int32_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
+template bool run_reduce<int64_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
+
+int64_t ReduceLayout::locate(size_t index, const Shape& extents, const Shape& strides) {
   int64_t offset = 0;
   for (size_t d = extents.rank(), rest = index; d-- > 0; rest /= size_t(extents[d]))
     offset += int64_t(rest % size_t(extents[d])) * strides[d];

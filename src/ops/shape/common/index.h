@@ -1,36 +1,31 @@
 // Index inputs of the gather and scatter family.
 #pragma once
+#include "kernels/move/index.h"
+#include "ops/infer.h"
 #include "ops/run_context.h"
-#include "tensor/shape.h"
 
 namespace retort::ops {
 
-/// Elements of an int32 or int64 tensor, one at a time.
-class IndexReader {
- public:
-  IndexReader(const void* data, DType type) : data_(data), wide_(type == DType::i64) {
-    require(wide_ || type == DType::i32, ErrorCode::invalid_argument, "indices are of type {}, not int32 or int64",
-            dtype_name(type));
-  }
-  int64_t raw(size_t i) const {
-    return wide_ ? static_cast<const int64_t*>(data_)[i] : static_cast<const int32_t*>(data_)[i];
-  }
-  /// Counted from the back when negative. Only after check().
-  int64_t at(size_t i, int64_t extent) const { return raw(i) < 0 ? raw(i) + extent : raw(i); }
-  /// Throws invalid_argument naming the first of n indices outside [-extent, extent).
-  void check(size_t n, int64_t extent) const {
-    for (size_t i = 0; i < n; ++i) {
-      const int64_t v = raw(i);
-      require(v >= -extent && v < extent, ErrorCode::invalid_argument,
-              "index {} at position {} is outside [-{}, {}) of the axis", v, i, extent, extent);
-    }
-  }
+/// Throws invalid_argument naming the index, if there is one.
+void check(const std::optional<kernels::BadIndex>& bad);
 
- private:
-  const void* data_;
-  bool wide_;
-};
+/// f(const I*) with the int32 or int64 indices of input 1; its result is checked.
+template <typename F>
+void with_indices(const RunContext& c, F&& f) {
+  if (c.dtype(1) == DType::i64) return check(f(c.input<int64_t>(1).data()));
+  require(c.dtype(1) == DType::i32, ErrorCode::invalid_argument, "indices are of type {}, not int32 or int64",
+          dtype_name(c.dtype(1)));
+  check(f(c.input<int32_t>(1).data()));
+}
 
-inline IndexReader read_indices(const RunContext& c, size_t input) { return {c.data(input), c.dtype(input)}; }
+/// How the tuples of input 1 (its last axis) address slices of input 0, after `batch` axes that both have.
+kernels::TupleIndices tuple_indices(const RunContext& c, size_t batch);
+/// Length of the tuples, a number. Throws invalid_argument unless rank and extents of indices (input 1) fit the data
+/// (input 0), NotYetKnown when it is a symbol.
+size_t check_tuples(InferContext& c, size_t batch);
+
+/// Throws invalid_argument unless indices (input 1) have the rank of the data (input 0) and no larger extents off the
+/// axis.
+void check_elements(InferContext& c, size_t axis);
 
 }  // namespace retort::ops

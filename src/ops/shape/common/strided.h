@@ -25,6 +25,12 @@ void copy_box(const StridedBox& box, DType type, const void* from, void* to, con
 /// The same for content.
 void copy_box(const StridedBox& box, const Dim* from, Dim* to);
 
+/// The box that repeats a tensor of shape `from` to shape `to` by the numpy rule.
+StridedBox broadcast_box(const Shape& from, const Shape& to);
+
+/// The position after `at` in row-major order within `extents`; the first one after the last.
+void next_position(Shape& at, const Shape& extents);
+
 /// Row-major strides in elements.
 Shape row_major_strides(std::span<const int64_t> extents);
 

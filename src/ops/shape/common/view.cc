@@ -1,6 +1,6 @@
 #include "ops/shape/common/view.h"
 
-#include <cstring>
+#include "ops/shape/common/element.h"
 
 namespace retort::ops {
 
@@ -14,10 +14,8 @@ void run_view(RunContext& c) {
   Slot& y = c.out_slot(0);
   if (!x.type.is_tensor()) {
     y.boxed = x.boxed;
-  } else if (y.data != x.data && x.type.dtype == DType::string) {
-    std::copy_n(static_cast<const std::string*>(x.data), x.count, static_cast<std::string*>(y.data));
-  } else if (y.data != x.data && x.count > 0) {
-    std::memcpy(y.data, x.data, dtype_bytes(x.type.dtype, x.count));
+  } else if (y.data != x.data) {
+    copy(x.type.dtype, x.data, y.data, x.count);
   }
 }
 

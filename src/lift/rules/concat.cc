@@ -1,0 +1,17 @@
+// Concat: the axis was 1 by default before opset 4.
+#include "lift/rewriter.h"
+
+namespace retort {
+namespace {
+
+void apply(Rewriter& r) {
+  if (!r.attributes().has("axis")) r.attributes().set("axis", int64_t(1));
+}
+constexpr LiftRule kRules[] = {{"Concat", 4, apply}};
+
+}  // namespace
+
+extern const LiftRules lift_concat;
+constinit const LiftRules lift_concat{kRules};
+
+}  // namespace retort

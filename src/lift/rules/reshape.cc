@@ -1,0 +1,18 @@
+// Reshape: the shape was an attribute before opset 5.
+#include "lift/rewriter.h"
+
+namespace retort {
+namespace {
+
+void apply(Rewriter& r) {
+  r.erase({"consumed_inputs"});
+  r.attribute_to_input("shape", 1);
+}
+constexpr LiftRule kRules[] = {{"Reshape", 5, apply}};
+
+}  // namespace
+
+extern const LiftRules lift_reshape;
+constinit const LiftRules lift_reshape{kRules};
+
+}  // namespace retort

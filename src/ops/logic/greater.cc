@@ -1,0 +1,28 @@
+// Greater: c = a > b as bool, with numpy broadcasting; false where either is NaN.
+#include "ops/logic/compare.h"
+
+namespace retort::ops {
+namespace {
+
+struct Greater : Compare<Greater> {
+  static constexpr kernels::Compare kernel = kernels::Compare::greater;
+  template <typename T>
+  static bool apply(const T& a, const T& b) {
+    return a > b;
+  }
+  static std::optional<Dim> symbolic(DimTable& d, Dim a, Dim b) { return always_less(d, b, a); }
+};
+
+}  // namespace
+
+extern const OpDef op_greater;
+constinit const OpDef op_greater = define<Greater>({
+    .name = "Greater",
+    .since = {1, 7, 9, 13},
+    .inputs = {"A: T", "B: T"},
+    .outputs = {"C: bool"},
+    .types = kNumeric,
+    .traits = kElementwise,
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,23 @@
+// IsNaN: whether an element is not a number.
+#include "ops/math/predicate.h"
+
+namespace retort::ops {
+namespace {
+
+struct IsNaN : Predicate<IsNaN> {
+  bool test(double x) const { return std::isnan(x); }
+};
+
+}  // namespace
+
+extern const OpDef op_is_nan;
+constinit const OpDef op_is_nan = define<IsNaN>({
+    .name = "IsNaN",
+    .since = {9, 13, 20},
+    .inputs = {"X: T"},
+    .outputs = {"Y: bool"},
+    .types = kFloatsAndFloat8,
+    .traits = kElementwise,
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,60 @@
+// Mod: remainder of a / b with numpy broadcasting. By default of the quotient rounded down, so with the sign of b; with
+// fmod = 1 rounded towards zero, so with the sign of a. Integers: x mod 0 = 0.
+#include <cmath>
+
+#include "ops/math/binary.h"
+
+namespace retort::ops {
+namespace {
+
+struct Mod {
+  bool fmod = false;
+  static constexpr std::tuple attributes{attr("fmod", &Mod::fmod)};
+
+  template <typename T>
+  T apply(T a, T b) const {
+    if constexpr (std::integral<T>) {
+      const T rest = safe_rem(a, b);
+      return !fmod && rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
+    } else {
+      const T rest = std::fmod(a, b);
+      if (fmod || b == 0 || std::isnan(rest)) return rest;
+      if (rest == 0) return std::copysign(T(0), b);
+      return (rest < 0) != (b < 0) ? rest + b : rest;
+    }
+  }
+
+  void infer(InferContext& c) const {
+    infer_binary(c, c.dtype(0), [&](Dim a, Dim b) -> std::optional<Dim> {
+      if (is_known(a) && is_known(b)) return apply<int64_t>(a, b);
+      DimTable& d = c.dims();
+      const bool exact = b != 0 && d.nonnegative(a) && d.nonnegative(b) && d.mul(d.div(a, b), b) == a;
+      return exact ? std::optional<Dim>(0) : std::nullopt;
+    });
+  }
+  template <typename T>
+  void reference(RunContext& c) const {
+    const auto a = c.input<T>(0), b = c.input<T>(1);
+    const auto y = c.output<T>();
+    for_each_broadcast(c.out_shape(), c.shape(0), c.shape(1),
+                       [&](size_t i, size_t ia, size_t ib) { y[i] = apply<T>(a[ia], b[ib]); });
+  }
+  template <typename T>
+  requires(!OneOf<T, std::string, bool>) void fast(RunContext& c, std::type_identity<T>) const {
+    map_broadcast<T>(c, [&](Carrier<T> a, Carrier<T> b) { return apply(a, b); });
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_mod;
+constinit const OpDef op_mod = define<Mod>({
+    .name = "Mod",
+    .since = {10, 13, 28},
+    .inputs = {"A: T", "B: T"},
+    .outputs = {"C: T"},
+    .types = kNumeric,
+    .traits = kElementwise | kMayAliasInput0,
+});
+
+}  // namespace retort::ops
