@@ -115,14 +115,13 @@ struct Shape {
 
 class Product {
  public:
-  Product(const Shape& s, int threads)
+  explicit Product(const Shape& s)
       : shape(s),
         packed_floats_(gemm_packed_bytes(s.k, s.n) / sizeof(float)),
         weights_(copies()),
         b_(packed_floats_ * weights_),
         a_(s.m * s.k),
-        c_(s.m * s.n),
-        scratch_(gemm_scratch_bytes(s.m, s.n, s.k, threads) / sizeof(float) + 1) {}
+        c_(s.m * s.n) {}
 
   /// Times single products (small ones together) for about a millisecond.
   void measure(const Parallel& par) {
@@ -155,7 +154,7 @@ class Product {
     g.a = a_.get(), g.a_stride = shape.k;
     g.packed_b = b_.get() + next_++ % weights_ * packed_floats_;
     g.c = c_.get(), g.c_stride = shape.n;
-    gemm(g, scratch_.get(), par);
+    gemm(g, par);
   }
 
   size_t copies() const {
@@ -164,7 +163,7 @@ class Product {
   }
 
   size_t packed_floats_, weights_;
-  Floats b_, a_, c_, scratch_;
+  Floats b_, a_, c_;
   size_t next_ = 0;
   std::vector<double> times_;
 };
@@ -188,7 +187,7 @@ int main(int argc, char** argv) {
   ThreadPool pool(options);
   const Parallel par(threads > 1 ? &pool : nullptr, nullptr);
   std::vector<std::unique_ptr<Product>> products;
-  for (const Shape& s : shapes) products.push_back(std::make_unique<Product>(s, threads));
+  for (const Shape& s : shapes) products.push_back(std::make_unique<Product>(s));
   constexpr size_t kStreamFloats = 12 << 20;
   const Floats stream(kStreamFloats);
   double best_peak = 0, best_read = 0;

@@ -155,7 +155,7 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
   }
   if (reads_lines(s)) return plan_lines(s).worker_bytes * size_t(workers);
   const RowsPlan plan = plan_rows(s);
-  if (plan.direct && s.groups == 1) return gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, workers);
+  if (plan.direct && s.groups == 1) return 0;
   return plan.worker_bytes * size_t(workers);
 }
 

@@ -40,9 +40,7 @@ struct GemmArgs {
 };
 
 /// Whole product, spread over the pool. k == 0 gives act(bias + residual). No allocation.
-/// `scratch`: gemm_scratch_bytes(m, n, k, par.workers()) bytes, 64-byte aligned, or null when that is 0.
-void gemm(const GemmArgs& args, void* scratch, const Parallel& par) noexcept;
-size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers);
+void gemm(const GemmArgs& args, const Parallel& par) noexcept;
 
 /// The part of a product that one task computes: columns [n0, n1) with n0 a multiple of the panel width. Serial: for
 /// kernels that spread their work themselves (convolution, attention). c and the epilogue's pointers are those of the

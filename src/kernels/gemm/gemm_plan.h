@@ -5,11 +5,10 @@
 namespace retort::kernels::gemm_detail {
 
 /// Rows [m0, m1), columns [n0, n1) of a product, n0 a multiple of the panel width. Steps of k are taken in blocks of at
-/// most k_block. `a_copy`: null, or room for (m1 - m0) · copy_stride(k_block) floats: rows of A are copied there first.
+/// most k_block.
 struct Part {
   size_t m0 = 0, m1 = 0, n0 = 0, n1 = 0;
   size_t k_block = 0;
-  float* a_copy = nullptr;
 };
 
 /// Row blocks times groups of columns; one task computes one part. Depends on the shape and the panel width alone.
@@ -25,9 +24,6 @@ inline constexpr size_t kMaxKBlock = 2048;
 /// k cut into equal blocks, multiples of a cache line; not cut when one tile has all rows, since then no panel is read
 /// twice.
 size_t k_block_of(size_t m, size_t k);
-
-/// Floats from one copied row to the next: an odd number of lines, so that rows lie in different sets of the cache.
-inline constexpr size_t copy_stride(size_t k) { return ((k + 15) / 16 | 1) * 16; }
 
 /// The function that computes a part at the current instruction level.
 using PartFunction = void (*)(const GemmArgs&, const Part&) noexcept;

@@ -75,12 +75,11 @@ class Data {
     GemmArgs args{.m = case_.m, .n = case_.n, .k = case_.k, .a = a_.data(), .a_stride = a_stride_};
     Lines packed(gemm_packed_bytes(case_.k, case_.n));
     gemm_pack_b(b_.data(), row_stride(), column_stride(), case_.k, case_.n, packed.floats());
-    Lines scratch(gemm_scratch_bytes(case_.m, case_.n, case_.k, par.workers()));
     args.packed_b = packed.floats();
     args.c = out.data();
     args.c_stride = c_stride_;
     args.epilogue = epilogue(out);
-    gemm(args, scratch.floats(), par);
+    gemm(args, par);
     return out;
   }
 

@@ -53,11 +53,7 @@ struct Linear : ActivationAttributes {
     require(fits, ErrorCode::invalid_argument, "bias or residual do not fit {}", to_string(c.out_shape()));
     return g;
   }
-  size_t scratch(const RunContext& c) const {
-    const kernels::GemmArgs g = arguments(c);
-    return kernels::gemm_scratch_bytes(g.m, g.n, g.k, c.parallel().workers());
-  }
-  void fast(RunContext& c, std::type_identity<float>) const { kernels::gemm(arguments(c), c.scratch(), c.parallel()); }
+  void fast(RunContext& c, std::type_identity<float>) const { kernels::gemm(arguments(c), c.parallel()); }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
     const kernels::GemmArgs g = arguments(c);

@@ -96,9 +96,8 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const flo
 
 size_t multiply_scratch(const MatMulShape& s, bool packed, int workers) {
   const size_t one = packed_floats(s.k, s.n) * sizeof(float);
-  if (s.batch != 1) return packed ? 0 : one * size_t(workers);
-  const size_t gemm = kernels::gemm_scratch_bytes(s.m, s.n, s.k, workers);
-  return gemm + (packed ? 0 : one);
+  if (packed) return 0;
+  return s.batch == 1 ? one : one * size_t(workers);
 }
 
 void multiply(const Product& p, void* scratch, const Parallel& parallel) {
@@ -107,7 +106,7 @@ void multiply(const Product& p, void* scratch, const Parallel& parallel) {
   float* space = static_cast<float*>(scratch);
   if (s.batch == 1) {
     if (!p.packed) pack_wide(p, space, parallel);
-    kernels::gemm(gemm_args(p, 0, p.packed ? p.packed->at(0) : space), p.packed ? scratch : space + stride, parallel);
+    kernels::gemm(gemm_args(p, 0, p.packed ? p.packed->at(0) : space), parallel);
     return;
   }
   parallel.for_each(s.batch, [&](size_t i, int worker) {
