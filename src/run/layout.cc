@@ -268,7 +268,8 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
     if (!inputs_known(step) || !infer_step(i)) break;
     settle_memory(i);
   }
-  if (i == begin && begin < plan_->steps.size()) {
+  // The first segment is laid out before the content of the inputs may be looked at, and may be empty.
+  if (i == begin && index > 0 && begin < plan_->steps.size()) {
     fail(ErrorCode::fail, "{}: the shape of its output cannot be told from its inputs", plan_->steps[i].name);
   }
   segment.begin = begin;
