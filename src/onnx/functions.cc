@@ -1,5 +1,6 @@
 #include "onnx/functions.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -24,10 +25,33 @@ void for_each_graph(Graph& graph, const std::function<void(Graph&)>& f) {
   }
 }
 
+/// What a graph and everything nested in it takes.
+struct Size {
+  size_t nodes = 0, bytes = 0;
+};
+
+size_t bytes_of(const Attribute& a) {
+  if (const auto* v = std::get_if<std::string>(&a)) return v->size();
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&a)) return v->size() * sizeof(int64_t);
+  if (const auto* v = std::get_if<std::vector<float>>(&a)) return v->size() * sizeof(float);
+  if (const auto* v = std::get_if<std::vector<Tensor>>(&a)) return v->size() * sizeof(Tensor);
+  size_t bytes = 0;
+  if (const auto* v = std::get_if<std::vector<std::string>>(&a)) {
+    for (const std::string& s : *v) bytes += sizeof(s) + s.size();
+  }
+  return bytes;
+}
+
+size_t bytes_of(const Node& n) {
+  size_t bytes = sizeof(Node) + n.name.size() + (n.inputs.size() + n.outputs.size()) * (sizeof(ValueId) + sizeof(Use));
+  for (const auto& [name, value] : n.attributes) bytes += sizeof(Attributes::Item) + name.size() + bytes_of(value);
+  return bytes;
+}
+
 struct Callee {
   Function* function = nullptr;
-  size_t nodes = 0;  ///< of the body and everything nested in it
   std::vector<Callee*> calls;
+  Size size;  ///< of the body; with all its calls once it is done
   enum { unseen, open, done } state = unseen;
 };
 
@@ -35,29 +59,43 @@ class Inliner {
  public:
   Inliner(Model& model, const InlineOptions& options) : model_(model), options_(options) {
     for (Function& f : model.functions) callees_[{f.domain, f.name, f.overload}].function = &f;
-    for (auto& [key, callee] : callees_) survey(callee);
-    for (auto& [key, callee] : callees_) check_cycles(callee);
+    for (auto& [key, callee] : callees_) survey(*callee.function->body, callee);
+    for (auto& [key, callee] : callees_) measure(callee);
   }
 
   /// Whether every call was expanded.
   bool run() {
+    Callee whole;
+    survey(*model_.graph, whole);
+    for (const Callee* called : whole.calls) add(whole.size, called->size);
+    require(whole.size.nodes < options_.nodes && whole.size.bytes < options_.bytes, ErrorCode::invalid_graph,
+            "expanding functions makes more than {} nodes or {} bytes", options_.nodes, options_.bytes);
     expand_graph(*model_.graph, 0);
     return !kept_;
   }
 
  private:
-  void survey(Callee& callee) {
-    for_each_graph(*callee.function->body, [&](Graph& g) {
-      callee.nodes += g.node_count();
+  /// Counts the nodes of the graph and lists the calls to be expanded.
+  void survey(Graph& graph, Callee& callee) {
+    for_each_graph(graph, [&](Graph& g) {
+      for (size_t i = 0; i < g.value_count(); ++i) {
+        add(callee.size, {0, sizeof(GraphValue) + g.value(ValueId(i)).name.size()});
+      }
       for (size_t i = 0; i < g.node_count(); ++i) {
-        const auto found = callees_.find(key_of(g.node(NodeId(i))));
-        if (found != callees_.end()) callee.calls.push_back(&found->second);
+        add(callee.size, {1, bytes_of(g.node(NodeId(i)))});
+        if (Callee* called = find(g.node(NodeId(i)))) callee.calls.push_back(called);
       }
     });
   }
 
-  /// Depth first with a stack of its own: chains of calls may be thousands long.
-  static void check_cycles(Callee& root) {
+  void add(Size& to, const Size& more) const {
+    to.nodes = std::min(to.nodes + more.nodes, options_.nodes);
+    to.bytes = std::min(to.bytes + more.bytes, options_.bytes);
+  }
+
+  /// Adds the nodes of the calls, innermost first, and finds cycles. Depth first with a stack of its own: chains of
+  /// calls may be thousands long.
+  void measure(Callee& root) const {
     std::vector<std::pair<Callee*, size_t>> path;
     const auto enter = [&](Callee& c) {
       c.state = Callee::open;
@@ -68,6 +106,7 @@ class Inliner {
       auto& [callee, next] = path.back();
       if (next == callee->calls.size()) {
         callee->state = Callee::done;
+        for (const Callee* called : callee->calls) add(callee->size, called->size);
         path.pop_back();
         continue;
       }
@@ -78,6 +117,15 @@ class Inliner {
     }
   }
 
+  /// What the node calls; null when it is no call or stays one.
+  Callee* find(const Node& n) {
+    const auto found = callees_.find(key_of(n));
+    if (found == callees_.end()) return nullptr;
+    const bool kept = options_.keep && options_.keep(n);
+    kept_ |= kept;
+    return kept ? nullptr : &found->second;
+  }
+
   // New nodes stand behind the ones there are, so that calls among them are met by the same loop.
   void expand_graph(Graph& graph, uint32_t depth) {
     require(depth <= options_.depth, ErrorCode::invalid_graph, "bodies nest deeper than {} once functions are expanded",
@@ -86,9 +134,8 @@ class Inliner {
     for (size_t i = 0; i < graph.node_count(); ++i) {
       const Node& n = graph.node(NodeId(i));
       if (n.dead) continue;
-      const auto found = callees_.find(key_of(n));
-      if (found != callees_.end() && !keep(n)) {
-        expand_call(graph, NodeId(i), found->second);
+      if (const Callee* called = find(n)) {
+        expand_call(graph, NodeId(i), *called->function);
         changed = true;
       } else {
         for (size_t b = 0; b < n.bodies.size(); ++b) expand_graph(*n.bodies[b].graph, depth + 1);
@@ -97,19 +144,12 @@ class Inliner {
     if (changed) rebuild_uses(graph);
   }
 
-  bool keep(const Node& n) {
-    const bool kept = options_.keep && options_.keep(n);
-    kept_ |= kept;
-    return kept;
-  }
-
-  void expand_call(Graph& graph, NodeId id, const Callee& callee);
+  void expand_call(Graph& graph, NodeId id, const Function& function);
   static void rebuild_uses(Graph& graph);
 
   Model& model_;
   const InlineOptions& options_;
   std::map<Key, Callee> callees_;
-  size_t made_ = 0;
   bool kept_ = false;
 };
 
@@ -117,7 +157,7 @@ class Inliner {
 class Expansion {
  public:
   Expansion(Graph& graph, const Node& call, const Function& f)
-      : graph_(graph), call_(call), f_(f), body_(*f.body), prefix_((call.name.empty() ? f.name : call.name) + "/") {}
+      : graph_(graph), call_(call), f_(f), body_(*f.body), prefix_(prefix_of(call.name.empty() ? f.name : call.name)) {}
 
   void run() {
     bind_inputs();
@@ -127,6 +167,12 @@ class Expansion {
   }
 
  private:
+  /// Names grow by one part for each level of calls, up to a bound.
+  static std::string prefix_of(const std::string& name) {
+    constexpr size_t kLongest = 256;
+    return name.size() < kLongest ? name + "/" : name.substr(0, kLongest);
+  }
+
   void bind_inputs() {
     require(call_.inputs.size() <= body_.inputs.size(), ErrorCode::invalid_graph, "{} inputs where {} has {}",
             call_.inputs.size(), describe_function(f_), body_.inputs.size());
@@ -222,12 +268,9 @@ class Expansion {
   std::vector<std::pair<ValueId, ValueId>> passed_through_;
 };
 
-void Inliner::expand_call(Graph& graph, NodeId id, const Callee& callee) {
+void Inliner::expand_call(Graph& graph, NodeId id, const Function& function) {
   const Node call = graph.node(id);  // adding nodes moves the ones there are
   try {
-    made_ += callee.nodes + 1;
-    require(made_ <= options_.nodes, ErrorCode::invalid_graph, "expanding functions makes more than {} nodes",
-            options_.nodes);
     require(call.bodies.empty(), ErrorCode::not_implemented, "calls with graph attributes are not supported");
     for (ValueId out : call.outputs) {
       if (out != ValueId::none) graph.value(out).producer = NodeId::none;
@@ -236,7 +279,7 @@ void Inliner::expand_call(Graph& graph, NodeId id, const Callee& callee) {
     dead.inputs.clear();
     dead.outputs.clear();
     dead.dead = true;
-    Expansion(graph, call, *callee.function).run();
+    Expansion(graph, call, function).run();
   } catch (Error& error) {
     error.add_context(describe(call));
     throw;

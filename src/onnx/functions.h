@@ -10,8 +10,11 @@ struct InlineOptions {
   /// Nodes for which this is true stay calls: what an operator implements or a provider takes as a whole. ONNX Runtime
   /// prefers its operators to functions of the same name. Empty: every call is expanded.
   std::function<bool(const Node&)> keep;
-  size_t nodes = size_t(1) << 18;  ///< bound on the nodes made, because functions can double them at each level
-  uint32_t depth = 100;            ///< bound on bodies within bodies
+  /// Bounds on what the result holds, because functions can double it at each level; about, and not counted as exactly
+  /// as memory is.
+  size_t nodes = size_t(1) << 18;
+  size_t bytes = size_t(1) << 30;
+  uint32_t depth = 100;  ///< bodies within bodies
 };
 
 /// Expands calls in the model's graph and all its bodies, calls within functions too. Attribute references take the

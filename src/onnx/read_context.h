@@ -24,7 +24,7 @@ struct ReadContext {
   const ReadLimits& limits() const { return options.limits; }
   /// Counts and checks against the limits.
   void count_node();
-  void count_entry();
+  void count_entry(size_t name_bytes = 0);
   void charge(size_t bytes);
   /// A string field within the limits.
   std::string_view text(const Message& m) const;

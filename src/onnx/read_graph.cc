@@ -117,7 +117,7 @@ void Scope::read_function(Message m) {
 }
 
 ValueId Scope::add_value(std::string_view name, ValueType type) {
-  c_.count_entry();
+  c_.count_entry(name.size());
   return graph_.add_value(std::string(name), std::move(type));
 }
 

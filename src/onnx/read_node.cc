@@ -33,7 +33,7 @@ void Scope::read_nodes(const std::vector<Message>& nodes) {
 }
 
 void Scope::read_node(Message m, Node& n) {
-  std::vector<ReadAttribute> attributes;
+  std::vector<ReadAttribute> attributes, graphs;
   std::string_view name;
   while (m.next()) {
     switch (m.field()) {
@@ -55,10 +55,12 @@ void Scope::read_node(Message m, Node& n) {
       case tag::node::overload:
         n.overload = c_.text(m);
         break;
-      case tag::node::attribute:
+      case tag::node::attribute: {
         c_.count_entry();
-        attributes.push_back(read_attribute(c_, m.child("AttributeProto"), references_));
+        ReadAttribute a = read_attribute(c_, m.child("AttributeProto"), references_);
+        (a.graph ? graphs : attributes).push_back(std::move(a));
         break;
+      }
     }
   }
   n.name = name;
@@ -67,6 +69,7 @@ void Scope::read_node(Message m, Node& n) {
   require(name.empty() || references_ || node_names_.insert(name).second, ErrorCode::invalid_graph,
           "there are two nodes of that name");
   set_attributes(std::move(attributes), n);
+  if (!graphs.empty()) read_bodies(graphs, n);
 }
 
 /// 0 for a domain that is not imported: the newest version known counts, as for ONNX Runtime.
@@ -78,23 +81,21 @@ int Scope::version_of(std::string_view domain) const {
 void Scope::set_attributes(std::vector<ReadAttribute> all, Node& n) {
   // In order of name, so that filling n.attributes never moves what is there: a node may have very many of them.
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  std::vector<ReadAttribute> graphs;
   for (size_t i = 0; i < all.size(); ++i) {
     require(i == 0 || all[i - 1].name != all[i].name, ErrorCode::invalid_graph, "attribute '{}' appears twice",
             all[i].name);
-    if (all[i].graph)
-      graphs.push_back(all[i]);
-    else
-      n.attributes.set(all[i].name, std::move(all[i].value));
+    n.attributes.set(all[i].name, std::move(all[i].value));
   }
-  if (!graphs.empty()) read_bodies(graphs, n);
 }
 
 void Scope::read_bodies(const std::vector<ReadAttribute>& graphs, Node& n) {
   Captures captures;
+  NameSet names;
   std::vector<Scope> bodies;
   bodies.reserve(graphs.size());
   for (const ReadAttribute& a : graphs) {
+    require(names.insert(a.name).second && !n.attributes.has(a.name), ErrorCode::invalid_graph,
+            "attribute '{}' appears twice", a.name);
     n.bodies.push_back({std::string(a.name), std::make_shared<Graph>(c_.model.dims)});
     Scope& body = bodies.emplace_back(*this, *n.bodies.back().graph, captures);
     in_context([&] { return cat("'{}'", a.name); }, [&] { body.read_graph(*a.graph); });

@@ -1,5 +1,6 @@
 #include "onnx/reader.h"
 
+#include <algorithm>
 #include <new>
 
 #include "base/checked.h"
@@ -14,9 +15,12 @@ void ReadContext::count_node() {
   require(++nodes <= limits().nodes, ErrorCode::invalid_graph, "the model has more than {} nodes", limits().nodes);
 }
 
-void ReadContext::count_entry() {
-  require(++entries <= limits().entries, ErrorCode::invalid_graph, "the model has more than {} values and attributes",
-          limits().entries);
+// What a file says takes bytes of the file, but captures repeat it once for each body: twice the bytes is more than
+// enough for both.
+void ReadContext::count_entry(size_t name_bytes) {
+  const size_t allowed = std::min(limits().entries, (size_t(1) << 16) + 2 * file.bytes.size());
+  entries += 1 + name_bytes / 256;
+  require(entries <= allowed, ErrorCode::invalid_graph, "the model has more than {} values and attributes", allowed);
 }
 
 void ReadContext::charge(size_t bytes) {

@@ -15,7 +15,7 @@ namespace retort {
 struct ReadLimits {
   uint32_t depth = 100;                   ///< levels of nested messages; protobuf's own limit
   size_t nodes = size_t(1) << 20;         ///< in all graphs and functions of the file together
-  size_t entries = size_t(1) << 22;       ///< likewise: values, their declarations, attributes; captures per body
+  size_t entries = size_t(1) << 22;       ///< likewise: values, declarations, attributes; captures per body
   size_t string_bytes = size_t(1) << 31;  ///< of one string (EPContext nodes carry whole binaries)
   size_t tensor_bytes = size_t(1) << 46;  ///< of one tensor
   size_t memory_bytes = 0;                ///< for tensors not used in place; 0: 256 MiB + 16 × the bytes of all files
