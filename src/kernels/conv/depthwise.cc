@@ -41,22 +41,26 @@ HWY_INLINE void convolve_vector(const Run& run, const Finish& finish, size_t cha
   const FloatTag d;
   if (kEdge != Edge::channels) n = kLanes;
   Float sums[kPixels];
-  unroll<kPixels>([&](auto q) RETORT_UNROLLED { sums[q] = hn::Zero(d); });
+#pragma GCC unroll 32
+  for (size_t q = 0; q < kPixels; ++q) sums[q] = hn::Zero(d);
   const float* in = run.input + channel;
   const float* weights = run.weights + channel * run.vector_weights;
   for (size_t i = 0; i < run.rows; ++i, in += run.line, weights += kKernel * kLanes) {
     Float w[kKernel];
-    unroll<kKernel>([&](auto j) RETORT_UNROLLED { w[j] = hn::LoadU(d, weights + j * kLanes); });
-    unroll<kInputs>([&](auto c) RETORT_UNROLLED {
-      if (kEdge != Edge::none && !(run.columns_inside & 1u << c)) return;
-      const Float v = in_register(load_first(in + ptrdiff_t(c) * run.pixel, n));
-      unroll<kKernel>([&](auto j) RETORT_UNROLLED {
-        if constexpr (c >= j && (c - j) % kStride == 0 && (c - j) / kStride < kPixels) {
-          constexpr size_t q = (c - j) / kStride;
-          sums[q] = hn::MulAdd(w[j], v, sums[q]);
+#pragma GCC unroll 32
+    for (size_t j = 0; j < kKernel; ++j) w[j] = hn::LoadU(d, weights + j * kLanes);
+#pragma GCC unroll 32
+    for (size_t c = 0; c < kInputs; ++c) {
+      if (kEdge != Edge::none && !(run.columns_inside & 1u << c)) continue;
+      const float* at = in + ptrdiff_t(c) * run.pixel;
+      const Float v = kEdge == Edge::channels ? load_first(at, n) : load_once(at);
+#pragma GCC unroll 32
+      for (size_t j = c % kStride; j < kKernel; j += kStride) {
+        if (c >= j && (c - j) / kStride < kPixels) {
+          sums[(c - j) / kStride] = hn::MulAdd(w[j], v, sums[(c - j) / kStride]);
         }
-      });
-    });
+      }
+    }
   }
   PixelBlock at = run.at;
   if (kEdge == Edge::none) at.columns = kPixels;
@@ -87,17 +91,19 @@ void convolve_run_any(const ConvShape& s, const Run& run, ptrdiff_t x, const Fin
   for (size_t c = c0; c < c1; c += kLanes) {
     const size_t n = std::min(kLanes, c1 - c);
     Float sums[kPixels];
-    unroll<kPixels>([&](auto q) RETORT_UNROLLED { sums[q] = hn::Zero(d); });
+#pragma GCC unroll 32
+    for (size_t q = 0; q < kPixels; ++q) sums[q] = hn::Zero(d);
     const float* weights = run.weights + c * run.vector_weights;
     for (size_t tap = 0; tap < run.rows * s.kernel_w; ++tap) {
       const ptrdiff_t across = ptrdiff_t(tap % s.kernel_w * s.dilation_w);
       const float* in = run.input + ptrdiff_t(tap / s.kernel_w) * run.line + across * run.pixel + ptrdiff_t(c);
       const Float w = hn::LoadU(d, weights + tap * kLanes);
-      unroll<kPixels>([&](auto q) RETORT_UNROLLED {
+#pragma GCC unroll 32
+      for (size_t q = 0; q < kPixels; ++q) {
         const ptrdiff_t column = ptrdiff_t(q * s.stride_w);
-        if (size_t(x + across + column) >= s.in_w) return;
+        if (size_t(x + across + column) >= s.in_w) continue;
         sums[q] = hn::MulAdd(w, load_first(in + column * run.pixel, n), sums[q]);
-      });
+      }
     }
     finish.store<1, kPixels>(sums, run.at, c, n);
   }

@@ -70,23 +70,27 @@ class Finish {
     // The bias comes last: a sum that started from it would round every step to its size.
     const Float bias = bias_ ? load_first(bias_ + channel, n) : hn::Zero(d);
     Float v[kRows * kColumns];
-    unroll<kRows * kColumns>([&](auto i) RETORT_UNROLLED { v[i] = hn::Add(sums[i], bias); });
+#pragma GCC unroll 32
+    for (size_t i = 0; i < kRows * kColumns; ++i) v[i] = hn::Add(sums[i], bias);
     if (!in_registers_) {
       HWY_ALIGN float values[kRows * kColumns * kLanes];
-      unroll<kRows * kColumns>([&](auto i) RETORT_UNROLLED { hn::Store(v[i], d, values + i * kLanes); });
+#pragma GCC unroll 32
+      for (size_t i = 0; i < kRows * kColumns; ++i) hn::Store(v[i], d, values + i * kLanes);
       const PixelBlock copy = at;  // so that `at` itself need not be in memory
       return store_any(*args_, values, values + kRows * kColumns * kLanes, kColumns, copy, channel, n);
     }
     const Float low = hn::Set(d, low_), high = hn::Set(d, high_);
-    unroll<kRows>([&](auto row) RETORT_UNROLLED {
-      if (row >= at.rows) return;
+#pragma GCC unroll 32
+    for (size_t row = 0; row < kRows; ++row) {
+      if (row >= at.rows) break;
       float* out = output_ + (at.first + row * at.line) * pixel_stride_ + channel;
-      unroll<kColumns>([&](auto column) RETORT_UNROLLED {
-        if (column >= at.columns) return;
+#pragma GCC unroll 32
+      for (size_t column = 0; column < kColumns; ++column) {
+        if (column >= at.columns) break;
         const Float y = MinKeepNaN(high, MaxKeepNaN(low, v[row * kColumns + column]));
         store_first(y, out + column * pixel_stride_, n);
-      });
-    });
+      }
+    }
   }
 
  private:

@@ -10,7 +10,6 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
-#include <utility>
 
 #include "kernels/simd_math.h"
 
@@ -35,24 +34,17 @@ HWY_INLINE void store_first(Float v, float* p, size_t n) {
   }
 }
 
-/// v, which the compiler must hold in a register: g++ 12 otherwise loads it again for each multiply-add that uses it,
-/// and a 512-bit load costs as much as the multiply-add (depthwise 3x3: 53 % of the peak without, 68 % with it; no gain
-/// with 256 bits).
-HWY_INLINE Float in_register(Float v) {
+/// LoadU, but the compiler may not load again for each use: g++ 12 otherwise makes the load an operand of every
+/// multiply-add that uses the vector, and a 512-bit load costs as much as the multiply-add (depthwise 3x3: 53 % of the
+/// peak against 68 %; no gain with 256 bits).
+HWY_INLINE Float load_once(const float* p) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  asm("" : "+v"(v.raw));
-#endif
+  Float v;
+  asm("vmovups %1, %0" : "=v"(v.raw) : "m"(*reinterpret_cast<const __m512_u*>(p)));
   return v;
-}
-
-/// f(integral_constant<size_t, i>) for i = 0 … kCount - 1. With a lambda marked RETORT_UNROLLED, arrays of vectors that
-/// it indexes stay in registers; g++ 12 leaves plain lambdas out of line even in a flattened function.
-#undef RETORT_UNROLLED
-#define RETORT_UNROLLED HWY_ATTR __attribute__((always_inline))
-template <size_t kCount, typename F>
-HWY_INLINE void unroll(F&& f) {
-  [&]<size_t... i>(std::index_sequence<i...>) RETORT_UNROLLED { (f(std::integral_constant<size_t, i>{}), ...); }
-  (std::make_index_sequence<kCount>{});
+#else
+  return hn::LoadU(FloatTag(), p);
+#endif
 }
 
 }  // namespace

@@ -42,25 +42,34 @@ HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* l
                               const Finish& finish, const PixelBlock& at, size_t channel, size_t channels) {
   const FloatTag d;
   Float sums[kVectors][kTilePixels];
-  unroll<kVectors * kTilePixels>([&](auto i) RETORT_UNROLLED { sums[i / kTilePixels][i % kTilePixels] = hn::Zero(d); });
+#pragma GCC unroll 32
+  for (size_t i = 0; i < kVectors * kTilePixels; ++i) sums[i / kTilePixels][i % kTilePixels] = hn::Zero(d);
+  constexpr size_t kPointers =
+      (kTilePixels + 2) / 3;  // one for three pixels: more would not fit into the general registers
   const size_t step = plan.step;
-  const float* in[(kTilePixels + 2) / 3];  // one for three pixels: more would not fit into the general registers
-  unroll<(kTilePixels + 2) / 3>([&](auto i) RETORT_UNROLLED { in[i] = lines + i * 3 * step; });
+  const float* in[kPointers];
+#pragma GCC unroll 32
+  for (size_t i = 0; i < kPointers; ++i) in[i] = lines + i * 3 * step;
   for (size_t l = 0; l < plan.lines; ++l) {
     for (size_t k = 0; k < plan.run; ++k, weights += 2 * kLanes) {
       Float w[kVectors];
-      unroll<kVectors>([&](auto v) RETORT_UNROLLED { w[v] = hn::Load(d, weights + v * kLanes); });
-      unroll<kTilePixels>([&](auto p) RETORT_UNROLLED {
+#pragma GCC unroll 32
+      for (size_t v = 0; v < kVectors; ++v) w[v] = hn::Load(d, weights + v * kLanes);
+#pragma GCC unroll 32
+      for (size_t p = 0; p < kTilePixels; ++p) {
         const Float x = hn::Set(d, in[p / 3][p % 3 * step + k]);
-        unroll<kVectors>([&](auto v) RETORT_UNROLLED { sums[v][p] = hn::MulAdd(x, w[v], sums[v][p]); });
-      });
+#pragma GCC unroll 32
+        for (size_t v = 0; v < kVectors; ++v) sums[v][p] = hn::MulAdd(x, w[v], sums[v][p]);
+      }
     }
-    unroll<(kTilePixels + 2) / 3>([&](auto i) RETORT_UNROLLED { in[i] += plan.line_floats; });
+#pragma GCC unroll 32
+    for (size_t i = 0; i < kPointers; ++i) in[i] += plan.line_floats;
   }
-  unroll<kVectors>([&](auto v) RETORT_UNROLLED {
+#pragma GCC unroll 32
+  for (size_t v = 0; v < kVectors; ++v) {
     const size_t first = channel + v * kLanes;
     finish.store<1, kTilePixels>(sums[v], at, first, std::min(kLanes, channels - first));
-  });
+  }
 }
 
 }  // namespace

@@ -60,18 +60,21 @@ HWY_INLINE void output_transform(const Float (&m)[6], Float (&o)[4]) {
 enum class RowPair { near, far, ends };
 
 template <RowPair kPair>
-HWY_INLINE void transform_column(const float* const (&pixels)[36], size_t j, size_t channel, size_t n, Float& first,
-                                 Float& second) {
+HWY_INLINE void transform_column(const float* const* column, size_t channel, size_t n, Float& first, Float& second) {
   const FloatTag t;
-  const auto d = [&](size_t i) RETORT_UNROLLED { return load_first(pixels[i * 6 + j] + channel, n); };
+  Float d[6];
+#pragma GCC unroll 6
+  for (size_t i = kPair != RowPair::ends; i < (kPair == RowPair::ends ? 6 : 5); ++i) {
+    d[i] = load_first(column[i * 6] + channel, n);
+  }
   if constexpr (kPair == RowPair::ends) {
     const Float middle = hn::Set(t, 2.5f);
-    first = hn::NegMulAdd(middle, d(2), hn::Add(d(0), d(4)));
-    second = hn::NegMulAdd(middle, d(3), hn::Add(d(1), d(5)));
+    first = hn::NegMulAdd(middle, d[2], hn::Add(d[0], d[4]));
+    second = hn::NegMulAdd(middle, d[3], hn::Add(d[1], d[5]));
   } else {
     const Float other_square = hn::Set(t, kPair == RowPair::near ? 2.0f : 0.5f);
     const Float point = hn::Set(t, kPair == RowPair::near ? kSqrt2 / 2 : kSqrt2);
-    const Float even = hn::NegMulAdd(other_square, d(2), d(4)), odd = hn::NegMulAdd(other_square, d(1), d(3));
+    const Float even = hn::NegMulAdd(other_square, d[2], d[4]), odd = hn::NegMulAdd(other_square, d[1], d[3]);
     first = hn::MulAdd(point, odd, even);
     second = hn::NegMulAdd(point, odd, even);
   }
@@ -83,11 +86,14 @@ HWY_INLINE void transform_rows(const float* const (&pixels)[36], size_t channel,
   constexpr size_t kFirst = kPair == RowPair::near ? 1 : kPair == RowPair::far ? 3 : 0;
   constexpr size_t kSecond = kPair == RowPair::near ? 2 : kPair == RowPair::far ? 4 : 5;
   Float first[6], second[6], o[6];
-  unroll<6>([&](auto j) RETORT_UNROLLED { transform_column<kPair>(pixels, j, channel, n, first[j], second[j]); });
+#pragma GCC unroll 6
+  for (size_t j = 0; j < 6; ++j) transform_column<kPair>(pixels + j, channel, n, first[j], second[j]);
   input_transform(first, o);
-  unroll<6>([&](auto j) RETORT_UNROLLED { hn::StoreU(o[j], FloatTag(), v + (kFirst * 6 + j) * plane); });
+#pragma GCC unroll 6
+  for (size_t j = 0; j < 6; ++j) hn::StoreU(o[j], FloatTag(), v + (kFirst * 6 + j) * plane);
   input_transform(second, o);
-  unroll<6>([&](auto j) RETORT_UNROLLED { hn::StoreU(o[j], FloatTag(), v + (kSecond * 6 + j) * plane); });
+#pragma GCC unroll 6
+  for (size_t j = 0; j < 6; ++j) hn::StoreU(o[j], FloatTag(), v + (kSecond * 6 + j) * plane);
 }
 
 // V of n channels of one tile; pixels: where the 36 inputs lie. Two rows at a time: loading the inputs thrice costs
@@ -102,18 +108,23 @@ HWY_INLINE void transform_tile(const float* const (&pixels)[36], size_t channel,
 HWY_INLINE void finish_tile(const float* m, size_t plane, const Finish& finish, const PixelBlock& at, size_t channel,
                             size_t n) {
   Float rows[4][6];
-  unroll<6>([&](auto j) RETORT_UNROLLED {
+#pragma GCC unroll 6
+  for (size_t j = 0; j < 6; ++j) {
     Float column[6], o[4];
-    unroll<6>([&](auto i) RETORT_UNROLLED { column[i] = hn::LoadU(FloatTag(), m + (i * 6 + j) * plane); });
+#pragma GCC unroll 6
+    for (size_t i = 0; i < 6; ++i) column[i] = hn::LoadU(FloatTag(), m + (i * 6 + j) * plane);
     output_transform(column, o);
-    unroll<4>([&](auto i) RETORT_UNROLLED { rows[i][j] = o[i]; });
-  });
+#pragma GCC unroll 6
+    for (size_t i = 0; i < 4; ++i) rows[i][j] = o[i];
+  }
   Float y[16];
-  unroll<4>([&](auto i) RETORT_UNROLLED {
+#pragma GCC unroll 6
+  for (size_t i = 0; i < 4; ++i) {
     Float o[4];
     output_transform(rows[i], o);
-    unroll<4>([&](auto j) RETORT_UNROLLED { y[i * 4 + j] = o[j]; });
-  });
+#pragma GCC unroll 6
+    for (size_t j = 0; j < 4; ++j) y[i * 4 + j] = o[j];
+  }
   finish.store<4, 4>(y, at, channel, n);
 }
 

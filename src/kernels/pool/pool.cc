@@ -68,17 +68,19 @@ template <class Op, size_t kVectors>
 HWY_INLINE void pool_channels(const Window& w, size_t channel, size_t n, float* out) {
   const auto width = [n](size_t v) { return v + 1 == kVectors ? n : kLanes; };
   Float sums[kVectors];
-  unroll<kVectors>([&](auto v) RETORT_UNROLLED { sums[v] = hn::Set(FloatTag(), Op::kStart); });
+#pragma GCC unroll 4
+  for (size_t v = 0; v < kVectors; ++v) sums[v] = hn::Set(FloatTag(), Op::kStart);
   for (size_t i = 0; i < w.rows; ++i) {
     for (size_t j = 0; j < w.columns; ++j) {
       const float* in = w.input + i * w.line + j * w.step + channel;
-      unroll<kVectors>([&](auto v)
-                           RETORT_UNROLLED { sums[v] = Op::add(sums[v], load_first(in + v * kLanes, width(v))); });
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v) sums[v] = Op::add(sums[v], load_first(in + v * kLanes, width(v)));
     }
   }
-  unroll<kVectors>([&](auto v) RETORT_UNROLLED {
+#pragma GCC unroll 4
+  for (size_t v = 0; v < kVectors; ++v) {
     store_first(Op::finish(sums[v], w.divisor), out + channel + v * kLanes, width(v));
-  });
+  }
 }
 
 template <class Op>
@@ -131,15 +133,18 @@ template <size_t kVectors>
 HWY_INLINE void sum_channels(const float* in, size_t pixels, size_t pixel_stride, size_t n, Float (&totals)[kVectors]) {
   constexpr size_t kRun = 64;
   const auto width = [n](size_t v) { return v + 1 == kVectors ? n : kLanes; };
-  unroll<kVectors>([&](auto v) RETORT_UNROLLED { totals[v] = hn::Zero(FloatTag()); });
+#pragma GCC unroll 4
+  for (size_t v = 0; v < kVectors; ++v) totals[v] = hn::Zero(FloatTag());
   for (size_t p0 = 0; p0 < pixels; p0 += kRun) {
     Float sums[kVectors];
-    unroll<kVectors>([&](auto v) RETORT_UNROLLED { sums[v] = hn::Zero(FloatTag()); });
+#pragma GCC unroll 4
+    for (size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(FloatTag());
     for (size_t p = p0; p < std::min(p0 + kRun, pixels); ++p, in += pixel_stride) {
-      unroll<kVectors>([&](auto v)
-                           RETORT_UNROLLED { sums[v] = hn::Add(sums[v], load_first(in + v * kLanes, width(v))); });
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], load_first(in + v * kLanes, width(v)));
     }
-    unroll<kVectors>([&](auto v) RETORT_UNROLLED { totals[v] = hn::Add(totals[v], sums[v]); });
+#pragma GCC unroll 4
+    for (size_t v = 0; v < kVectors; ++v) totals[v] = hn::Add(totals[v], sums[v]);
   }
 }
 
@@ -147,9 +152,10 @@ template <size_t kVectors>
 HWY_INLINE void average_channels(const GlobalAverageArgs& args, const float* in, size_t n, float* out) {
   Float totals[kVectors];
   sum_channels<kVectors>(in, args.pixels, args.in_pixel_stride, n, totals);
-  unroll<kVectors>([&](auto v) RETORT_UNROLLED {
+#pragma GCC unroll 4
+  for (size_t v = 0; v < kVectors; ++v) {
     store_first(Mean::finish(totals[v], args.pixels), out + v * kLanes, v + 1 == kVectors ? n : kLanes);
-  });
+  }
 }
 
 }  // namespace

@@ -68,8 +68,8 @@ void linear_row(const ResizeArgs& args, const Row& row) {
     const size_t near = size_t(args.columns.index[2 * x]) * args.in_pixel_stride;
     const size_t far = size_t(args.columns.index[2 * x + 1]) * args.in_pixel_stride;
     const Float left = hn::Set(d, args.columns.weight[2 * x]), right = hn::Set(d, args.columns.weight[2 * x + 1]);
-    const auto blend = [=](size_t c, size_t n) RETORT_UNROLLED {
-      const auto across = [=](const float* from) RETORT_UNROLLED {
+    const auto blend = [=](size_t c, size_t n) HWY_ATTR {
+      const auto across = [=](const float* from) HWY_ATTR {
         return hn::MulAdd(right, load_first(from + far + c, n), hn::Mul(left, load_first(from + near + c, n)));
       };
       store_first(hn::MulAdd(bottom, across(below), hn::Mul(top, across(above))), out + c, n);
