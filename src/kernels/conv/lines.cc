@@ -102,6 +102,7 @@ bool reads_lines(const ConvShape& s) {
   constexpr size_t kFewChannels = 4;
   constexpr size_t kLongStep = 8;  // beyond, patches overlap little and are long: gathering is cheap
   const size_t step = s.stride_w * (s.input_is_nchw ? 1 : s.in_c);
+  if (s.pad_left >= s.kernel_w) return false;  // also where the first tap lies behind the first input
   return s.in_c <= kFewChannels && step <= kLongStep && s.groups == 1 && s.dilation_w == 1 && !s.scaled_input &&
          (s.input_is_nchw || s.in_pixel_stride == s.in_c);
 }

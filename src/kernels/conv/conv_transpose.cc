@@ -1,0 +1,183 @@
+#include "kernels/conv/conv_transpose.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/checked.h"
+
+namespace retort::kernels {
+namespace {
+
+struct Axis {
+  size_t out, kernel, stride, dilation, pad;
+};
+
+// One phase of one axis: outputs `first`, first + stride, …; a convolution of `taps` taps, which run backwards through
+// the kernel from `last_tap` in steps of `tap_step`.
+struct Phase {
+  size_t first = 0, count = 0;
+  size_t taps = 0, last_tap = 0, tap_step = 1;
+  size_t dilation = 1;
+  size_t pad = 0;  // modulo 2^64: the first tap of the first output may lie behind the first input
+};
+
+Phase make_phase(const Axis& a, size_t first) {
+  Phase p;
+  p.first = first;
+  p.count = first < a.out ? ceil_div(a.out - first, a.stride) : 0;
+  const size_t shared = std::gcd(a.stride, a.dilation);
+  p.tap_step = a.stride / shared;
+  p.dilation = a.dilation / shared;
+  for (size_t k = 0; k < a.kernel; ++k) {
+    if (k * a.dilation % a.stride != (first + a.pad) % a.stride) continue;
+    ++p.taps;
+    p.last_tap = k;
+  }
+  const ptrdiff_t ahead = ptrdiff_t(p.last_tap * a.dilation) - ptrdiff_t(first + a.pad);
+  p.pad = size_t(ahead / ptrdiff_t(a.stride));  // exact where the phase has a tap
+  return p;
+}
+
+struct Phases {
+  Phase y, x;
+};
+
+Phases phases_of(const ConvTransposeShape& s, size_t index) {
+  const Axis rows{s.out_h, s.kernel_h, s.stride_h, s.dilation_h, s.pad_top};
+  const Axis columns{s.out_w, s.kernel_w, s.stride_w, s.dilation_w, s.pad_left};
+  return {make_phase(rows, index / s.stride_w), make_phase(columns, index % s.stride_w)};
+}
+
+size_t phase_count(const ConvTransposeShape& s) { return s.stride_h * s.stride_w; }
+
+ConvAlgorithm algorithm_of(const ConvTransposeShape& s) {
+  return s.groups == 1 ? ConvAlgorithm::rows : ConvAlgorithm::grouped;
+}
+
+// The convolution that gives row y of a phase.
+ConvShape phase_shape(const ConvTransposeShape& s, const Phases& p, size_t y) {
+  ConvShape c;
+  c.in_h = s.in_h, c.in_w = s.in_w, c.in_c = s.in_c, c.out_c = s.out_c, c.groups = s.groups;
+  c.out_w = p.x.count;
+  c.kernel_h = p.y.taps, c.kernel_w = p.x.taps;
+  c.dilation_h = p.y.dilation, c.dilation_w = p.x.dilation;
+  c.pad_top = p.y.pad - y, c.pad_left = p.x.pad;
+  c.in_pixel_stride = s.in_pixel_stride;
+  c.out_pixel_stride = s.stride_w * s.out_pixel_stride;
+  return c;
+}
+
+// Row y of one phase of one image.
+void run_row(const ConvTransposeArgs& args, const Phases& p, const float* packed, size_t image, size_t y, void* scratch,
+             const Parallel& par) {
+  const ConvTransposeShape& s = args.shape;
+  const size_t out_pixel = (image * s.out_h + p.y.first + y * s.stride_h) * s.out_w + p.x.first;
+  ConvArgs row;
+  row.shape = phase_shape(s, p, y);
+  row.algorithm = algorithm_of(s);
+  row.input = args.input + image * s.in_h * s.in_w * s.in_pixel_stride;
+  row.packed = packed;
+  row.output = args.output + out_pixel * s.out_pixel_stride;
+  row.epilogue = args.epilogue;
+  if (row.epilogue.residual) row.epilogue.residual += out_pixel * args.epilogue.residual_stride;
+  row.epilogue.residual_stride *= s.stride_w;
+  conv(row, scratch, par);
+}
+
+// One phase: rows (tap, channel) of each panel of columns.
+void pack_phase(const ConvTransposeShape& s, const Phases& p, const float* weights, float* packed) {
+  const size_t width = gemm_panel_width();
+  const size_t group_in = s.in_c / s.groups, group_out = s.out_c / s.groups;
+  const size_t filter = s.kernel_h * s.kernel_w;
+  for (size_t panel = 0; panel < s.groups * ceil_div(group_out, width); ++panel) {
+    const size_t group = panel / ceil_div(group_out, width), n = panel % ceil_div(group_out, width) * width;
+    const float* from = weights + (group * group_in * group_out + n) * filter;
+    for (size_t tap = 0; tap < p.y.taps * p.x.taps; ++tap, packed += group_in * width) {
+      const size_t ky = p.y.last_tap - tap / p.x.taps * p.y.tap_step;
+      const size_t kx = p.x.last_tap - tap % p.x.taps * p.x.tap_step;
+      gemm_pack_b(from + ky * s.kernel_w + kx, group_out * filter, filter, group_in, std::min(width, group_out - n),
+                  packed);
+    }
+  }
+}
+
+size_t phase_packed_bytes(const ConvTransposeShape& s, size_t phase) {
+  return conv_packed_bytes(phase_shape(s, phases_of(s, phase), 0), algorithm_of(s));
+}
+
+size_t row_scratch_bytes(const ConvTransposeShape& s, int workers) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < phase_count(s); ++i) {
+    bytes = std::max(bytes, conv_scratch_bytes(phase_shape(s, phases_of(s, i), 0), algorithm_of(s), workers));
+  }
+  return round_up(bytes, 128);
+}
+
+// A single row is spread over the pool by conv itself, several are a task each.
+bool one_row(const ConvTransposeShape& s) { return s.out_h * s.batch == 1; }
+
+}  // namespace
+
+size_t conv_transpose_packed_bytes(const ConvTransposeShape& s) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < phase_count(s); ++i) bytes += phase_packed_bytes(s, i);
+  return bytes;
+}
+
+void conv_transpose_pack(const ConvTransposeShape& s, const float* weights, float* packed) noexcept {
+  for (size_t i = 0; i < phase_count(s); ++i) {
+    pack_phase(s, phases_of(s, i), weights, packed);
+    packed += phase_packed_bytes(s, i) / sizeof(float);
+  }
+}
+
+size_t conv_transpose_scratch_bytes(const ConvTransposeShape& s, int workers) {
+  return one_row(s) ? row_scratch_bytes(s, workers) : row_scratch_bytes(s, 1) * size_t(workers);
+}
+
+void conv_transpose(const ConvTransposeArgs& args, void* scratch, const Parallel& par) noexcept {
+  const ConvTransposeShape& s = args.shape;
+  const size_t worker_bytes = row_scratch_bytes(s, 1);
+  const float* packed = args.packed;
+  for (size_t phase = 0; phase < phase_count(s); ++phase) {
+    const Phases p = phases_of(s, phase);
+    if (one_row(s)) {
+      if (p.y.count > 0) run_row(args, p, packed, 0, 0, scratch, par);
+    } else {
+      par.for_each(s.batch * p.y.count, [&](size_t task, int worker) {
+        char* own = static_cast<char*>(scratch) + size_t(worker) * worker_bytes;
+        run_row(args, p, packed, task / p.y.count, task % p.y.count, own, Parallel());
+      });
+    }
+    packed += phase_packed_bytes(s, phase) / sizeof(float);
+  }
+}
+
+void conv_transpose_reference(const ConvTransposeArgs& args, const float* weights) noexcept {
+  const ConvTransposeShape& s = args.shape;
+  const Epilogue& e = args.epilogue;
+  const size_t group_in = s.in_c / s.groups, group_out = s.out_c / s.groups, taps = s.kernel_h * s.kernel_w;
+  for (size_t i = 0; i < s.batch * s.out_h * s.out_w * s.out_c; ++i) {
+    const size_t o = i % s.out_c, pixel = i / s.out_c, x = pixel % s.out_w, y = pixel / s.out_w % s.out_h;
+    const size_t image = pixel / s.out_w / s.out_h;
+    double sum = e.bias ? double(e.bias[o]) : 0;
+    if (e.residual) sum += double(e.residual[pixel * e.residual_stride + o]);
+    for (size_t t = 0; t < taps; ++t) {
+      const size_t at_y = y + s.pad_top - t / s.kernel_w * s.dilation_h;  // wraps around where no input reaches
+      const size_t at_x = x + s.pad_left - t % s.kernel_w * s.dilation_w;
+      if (at_y % s.stride_h != 0 || at_x % s.stride_w != 0) continue;
+      if (at_y / s.stride_h >= s.in_h || at_x / s.stride_w >= s.in_w) continue;
+      const size_t from = (image * s.in_h + at_y / s.stride_h) * s.in_w + at_x / s.stride_w;
+      for (size_t c = 0; c < group_in; ++c) {
+        const size_t channel = o / group_out * group_in + c;
+        sum += double(args.input[from * s.in_pixel_stride + channel]) *
+               double(weights[(channel * group_out + o % group_out) * taps + t]);
+      }
+    }
+    const float value = float(sum);
+    const Epilogue activation{.bias = &value, .activation = e.activation};
+    gemm_reference(1, 1, 0, nullptr, 0, nullptr, 0, 0, args.output + pixel * s.out_pixel_stride + o, 1, activation);
+  }
+}
+
+}  // namespace retort::kernels

@@ -1,0 +1,131 @@
+// Transposed convolution against the plain loop, at every instruction level.
+#include "kernels/conv/conv_transpose.h"
+
+#include <gtest/gtest.h>
+
+#include "base/thread_pool.h"
+#include "kernels/conv/conv_testing.h"
+
+namespace retort::kernels {
+namespace {
+
+constexpr float kGuard = ConvData::kGuard;
+
+struct TransposeData {
+  explicit TransposeData(const ConvTransposeShape& s) : shape(s) {
+    std::mt19937 random(unsigned(s.in_c * 31 + s.out_c));
+    std::normal_distribution<float> normal;
+    const auto fill = [&](size_t n) {
+      std::vector<float> v(n);
+      for (float& x : v) x = normal(random);
+      return v;
+    };
+    input = fill(s.batch * s.in_h * s.in_w * s.in_pixel_stride);
+    weights = fill(s.in_c * (s.out_c / s.groups) * s.kernel_h * s.kernel_w);
+    const float unit = 1 / std::sqrt(float(s.in_c / s.groups * s.kernel_h * s.kernel_w));
+    for (float& w : weights) w *= unit;
+    bias = fill(s.out_c);
+    residual = fill(s.batch * s.out_h * s.out_w * s.out_pixel_stride);
+  }
+
+  ConvTransposeArgs args(std::vector<float>& output) const {
+    output.assign(residual.size() + 64, kGuard);
+    const Epilogue e{bias.data(), residual.data(), shape.out_pixel_stride, {Activation::Kind::leaky_relu, 0.2f}};
+    return {shape, input.data(), nullptr, output.data(), e};
+  }
+
+  std::vector<float> run(const Parallel& par) const {
+    std::vector<float> output;
+    ConvTransposeArgs a = args(output);
+    Lines packed(conv_transpose_packed_bytes(shape));
+    conv_transpose_pack(shape, weights.data(), packed.floats());
+    Lines scratch(conv_transpose_scratch_bytes(shape, par.workers()));
+    a.packed = packed.floats();
+    conv_transpose(a, scratch.floats(), par);
+    return output;
+  }
+
+  ConvTransposeShape shape;
+  std::vector<float> input, weights, bias, residual;
+};
+
+ConvTransposeShape with_out_size(ConvTransposeShape s, size_t more = 0) {
+  s.out_h =
+      (s.in_h - 1) * s.stride_h + (s.kernel_h - 1) * s.dilation_h + 1 - 2 * s.pad_top + (s.stride_h > 1 ? more : 0);
+  s.out_w = (s.in_w - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w + 1 - 2 * s.pad_left + more;
+  s.in_pixel_stride = s.in_c + 3;
+  s.out_pixel_stride = s.out_c + 5;
+  return s;
+}
+
+void check_transpose(const ConvTransposeShape& s) {
+  const TransposeData data(s);
+  std::vector<float> want;
+  conv_transpose_reference(data.args(want), data.weights.data());
+  for (int level = 0; level < kIsaCount; ++level) {
+    const ScopedIsa isa{Isa(level)};
+    const std::vector<float> got = data.run(Parallel());
+    size_t wrong = 0;
+    for (size_t i = 0; i < want.size(); ++i) {
+      wrong += want[i] == kGuard ? got[i] != kGuard : !(std::fabs(want[i] - got[i]) < 1e-5f);
+    }
+    EXPECT_EQ(wrong, 0u) << cat("in {}x{}x{} out {}x{}x{} kernel {}x{} stride {}x{} dilation {} pad {},{} groups {} {}",
+                                s.in_h, s.in_w, s.in_c, s.out_h, s.out_w, s.out_c, s.kernel_h, s.kernel_w, s.stride_h,
+                                s.stride_w, s.dilation_w, s.pad_top, s.pad_left, s.groups, isa_name(current_isa()));
+  }
+}
+
+TEST(ConvTranspose, KernelsStridesDilations) {
+  for (const size_t channels : {1, 3, 17, 24}) {
+    for (const size_t kernel : {1, 2, 3, 4}) {
+      for (const size_t stride : {1, 2, 3}) {
+        for (const size_t dilation : {1, 2, 3}) {
+          ConvTransposeShape s{.batch = 2, .in_h = 4, .in_w = 6, .in_c = channels, .out_c = 9};
+          s.kernel_h = kernel, s.kernel_w = 3, s.stride_h = stride, s.stride_w = 2;
+          s.dilation_h = 1, s.dilation_w = dilation;
+          s.pad_top = kernel > 2 ? 1 : 0, s.pad_left = 1;
+          check_transpose(with_out_size(s));
+          check_transpose(with_out_size(s, 1));
+        }
+      }
+    }
+  }
+}
+
+TEST(ConvTranspose, OneDimension) {
+  ConvTransposeShape s{.in_w = 23, .in_c = 16, .out_c = 8, .kernel_w = 16, .stride_w = 8};
+  s.pad_left = 4;
+  check_transpose(with_out_size(s));
+  s.stride_h = 2;  // one row has a phase without rows
+  check_transpose(with_out_size(s));
+}
+
+TEST(ConvTranspose, Groups) {
+  ConvTransposeShape s{
+      .in_h = 5, .in_w = 4, .in_c = 6, .out_c = 9, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2};
+  s.groups = 3;
+  check_transpose(with_out_size(s));
+}
+
+TEST(ConvTranspose, EmptyBatch) {
+  ConvTransposeShape s{.batch = 0, .in_h = 5, .in_w = 4, .in_c = 6, .out_c = 9, .kernel_h = 3, .kernel_w = 3};
+  check_transpose(with_out_size(s));
+}
+
+TEST(ConvTranspose, SameBitsForAnyNumberOfThreads) {
+  ConvTransposeShape line{.in_w = 200, .in_c = 64, .out_c = 40, .kernel_w = 16, .stride_w = 8, .pad_left = 4};
+  ConvTransposeShape map{.batch = 2, .in_h = 9, .in_w = 9, .in_c = 20, .out_c = 12, .kernel_h = 2, .kernel_w = 2};
+  map.stride_h = map.stride_w = 2;
+  for (const ConvTransposeShape& s : {line, map}) {
+    const TransposeData data(with_out_size(s));
+    const std::vector<float> once = data.run(Parallel());
+    for (const int threads : {2, 3, 4, 7}) {
+      ThreadPool pool({.threads = threads});
+      const std::vector<float> again = data.run(Parallel(&pool, nullptr));
+      EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0) << threads;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retort::kernels
