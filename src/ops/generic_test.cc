@@ -93,7 +93,9 @@ void expect_equal(const std::vector<Tensor>& got, const std::vector<Tensor>& wan
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); ++i) {
     if (!want[i]) continue;
-    EXPECT_EQ(difference(got[i], want[i], tolerance * allowed_difference(want[i].dtype())), "")
+    // Examples are written as floats: their digits do not go further for doubles.
+    const DType written = want[i].dtype() == DType::f64 ? DType::f32 : want[i].dtype();
+    EXPECT_EQ(difference(got[i], want[i], tolerance * allowed_difference(written)), "")
         << what << ", output " << i;
   }
 }
@@ -144,16 +146,22 @@ ValueType symbolic(DimTable& dims, const ValueType& type, size_t input, bool sha
 
 // Symbolic extents may stay unknown, but where they say a number it is the right one.
 void expect_consistent(DimTable& dims, const Slot& got, const Slot& want, const Symbols& symbols) {
-  if (got.type.dtype != DType::undefined) EXPECT_EQ(got.type.dtype, want.type.dtype);
+  if (got.type.dtype != DType::undefined) {
+    EXPECT_EQ(got.type.dtype, want.type.dtype);
+  }
   if (!got.type.ranked || !want.type.ranked) return;
   ASSERT_EQ(got.type.rank(), want.type.rank());
   for (size_t d = 0; d < got.type.rank(); ++d) {
     const auto extent = dims.evaluate(got.type.shape[d], symbols);
-    if (extent) EXPECT_EQ(*extent, want.type.shape[d]) << "axis " << d << ": " << dims.text(got.type.shape[d]);
+    if (extent) {
+      EXPECT_EQ(*extent, want.type.shape[d]) << "axis " << d << ": " << dims.text(got.type.shape[d]);
+    }
   }
   for (size_t i = 0; got.has_known && want.has_known && i < got.known.size(); ++i) {
     const auto element = dims.evaluate(got.known[i], symbols);
-    if (element) EXPECT_EQ(*element, want.known[i]) << "element " << i << ": " << dims.text(got.known[i]);
+    if (element) {
+      EXPECT_EQ(*element, want.known[i]) << "element " << i << ": " << dims.text(got.known[i]);
+    }
   }
 }
 
@@ -201,8 +209,12 @@ void check_inference(const Trial& t) {
     const Slot& s = numeric[i];
     if (!s.type.is_tensor()) continue;
     EXPECT_EQ(s.type.dtype, made[i].dtype()) << "output " << i;
-    if (s.type.is_static()) EXPECT_EQ(s.type.shape, made[i].shape()) << "output " << i;
-    if (s.has_known && all_known(s.known)) EXPECT_EQ(s.known, content_of(made[i])) << "content of output " << i;
+    if (s.type.is_static()) {
+      EXPECT_EQ(s.type.shape, made[i].shape()) << "output " << i;
+    }
+    if (s.has_known && all_known(s.known)) {
+      EXPECT_EQ(s.known, content_of(made[i])) << "content of output " << i;
+    }
     numeric[i].type = ValueType::tensor(made[i].dtype(), made[i].shape());  // for outputs that only the data sizes
   }
   for (const Tensor& in : t.inputs) {
@@ -222,7 +234,7 @@ void check_example(const OpDef& op, const OpTest& test, const OpCase& example) {
   for (DType type : types) {
     SCOPED_TRACE(dtype_name(type));
     const Trial trial(op, test, example, type);
-    if (type != from && !trial.exact && !is_float(type)) continue;  // values that this type cannot hold
+    if (!trial.exact && !trial.expected.empty() && !is_float(type)) continue;  // values that this type cannot hold
     try {
       check_kernels(trial);
       check_inference(trial);
@@ -279,11 +291,35 @@ void check_generated(const OpDef& op, const OpTest& test) {
   }
 }
 
+// Operators without examples; the list may only shrink. Bodies (If, Loop) need a graph: tests/conformance runs them.
+constexpr std::pair<std::string_view, std::string_view> kWithoutExamples[] = {
+    {"", "If"},
+    {"", "Loop"},
+    {"", "Scan"},
+    {"ai.onnx.ml", "ZipMap"},
+    {"retort", "Attention"},
+    {"retort", "AveragePool"},
+    {"retort", "Conv"},
+    {"retort", "GlobalAveragePool"},
+    {"retort", "Linear"},
+    {"retort", "MaxPool"},
+    {"retort", "Resize"},
+};
+
+bool may_lack_examples(const OpDef& op) {
+  return std::find(std::begin(kWithoutExamples), std::end(kWithoutExamples),
+                   std::pair(op.info.domain, op.info.name)) != std::end(kWithoutExamples);
+}
+
 class EveryOp : public testing::TestWithParam<const OpDef*> {};
 
 TEST_P(EveryOp, HoldsItsContract) {
   const OpDef& op = *GetParam();
   const OpTest* test = test_of(op);
+  if (may_lack_examples(op)) {
+    EXPECT_FALSE(test) << op.info.name << " has examples now: take it off kWithoutExamples";
+    return;
+  }
   ASSERT_TRUE(test) << op.info.name << " has no example; see ops/op_test.h";
   if (!test->options().own_test.empty()) return;
   ASSERT_FALSE(test->cases().empty()) << op.info.name << " has no example";

@@ -59,6 +59,13 @@ RETORT_PEAK(peak_avx512, "avx512f", __m512, _mm512_set1_ps, RETORT_FMA512)
 RETORT_PEAK(peak_avx2, "avx2,fma", __m256, _mm256_set1_ps, RETORT_FMA256)
 RETORT_PEAK(peak_v2, "sse4.1", __m128, _mm_set1_ps, RETORT_MULADD128)
 
+/// A fast one of some times, but not the luckiest.
+double fast(std::vector<double>& times) {
+  const auto at = times.begin() + ptrdiff_t(times.size() / 20);
+  std::nth_element(times.begin(), at, times.end());
+  return *at;
+}
+
 /// Flops per second of one core.
 double peak() {
   switch (current_isa()) {
@@ -138,12 +145,7 @@ class Product {
     }
   }
 
-  /// Seconds of one product: the fastest, but not the luckiest.
-  double seconds() {
-    const auto at = times_.begin() + ptrdiff_t(times_.size() / 50);
-    std::nth_element(times_.begin(), at, times_.end());
-    return *at;
-  }
+  double seconds() { return fast(times_); }
 
   Shape shape;
 
@@ -190,14 +192,15 @@ int main(int argc, char** argv) {
   for (const Shape& s : shapes) products.push_back(std::make_unique<Product>(s));
   constexpr size_t kStreamFloats = 12 << 20;
   const Floats stream(kStreamFloats);
-  double best_peak = 0, best_read = 0;
+  std::vector<double> flop_times, byte_times;
   for (const double end = now() + seconds; now() < end;) {
-    best_read = std::max(best_read, read_bandwidth(stream, kStreamFloats));
+    byte_times.push_back(1 / read_bandwidth(stream, kStreamFloats));
     for (const auto& p : products) {
-      best_peak = std::max(best_peak, peak());
+      flop_times.push_back(1 / peak());
       p->measure(par);
     }
   }
+  const double best_peak = 1 / fast(flop_times), best_read = 1 / fast(byte_times);
   std::printf("%s, %d threads, one core: %.1f GFLOP/s, reads %.1f GB/s\n", isa_name(current_isa()), threads,
               best_peak * 1e-9, best_read * 1e-9);
   std::printf("    m     k     n       us  GFLOP/s  of peak  GB/s of B\n");

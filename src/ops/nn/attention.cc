@@ -1,9 +1,6 @@
 // Attention: softmax(scale · Q · Kᵀ + mask) · V for [B, H, S, D] or [B, S, H·D], with grouped heads (fewer of K and V
 // than of Q), cache of past keys and values, causal and windowed masks. A query that sees no key gives zeros.
-#include <algorithm>
-
 #include "ops/nn/common/attention.h"
-#include "ops/nn/common/load.h"
 
 namespace retort::ops {
 namespace {
@@ -91,105 +88,48 @@ struct Attention {
     expect(kPastK, s.batch * s.kv_heads * s.past_len * s.head_size);
     expect(kPastV, s.batch * s.kv_heads * s.past_len * s.v_head_size);
     expect(kValid, s.batch);
-    if (!c.has(kMask)) return;
-    const Shape& m = c.shape(kMask);
-    const int64_t wanted[] = {int64_t(s.batch), int64_t(s.q_heads), int64_t(s.q_len), int64_t(s.total())};
-    bool fits = m.rank() <= 4;
-    for (size_t d = 0; fits && d < m.rank(); ++d) {
-      const int64_t extent = wanted[4 - m.rank() + d];
-      fits = m[d] == 1 || m[d] == extent || (d + 1 == m.rank() && m[d] <= extent);
-    }
-    require(fits, ErrorCode::invalid_argument, "a mask of shape {} for scores of shape {}", to_string(m),
-            to_string(wanted));
   }
 
-  AttentionMask mask(const RunContext& c) const {
-    AttentionMask m;
-    m.causal = is_causal;
-    m.left = left_window_size;
-    m.right = right_window_size;
-    if (c.has(kMask)) {
-      m.shape = c.shape(kMask);
-      if (c.dtype(kMask) == DType::boolean) {
-        for (bool seen : c.input<bool>(kMask)) m.bias.push_back(seen ? 0 : -std::numeric_limits<double>::infinity());
-      } else {
-        m.bias = load_floats(c, kMask);
-      }
-    }
-    if (c.has(kValid)) m.valid.assign(c.input<int64_t>(kValid).begin(), c.input<int64_t>(kValid).end());
-    return m;
+  ScoreRule rule(const RunContext& c, const AttentionShape& s) const {
+    ScoreRule r;
+    r.scale = scale ? double(*scale) : 1 / std::sqrt(double(std::max<size_t>(s.head_size, 1)));
+    r.softcap = softcap;
+    r.causal = is_causal;
+    r.left = left_window_size;
+    r.right = right_window_size;
+    if (c.has(kMask)) (c.dtype(kMask) == DType::boolean ? r.flags : r.bias) = score_operand(c, kMask, s);
+    r.valid = c.optional<int64_t>(kValid);
+    return r;
   }
 
-  double scaling(const AttentionShape& s) const {
-    return scale ? double(*scale) : 1 / std::sqrt(double(std::max<size_t>(s.head_size, 1)));
+  template <typename T>
+  AttentionData<T> data(const RunContext& c) const {
+    const auto output = [&](size_t i) { return c.wants(i) ? c.output<T>(i).data() : nullptr; };
+    return {.q = c.input<T>(kQ).data(),
+            .k = c.input<T>(kK).data(),
+            .v = c.input<T>(kV).data(),
+            .past_k = c.optional<T>(kPastK),
+            .past_v = c.optional<T>(kPastV),
+            .y = output(kY),
+            .present_k = output(kPresentK),
+            .present_v = output(kPresentV),
+            .scores = output(kScores),
+            .scores_mode = qk_matmul_output_mode};
   }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {
     const AttentionShape s = shape(c);
-    const AttentionMask m = mask(c);
-    std::vector<T> keys = present<T>(c, s, kK, kPastK), values = present<T>(c, s, kV, kPastV);
-    std::vector<double> scores(s.total()), biases(s.total());
-    for (size_t row = 0; row < s.batch * s.q_heads * s.q_len; ++row) {
-      const size_t b = row / (s.q_heads * s.q_len), h = row / s.q_len % s.q_heads, i = row % s.q_len;
-      const T* q = c.input<T>(kQ).data() + s.q.at(b, h, i);
-      const auto export_scores = [&](int64_t mode) {
-        if (!c.wants(kScores) || mode != qk_matmul_output_mode) return;
-        std::copy(scores.begin(), scores.end(), c.output<T>(kScores).data() + row * s.total());
-      };
-      for (size_t j = 0; j < s.total(); ++j) {
-        const T* k = keys.data() + s.present_k().at(b, s.kv_head(h), j);
-        double dot = 0;
-        for (size_t e = 0; e < s.head_size; ++e) dot += double(q[e]) * double(k[e]);
-        scores[j] = dot * scaling(s);
-        biases[j] = m.at(s, b, h, i, j);
-      }
-      export_scores(0);
-      if (softcap > 0) {
-        for (double& x : scores) x = double(softcap) * std::tanh(x / double(softcap));
-      }
-      export_scores(1);
-      for (size_t j = 0; j < s.total(); ++j) scores[j] += biases[j];
-      export_scores(2);
-      softmax(scores, biases);
-      export_scores(3);
-      T* y = c.output<T>(kY).data() + s.y.at(b, h, i);
-      for (size_t e = 0; e < s.v_head_size; ++e) {
-        double sum = 0;
-        for (size_t j = 0; j < s.total(); ++j)
-          sum += scores[j] * double(values[s.present_v().at(b, s.kv_head(h), j) + e]);
-        y[e] = T(sum);
-      }
-    }
-    if (c.wants(kPresentK)) std::copy(keys.begin(), keys.end(), c.output<T>(kPresentK).data());
-    if (c.wants(kPresentV)) std::copy(values.begin(), values.end(), c.output<T>(kPresentV).data());
+    attention_reference(s, data<T>(c), rule(c, s));
   }
-
- private:
-  static void softmax(std::vector<double>& x, const std::vector<double>& biases) {
-    const bool blind = std::all_of(biases.begin(), biases.end(), [](double v) { return std::isinf(v) && v < 0; });
-    if (blind) return std::fill(x.begin(), x.end(), 0.0);
-    const double top = *std::max_element(x.begin(), x.end());
-    double sum = 0;
-    for (double& v : x) sum += v = std::exp(v - top);
-    for (double& v : x) v /= sum;
+  size_t scratch(const RunContext& c) const {
+    if (c.dtype(kQ) != DType::f32 || c.wants(kScores)) return 0;
+    return attention_scratch(shape(c), c.wants(kPresentK), c.wants(kPresentV), c.parallel().workers());
   }
-
-  // Past and new rows as [B, H, total, D].
-  template <typename T>
-  static std::vector<T> present(const RunContext& c, const AttentionShape& s, size_t fresh, size_t past) {
-    const bool key = fresh == kK;
-    const size_t size = key ? s.head_size : s.v_head_size;
-    const HeadStrides &from = key ? s.k : s.v, old = key ? s.past_k() : s.past_v();
-    std::vector<T> all;
-    all.reserve(s.batch * s.kv_heads * s.total() * size);
-    for (size_t row = 0; row < s.batch * s.kv_heads * s.total(); ++row) {
-      const size_t b = row / (s.kv_heads * s.total()), h = row / s.total() % s.kv_heads, j = row % s.total();
-      const T* p = j < s.past_len ? c.input<T>(past).data() + old.at(b, h, j)
-                                  : c.input<T>(fresh).data() + from.at(b, h, j - s.past_len);
-      all.insert(all.end(), p, p + size);
-    }
-    return all;
+  void fast(RunContext& c, std::type_identity<float>) const {
+    if (c.wants(kScores)) return reference<float>(c);  // a debugging aid
+    const AttentionShape s = shape(c);
+    attention_fast(s, data<float>(c), rule(c, s), c.scratch(), c.parallel());
   }
 };
 

@@ -52,7 +52,7 @@ struct LayerNormalization {
 extern const OpDef op_layer_normalization;
 constinit const OpDef op_layer_normalization = define<LayerNormalization>({
     .name = "LayerNormalization",
-    .since = {1, 17},
+    .since = {17},
     .inputs = {"X: T", "Scale: T", "B: T?"},
     .outputs = {"Y: T", "Mean: U?", "InvStdDev: U?"},
     .types = kFloats,

@@ -187,6 +187,7 @@ void CastBase::run(RunContext& c) const {
   const size_t n = c.count(0);
   require(castable(from) && castable(to), ErrorCode::not_implemented, "no conversion from {} to {}", dtype_name(from),
           dtype_name(to));
+  if (is_packed(to) && n > 0) static_cast<uint8_t*>(y)[dtype_bytes(to, n) - 1] = 0;  // bits behind the last element
   if (from == to) {
     copy(from, x, y, n);
   } else if (kernels::can_cast(from) && kernels::can_cast(to)) {

@@ -1,24 +1,129 @@
 #include "ops/nn/common/attention.h"
 
 namespace retort::ops {
+namespace {
 
-double AttentionMask::at(const AttentionShape& s, size_t b, size_t h, size_t i, size_t j) const {
-  constexpr double kNever = -std::numeric_limits<double>::infinity();
-  const int64_t before = valid.empty() ? int64_t(s.past_len) : valid[b] - int64_t(s.q_len);
-  const int64_t position = before + int64_t(i), key = int64_t(j);
-  if (causal && key > position) return kNever;
-  if ((left >= 0 && position - key > left) || (right >= 0 && key - position > right)) return kNever;
-  if (!valid.empty() && key >= valid[b]) return kNever;
-  if (bias.empty()) return 0;
-  const size_t at[] = {b, h, i, j};
-  size_t index = 0;
-  const size_t rank = shape.rank();
-  if (rank > 0 && int64_t(j) >= shape.back() && shape.back() != 1) return kNever;  // a short mask ends in -inf
-  for (size_t d = 0; d < rank; ++d) {
-    const size_t extent = size_t(shape[d]);
-    index = index * extent + (extent == 1 ? 0 : at[4 - rank + d]);
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+double load(const ScoreOperand& o, size_t i) {
+  switch (o.dtype) {
+    case DType::f32:
+      return static_cast<const float*>(o.data)[i];
+    case DType::f64:
+      return static_cast<const double*>(o.data)[i];
+    case DType::f16:
+      return float(static_cast<const float16*>(o.data)[i]);
+    default:
+      return float(static_cast<const bfloat16*>(o.data)[i]);
   }
-  return bias[index];
 }
+
+// Past and new rows as [B, H, total, D].
+template <typename T>
+std::vector<T> join(const AttentionShape& s, const T* fresh, const HeadStrides& from, const T* past, size_t size) {
+  const HeadStrides old = split_heads(s.past_len, s.kv_heads, size);
+  std::vector<T> all;
+  all.reserve(s.batch * s.kv_heads * s.total() * size);
+  for (size_t row = 0; row < s.batch * s.kv_heads * s.total(); ++row) {
+    const size_t b = row / (s.kv_heads * s.total()), h = row / s.total() % s.kv_heads, j = row % s.total();
+    const T* p = j < s.past_len ? past + old.at(b, h, j) : fresh + from.at(b, h, j - s.past_len);
+    all.insert(all.end(), p, p + size);
+  }
+  return all;
+}
+
+void softmax(std::vector<double>& x) {
+  const double top = x.empty() ? kNever : *std::max_element(x.begin(), x.end());
+  if (top == kNever) return std::fill(x.begin(), x.end(), 0.0);
+  double sum = 0;
+  for (double& v : x) sum += v = std::exp(v - top);
+  for (double& v : x) v /= sum;
+}
+
+}  // namespace
+
+ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& s) {
+  ScoreOperand o;
+  if (!c.has(i)) return o;
+  const Shape& shape = c.shape(i);
+  const size_t wanted[] = {s.batch, s.q_heads, s.q_len, s.total()};
+  bool fits = shape.rank() <= 4 && (is_float(c.dtype(i)) || c.dtype(i) == DType::boolean);
+  size_t stride = 1;
+  for (size_t d = shape.rank(); fits && d-- > 0;) {
+    const size_t axis = 4 - shape.rank() + d, extent = size_t(shape[d]);
+    const bool last = axis == 3;
+    fits = extent == 1 || extent == wanted[axis] || (last && extent < wanted[axis]);
+    o.strides[axis] = extent == 1 ? 0 : stride;
+    if (last && extent != 1) o.columns = extent;
+    stride *= extent;
+  }
+  if (!fits)
+    fail(ErrorCode::invalid_argument, "a mask of shape {} for scores of shape [{},{},{},{}]", to_string(shape), s.batch,
+         s.q_heads, s.q_len, s.total());
+  o.data = c.data(i);
+  o.dtype = c.dtype(i);
+  return o;
+}
+
+std::pair<size_t, size_t> ScoreRule::visible(const AttentionShape& s, size_t b, size_t i) const {
+  const int64_t before = valid ? valid[b] - int64_t(s.q_len) : int64_t(s.past_len);  // keys before the first query
+  const int64_t position = before + int64_t(i);
+  int64_t first = 0, last = int64_t(s.total());
+  if (causal) last = std::min(last, position + 1);
+  if (right >= 0) last = std::min(last, position + 1 + std::min<int64_t>(right, int64_t(s.total())));
+  if (left >= 0) first = std::max(first, position - std::min<int64_t>(left, position + 1));
+  if (valid) last = std::min(last, valid[b]);
+  for (const ScoreOperand* o : {&bias, &flags}) {
+    if (o->data && o->columns < s.total()) last = std::min(last, int64_t(o->columns));
+  }
+  last = std::max<int64_t>(last, 0);
+  return {size_t(std::clamp<int64_t>(first, 0, last)), size_t(last)};
+}
+
+double ScoreRule::apply(double score, size_t b, size_t h, size_t i, size_t j) const {
+  if (flags.data && static_cast<const bool*>(flags.data)[flags.at(b, h, i, j)] == flag_hides) score = hidden;
+  return bias.data ? score + load(bias, bias.at(b, h, i, j)) : score;
+}
+
+template <typename T>
+void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule) {
+  const std::vector<T> keys = join(s, d.k, s.k, d.past_k, s.head_size);
+  const std::vector<T> values = join(s, d.v, s.v, d.past_v, s.v_head_size);
+  std::vector<double> scores(s.total());
+  for (size_t row = 0; row < s.batch * s.q_heads * s.q_len; ++row) {
+    const size_t b = row / (s.q_heads * s.q_len), h = row / s.q_len % s.q_heads, i = row % s.q_len;
+    const T* q = d.q + s.q.at(b, h, i);
+    const auto keep = [&](int64_t mode) {
+      if (d.scores && mode == d.scores_mode) std::copy(scores.begin(), scores.end(), d.scores + row * s.total());
+    };
+    for (size_t j = 0; j < s.total(); ++j) {
+      const T* k = keys.data() + s.present_k().at(b, s.kv_head(h), j);
+      double dot = 0;
+      for (size_t e = 0; e < s.head_size; ++e) dot += double(q[e]) * double(k[e]);
+      scores[j] = dot * rule.scale;
+    }
+    keep(0);
+    for (double& x : scores) x = rule.capped(x / rule.scale);
+    keep(1);
+    const auto [first, last] = rule.visible(s, b, i);
+    for (size_t j = 0; j < s.total(); ++j)
+      scores[j] = j < first || j >= last ? kNever : rule.apply(scores[j], b, h, i, j);
+    keep(2);
+    softmax(scores);
+    keep(3);
+    T* y = d.y + s.y.at(b, h, i);
+    for (size_t e = 0; e < s.v_head_size; ++e) {
+      double sum = 0;
+      for (size_t j = 0; j < s.total(); ++j)
+        sum += scores[j] * double(values[s.present_v().at(b, s.kv_head(h), j) + e]);
+      y[e] = T(sum);
+    }
+  }
+  if (d.present_k) std::copy(keys.begin(), keys.end(), d.present_k);
+  if (d.present_v) std::copy(values.begin(), values.end(), d.present_v);
+}
+
+template void attention_reference(const AttentionShape&, const AttentionData<float>&, const ScoreRule&);
+template void attention_reference(const AttentionShape&, const AttentionData<double>&, const ScoreRule&);
 
 }  // namespace retort::ops

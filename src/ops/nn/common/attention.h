@@ -1,5 +1,7 @@
-// Scaled dot-product attention: where everything lies, and the plain meaning.
+// Scaled dot-product attention: where everything lies, the plain meaning, and the single-precision form that production
+// runs.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -31,18 +33,59 @@ struct AttentionShape {
   HeadStrides past_v() const { return split_heads(past_len, kv_heads, v_head_size); }
   HeadStrides present_k() const { return split_heads(total(), kv_heads, head_size); }
   HeadStrides present_v() const { return split_heads(total(), kv_heads, v_head_size); }
-  size_t kv_head(size_t h) const { return h / (q_heads / kv_heads); }
+  size_t group() const { return q_heads / kv_heads; }
+  size_t kv_head(size_t h) const { return h / group(); }
 };
 
-/// What is added to the scores, and which keys a query sees at all.
-struct AttentionMask {
-  std::vector<double> bias;  ///< content of attn_mask, -inf where a boolean mask is false; empty: none
-  Shape shape;               ///< its shape; broadcasts to [B, H, q_len, columns]
-  bool causal = false;
-  int64_t left = -1, right = -1;  ///< window, -1: unbounded
-  std::vector<int64_t> valid;     ///< keys of each batch that are no padding; empty: all
-  /// Bias of key j for query i; -inf: not seen. `past`: keys before the first query.
-  double at(const AttentionShape& s, size_t b, size_t h, size_t i, size_t j) const;
+/// A tensor that broadcasts to the scores [B, H, q_len, total]; its last axis may be shorter.
+struct ScoreOperand {
+  const void* data = nullptr;  ///< null: absent
+  DType dtype = DType::undefined;
+  size_t strides[4] = {};
+  size_t columns = std::numeric_limits<size_t>::max();  ///< keys that it speaks of
+  size_t at(size_t b, size_t h, size_t i, size_t j) const {
+    return b * strides[0] + h * strides[1] + i * strides[2] + j * strides[3];
+  }
 };
+/// Input i of that context; throws invalid_argument when it does not broadcast to the scores.
+ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& s);
+
+/// What happens to a score before the softmax: scale, soft cap, `hidden` in place of flagged ones, plus bias; -inf for
+/// keys that the query does not see.
+struct ScoreRule {
+  double scale = 1, softcap = 0;
+  ScoreOperand bias;        ///< of any float type
+  ScoreOperand flags;       ///< bool
+  bool flag_hides = false;  ///< true flags hide; else they show
+  double hidden = -std::numeric_limits<double>::infinity();
+  bool causal = false;
+  int64_t left = -1, right = -1;   ///< window around the query's own position; -1: unbounded
+  const int64_t* valid = nullptr;  ///< [B]: keys that are no padding; null: all
+
+  /// Keys [first, last) that query i of batch b may see.
+  std::pair<size_t, size_t> visible(const AttentionShape& s, size_t b, size_t i) const;
+  double capped(double dot) const { return softcap > 0 ? softcap * std::tanh(dot * scale / softcap) : dot * scale; }
+  /// The score of a key within visible().
+  double apply(double capped, size_t b, size_t h, size_t i, size_t j) const;
+};
+
+/// The tensors. Present ones may be null, then nothing of them is kept; past ones are null when past_len is 0.
+template <typename T>
+struct AttentionData {
+  const T *q = nullptr, *k = nullptr, *v = nullptr, *past_k = nullptr, *past_v = nullptr;
+  T *y = nullptr, *present_k = nullptr, *present_v = nullptr;
+  T* scores = nullptr;      ///< [B, H, q_len, total] or null
+  int64_t scores_mode = 0;  ///< 0: scaled, 1: capped, 2: with bias, 3: after the softmax
+};
+
+/// One query at a time, in double: the meaning. A query that sees no key gives zeros.
+template <typename T>
+void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule);
+
+/// Blocks of queries by GEMM, a few queries by dot products. d.scores must be null.
+void attention_fast(const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& rule, void* scratch,
+                    const Parallel& parallel);
+/// Bytes of scratch for attention_fast; whether d will have present_k and present_v.
+size_t attention_scratch(const AttentionShape& s, bool present_k, bool present_v, int workers);
 
 }  // namespace retort::ops

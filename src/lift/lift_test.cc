@@ -1,0 +1,272 @@
+#include "lift/lift.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "ops/op.h"
+
+namespace retort {
+namespace {
+
+std::string value_text(const Tensor& t) {
+  std::string text;
+  for (size_t i = 0; i < t.count(); ++i) {
+    text += i ? "," : "";
+    if (t.dtype() == DType::i64) text += std::to_string(t.data<int64_t>()[i]);
+    if (t.dtype() == DType::f32) text += cat("{}", t.data<float>()[i]);
+    if (t.dtype() == DType::f64) text += cat("{}", t.data<double>()[i]);
+    if (t.dtype() == DType::boolean) text += t.data<bool>()[i] ? "true" : "false";
+    if (t.dtype() == DType::string) text += "'" + t.data<std::string>()[i] + "'";
+  }
+  const char* suffix = t.dtype() == DType::i64   ? ""
+                       : t.dtype() == DType::f32 ? "f"
+                       : t.dtype() == DType::f64 ? "d"
+                                                 : "";
+  return (t.shape().empty() ? text : "[" + text + "]") + suffix;
+}
+
+std::string attribute_text(const Attribute& a) {
+  if (const auto* v = std::get_if<int64_t>(&a)) return std::to_string(*v);
+  if (const auto* v = std::get_if<float>(&a)) return cat("{}", *v);
+  if (const auto* v = std::get_if<std::string>(&a)) return *v;
+  if (const auto* v = std::get_if<std::vector<int64_t>>(&a)) return to_string(*v);
+  if (const auto* v = std::get_if<std::vector<std::string>>(&a)) return cat("{} strings", v->size());
+  if (const auto* v = std::get_if<Tensor>(&a)) return value_text(*v);
+  return "?";
+}
+
+// One line a node, constants by value, inner values numbered: "y = Squeeze(x, [0])".
+std::string text(const Graph& g) {
+  std::map<ValueId, std::string> names;
+  std::string lines;
+  const auto name = [&](ValueId id) -> std::string {
+    if (id == ValueId::none) return "_";
+    if (const Tensor* t = g.constant(id)) return value_text(*t);
+    if (g.is_input(id) || g.is_output(id)) return g.value(id).name;
+    return names.emplace(id, "%" + std::to_string(names.size())).first->second;
+  };
+  for (NodeId id : g.order()) {
+    const Node& n = g.node(id);
+    for (size_t i = 0; i < n.outputs.size(); ++i) lines += (i ? ", " : "") + name(n.outputs[i]);
+    lines += " = " + n.type + "(";
+    for (size_t i = 0; i < n.inputs.size(); ++i) lines += (i ? ", " : "") + name(n.inputs[i]);
+    lines += ")";
+    for (const auto& [key, value] : n.attributes) lines += " " + key + "=" + attribute_text(value);
+    lines += "\n";
+  }
+  for (ValueId out : g.outputs) {
+    if (const Tensor* t = g.constant(out)) lines += g.value(out).name + " = " + value_text(*t) + "\n";
+  }
+  return lines;
+}
+
+struct Input {
+  Input(ValueType t) : type(std::move(t)) {}   // NOLINT: implicit by design
+  Input(Tensor t) : constant(std::move(t)) {}  // NOLINT: implicit by design
+  ValueType type;
+  Tensor constant;
+};
+Input f32(Shape shape) { return ValueType::tensor(DType::f32, std::move(shape)); }
+Input i64(Shape shape, const std::vector<int64_t>& v) { return Tensor::of<int64_t>(std::move(shape), v); }
+Input floats(const std::vector<float>& v) { return Tensor::of<float>({int64_t(v.size())}, v); }
+
+// A graph of one node: inputs x0, x1, … outputs y, y1, …
+std::shared_ptr<Graph> graph_of(int opset, const char* type, std::vector<Input> inputs, Attributes attributes = {},
+                                size_t outputs = 1, const char* domain = "") {
+  auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
+  NodeSpec spec{.type = type,
+                .attributes = std::move(attributes),
+                .domain = domain,
+                .name = "n",
+                .outputs = outputs,
+                .version = opset};
+  for (const Input& in : inputs) {
+    const std::string name = "x" + std::to_string(spec.inputs.size());
+    if (in.constant) {
+      spec.inputs.push_back(g->add_constant(name, in.constant));
+    } else {
+      spec.inputs.push_back(g->add_value(name, in.type));
+      g->inputs.push_back(spec.inputs.back());
+    }
+  }
+  const NodeId id = g->add(std::move(spec));
+  for (size_t i = 0; i < outputs; ++i) {
+    g->outputs.push_back(g->node(id).outputs[i]);
+    g->value(g->outputs.back()).name = i ? "y" + std::to_string(i) : "y";
+  }
+  return g;
+}
+
+std::string lifted(int opset, const char* type, std::vector<Input> inputs, Attributes attributes = {},
+                   size_t outputs = 1) {
+  const auto g = graph_of(opset, type, std::move(inputs), std::move(attributes), outputs);
+  lift(*g);
+  verify(*g);
+  for (NodeId id : g->order()) EXPECT_TRUE(g->node(id).op) << g->node(id).type;
+  return text(*g);
+}
+
+using Ints = std::vector<int64_t>;
+
+TEST(Lift, AxesBecomeInputs) {
+  EXPECT_EQ(lifted(11, "Squeeze", {f32({1, 2, 1})}, {{"axes", Ints{0, 2}}}), "y = Squeeze(x0, [0,2])\n");
+  EXPECT_EQ(lifted(11, "Unsqueeze", {f32({2})}, {{"axes", Ints{0}}}), "y = Unsqueeze(x0, [0])\n");
+  EXPECT_EQ(lifted(11, "ReduceSum", {f32({2, 3})}, {{"axes", Ints{1}}, {"keepdims", int64_t(0)}}),
+            "y = ReduceSum(x0, [1]) keepdims=0\n");
+  EXPECT_EQ(lifted(17, "ReduceMean", {f32({2, 3})}, {{"axes", Ints{-1}}}), "y = ReduceMean(x0, [-1])\n");
+  EXPECT_EQ(lifted(17, "ReduceMax", {f32({2, 3})}), "y = ReduceMax(x0)\n");
+  EXPECT_EQ(lifted(18, "ReduceMean", {f32({2, 3}), i64({1}, {0})}), "y = ReduceMean(x0, [0])\n");
+}
+
+TEST(Lift, SliceSplitTopKReshapePadClip) {
+  EXPECT_EQ(lifted(9, "Slice", {f32({4, 5})}, {{"starts", Ints{1}}, {"ends", Ints{3}}, {"axes", Ints{0}}}),
+            "y = Slice(x0, [1], [3], [0])\n");
+  EXPECT_EQ(lifted(9, "Slice", {f32({4, 5})}, {{"starts", Ints{1}}, {"ends", Ints{3}}}), "y = Slice(x0, [1], [3])\n");
+  EXPECT_EQ(lifted(11, "Split", {f32({6})}, {{"split", Ints{2, 4}}}, 2), "y, y1 = Split(x0, [2,4])\n");
+  EXPECT_EQ(lifted(13, "Split", {f32({6})}, {}, 3), "y, y1, y2 = Split(x0) num_outputs=3\n");
+  EXPECT_EQ(lifted(9, "TopK", {f32({6})}, {{"k", int64_t(2)}}, 2), "y, y1 = TopK(x0, [2])\n");
+  EXPECT_EQ(lifted(1, "Reshape", {f32({6})}, {{"shape", Ints{2, -1}}}), "y = Reshape(x0, [2,-1])\n");
+  EXPECT_EQ(lifted(1, "Pad", {f32({6})}, {{"paddings", Ints{1, 0}}, {"mode", std::string("edge")}}),
+            "y = Pad(x0, [1,0]) mode=edge\n");
+  EXPECT_EQ(lifted(10, "Pad", {f32({6})}, {{"pads", Ints{1, 0}}, {"value", 2.5f}}), "y = Pad(x0, [1,0], 2.5f)\n");
+  EXPECT_EQ(lifted(6, "Clip", {f32({6})}, {{"min", 0.0f}, {"max", 6.0f}}), "y = Clip(x0, 0f, 6f)\n");
+  EXPECT_EQ(lifted(6, "Clip", {ValueType::tensor(DType::f64, {6})}, {{"max", 6.0f}}), "y = Clip(x0, _, 6d)\n");
+  EXPECT_EQ(lifted(1, "Tile", {f32({2, 3}), i64({}, {4}), i64({}, {1})}), "y = Tile(x0, [1,4])\n");
+}
+
+TEST(Lift, FormsOfOpset1) {
+  EXPECT_EQ(lifted(1, "Relu", {f32({6})}, {{"consumed_inputs", Ints{0}}}), "y = Relu(x0)\n");
+  EXPECT_EQ(lifted(1, "Cast", {f32({6})}, {{"to", std::string("INT64")}}), "y = Cast(x0) to=7\n");
+  EXPECT_EQ(lifted(1, "Concat", {f32({2, 1}), f32({2, 3})}), "y = Concat(x0, x1) axis=1\n");
+  EXPECT_EQ(lifted(6, "Add", {f32({2, 3, 4, 5}), f32({3, 4})}, {{"broadcast", int64_t(1)}, {"axis", int64_t(1)}}),
+            "%0 = Unsqueeze(x1, [2])\ny = Add(x0, %0)\n");
+  EXPECT_EQ(lifted(6, "Mul", {f32({2, 3}), f32({3})}, {{"broadcast", int64_t(1)}}), "y = Mul(x0, x1)\n");
+  EXPECT_EQ(lifted(6, "PRelu", {f32({2, 3, 4, 5}), f32({3})}), "%0 = Unsqueeze(x1, [1,2])\ny = PRelu(x0, %0)\n");
+  EXPECT_EQ(lifted(10, "Dropout", {f32({6})}), "y = Identity(x0)\n");
+  EXPECT_EQ(lifted(6, "Gemm", {f32({2, 3}), f32({3, 4}), f32({4})}, {{"broadcast", int64_t(1)}}),
+            "y = Gemm(x0, x1, x2)\n");
+}
+
+TEST(Lift, Softmax) {
+  EXPECT_EQ(lifted(11, "Softmax", {f32({2, 3})}), "y = Softmax(x0) axis=-1\n");
+  EXPECT_EQ(lifted(13, "Softmax", {f32({2, 3, 4})}, {{"axis", int64_t(1)}}), "y = Softmax(x0) axis=1\n");
+  EXPECT_EQ(lifted(11, "LogSoftmax", {f32({2, 3, 4})}),
+            "%0 = Flatten(x0) axis=1\n%1 = Shape(x0)\n%2 = LogSoftmax(%0) axis=-1\ny = Reshape(%2, %1) allowzero=1\n");
+}
+
+TEST(Lift, BatchNormalizationLosesTrainingOutputs) {
+  const auto g = graph_of(7, "BatchNormalization", {f32({2, 3, 4}), f32({3}), f32({3}), f32({3}), f32({3})},
+                          {{"spatial", int64_t(1)}}, 5);
+  g->outputs.resize(1);
+  lift(*g);
+  EXPECT_EQ(text(*g), "y, _, _, _, _ = BatchNormalization(x0, x1, x2, x3, x4)\n");
+}
+
+TEST(Lift, GroupNormalizationPerChannel) {
+  EXPECT_EQ(lifted(18, "GroupNormalization", {f32({2, 4, 5}), f32({2}), f32({2})}, {{"num_groups", int64_t(2)}}),
+            "%0 = Unsqueeze(x1, [1])\n%1 = Expand(%0, [2,2])\n%2 = Reshape(%1, [4])\n"
+            "%3 = Unsqueeze(x2, [1])\n%4 = Expand(%3, [2,2])\n%5 = Reshape(%4, [4])\n"
+            "y = GroupNormalization(x0, %2, %5) num_groups=2\n");
+}
+
+TEST(Lift, UpsampleAndResize) {
+  EXPECT_EQ(lifted(9, "Upsample", {f32({1, 1, 2, 2}), floats({1, 1, 2, 2})}, {{"mode", std::string("linear")}}),
+            "y = Resize(x0, _, [1,1,2,2]f) coordinate_transformation_mode=asymmetric mode=linear nearest_mode=floor\n");
+  EXPECT_EQ(
+      lifted(1, "Upsample", {f32({1, 1, 2, 2})}, {{"height_scale", 2.0f}, {"width_scale", 3.0f}}),
+      "y = Resize(x0, _, [1,1,2,3]f) coordinate_transformation_mode=asymmetric mode=nearest nearest_mode=floor\n");
+  EXPECT_EQ(lifted(10, "Resize", {f32({1, 1, 4, 4}), floats({1, 1, 0.5f, 0.5f})}),
+            "y = Resize(x0, _, [1,1,0.5,0.5]f) coordinate_transformation_mode=asymmetric nearest_mode=ceil\n");
+  EXPECT_EQ(lifted(11, "Resize", {f32({1, 1, 4, 4}), floats({}), floats({}), i64({4}, {1, 1, 8, 8})}),
+            "y = Resize(x0, _, _, [1,1,8,8])\n");
+}
+
+TEST(Lift, ConstantsOfEveryForm) {
+  const auto constant = [](const char* name, Attribute value) {
+    return lifted(13, "Constant", {}, {{name, std::move(value)}});
+  };
+  EXPECT_EQ(constant("value", Tensor::of<float>({2}, {1, 2})), "y = [1,2]f\n");
+  EXPECT_EQ(constant("value_float", 1.5f), "y = 1.5f\n");
+  EXPECT_EQ(constant("value_int", int64_t(7)), "y = 7\n");
+  EXPECT_EQ(constant("value_ints", Ints{7, 8}), "y = [7,8]\n");
+  EXPECT_EQ(constant("value_floats", std::vector<float>{7, 8}), "y = [7,8]f\n");
+  EXPECT_EQ(constant("value_string", std::string("a")), "y = 'a'\n");
+  EXPECT_EQ(constant("value_strings", std::vector<std::string>{"a", "b"}), "y = ['a','b']\n");
+  SparseTensor sparse;
+  sparse.dense_shape = {2, 2};
+  sparse.values = Tensor::of<float>({2}, {5, 6});
+  sparse.indices = Tensor::of<int64_t>({2, 2}, {0, 1, 1, 0});
+  EXPECT_EQ(constant("sparse_value", sparse), "y = [0,5,6,0]f\n");
+  sparse.indices = Tensor::of<int64_t>({2}, {3, 0});
+  EXPECT_EQ(constant("sparse_value", sparse), "y = [6,0,0,5]f\n");
+  sparse.indices = Tensor::of<int64_t>({2}, {4, 0});
+  EXPECT_THROW(constant("sparse_value", sparse), Error);
+}
+
+TEST(Lift, IsDoneOnce) {
+  const auto g = graph_of(11, "Softmax", {f32({2, 3, 4})});
+  lift(*g);
+  const std::string once = text(*g);
+  lift(*g);
+  EXPECT_EQ(text(*g), once);
+}
+
+TEST(Lift, NodesThatRulesAddAreTyped) {
+  const auto g = graph_of(6, "Add", {f32({2, 3, 4}), f32({3})}, {{"broadcast", int64_t(1)}, {"axis", int64_t(1)}});
+  lift(*g);
+  EXPECT_EQ(g->value(g->outputs[0]).type, ValueType::tensor(DType::f32, {2, 3, 4}));
+}
+
+TEST(Lift, ShapeArithmeticStaysSymbolic) {
+  // reshape(x, [shape(x)[0], -1])
+  auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
+  const Dim batch = g->dims().symbol("batch");
+  const ValueId x = g->add_value("x", ValueType::tensor(DType::f32, {batch, 3, 4}));
+  g->inputs = {x};
+  const auto out = [&](NodeSpec spec) {
+    spec.version = 13;
+    return g->node(g->add(std::move(spec))).outputs[0];
+  };
+  const auto ints = [&](Shape shape, const Ints& v) {
+    return g->add_constant(g->unique_name("c"), Tensor::of<int64_t>(std::move(shape), v));
+  };
+  const ValueId shape = out({.type = "Shape", .inputs = {x}});
+  const ValueId first = out({.type = "Gather", .inputs = {shape, ints({}, {0})}, .attributes = {{"axis", int64_t(0)}}});
+  const ValueId row = out({.type = "Unsqueeze", .inputs = {first, ints({1}, {0})}});
+  const ValueId wanted =
+      out({.type = "Concat", .inputs = {row, ints({1}, {-1})}, .attributes = {{"axis", int64_t(0)}}});
+  g->outputs = {out({.type = "Reshape", .inputs = {x, wanted}})};
+  lift(*g);
+  EXPECT_EQ(g->dims().text(g->value(g->outputs[0]).type.shape), "[batch,12]");
+}
+
+TEST(Lift, ErrorsNameNodeOperatorAndOpset) {
+  const auto message = [](const std::shared_ptr<Graph>& g) -> std::string {
+    try {
+      lift(*g);
+    } catch (const Error& e) {
+      return e.message();
+    }
+    return "no error";
+  };
+  const std::string unknown = message(graph_of(13, "Frobnicate", {f32({1})}));
+  EXPECT_NE(unknown.find("node 'n' (Frobnicate)"), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("opset 13"), std::string::npos) << unknown;
+  const std::string shapes = message(graph_of(13, "Add", {f32({2}), f32({3})}));
+  EXPECT_NE(shapes.find("node 'n' (Add)"), std::string::npos) << shapes;
+  EXPECT_NE(shapes.find("[3]"), std::string::npos) << shapes;
+  const std::string types = message(graph_of(13, "Add", {f32({2}), i64({2}, {1, 2})}));
+  EXPECT_NE(types.find("int64"), std::string::npos) << types;
+  const std::string missing = message(graph_of(13, "Add", {f32({2})}));
+  EXPECT_NE(missing.find("input 1 is missing"), std::string::npos) << missing;
+  const std::string extra = message(graph_of(13, "Neg", {f32({2}), f32({2})}));
+  EXPECT_NE(extra.find("2 inputs"), std::string::npos) << extra;
+  const std::string training =
+      message(graph_of(13, "Dropout", {f32({2}), f32({}), ValueType::tensor(DType::boolean, Shape{})}));
+  EXPECT_NE(training.find("training_mode"), std::string::npos) << training;
+}
+
+}  // namespace
+}  // namespace retort

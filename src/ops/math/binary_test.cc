@@ -1,0 +1,144 @@
+#include <limits>
+
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+const float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+const OpTest add_test("Add", {{.about = "broadcasts",
+                               .inputs = {f32({2, 1}, {1, 2}), f32({3}, {10, 20, 30})},
+                               .outputs = {f32({2, 3}, {11, 21, 31, 12, 22, 32})}},
+                              {.about = "wraps",
+                               .inputs = {i32({1}, {INT32_MAX}), i32({1}, {1})},
+                               .outputs = {i32({1}, {INT32_MIN})},
+                               .fixed_types = true},
+                              {.about = "wraps in 64 bits",
+                               .inputs = {i64({1}, {INT64_MAX}), i64({1}, {1})},
+                               .outputs = {i64({1}, {INT64_MIN})},
+                               .fixed_types = true},
+                              {.about = "wraps in 8 bits",
+                               .inputs = {u8({1}, {200}), u8({1}, {100})},
+                               .outputs = {u8({1}, {44})},
+                               .fixed_types = true}});
+const OpTest sub_test(
+    "Sub", {{.about = "scalars", .inputs = {f32({3}, {5, 6, 7}), f32({}, {2})}, .outputs = {f32({3}, {3, 4, 5})}},
+            {.about = "wraps",
+             .inputs = {i64({1}, {INT64_MIN}), i64({1}, {1})},
+             .outputs = {i64({1}, {INT64_MAX})},
+             .fixed_types = true}});
+const OpTest mul_test("Mul", {{.about = "columns",
+                               .inputs = {f32({2, 2}, {1, 2, 3, 4}), f32({2, 1}, {2, 3})},
+                               .outputs = {f32({2, 2}, {2, 4, 9, 12})}},
+                              {.about = "wraps",
+                               .inputs = {i32({1}, {1 << 30}), i32({1}, {6})},
+                               .outputs = {i32({1}, {INT32_MIN})},
+                               .fixed_types = true}});
+const OpTest div_test(
+    "Div",
+    {{.about = "exact", .inputs = {f32({3}, {6, 8, 9}), f32({}, {2})}, .outputs = {f32({3}, {3, 4, 4.5f})}},
+     {.about = "towards zero",
+      .inputs = {i64({4}, {7, -7, 7, -7}), i64({4}, {2, 2, -2, -2})},
+      .outputs = {i64({4}, {3, -3, -3, 3})},
+      .fixed_types = true},
+     {.about = "by zero",
+      .inputs = {i32({2}, {7, 0}), i32({1}, {0})},
+      .outputs = {i32({2}, {0, 0})},
+      .fixed_types = true},
+     {.about = "overflow",
+      .inputs = {i64({1}, {INT64_MIN}), i64({1}, {-1})},
+      .outputs = {i64({1}, {INT64_MIN})},
+      .fixed_types = true},
+     {.about = "float by zero",
+      .inputs = {f32({3}, {1, -1, 0}), f32({1}, {0})},
+      .outputs = {f32({3}, {kInf, -kInf, kNaN})}}},
+    {.low = 1, .high = 8});
+const OpTest pow_test("Pow",
+                      {{.about = "squares and roots",
+                        .inputs = {f32({3}, {1, 4, 9}), f32({3}, {2, 0.5f, 0})},
+                        .outputs = {f32({3}, {1, 2, 1})}},
+                       {.about = "whole numbers",
+                        .inputs = {i64({4}, {2, -3, 7, 2}), i64({4}, {10, 3, 0, -1})},
+                        .outputs = {i64({4}, {1024, -27, 1, 0})},
+                        .fixed_types = true},
+                       {.about = "an exponent of another type",
+                        .inputs = {f32({2}, {2, 3}), i64({}, {3})},
+                        .outputs = {f32({2}, {8, 27})}},
+                       {.about = "a float exponent of integers",
+                        .inputs = {i32({2}, {4, 9}), f32({}, {0.5f})},
+                        .outputs = {i32({2}, {2, 3})},
+                        .fixed_types = true}},
+                      {.low = 0.5, .high = 3, .tolerance = 4});
+const OpTest mod_test(
+    "Mod",
+    {{.about = "sign of the divisor",
+      .inputs = {i64({4}, {5, -5, 5, -5}), i64({4}, {3, 3, -3, -3})},
+      .outputs = {i64({4}, {2, 1, -1, -2})},
+      .fixed_types = true},
+     {.about = "sign of the dividend",
+      .attributes = {{"fmod", int64_t(1)}},
+      .inputs = {i64({4}, {5, -5, 5, -5}), i64({4}, {3, 3, -3, -3})},
+      .outputs = {i64({4}, {2, -2, 2, -2})},
+      .fixed_types = true},
+     {.about = "floats",
+      .inputs = {f32({4}, {5.5f, -5.5f, 5.5f, -5.5f}), f32({4}, {3, 3, -3, -3})},
+      .outputs = {f32({4}, {2.5f, 0.5f, -0.5f, -2.5f})}},
+     {.about = "by zero", .inputs = {i32({1}, {7}), i32({1}, {0})}, .outputs = {i32({1}, {0})}, .fixed_types = true},
+     {.about = "by infinity", .inputs = {f32({2}, {2, -2}), f32({1}, {kInf})}, .outputs = {f32({2}, {2, kInf})}},
+     {.about = "unsigned",
+      .inputs = {u8({2}, {200, 7}), u8({1}, {9})},
+      .outputs = {u8({2}, {2, 7})},
+      .fixed_types = true}},
+    {.low = 1, .high = 16});
+const OpTest max_test("Max", {{.about = "three inputs",
+                               .inputs = {f32({3}, {1, 5, 2}), f32({1}, {3}), f32({3}, {0, 0, 9})},
+                               .outputs = {f32({3}, {3, 5, 9})}},
+                              {.about = "NaN wins",
+                               .inputs = {f32({2}, {kNaN, 1}), f32({2}, {1, kNaN})},
+                               .outputs = {f32({2}, {kNaN, kNaN})}},
+                              {.about = "one input", .inputs = {f32({2}, {1, 2})}, .outputs = {f32({2}, {1, 2})}},
+                              {.about = "a growing shape",
+                               .inputs = {f32({1}, {1}), f32({1}, {2}), f32({2, 2}, {0, 1, 2, 3})},
+                               .outputs = {f32({2, 2}, {2, 2, 2, 3})}}});
+const OpTest min_test(
+    "Min",
+    {{.about = "two inputs", .inputs = {f32({3}, {1, 5, 2}), f32({}, {3})}, .outputs = {f32({3}, {1, 3, 2})}},
+     {.about = "NaN wins", .inputs = {f32({2}, {kNaN, 1}), f32({2}, {1, kNaN})}, .outputs = {f32({2}, {kNaN, kNaN})}}});
+const OpTest sum_test("Sum", {{.about = "three inputs",
+                               .inputs = {f32({2}, {1, 2}), f32({2, 1}, {10, 20}), f32({}, {0.5f})},
+                               .outputs = {f32({2, 2}, {11.5f, 12.5f, 21.5f, 22.5f})}}});
+const OpTest mean_test(
+    "Mean", {{.about = "two inputs", .inputs = {f32({2}, {1, 2}), f32({2}, {3, 6})}, .outputs = {f32({2}, {2, 4})}}});
+const OpTest bit_shift_test("BitShift",
+                            {{.about = "left",
+                              .attributes = {{"direction", std::string("LEFT")}},
+                              .inputs = {i64({3}, {1, 2, 3}), i64({3}, {1, 2, 3})},
+                              .outputs = {i64({3}, {2, 8, 24})}},
+                             {.about = "right keeps the sign",
+                              .attributes = {{"direction", std::string("RIGHT")}},
+                              .inputs = {i32({3}, {-8, 8, -1}), i32({3}, {1, 1, 40})},
+                              .outputs = {i32({3}, {-4, 4, -1})},
+                              .fixed_types = true},
+                             {.about = "out of the width",
+                              .attributes = {{"direction", std::string("LEFT")}},
+                              .inputs = {u8({3}, {255, 1, 3}), u8({3}, {9, 7, 200})},
+                              .outputs = {u8({3}, {0, 128, 0})},
+                              .fixed_types = true},
+                             {.about = "negative amounts",
+                              .attributes = {{"direction", std::string("LEFT")}},
+                              .inputs = {i64({1}, {5}), i64({1}, {-1})},
+                              .outputs = {i64({1}, {0})},
+                              .fixed_types = true}},
+                            {.low = 0, .high = 6});
+const OpTest bitwise_and_test("BitwiseAnd", {{.about = "bits",
+                                              .inputs = {i64({3}, {12, 10, -1}), i64({}, {6})},
+                                              .outputs = {i64({3}, {4, 2, 6})}}});
+const OpTest bitwise_or_test(
+    "BitwiseOr", {{.about = "bits", .inputs = {i64({2}, {12, 10}), i64({}, {6})}, .outputs = {i64({2}, {14, 14})}}});
+const OpTest bitwise_xor_test(
+    "BitwiseXor", {{.about = "bits", .inputs = {i64({2}, {12, 10}), i64({}, {6})}, .outputs = {i64({2}, {10, 12})}}});
+
+}  // namespace
+}  // namespace retort::ops

@@ -1,0 +1,219 @@
+#include "base/checked.h"
+#include "kernels/attention/rows.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/norm/softmax.h"
+#include "ops/nn/common/attention.h"
+
+namespace retort::ops {
+namespace {
+
+// Query rows of one task: a multiple of the GEMM's tile rows whose scores stay in the second-level cache.
+constexpr size_t kBlockRows = 48;
+// Rows that share a key head below which packing keys costs more than it saves.
+constexpr size_t kFewRows = 8;
+
+size_t aligned(size_t bytes) { return round_up(bytes, 64); }
+
+/// How a call is laid out in scratch: joined keys and values (when no present outputs hold them), packed keys and
+/// values of every head, and the scores of each worker.
+struct Layout {
+  bool few;  ///< dot products instead of GEMM
+  size_t block, blocks;
+  size_t join_k = 0, join_v = 0, pack_k = 0, pack_v = 0;  ///< bytes for each head of K and V
+  size_t scores;                                          ///< bytes for each worker
+
+  Layout(const AttentionShape& s, bool present_k, bool present_v) {
+    few = s.q_len * s.group() <= kFewRows;
+    block = few ? s.q_len : std::min(kBlockRows, s.q_len);
+    blocks = few ? 1 : ceil_div(s.q_len, std::max<size_t>(block, 1));
+    if (s.past_len > 0 && !present_k) join_k = aligned(s.total() * s.head_size * sizeof(float));
+    if (s.past_len > 0 && !present_v) join_v = aligned(s.total() * s.v_head_size * sizeof(float));
+    if (!few) {
+      pack_k = aligned(kernels::gemm_packed_bytes(s.head_size, s.total()));
+      pack_v = aligned(kernels::gemm_packed_bytes(s.total(), s.v_head_size));
+    }
+    scores = aligned((few ? s.group() : block) * s.total() * sizeof(float));
+  }
+  size_t per_head() const { return join_k + join_v + pack_k + pack_v; }
+};
+
+class Runner {
+ public:
+  Runner(const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& rule, void* scratch)
+      : s_(s), d_(d), rule_(rule), layout_(s, d.present_k, d.present_v), scratch_(static_cast<char*>(scratch)) {}
+
+  void run(const Parallel& parallel) const {
+    const size_t kv = s_.batch * s_.kv_heads;
+    if (layout_.few) {
+      parallel.for_each(kv, [&](size_t task, int worker) { few_rows(task, scores(worker)); });
+      return;
+    }
+    parallel.for_each(kv, [&](size_t task, int) { pack(task); });
+    parallel.for_each(s_.batch * s_.q_heads * layout_.blocks, [&](size_t task, int worker) {
+      const size_t head = task / layout_.blocks;
+      block(head / s_.q_heads, head % s_.q_heads, task % layout_.blocks * layout_.block, scores(worker));
+    });
+  }
+
+ private:
+  struct Matrix {
+    const float* data;
+    size_t row;
+  };
+  char* head_memory(size_t kv) const { return scratch_ + kv * layout_.per_head(); }
+  float* scores(int worker) const {
+    const size_t heads = s_.batch * s_.kv_heads * layout_.per_head();
+    return reinterpret_cast<float*>(scratch_ + heads + size_t(worker) * layout_.scores);
+  }
+  const float* packed_k(size_t kv) const {
+    return reinterpret_cast<float*>(head_memory(kv) + layout_.join_k + layout_.join_v);
+  }
+  const float* packed_v(size_t kv) const {
+    return reinterpret_cast<float*>(head_memory(kv) + layout_.join_k + layout_.join_v + layout_.pack_k);
+  }
+
+  // Past and new rows of one head behind each other; without a past and without a present output where they lie.
+  Matrix rows(size_t b, size_t h, bool key) const {
+    const size_t size = key ? s_.head_size : s_.v_head_size;
+    const HeadStrides& from = key ? s_.k : s_.v;
+    const float* fresh = (key ? d_.k : d_.v) + from.at(b, h, 0);
+    float* to = key ? d_.present_k : d_.present_v;
+    const size_t kv = b * s_.kv_heads + h;
+    if (to)
+      to += kv * s_.total() * size;
+    else if (s_.past_len > 0)
+      to = reinterpret_cast<float*>(head_memory(kv) + (key ? 0 : layout_.join_k));
+    else
+      return {fresh, from.row};
+    const float* past = key ? d_.past_k : d_.past_v;
+    if (s_.past_len > 0) std::copy_n(past + kv * s_.past_len * size, s_.past_len * size, to);
+    for (size_t j = 0; j < s_.new_len; ++j) std::copy_n(fresh + j * from.row, size, to + (s_.past_len + j) * size);
+    return {to, size};
+  }
+
+  void pack(size_t kv) const {
+    const Matrix k = rows(kv / s_.kv_heads, kv % s_.kv_heads, true);
+    const Matrix v = rows(kv / s_.kv_heads, kv % s_.kv_heads, false);
+    kernels::gemm_pack_b(k.data, 1, k.row, s_.head_size, s_.total(), const_cast<float*>(packed_k(kv)));
+    kernels::gemm_pack_b(v.data, v.row, 1, s_.total(), s_.v_head_size, const_cast<float*>(packed_v(kv)));
+  }
+
+  void block(size_t b, size_t h, size_t first, float* scores) const {
+    const size_t kv = b * s_.kv_heads + s_.kv_head(h), rows = std::min(layout_.block, s_.q_len - first);
+    size_t keys = 0;  // none of the block's queries sees a later one
+    for (size_t i = 0; i < rows; ++i) keys = std::max(keys, rule_.visible(s_, b, first + i).second);
+    kernels::GemmArgs g;
+    g.m = rows;
+    g.n = keys;
+    g.k = s_.head_size;
+    g.a = d_.q + s_.q.at(b, h, first);
+    g.a_stride = s_.q.row;
+    g.packed_b = packed_k(kv);
+    g.c = scores;
+    g.c_stride = s_.total();
+    if (keys > 0) kernels::gemm_block(g, 0, keys);
+    for (size_t i = 0; i < rows; ++i) finish_row(scores + i * s_.total(), keys, b, h, first + i);
+    g.k = keys;
+    g.a = scores;
+    g.a_stride = s_.total();
+    g.c_stride = s_.y.row;
+    const size_t width = kernels::gemm_panel_width();  // one panel at a time: they are packed for all keys
+    for (size_t n = 0; n < s_.v_head_size; n += width) {
+      g.n = std::min(width, s_.v_head_size - n);
+      g.packed_b = packed_v(kv) + n * s_.total();
+      g.c = d_.y + s_.y.at(b, h, first) + n;
+      kernels::gemm_block(g, 0, g.n);
+    }
+  }
+
+  void few_rows(size_t kv, float* scores) const {
+    const size_t b = kv / s_.kv_heads, h = kv % s_.kv_heads, group = s_.group();
+    const Matrix k = rows(b, h, true), v = rows(b, h, false);
+    for (size_t i = 0; i < s_.q_len; ++i) {
+      const size_t keys = rule_.visible(s_, b, i).second;
+      const size_t first = h * group;
+      kernels::dot_rows({.rows = group,
+                         .count = keys,
+                         .size = s_.head_size,
+                         .row_stride = s_.q.head,
+                         .item_stride = k.row,
+                         .score_stride = s_.total()},
+                        d_.q + s_.q.at(b, first, i), k.data, scores);
+      for (size_t r = 0; r < group; ++r) finish_row(scores + r * s_.total(), keys, b, first + r, i);
+      kernels::weighted_rows({.rows = group,
+                              .count = keys,
+                              .size = s_.v_head_size,
+                              .row_stride = s_.y.head,
+                              .item_stride = v.row,
+                              .score_stride = s_.total()},
+                             scores, v.data, d_.y + s_.y.at(b, first, i));
+    }
+  }
+
+  // From dot products to weights: columns [0, keys) of one query.
+  void finish_row(float* x, size_t keys, size_t b, size_t h, size_t i) const {
+    constexpr float kNever = -std::numeric_limits<float>::infinity();
+    const auto [first, last] = rule_.visible(s_, b, i);
+    const float scale = float(rule_.scale);
+    if (rule_.softcap > 0) {
+      for (size_t j = first; j < last; ++j) x[j] = float(rule_.capped(x[j]));
+    } else {
+      for (size_t j = first; j < last; ++j) x[j] *= scale;
+    }
+    if (rule_.flags.data) hide(x, first, last, b, h, i);
+    if (rule_.bias.data) add_bias(x, first, last, b, h, i);
+    const bool may_be_blind = rule_.bias.data || rule_.flags.data;
+    bool blind = first == last;
+    if (may_be_blind && !blind) blind = *std::max_element(x + first, x + last) == kNever;
+    if (blind) {
+      std::fill_n(x, keys, 0.0f);
+      return;
+    }
+    std::fill_n(x, first, 0.0f);
+    std::fill(x + last, x + keys, 0.0f);
+    kernels::softmax({.outer = 1, .extent = last - first, .x = x + first, .y = x + first}, Parallel());
+  }
+
+  void hide(float* x, size_t first, size_t last, size_t b, size_t h, size_t i) const {
+    const bool* flags = static_cast<const bool*>(rule_.flags.data) + rule_.flags.at(b, h, i, 0);
+    const size_t step = rule_.flags.strides[3];
+    const float hidden = float(rule_.hidden);
+    for (size_t j = first; j < last; ++j) x[j] = flags[j * step] == rule_.flag_hides ? hidden : x[j];
+  }
+
+  void add_bias(float* x, size_t first, size_t last, size_t b, size_t h, size_t i) const {
+    const ScoreOperand& o = rule_.bias;
+    if (o.dtype != DType::f32 || o.strides[3] != 1) {
+      ScoreRule only_bias;
+      only_bias.bias = o;
+      for (size_t j = first; j < last; ++j) x[j] = float(only_bias.apply(x[j], b, h, i, j));
+      return;
+    }
+    const float* bias = static_cast<const float*>(o.data) + o.at(b, h, i, 0);
+    for (size_t j = first; j < last; ++j) x[j] += bias[j];
+  }
+
+  const AttentionShape& s_;
+  const AttentionData<float>& d_;
+  const ScoreRule& rule_;
+  const Layout layout_;
+  char* const scratch_;
+};
+
+}  // namespace
+
+size_t attention_scratch(const AttentionShape& s, bool present_k, bool present_v, int workers) {
+  const Layout l(s, present_k, present_v);
+  return s.batch * s.kv_heads * l.per_head() + size_t(workers) * l.scores;
+}
+
+void attention_fast(const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& rule, void* scratch,
+                    const Parallel& parallel) {
+  if (s.batch * s.q_heads * s.q_len == 0) {  // the cache still moves on
+    if (d.present_k || d.present_v) attention_reference(s, d, rule);
+    return;
+  }
+  Runner(s, d, rule, scratch).run(parallel);
+}
+
+}  // namespace retort::ops

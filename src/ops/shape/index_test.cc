@@ -1,0 +1,163 @@
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+const Tensor kSix = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+Attributes one(const char* name, int64_t v) { return {{name, v}}; }
+Attributes text(const char* name, const char* v) { return {{name, std::string(v)}}; }
+
+const OpTest gather(
+    "Gather", {{.about = "rows", .inputs = {kSix, i64({2}, {1, 0})}, .outputs = {f32({2, 3}, {4, 5, 6, 1, 2, 3})}},
+               {.about = "columns, negative",
+                .attributes = one("axis", 1),
+                .inputs = {kSix, i32({2, 1}, {-1, 0})},
+                .outputs = {f32({2, 2, 1}, {3, 1, 6, 4})}},
+               {.about = "a scalar index", .inputs = {kSix, i64({}, {1})}, .outputs = {f32({3}, {4, 5, 6})}},
+               {.about = "content",
+                .inputs = {i64({3}, {7, 8, 9}), i64({2}, {2, -3})},
+                .outputs = {i64({2}, {9, 7})},
+                .fixed_types = true},
+               {.about = "content, scalar",
+                .inputs = {i64({3}, {7, 8, 9}), i64({}, {1})},
+                .outputs = {i64({}, {8})},
+                .fixed_types = true},
+               {.about = "strings",
+                .inputs = {strings({2}, {"a", "b"}), i64({2}, {1, 1})},
+                .outputs = {strings({2}, {"b", "b"})}},
+               {.about = "nothing", .inputs = {kSix, i64({0}, {})}, .outputs = {f32({0, 3}, {})}},
+               {.about = "an embedding",
+                .inputs = {random({50, 129}), i64({3, 4}, {0, 49, 7, 7, 1, 2, 3, 4, 5, 6, 48, 9})},
+                .output_count = 1}});
+const OpTest gather_elements("GatherElements", {{.about = "axis 1",
+                                                 .attributes = one("axis", 1),
+                                                 .inputs = {f32({2, 2}, {1, 2, 3, 4}), i64({2, 2}, {0, 0, 1, 0})},
+                                                 .outputs = {f32({2, 2}, {1, 1, 4, 3})}},
+                                                {.about = "axis 0, fewer rows, negative",
+                                                 .inputs = {kSix, i32({1, 2}, {-1, 0})},
+                                                 .outputs = {f32({1, 2}, {4, 2})}}});
+const OpTest gather_nd("GatherND", {{.about = "elements",
+                                     .inputs = {f32({2, 2}, {0, 1, 2, 3}), i64({2, 2}, {0, 0, 1, 1})},
+                                     .outputs = {f32({2}, {0, 3})}},
+                                    {.about = "slices",
+                                     .inputs = {f32({2, 2}, {0, 1, 2, 3}), i64({2, 1}, {1, -2})},
+                                     .outputs = {f32({2, 2}, {2, 3, 0, 1})}},
+                                    {.about = "batches",
+                                     .attributes = one("batch_dims", 1),
+                                     .inputs = {f32({2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7}), i64({2, 1}, {1, 0})},
+                                     .outputs = {f32({2, 2}, {2, 3, 4, 5})}}});
+const OpTest scatter_elements("ScatterElements",
+                              {{.about = "axis 1",
+                                .attributes = one("axis", 1),
+                                .inputs = {f32({1, 5}, {1, 2, 3, 4, 5}), i64({1, 2}, {1, 3}), f32({1, 2}, {11, 21})},
+                                .outputs = {f32({1, 5}, {1, 11, 3, 21, 5})}},
+                               {.about = "added up",
+                                .attributes = {{"axis", int64_t(-1)}, {"reduction", std::string("add")}},
+                                .inputs = {f32({1, 3}, {1, 2, 3}), i64({1, 2}, {1, -2}), f32({1, 2}, {10, 20})},
+                                .outputs = {f32({1, 3}, {1, 32, 3})}},
+                               {.about = "largest",
+                                .attributes = text("reduction", "max"),
+                                .inputs = {f32({3}, {1, 2, 3}), i32({2}, {0, 2}), f32({2}, {5, 1})},
+                                .outputs = {f32({3}, {5, 2, 3})}},
+                               {.about = "smallest",
+                                .attributes = text("reduction", "min"),
+                                .inputs = {f32({3}, {1, 2, 3}), i32({2}, {0, 2}), f32({2}, {5, 1})},
+                                .outputs = {f32({3}, {1, 2, 1})}},
+                               {.about = "multiplied",
+                                .attributes = text("reduction", "mul"),
+                                .inputs = {f32({3}, {1, 2, 3}), i32({2}, {1, 2}), f32({2}, {5, 2})},
+                                .outputs = {f32({3}, {1, 10, 6})}},
+                               {.about = "strings",
+                                .inputs = {strings({2}, {"a", "b"}), i64({1}, {1}), strings({1}, {"c"})},
+                                .outputs = {strings({2}, {"a", "c"})}}});
+const OpTest scatter_nd("ScatterND",
+                        {{.about = "elements",
+                          .inputs = {f32({8}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({4, 1}, {4, 3, 1, -1}),
+                                     f32({4}, {9, 10, 11, 12})},
+                          .outputs = {f32({8}, {1, 11, 3, 10, 9, 6, 7, 12})}},
+                         {.about = "slices, added",
+                          .attributes = text("reduction", "add"),
+                          .inputs = {kSix, i64({2, 1}, {0, 0}), f32({2, 3}, {1, 1, 1, 2, 2, 2})},
+                          .outputs = {f32({2, 3}, {4, 5, 6, 4, 5, 6})}},
+                         {.about = "no update", .inputs = {kSix, i64({0, 2}, {}), f32({0}, {})}, .outputs = {kSix}}});
+const OpTest non_zero("NonZero",
+                      {{.about = "columns of positions",
+                        .inputs = {f32({2, 2}, {1, 0, 3, -1})},
+                        .outputs = {i64({2, 3}, {0, 1, 1, 0, 0, 1})}},
+                       {.about = "a scalar", .inputs = {f32({}, {5})}, .outputs = {i64({1, 1}, {0})}},
+                       {.about = "nothing", .inputs = {f32({3}, {0, -0.0f, 0})}, .outputs = {i64({1, 0}, {})}},
+                       {.about = "strings", .inputs = {strings({2}, {"", "a"})}, .outputs = {i64({1, 1}, {1})}}});
+const OpTest compress("Compress", {{.about = "rows",
+                                    .attributes = one("axis", 0),
+                                    .inputs = {f32({3, 2}, {1, 2, 3, 4, 5, 6}), booleans({3}, {false, true, true})},
+                                    .outputs = {f32({2, 2}, {3, 4, 5, 6})}},
+                                   {.about = "flattened, a short condition",
+                                    .inputs = {kSix, booleans({4}, {false, true, false, true})},
+                                    .outputs = {f32({2}, {2, 4})}},
+                                   {.about = "columns",
+                                    .attributes = one("axis", -1),
+                                    .inputs = {kSix, booleans({2}, {false, true})},
+                                    .outputs = {f32({2, 1}, {2, 5})}}});
+const OpTest one_hot("OneHot", {{.about = "last axis",
+                                 .inputs = {i64({3}, {0, 2, -1}), i64({}, {3}), f32({2}, {0, 1})},
+                                 .outputs = {f32({3, 3}, {1, 0, 0, 0, 0, 1, 0, 0, 1})},
+                                 .fixed_types = true},
+                                {.about = "first axis",
+                                 .attributes = one("axis", 0),
+                                 .inputs = {i32({2}, {1, 0}), i64({1}, {2}), i64({2}, {5, 7})},
+                                 .outputs = {i64({2, 2}, {5, 7, 7, 5})},
+                                 .fixed_types = true},
+                                {.about = "outside",
+                                 .inputs = {f32({2}, {9, -9}), f32({}, {2}), strings({2}, {"off", "on"})},
+                                 .outputs = {strings({2, 2}, {"off", "off", "off", "off"})},
+                                 .fixed_types = true}});
+const OpTest unique(
+    "Unique", {{.about = "sorted",
+                .inputs = {f32({6}, {2, 1, 1, 3, 4, 3})},
+                .outputs = {f32({4}, {1, 2, 3, 4}), i64({4}, {1, 0, 3, 4}), i64({6}, {1, 0, 0, 2, 3, 2}),
+                            i64({4}, {2, 1, 2, 1})}},
+               {.about = "as they appear",
+                .attributes = one("sorted", 0),
+                .inputs = {f32({6}, {2, 1, 1, 3, 4, 3})},
+                .outputs = {f32({4}, {2, 1, 3, 4}), i64({4}, {0, 1, 3, 4}), i64({6}, {0, 1, 1, 2, 3, 2}),
+                            i64({4}, {1, 2, 2, 1})}},
+               {.about = "rows",
+                .attributes = one("axis", 0),
+                .inputs = {f32({3, 3}, {1, 0, 0, 1, 0, 0, 2, 3, 4})},
+                .outputs = {f32({2, 3}, {1, 0, 0, 2, 3, 4}), i64({2}, {0, 2}), i64({3}, {0, 0, 1}), i64({2}, {2, 1})}},
+               {.about = "columns",
+                .attributes = one("axis", 1),
+                .inputs = {f32({2, 4, 2}, {1, 1, 0, 1, 2, 1, 0, 1, 1, 1, 0, 1, 2, 1, 0, 1})},
+                .outputs = {f32({2, 3, 2}, {0, 1, 1, 1, 2, 1, 0, 1, 1, 1, 2, 1}), i64({3}, {1, 0, 2}),
+                            i64({4}, {1, 0, 2, 0}), i64({3}, {2, 1, 1})}},
+               {.about = "strings",
+                .inputs = {strings({3}, {"b", "a", "b"})},
+                .outputs = {strings({2}, {"a", "b"}), i64({2}, {1, 0}), i64({3}, {1, 0, 1}), i64({2}, {1, 2})}}});
+
+TEST(Index, IndicesOutsideAreErrors) {
+  const auto fails = [](const char* op, std::vector<Tensor> inputs, Attributes attributes = {}) {
+    EXPECT_THROW(OpRun("", op, attributes, inputs, 1).run(), Error) << op;
+  };
+  fails("Gather", {kSix, i64({1}, {2})});
+  fails("Gather", {kSix, i64({1}, {-3})});
+  fails("Gather", {i64({2}, {1, 2}), i64({1}, {5})});
+  fails("GatherElements", {kSix, i64({1, 1}, {2})});
+  fails("GatherElements", {kSix, i64({1, 4}, {0, 0, 0, 0})});
+  fails("GatherND", {kSix, i64({1, 2}, {0, 3})});
+  fails("GatherND", {kSix, i64({1, 3}, {0, 0, 0})});
+  fails("ScatterElements", {kSix, i64({1, 1}, {2}), f32({1, 1}, {0})});
+  fails("ScatterElements", {kSix, i64({1, 1}, {1}), f32({1, 2}, {0, 0})});
+  fails("ScatterND", {kSix, i64({1, 1}, {2}), f32({1, 3}, {0, 0, 0})});
+  fails("ScatterND", {kSix, i64({1, 1}, {1}), f32({1, 2}, {0, 0})});
+  fails("ScatterND", {kSix, i64({1, 1}, {7}), f32({1, 3}, {0, 0, 0})}, text("reduction", "add"));
+  fails("TopK", {kSix, i64({1}, {4})});
+  fails("TopK", {kSix, i64({1}, {-1})});
+  fails("OneHot", {i64({1}, {0}), i64({}, {-2}), f32({2}, {0, 1})});
+  fails("ReverseSequence", {kSix, i64({3}, {1, 1, 3})});
+}
+
+}  // namespace
+}  // namespace retort::ops

@@ -1,0 +1,233 @@
+// softmax(q · kᵀ · scale, masked) · v with whatever reshapes and transposes surround it becomes one retort.Attention
+// that reads Q, K and V where they are, keeps no scores, and appends to the cache of past keys and values. Speeds up
+// BERT, MiniLM, ViT, GPT-2, Llama, Whisper and the encoder of TTS.
+#include "passes/attention/operand.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+/// The way from the softmax back to the product of Q and K.
+struct Scores {
+  const Node* product = nullptr;
+  double scale = 1;
+  ValueId bias = ValueId::none;
+  ValueId flags = ValueId::none;
+  bool flag_hides = false;
+  double hidden = 0;
+  bool scaled = false;  ///< a factor stands nearer to the softmax than what comes next
+  std::vector<NodeId> nodes;
+};
+
+bool find_product(const Graph& g, ValueId v, Scores& s, int depth);
+
+bool through_mask_add(const Graph& g, const Node& n, Scores& s, int depth) {
+  if (s.bias != ValueId::none || s.flags != ValueId::none || s.scaled) return false;
+  for (size_t side = 0; side < 2; ++side) {
+    const ValueId mask = n.inputs[1 - side];
+    const Shape* shape = shape_of(g, mask);
+    if (!shape || shape->rank() > 4 || !is_float32(g, mask) || !same_shape(g, n.inputs[side], n.outputs[0])) continue;
+    Scores attempt = s;
+    attempt.bias = mask;
+    if (!find_product(g, n.inputs[side], attempt, depth)) continue;
+    s = std::move(attempt);
+    return true;
+  }
+  return false;
+}
+
+// Where(hide, fill, scores) or Where(show, scores, fill).
+bool through_where(const Graph& g, const Node& n, Scores& s, int depth) {
+  if (s.flags != ValueId::none || s.scaled) return false;
+  const auto fill = scalar_constant(g, n.inputs[1]);
+  s.flag_hides = fill.has_value();
+  const auto hidden = fill ? fill : scalar_constant(g, n.inputs[2]);
+  const ValueId scores = n.inputs[fill ? 2 : 1];
+  if (!hidden || !same_shape(g, scores, n.outputs[0])) return false;
+  s.flags = n.inputs[0];
+  s.hidden = *hidden;
+  return find_product(g, scores, s, depth);
+}
+
+bool find_product(const Graph& g, ValueId v, Scores& s, int depth) {
+  const Node* n = g.producer(v);
+  if (!n || !n->op || !n->domain.empty() || depth == 0 || !used_once(g, v)) return false;
+  s.nodes.push_back(n->id);
+  if (n->type == "MatMul") {
+    s.product = n;
+    return true;
+  }
+  if (n->type == "Mul" || n->type == "Div") {
+    const auto c = with_scalar(g, *n);
+    if (!c || (n->type == "Div" && c->x != n->inputs[0]) || !same_shape(g, c->x, v)) return false;
+    s.scale *= n->type == "Mul" ? c->c : 1 / c->c;
+    s.scaled = true;
+    return find_product(g, c->x, s, depth - 1);
+  }
+  if (n->type == "Add") return through_mask_add(g, *n, s, depth - 1);
+  if (n->type == "Where") return through_where(g, *n, s, depth - 1);
+  return false;
+}
+
+// The softmax behind the weights, seen through the guard that turns the NaN of fully masked rows into zeros.
+const Node* find_softmax(const Graph& g, ValueId weights) {
+  if (const Node* where = sole_producer_of(g, weights, "Where")) {
+    const Node* is_nan = producer_of(g, where->inputs[0], "IsNaN");
+    if (!is_nan || is_nan->inputs[0] != where->inputs[2] || scalar_constant(g, where->inputs[1]) != 0.0) return nullptr;
+    const Node* softmax = producer_of(g, where->inputs[2], "Softmax");
+    return softmax && g.use_count(where->inputs[2]) == 2 ? softmax : nullptr;
+  }
+  return sole_producer_of(g, weights, "Softmax");
+}
+
+bool over_last_axis(const Graph& g, const Node& softmax) {
+  const Shape* s = shape_of(g, softmax.inputs[0]);
+  const int64_t axis = softmax.attributes.get_or<int64_t>("axis", -1);
+  return s && (axis == -1 || axis == int64_t(s->rank()) - 1);
+}
+
+/// K or V: the new rows, and the past ones that a Concat puts before them.
+struct Cached {
+  HeadOperand fresh;
+  ValueId past = ValueId::none, present = ValueId::none;
+  int64_t repeat = 1;
+};
+
+std::optional<Cached> cached_operand(const Graph& g, ValueId value, bool transposed) {
+  const auto all = head_operand(g, value, transposed);
+  if (!all) return std::nullopt;
+  Cached c{.fresh = *all, .repeat = all->repeat};
+  const Node* concat = producer_of(g, all->base, "Concat");
+  if (!concat || !all->split || concat->inputs.size() != 2) return c;
+  const int64_t axis = concat->attributes.get_or<int64_t>("axis", 0);
+  const Shape* past = shape_of(g, concat->inputs[0]);
+  const auto fresh = head_operand(g, concat->inputs[1], false);
+  const bool joined = (axis == 2 || axis == -2) && past && past->rank() == 4 && fresh && fresh->repeat == 1 &&
+                      fresh->heads == all->heads && fresh->size == all->size && fresh->factor == 1;
+  if (!joined) return c;
+  c.fresh = *fresh;
+  c.fresh.factor = all->factor;
+  c.past = concat->inputs[0];
+  c.present = concat->outputs[0];
+  return c;
+}
+
+void set_operand(NodeSpec& spec, const std::string& name, size_t slot, const HeadOperand& o) {
+  spec.inputs[slot] = o.base;
+  if (o.split) spec.attributes.set(name + "_split", int64_t(1));
+  if (o.offset != 0) spec.attributes.set(name + "_offset", o.offset);
+}
+
+/// Everything that the fused node needs.
+struct Parts {
+  Scores scores;
+  HeadOperand q;
+  Cached k, v;
+};
+
+bool fit(const Parts& p) {
+  const HeadOperand &k = p.k.fresh, &v = p.v.fresh;
+  const bool heads =
+      p.q.repeat == 1 && k.heads == v.heads && p.k.repeat == p.v.repeat && p.q.heads == k.heads * p.k.repeat;
+  const bool batches = p.q.batch == k.batch && k.batch == v.batch && k.rows == v.rows && p.q.size == k.size;
+  const bool caches = (p.k.past == ValueId::none) == (p.v.past == ValueId::none);
+  return heads && batches && caches;
+}
+
+NodeSpec make_spec(const Parts& p) {
+  NodeSpec spec{.type = "Attention", .inputs = std::vector<ValueId>(7, ValueId::none), .domain = "retort"};
+  set_operand(spec, "q", 0, p.q);
+  set_operand(spec, "k", 1, p.k.fresh);
+  set_operand(spec, "v", 2, p.v.fresh);
+  spec.inputs[3] = p.scores.bias;
+  spec.inputs[4] = p.scores.flags;
+  spec.inputs[5] = p.k.past;
+  spec.inputs[6] = p.v.past;
+  while (spec.inputs.back() == ValueId::none) spec.inputs.pop_back();
+  spec.outputs = p.k.past != ValueId::none ? 3 : 1;
+  spec.attributes.set("q_heads", p.q.heads);
+  spec.attributes.set("kv_heads", p.k.fresh.heads);
+  spec.attributes.set("head_size", p.q.size);
+  spec.attributes.set("v_head_size", p.v.fresh.size);
+  spec.attributes.set("scale", float(p.scores.scale * p.q.factor * p.k.fresh.factor));
+  if (p.scores.flags != ValueId::none) {
+    spec.attributes.set("hidden", float(p.scores.hidden));
+    if (p.scores.flag_hides) spec.attributes.set("flag_hides", int64_t(1));
+  }
+  return spec;
+}
+
+// The only user of `v` if it is a Transpose.
+const Node* sole_transpose(const Graph& g, ValueId v) {
+  if (!used_once(g, v) || g.value(v).uses.empty()) return nullptr;
+  const Node& n = g.node(g.value(v).uses[0].node);
+  return n.is("Transpose") && n.op ? &n : nullptr;
+}
+
+// Reshape target for the product's own shape, when its leading axes are merged.
+std::optional<std::vector<int64_t>> merged_target(const Shape& y) {
+  std::vector<int64_t> target;
+  size_t open = 0;
+  for (Dim d : y) {
+    target.push_back(is_known(d) ? d : -1);
+    open += !is_known(d);
+    if (d == 0) return std::nullopt;
+  }
+  if (open > 1) return std::nullopt;
+  return target;
+}
+
+// Connects the fused node's result in place of the product's, in the layout that its user wants.
+bool connect_result(const Graph& g, const Node& n, NodeSpec spec, Patch& p, const Parts& parts) {
+  const ValueId out = n.outputs[0];
+  const Shape& y = *shape_of(g, out);
+  const Node* turn = y.rank() == 4 ? sole_transpose(g, out) : nullptr;
+  const auto perm = turn ? ints_attribute(*turn, "perm") : std::vector<int64_t>();
+  const bool rows = perm == std::vector<int64_t>{0, 2, 1, 3}, turned = perm == std::vector<int64_t>{2, 0, 1, 3};
+  const auto target = y.rank() == 4 ? std::nullopt : merged_target(y);
+  if (y.rank() != 4 && !target) return false;
+  if (!rows && !turned) spec.attributes.set("y_split", int64_t(1));
+  const std::vector<ValueId> made = p.add_multi(std::move(spec));
+  ValueId result = made[0];
+  if (turned) {
+    result =
+        p.add({.type = "Transpose", .inputs = {result}, .attributes = {{"perm", std::vector<int64_t>{1, 0, 2, 3}}}});
+  }
+  if (y.rank() != 4)
+    result = p.add({.type = "Reshape", .inputs = {result, p.constant(int64_tensor(*target), "shape")}});
+  p.replace(rows || turned ? turn->outputs[0] : out, result);
+  if (parts.k.past != ValueId::none) {
+    p.replace(parts.k.present, made[1]);
+    p.replace(parts.v.present, made[2]);
+  }
+  return true;
+}
+
+std::optional<Patch> match(const Graph& g, const Node& n) {
+  const Shape* y = shape_of(g, n.outputs[0]);
+  if (!y || y->rank() < 3 || y->rank() > 4 || !is_float32(g, n.outputs[0])) return std::nullopt;
+  const Node* softmax = find_softmax(g, n.inputs[0]);
+  Parts parts;
+  if (!softmax || !over_last_axis(g, *softmax) || !find_product(g, softmax->inputs[0], parts.scores, 6))
+    return std::nullopt;
+  const auto q = head_operand(g, parts.scores.product->inputs[0], false);
+  const auto k = cached_operand(g, parts.scores.product->inputs[1], true);
+  const auto v = cached_operand(g, n.inputs[1], false);
+  if (!q || !k || !v || v->fresh.factor != 1) return std::nullopt;
+  parts.q = *q;
+  parts.k = *k;
+  parts.v = *v;
+  if (!fit(parts)) return std::nullopt;
+  Patch p(g);
+  if (!connect_result(g, n, make_spec(parts), p, parts)) return std::nullopt;
+  p.covers(n.id);
+  p.covers(softmax->id);
+  for (NodeId id : parts.scores.nodes) p.covers(id);
+  return p;
+}
+
+}  // namespace
+
+constinit const Rule rule_attention{"attention", "MatMul", match};
+
+}  // namespace retort

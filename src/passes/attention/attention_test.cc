@@ -1,0 +1,124 @@
+#include "passes/attention/operand.h"
+#include "passes/passes_testing.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+Attributes perm(std::vector<int64_t> p) { return {{"perm", std::move(p)}}; }
+
+struct Block : TestGraph {
+  Dim batch = symbol("batch"), seq = symbol("seq");
+  ValueId heads(ValueId x, std::vector<int64_t> order = {0, 2, 1, 3}) {
+    return add("Transpose", {add("Reshape", {x, ints({0, 0, 3, 4})})}, perm(std::move(order)));
+  }
+  ValueId rows(ValueId y) { return add("Reshape", {add("Transpose", {y}, perm({0, 2, 1, 3})), ints({0, 0, 12})}); }
+};
+
+TEST(Attention, BertsBlock) {
+  Block t;
+  const ValueId q = t.input("q", {t.batch, t.seq, 12}), k = t.input("k", {t.batch, t.seq, 12}),
+                v = t.input("v", {t.batch, t.seq, 12}), mask = t.input("mask", {t.batch, 1, 1, t.seq});
+  const ValueId qk = t.add("MatMul", {t.heads(q), t.heads(k, {0, 2, 3, 1})});
+  const ValueId p = t.add("Softmax", {t.add("Add", {t.add("Mul", {qk, t.scalar(0.5f)}), mask})});
+  t.output(t.rows(t.add("MatMul", {p, t.heads(v)})), "y");
+  expect_rewrite(
+      t, {&rule_attention},
+      R"(graph(q: float32[batch,seq,12], k: float32[batch,seq,12], v: float32[batch,seq,12], mask: float32[batch,1,1,seq]) {
+  Attention#18: float32[batch,seq,3,4] = retort.Attention(q, k, v, mask) {head_size=4, kv_heads=3, q_heads=3, scale=0.5, v_head_size=4}
+  y: float32[batch,seq,12] = Reshape(Attention#18, i#16)
+  return y
+}
+)");
+}
+
+TEST(Attention, PackedProjectionWithCacheAndCausalMaskAsInGpt2) {
+  Block t;
+  const Dim past = t.symbol("past"), total = t.g.dims().add(past, t.seq);
+  const ValueId qkv = t.input("qkv", {t.batch, t.seq, 36}), hide = t.input("hide", {t.seq, total}, DType::boolean),
+                past_k = t.input("past_k", {t.batch, 3, past, 4}), past_v = t.input("past_v", {t.batch, 3, past, 4});
+  const auto part = [&](int64_t i) {
+    return t.add("Slice", {qkv, t.ints({12 * i}), t.ints({12 * (i + 1)}), t.ints({-1})});
+  };
+  const ValueId k = t.add("Concat", {past_k, t.heads(part(1))}, {{"axis", int64_t(2)}});
+  const ValueId v = t.add("Concat", {past_v, t.heads(part(2))}, {{"axis", int64_t(2)}});
+  const ValueId qk = t.add("MatMul", {t.heads(part(0)), t.add("Transpose", {k}, perm({0, 1, 3, 2}))});
+  const ValueId hidden = t.add("Where", {hide, t.scalar(-3e38f), t.add("Div", {qk, t.scalar(2)})});
+  t.output(t.rows(t.add("MatMul", {t.add("Softmax", {hidden}), v})), "y");
+  t.output(k, "present_k");
+  t.output(v, "present_v");
+  expect_rewrite(t, {&rule_attention}, R"()");
+}
+
+TEST(Attention, SharedKeysRepeatedByExpandAsInLlama) {
+  Block t;
+  const ValueId q = t.input("q", {t.batch, t.seq, 12}), k = t.input("k", {t.batch, 1, t.seq, 4}),
+                v = t.input("v", {t.batch, 1, t.seq, 4});
+  const auto repeat = [&](ValueId x) {
+    const ValueId shape = t.add(
+        "Concat",
+        {t.add("Shape", {x}, {{"end", int64_t(1)}}), t.ints({1, 3}), t.add("Shape", {x}, {{"start", int64_t(2)}})},
+        {{"axis", int64_t(0)}});
+    const ValueId wide = t.add("Expand", {t.add("Unsqueeze", {x, t.ints({2})}), shape});
+    return t.add("Reshape", {wide, t.ints({0, 3, -1, 4})});
+  };
+  const ValueId qk = t.add("MatMul", {t.heads(q), t.add("Transpose", {repeat(k)}, perm({0, 1, 3, 2}))});
+  t.output(t.add("MatMul", {t.add("Softmax", {qk}), repeat(v)}), "y");
+  expect_rewrite(t, {&rule_attention}, R"()");
+}
+
+TEST(Attention, ScaleOnBothSidesAndMergedHeads) {
+  Block t;
+  const ValueId q = t.input("q", {2, 5, 12}), k = t.input("k", {2, 7, 12}), v = t.input("v", {2, 7, 12});
+  const auto merged = [&](ValueId x, int64_t rows) { return t.add("Reshape", {t.heads(x), t.ints({6, rows, 4})}); };
+  const ValueId kt = t.add("Transpose", {t.add("Mul", {merged(k, 7), t.scalar(0.5f)})}, perm({0, 2, 1}));
+  const ValueId qk = t.add("MatMul", {t.add("Mul", {merged(q, 5), t.scalar(0.25f)}), kt});
+  t.output(t.add("MatMul", {t.add("Softmax", {qk}), merged(v, 7)}), "y");
+  expect_rewrite(t, {&rule_attention}, R"()");
+}
+
+TEST(Attention, ScoresThatAreUsedElsewhereStay) {
+  Block t;
+  const ValueId q = t.input("q", {t.batch, t.seq, 12});
+  const ValueId p = t.add("Softmax", {t.add("MatMul", {t.heads(q), t.heads(q, {0, 2, 3, 1})})});
+  t.output(t.add("MatMul", {p, t.heads(q)}), "y");
+  t.output(p, "weights");
+  expect_no_rewrite(t, {&rule_attention});
+}
+
+TEST(Attention, SoftmaxOverAnotherAxisStays) {
+  Block t;
+  const ValueId q = t.input("q", {t.batch, t.seq, 12});
+  const ValueId p = t.add("Softmax", {t.add("MatMul", {t.heads(q), t.heads(q, {0, 2, 3, 1})})}, {{"axis", int64_t(2)}});
+  t.output(t.add("MatMul", {p, t.heads(q)}), "y");
+  expect_no_rewrite(t, {&rule_attention});
+}
+
+TEST(SinkTranspose, SequenceFirstAttentionOfTorch) {
+  TestGraph t;  // the rows of ViT: [S, B, E] inside, [B, S, E] outside
+  const ValueId x = t.input("x", {2, 5, 12});
+  const ValueId turned = t.add("Transpose", {x}, perm({1, 0, 2}));
+  const ValueId qkv = t.add("Linear", {turned, t.weight("w", {12, 36})}, {}, "retort");
+  const ValueId parts =
+      t.add("Transpose", {t.add("Unsqueeze", {t.add("Reshape", {qkv, t.ints({5, 2, 3, 12})}), t.ints({0})})},
+            perm({3, 1, 2, 0, 4}));
+  const ValueId squeezed = t.add("Squeeze", {parts, t.ints({-2})});
+  const auto head = [&](int64_t i) {
+    const ValueId one =
+        t.add("Gather", {squeezed, t.g.add_constant(t.g.unique_name("i"), Tensor::of<int64_t>({}, {i}))},
+              {{"axis", int64_t(0)}});
+    const ValueId merged = t.add("Transpose", {t.add("Reshape", {one, t.ints({5, 6, 4})})}, perm({1, 0, 2}));
+    return t.add("Reshape", {merged, t.ints({2, 3, 5, 4})});
+  };
+  const ValueId qk = t.add("MatMul", {head(0), t.add("Transpose", {head(1)}, perm({0, 1, 3, 2}))});
+  const ValueId y = t.add("Transpose", {t.add("MatMul", {t.add("Softmax", {qk}), head(2)})}, perm({2, 0, 1, 3}));
+  const ValueId out = t.add("Linear", {t.add("Reshape", {y, t.ints({10, 12})}), t.weight("o", {12, 12})}, {}, "retort");
+  t.output(t.add("Transpose", {t.add("Reshape", {out, t.ints({5, 2, 12})})}, perm({1, 0, 2})), "y");
+  const std::initializer_list<const Rule*> rules{
+      &rule_sink_transpose_linear, &rule_sink_transpose_reshape, &rule_unfold_linear,  &rule_reshape_chain,
+      &rule_noop_reshape,          &rule_transpose_chain,        &rule_noop_transpose, &rule_attention};
+  expect_rewrite(t, rules, R"()");
+}
+
+}  // namespace
+}  // namespace retort

@@ -1,0 +1,30 @@
+// A value seen as a view of another one: what Reshape, Transpose, Slice, Split, Gather of one index, Expand and a
+// multiplication by a scalar between them amount to. Extents and strides may be symbolic.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "passes/match.h"
+
+namespace retort {
+
+/// `extent` steps of `stride` elements. An axis of a view is a list of parts, the slowest first; parts of extent 1 are
+/// left out.
+struct ViewPart {
+  Dim extent, stride;
+  bool operator==(const ViewPart&) const = default;
+};
+using ViewAxis = std::vector<ViewPart>;
+
+struct View {
+  ValueId base = ValueId::none;
+  Dim offset = 0;     ///< of the first element in the base
+  double factor = 1;  ///< what the base's elements are multiplied by
+  std::vector<ViewAxis> axes;
+  std::vector<std::pair<Dim, Dim>> same;  ///< extents under another name on the way, and what they are called here
+};
+
+/// All ways to see `value` as a view, from the value itself to the farthest base.
+std::vector<View> views_of(const Graph& graph, ValueId value);
+
+}  // namespace retort

@@ -1,0 +1,70 @@
+// Nodes whose inputs are all constants are run now. Speeds up every exported model: shapes, masks, transposed weights.
+#include "ops/evaluate.h"
+#include "passes/passes.h"
+
+namespace retort {
+namespace {
+
+// A result larger than its inputs must stay below this: ConstantOfShape, Expand and Tile make much out of little.
+constexpr size_t kMaxGrowth = 4 << 20;
+
+bool foldable(const Graph& graph, const Node& n) {
+  if (!n.op || n.op->has(kRandom) || n.op->has(kBoxed) || !n.bodies.empty() || n.captures != 0) return false;
+  if (n.is("DequantizeLinear")) return false;  // int8 weights are a quarter of their float form; kernels want them so
+  for (ValueId in : n.inputs) {
+    if (in != ValueId::none && !graph.constant(in)) return false;
+  }
+  return true;
+}
+
+std::vector<Value> constant_inputs(const Graph& graph, const Node& n) {
+  std::vector<Value> values;
+  for (ValueId in : n.inputs) values.push_back(in == ValueId::none ? Value{} : Value(Tensor(*graph.constant(in))));
+  return values;
+}
+
+bool small_enough(const Node& n, std::span<const Value* const> inputs) {
+  size_t in = 0, out = 0;
+  for (const Value* v : inputs) in += v ? v->tensor()->bytes() : 0;
+  for (const ValueType& t : output_types(n, inputs)) {
+    if (t.is_tensor() && t.is_static()) out += dtype_bytes(t.dtype, element_count(t.shape));
+  }
+  return out <= in + kMaxGrowth;
+}
+
+// The outputs; empty when the node cannot run now (its error then appears when the model runs).
+std::vector<Value> try_evaluate(const Graph& graph, const Node& n) {
+  const std::vector<Value> values = constant_inputs(graph, n);
+  std::vector<const Value*> inputs;
+  for (const Value& v : values) inputs.push_back(v.empty() ? nullptr : &v);
+  try {
+    if (!small_enough(n, inputs)) return {};
+    return evaluate(n, inputs);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void run(Graph& graph, PassContext& context) {
+  const std::span<const NodeId> order = graph.order();
+  for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
+    if (graph.node(id).dead || !foldable(graph, graph.node(id))) continue;
+    const std::vector<Value> results = try_evaluate(graph, graph.node(id));
+    bool all = !results.empty();
+    for (size_t i = 0; i < results.size(); ++i)
+      all = all && (results[i].tensor() || graph.node(id).outputs[i] == ValueId::none);
+    if (!all) continue;
+    const std::vector<ValueId> outputs = graph.node(id).outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i] != ValueId::none) graph.make_constant(outputs[i], *results[i].tensor());
+    }
+    remove_dead(graph, id);
+    context.count("node");
+  }
+}
+
+}  // namespace
+
+constinit const Pass pass_constant_folding{"constant_folding", 1, run};
+
+}  // namespace retort

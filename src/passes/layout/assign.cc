@@ -1,0 +1,113 @@
+// The assignment as a minimum cut. Every image operator is a node, on the source's side when it works on channels-last
+// images; convolutions are tied to the source, whatever knows one layout only to the sink. A value whose producer and
+// consumers end on different sides pays its size once, for the Transpose:
+//
+//   first → last:  consumer ─∞→ a ─size→ producer      last → first:  producer ─size→ b ─∞→ consumer
+//
+// A Transpose of the model from one layout to the other is free where it meets the other layout.
+#include "passes/layout/assign.h"
+
+#include "passes/layout/min_cut.h"
+
+namespace retort {
+namespace {
+
+constexpr double kUnknownExtent = 16;  // of a symbol: only the proportion of costs matters
+
+bool has_perm(const Node& n, const std::vector<int64_t>& perm) {
+  return n.is("Transpose") && ints_attribute(n, "perm") == perm;
+}
+
+class Assignment {
+ public:
+  explicit Assignment(const Graph& g) : g_(g) {}
+
+  std::map<NodeId, ImageOp> solve() {
+    bool any = false;
+    for (NodeId id : g_.order()) {
+      auto op = image_op(g_, g_.node(id));
+      if (!op) continue;
+      any |= op->wants_last;
+      node_of_[id] = cut_.add_node();
+      if (op->wants_last) cut_.add_edge(MinCut::kSource, node_of_[id], MinCut::kInfinite);
+      ops_.emplace(id, std::move(*op));
+    }
+    if (!any) return {};
+    for (size_t i = 0; i < g_.value_count(); ++i) connect(ValueId(i));
+    const std::vector<bool> last = cut_.solve();
+    std::erase_if(ops_, [&](const auto& entry) { return !last[node_of_[entry.first]]; });
+    return std::move(ops_);
+  }
+
+ private:
+  bool is_image_input(const Use& u) const {
+    const auto op = ops_.find(u.node);
+    if (op == ops_.end()) return false;
+    const auto& slots = op->second.inputs;
+    return std::find(slots.begin(), slots.end(), size_t(u.slot)) != slots.end();
+  }
+
+  // A Transpose of three axes swaps both ways; it belongs to the side where an image operator is.
+  bool turns_to_first(const Node& n) const {
+    const Shape* s = shape_of(g_, n.inputs[0]);
+    if (!s || !has_perm(n, perm_to_first(s->rank()))) return false;
+    if (s->rank() != 3) return true;
+    const Node* producer = g_.producer(n.inputs[0]);
+    return !producer || !ops_.contains(producer->id);
+  }
+  bool turns_to_last(const Node& n) const {
+    const Shape* s = shape_of(g_, n.inputs[0]);
+    return s && has_perm(n, perm_to_last(s->rank())) && !turns_to_first(n);
+  }
+
+  uint32_t producer_side(ValueId v) const {
+    const Node* n = g_.producer(v);
+    if (!n) return MinCut::kSink;
+    if (turns_to_first(*n)) return MinCut::kSource;
+    const auto node = node_of_.find(n->id);
+    return node == node_of_.end() ? MinCut::kSink : node->second;
+  }
+
+  double size_of(const Shape& s) const {
+    double channels = 1, pixels = 1, batch = 1;
+    for (size_t i = 0; i < s.rank(); ++i) {
+      const double extent = is_known(s[i]) ? double(s[i]) : kUnknownExtent;
+      (i == 0 ? batch : i == 1 ? channels : pixels) *= extent;
+    }
+    return channels == 1 || pixels == 1 ? 0 : batch * channels * pixels;  // else a Reshape does
+  }
+
+  void connect(ValueId v) {
+    const Shape* s = shape_of(g_, v);
+    if (!s || (s->rank() != 3 && s->rank() != 4) || g_.constant(v)) return;
+    const double size = size_of(*s);
+    if (size == 0) return;
+    const uint32_t producer = producer_side(v), to_last = cut_.add_node(), to_first = cut_.add_node();
+    cut_.add_edge(to_last, producer, size);
+    cut_.add_edge(producer, to_first, size);
+    const auto consume = [&](uint32_t consumer) {
+      cut_.add_edge(consumer, to_last, MinCut::kInfinite);
+      cut_.add_edge(to_first, consumer, MinCut::kInfinite);
+    };
+    for (const Use& u : g_.value(v).uses) {
+      const Node& n = g_.node(u.node);
+      if (is_image_input(u)) {
+        if (producer != MinCut::kSink || !ops_.at(u.node).reads_first) consume(node_of_.at(u.node));
+      } else {
+        consume(turns_to_last(n) ? MinCut::kSource : MinCut::kSink);
+      }
+    }
+    if (g_.is_output(v)) consume(MinCut::kSink);
+  }
+
+  const Graph& g_;
+  MinCut cut_;
+  std::map<NodeId, ImageOp> ops_;
+  std::map<NodeId, uint32_t> node_of_;
+};
+
+}  // namespace
+
+std::map<NodeId, ImageOp> assign_layouts(const Graph& graph) { return Assignment(graph).solve(); }
+
+}  // namespace retort

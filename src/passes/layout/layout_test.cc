@@ -1,0 +1,129 @@
+#include "passes/layout/min_cut.h"
+#include "passes/passes.h"
+#include "passes/passes_testing.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+const std::initializer_list<const Rule*> kCleanup{&rule_identity,       &rule_noop_transpose, &rule_transpose_chain,
+                                                  &rule_transpose_unit, &rule_noop_reshape,   &rule_reshape_chain};
+
+void expect_layout(TestGraph& t, const std::string& after) {
+  expect_change(t, after, [](Graph& g) {
+    PassOptions options;
+    PassContext context(options);
+    const size_t before = g.node_count();
+    pass_layout.run(g, context);
+    resolve_new_nodes(g, before);
+    rewrite(g, {kCleanup.begin(), kCleanup.size()}, context);
+    pass_dead_code.run(g, context);
+  });
+}
+
+Attributes same_conv() { return {{"pads", std::vector<int64_t>{1, 1, 1, 1}}}; }
+
+TEST(MinCut, CutsTheThinPlaces) {
+  MinCut c;
+  const uint32_t a = c.add_node(), b = c.add_node();
+  c.add_edge(MinCut::kSource, a, MinCut::kInfinite);
+  c.add_edge(a, b, 2);
+  c.add_edge(a, MinCut::kSink, 1);
+  c.add_edge(b, MinCut::kSink, 5);
+  EXPECT_EQ(c.solve(), (std::vector<bool>{true, false, true, false}));
+}
+
+TEST(Layout, ChainOfConvolutionsTurnsAtTheEnds) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, 8, 6, 6});
+  const ValueId a = t.add("Conv", {x, t.weight("w1", {8, 8, 3, 3}), t.weight("b1", {8})}, same_conv());
+  const ValueId b = t.add("Relu", {a});
+  const ValueId c = t.add("Conv", {b, t.weight("w2", {4, 8, 1, 1})});
+  t.output(t.add("Add", {c, t.weight("k", {4, 1, 1})}), "y");
+  expect_layout(t, R"(graph(x: float32[1,8,6,6]) {
+  Transpose#4: float32[1,6,6,8] = Transpose(x) {perm=[0,2,3,1]}
+  Conv#5: float32[1,6,6,8] = retort.Conv(Transpose#4, w1, b1) {pads=[1,1,1,1]}
+  Relu#6: float32[1,6,6,8] = Relu(Conv#5)
+  Conv#7: float32[1,6,6,4] = retort.Conv(Relu#6, w2)
+  Add#9: float32[1,6,6,4] = Add(Conv#7, const#8)
+  y: float32[1,4,6,6] = Transpose(Add#9) {perm=[0,3,1,2]}
+  return y
+}
+)");
+}
+
+TEST(Layout, FirstConvolutionReadsPlanesAndThePoolEndsInAReshape) {
+  TestGraph t;
+  const ValueId x = t.input("x", {t.symbol("n"), 3, 8, 8});
+  const ValueId a = t.add("Conv", {x, t.weight("w", {16, 3, 3, 3})}, {{"strides", std::vector<int64_t>{2, 2}}});
+  const ValueId m = t.add("MaxPool", {a}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  const ValueId p = t.add("GlobalAveragePool", {m});
+  t.output(t.add("Flatten", {p}), "y");
+  expect_layout(t, R"(graph(x: float32[n,3,8,8]) {
+  Conv#4: float32[n,3,3,16] = retort.Conv(x, w) {input_nchw=1, strides=[2,2]}
+  MaxPool#5: float32[n,2,2,16] = retort.MaxPool(Conv#4) {kernel_shape=[2,2]}
+  GlobalAveragePool#6: float32[n,1,1,16] = retort.GlobalAveragePool(MaxPool#5)
+  Reshape#9: float32[n,16,1,1] = Reshape(GlobalAveragePool#6, shape#8)
+  y: float32[n,16] = Flatten(Reshape#9)
+  return y
+}
+)");
+}
+
+TEST(Layout, AxesFollow) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 6, 4, 4});
+  const ValueId a = t.add("Conv", {x, t.weight("w", {6, 6, 1, 1})});
+  const auto parts =
+      t.add_multi({.type = "Split", .inputs = {a, t.ints({2, 4})}, .attributes = {{"axis", int64_t(1)}}, .outputs = 2});
+  const ValueId s = t.add("Slice", {a, t.ints({1}), t.ints({3}), t.ints({1})});
+  const ValueId joined = t.add("Concat", {parts[1], s, parts[0]}, {{"axis", int64_t(1)}});
+  const ValueId padded = t.add("Pad", {joined, t.ints({0, 0, 1, 1, 0, 0, 1, 1})});
+  const ValueId mean = t.add("ReduceMean", {padded, t.ints({1})});
+  const ValueId gated = t.add("Mul", {padded, mean});
+  t.output(t.add("Conv", {gated, t.weight("v", {3, 8, 3, 3})}), "y");
+  expect_layout(t, R"(graph(x: float32[2,6,4,4]) {
+  Transpose#14: float32[2,4,4,6] = Transpose(x) {perm=[0,2,3,1]}
+  Conv#15: float32[2,4,4,6] = retort.Conv(Transpose#14, w)
+  Split#16: float32[2,4,4,2], Split#17: float32[2,4,4,4] = Split(Conv#15, i#1) {axis=3}
+  Slice#19: float32[2,4,4,2] = Slice(Conv#15, i#4, i#5, const#18)
+  Concat#20: float32[2,4,4,8] = Concat(Split#17, Slice#19, Split#16) {axis=3}
+  Pad#22: float32[2,6,6,8] = Pad(Concat#20, i#9, _, const#21)
+  ReduceMean#24: float32[2,6,6,1] = ReduceMean(Pad#22, const#23)
+  Mul#25: float32[2,6,6,8] = Mul(Pad#22, ReduceMean#24)
+  Conv#26: float32[2,4,4,3] = retort.Conv(Mul#25, v)
+  y: float32[2,3,4,4] = Transpose(Conv#26) {perm=[0,3,1,2]}
+  return y
+}
+)");
+}
+
+TEST(Layout, TransposesOfTheModelCancel) {
+  TestGraph t;  // ConvNeXt's block: depthwise convolution, normalisation over the channels
+  const ValueId x = t.input("x", {1, 5, 5, 8});
+  const ValueId first = t.add("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  const ValueId conv = t.add("Conv", {first, t.weight("w", {8, 1, 3, 3})},
+                             {{"pads", std::vector<int64_t>{1, 1, 1, 1}}, {"group", int64_t(8)}});
+  const ValueId last = t.add("Transpose", {conv}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+  const ValueId norm = t.add("LayerNormalization", {last, t.weight("s", {8})});
+  const ValueId back = t.add("Transpose", {norm}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  const ValueId sum = t.add("Add", {back, first});
+  t.output(t.add("Transpose", {sum}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}}), "y");
+  expect_layout(t, R"(graph(x: float32[1,5,5,8]) {
+  Conv#7: float32[1,5,5,8] = retort.Conv(x, w) {group=8, pads=[1,1,1,1]}
+  LayerNormalization#3: float32[1,5,5,8] = LayerNormalization(Conv#7, s)
+  y: float32[1,5,5,8] = Add(LayerNormalization#3, x)
+  return y
+}
+)");
+}
+
+TEST(Layout, NoConvolutionNoChange) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, 3, 8, 8});
+  t.output(t.add("MaxPool", {t.add("Relu", {x})}, {{"kernel_shape", std::vector<int64_t>{2, 2}}}), "y");
+  expect_layout(t, print(t.g));
+}
+
+}  // namespace
+}  // namespace retort

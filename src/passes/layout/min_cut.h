@@ -1,0 +1,39 @@
+// Minimum cut between two ends of a directed graph, by Dinic's algorithm (Soviet Math. Dokl. 11, 1970).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace retort {
+
+class MinCut {
+ public:
+  static constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  static constexpr uint32_t kSource = 0, kSink = 1;
+
+  MinCut() : edges_of_(2) {}
+  uint32_t add_node() {
+    edges_of_.emplace_back();
+    return uint32_t(edges_of_.size() - 1);
+  }
+  /// The cut pays `capacity` when `from` ends on the source's side and `to` on the sink's.
+  void add_edge(uint32_t from, uint32_t to, double capacity);
+  /// True for the nodes on the source's side. There must be a cut of finite cost.
+  std::vector<bool> solve();
+
+ private:
+  struct Edge {
+    uint32_t to;
+    double room;
+  };
+  bool level();
+  double push(uint32_t node, double flow);
+
+  std::vector<Edge> edges_;  // edge i and its reverse i ^ 1
+  std::vector<std::vector<uint32_t>> edges_of_;
+  std::vector<int> level_;
+  std::vector<size_t> next_;
+};
+
+}  // namespace retort

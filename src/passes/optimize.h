@@ -1,0 +1,29 @@
+// Graph optimisation: from the core dialect as lifted to the form that runs fast on the CPU.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace retort {
+
+struct PassOptions {
+  /// As ONNX Runtime's graph optimisation level: 0 nothing, 1 basic (folding, duplicates, dead code), 2 extended
+  /// (fusions), 3 and above everything, layout included.
+  int level = 99;
+  std::vector<std::string> disabled;  ///< names of passes and rules to leave out
+  bool strict = false;                ///< nothing that changes results beyond the order of a sum
+  /// Gets a line for each pass that changed something: name, time, what was done how often. May be empty.
+  std::function<void(std::string_view line)> log;
+};
+
+/// Optimises `graph` and the bodies within. Nodes must be resolved; those without an operator (claimed by another
+/// provider) stay as they are. Not thread-safe with respect to the graph and its DimTable.
+void optimize(Graph& graph, const PassOptions& options);
+
+/// Names of all passes and rules, in the order in which they run.
+std::vector<std::string> pass_names();
+
+}  // namespace retort

@@ -1,0 +1,144 @@
+// What the tests of passes share: graphs built by hand, an interpreter, golden text and equality of results.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "ops/evaluate.h"
+#include "passes/pass.h"
+
+namespace retort {
+
+/// A graph in the core dialect. Values are named as the printer shows them.
+struct TestGraph {
+  Graph g{std::make_shared<DimTable>()};
+
+  Dim symbol(const std::string& name) { return g.dims().symbol(name); }
+  ValueId input(const std::string& name, Shape shape, DType type = DType::f32) {
+    g.inputs.push_back(g.add_value(name, ValueType::tensor(type, std::move(shape))));
+    return g.inputs.back();
+  }
+  /// Float constants of a fixed pseudo-random content in [-1, 1].
+  ValueId weight(const std::string& name, Shape shape) {
+    Tensor t(DType::f32, std::move(shape));
+    for (size_t i = 0; i < t.count(); ++i) t.mutable_data<float>()[i] = float((i * 7919 + 13) % 201) / 100 - 1;
+    return g.add_constant(name, std::move(t));
+  }
+  ValueId scalar(float v) { return g.add_constant(g.unique_name("c"), Tensor::of<float>({}, {v})); }
+  ValueId ints(const std::vector<int64_t>& v) {
+    return g.add_constant(g.unique_name("i"), Tensor::of<int64_t>({int64_t(v.size())}, v));
+  }
+  ValueId floats(Shape shape, const std::vector<float>& v) {
+    return g.add_constant(g.unique_name("w"), Tensor::of<float>(std::move(shape), v));
+  }
+  std::vector<ValueId> add_multi(NodeSpec spec) {
+    const NodeId id = g.add(std::move(spec));
+    resolve(g.node(id));
+    infer_node(g, g.node(id));
+    return g.node(id).outputs;
+  }
+  ValueId add(const std::string& type, std::vector<ValueId> inputs, Attributes attributes = {},
+              const std::string& domain = {}) {
+    return add_multi(
+        {.type = type, .inputs = std::move(inputs), .attributes = std::move(attributes), .domain = domain})[0];
+  }
+  void output(ValueId v, const std::string& name) {
+    g.value(v).name = name;
+    g.outputs.push_back(v);
+  }
+};
+
+/// Runs the graph node by node.
+inline std::vector<Tensor> interpret(const Graph& g, const std::vector<Tensor>& inputs) {
+  std::vector<Value> values(g.value_count());
+  for (size_t i = 0; i < g.value_count(); ++i) {
+    if (const Tensor* t = g.constant(ValueId(i))) values[i] = Value(Tensor(*t));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) values[size_t(g.inputs[i])] = Value(Tensor(inputs[i]));
+  for (NodeId id : g.order()) {
+    const Node& n = g.node(id);
+    std::vector<const Value*> in;
+    for (ValueId v : n.inputs) in.push_back(v == ValueId::none ? nullptr : &values[size_t(v)]);
+    std::vector<Value> out = evaluate(n, in);
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (n.outputs[i] != ValueId::none) values[size_t(n.outputs[i])] = std::move(out[i]);
+    }
+  }
+  std::vector<Tensor> results;
+  for (ValueId v : g.outputs) results.push_back(*values[size_t(v)].tensor());
+  return results;
+}
+
+/// Inputs for a graph: each symbol becomes a small number of its own.
+inline std::vector<Tensor> random_inputs(const Graph& g, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::map<Dim, int64_t> symbols;
+  std::vector<Tensor> inputs;
+  for (ValueId id : g.inputs) {
+    Shape shape = g.value(id).type.shape;
+    for (int64_t& d : shape) {
+      if (!is_known(d)) d = symbols.emplace(d, int64_t(symbols.size()) + 2).first->second;
+    }
+    Tensor t(g.value(id).type.dtype, shape);
+    for (size_t i = 0; i < t.count(); ++i) {
+      if (t.dtype() == DType::f32)
+        t.mutable_data<float>()[i] = std::uniform_real_distribution<float>(-2, 2)(random);
+      else if (t.dtype() == DType::i64)
+        t.mutable_data<int64_t>()[i] = int64_t(random() % 3);
+      else if (t.dtype() == DType::boolean)
+        t.mutable_data<bool>()[i] = random() % 2;
+    }
+    inputs.push_back(std::move(t));
+  }
+  return inputs;
+}
+
+inline void expect_equal_results(const std::vector<Tensor>& want, const std::vector<Tensor>& got) {
+  ASSERT_EQ(want.size(), got.size());
+  for (size_t o = 0; o < want.size(); ++o) {
+    ASSERT_EQ(want[o].dtype(), got[o].dtype());
+    ASSERT_EQ(to_string(want[o].shape()), to_string(got[o].shape()));
+    for (size_t i = 0; i < want[o].count(); ++i) {
+      if (want[o].dtype() == DType::f32) {
+        const float a = want[o].data<float>()[i], b = got[o].data<float>()[i];
+        ASSERT_NEAR(a, b, 1e-4 + 1e-4 * std::abs(a)) << "output " << o << ", element " << i;
+      } else if (want[o].dtype() == DType::i64) {
+        ASSERT_EQ(want[o].data<int64_t>()[i], got[o].data<int64_t>()[i]);
+      }
+    }
+  }
+}
+
+/// Runs `change` on the graph; checks consistency, the text afterwards and that results stay equal.
+template <typename F>
+void expect_change(TestGraph& t, const std::string& after, F&& change) {
+  const std::vector<Tensor> inputs = random_inputs(t.g);
+  const std::vector<Tensor> want = interpret(t.g, inputs);
+  change(t.g);
+  verify(t.g);
+  EXPECT_EQ(print(t.g), after);
+  expect_equal_results(want, interpret(t.g, inputs));
+}
+inline void expect_rewrite(TestGraph& t, std::initializer_list<const Rule*> rules, const std::string& after) {
+  expect_change(t, after, [&](Graph& g) {
+    PassOptions options;
+    PassContext context(options);
+    rewrite(g, {rules.begin(), rules.size()}, context);
+  });
+}
+/// The rules must leave the graph alone.
+inline void expect_no_rewrite(TestGraph& t, std::initializer_list<const Rule*> rules) {
+  expect_rewrite(t, rules, print(t.g));
+}
+inline void expect_pass(TestGraph& t, const Pass& pass, const std::string& after) {
+  expect_change(t, after, [&](Graph& g) {
+    PassOptions options;
+    PassContext context(options);
+    const size_t before = g.node_count();
+    pass.run(g, context);
+    resolve_new_nodes(g, before);
+  });
+}
+
+}  // namespace retort

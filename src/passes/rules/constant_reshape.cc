@@ -1,0 +1,46 @@
+// A Reshape whose target is computed from symbolic extents gets a constant target, 0 for an extent that is kept and -1
+// for one that follows. The Shape, Gather and Concat nodes that made the target die. Speeds up every transformer
+// exported from torch with dynamic axes (BERT, MiniLM, GPT-2, ViT, Llama, Whisper).
+#include "passes/match.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+// Target extents in the language of Reshape; nullopt when more than one symbol is neither kept nor the last.
+std::optional<std::vector<int64_t>> target(const Shape& in, const Shape& out) {
+  std::vector<int64_t> t(out.begin(), out.end());
+  size_t open = 0;
+  for (size_t i = 0; i < t.size(); ++i) {
+    if (is_known(t[i])) {
+      if (t[i] == 0) return std::nullopt;
+      continue;
+    }
+    if (i < in.rank() && in[i] == t[i]) {
+      t[i] = 0;
+    } else {
+      t[i] = -1;
+      ++open;
+    }
+  }
+  if (open > 1) return std::nullopt;
+  return t;
+}
+
+std::optional<Patch> match(const Graph& g, const Node& n) {
+  if (g.constant(n.inputs[1])) return std::nullopt;
+  const Shape *in = shape_of(g, n.inputs[0]), *out = shape_of(g, n.outputs[0]);
+  if (!in || !out) return std::nullopt;
+  const auto t = target(*in, *out);
+  if (!t) return std::nullopt;
+  Patch p(g);
+  p.replace(n.outputs[0], p.add({.type = "Reshape", .inputs = {n.inputs[0], p.constant(int64_tensor(*t), "shape")}}));
+  p.covers(n.id);
+  return p;
+}
+
+}  // namespace
+
+constinit const Rule rule_constant_reshape{"constant_reshape", "Reshape", match};
+
+}  // namespace retort

@@ -1,0 +1,132 @@
+// Conv or ConvTranspose with constant weights followed by something affine for each channel: BatchNormalization, or
+// Mul, Div, Add, Sub with a constant [C, 1, 1] or a scalar. The weights and the bias take it in. Speeds up MobileNetV2
+// and every CNN exported in training form.
+#include <cmath>
+
+#include "passes/match.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+/// y = scale · x + shift for each output channel.
+struct Affine {
+  std::vector<float> scale, shift;
+};
+
+struct ConvView {
+  const Node* node;
+  size_t channels, group;
+  bool transposed;
+};
+
+std::optional<ConvView> foldable_conv(const Graph& g, ValueId value) {
+  const Node* conv = sole_producer_of(g, value, "Conv");
+  const bool transposed = !conv;
+  if (!conv) conv = sole_producer_of(g, value, "ConvTranspose");
+  if (!conv) return std::nullopt;
+  const Tensor *w = g.constant(conv->inputs[1]), *b = g.constant(conv->input(2));
+  if (!w || w->dtype() != DType::f32 || w->shape().rank() < 3 || (conv->input(2) != ValueId::none && !b))
+    return std::nullopt;
+  const size_t group = size_t(conv->attributes.get_or<int64_t>("group", 1));
+  const size_t channels = transposed ? size_t(w->shape()[1]) * group : size_t(w->shape()[0]);
+  return ConvView{conv, channels, group, transposed};
+}
+
+// Output channel of weight element i: [M, C/g, …], or [C, M/g, …] for the transposed form.
+size_t channel_of(const ConvView& c, const Tensor& w, size_t i) {
+  const Shape& s = w.shape();
+  const size_t taps = size_t(extent_product(s, 2, s.rank()));
+  if (!c.transposed) return i / (taps * size_t(s[1]));
+  const size_t row = i / (taps * size_t(s[1])), rows_in_group = std::max<size_t>(size_t(s[0]) / c.group, 1);
+  return row / rows_in_group * size_t(s[1]) + i / taps % size_t(s[1]);
+}
+
+Patch fold(const Graph& g, const ConvView& c, const Affine& affine, const Node& last) {
+  const Tensor& w = *g.constant(c.node->inputs[1]);
+  Tensor scaled(DType::f32, w.shape());
+  for (size_t i = 0; i < w.count(); ++i)
+    scaled.mutable_data<float>()[i] = w.data<float>()[i] * affine.scale[channel_of(c, w, i)];
+  std::vector<float> bias = float_content(g, c.node->input(2));
+  bias.resize(c.channels, 0.0f);
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * affine.scale[i] + affine.shift[i];
+  Patch p(g);
+  const ValueId weights = p.constant(std::move(scaled), "weights");
+  const ValueId biases = p.constant(float_tensor({int64_t(c.channels)}, bias), "bias");
+  p.replace(
+      last.outputs[0],
+      p.add({.type = c.node->type, .inputs = {c.node->inputs[0], weights, biases}, .attributes = c.node->attributes}));
+  p.covers({c.node->id, last.id});
+  return p;
+}
+
+std::optional<Patch> match_batch_norm(const Graph& g, const Node& n) {
+  const auto conv = foldable_conv(g, n.inputs[0]);
+  if (!conv || n.attributes.get_or<int64_t>("training_mode", 0) != 0) return std::nullopt;
+  const auto scale = float_content(g, n.inputs[1]), shift = float_content(g, n.inputs[2]),
+             mean = float_content(g, n.inputs[3]), variance = float_content(g, n.inputs[4]);
+  for (const auto* v : {&scale, &shift, &mean, &variance}) {
+    if (v->size() != conv->channels) return std::nullopt;
+  }
+  const double epsilon = n.attributes.get_or<float>("epsilon", 1e-5f);
+  Affine a;
+  for (size_t i = 0; i < conv->channels; ++i) {
+    a.scale.push_back(float(double(scale[i]) / std::sqrt(double(variance[i]) + epsilon)));
+    a.shift.push_back(float(double(shift[i]) - double(mean[i]) * double(a.scale[i])));
+  }
+  return fold(g, *conv, a, n);
+}
+
+// The constant as one number for each channel: a scalar, or [C, 1, 1] with any number of leading ones.
+std::vector<float> per_channel(const Graph& g, ValueId v, size_t channels, size_t rank) {
+  std::vector<float> c = float_content(g, v);
+  if (c.size() == 1)
+    c.assign(channels, c[0]);
+  else if (c.size() != channels)
+    return {};
+  else {
+    const Shape& s = g.constant(v)->shape();
+    if (s.rank() + 1 < rank || s.rank() > rank || s[s.rank() + 1 - rank] != int64_t(channels)) return {};
+  }
+  return c;
+}
+
+template <typename F>
+std::optional<Patch> match_constant(const Graph& g, const Node& n, bool commutes, F&& affine) {
+  for (size_t side = 0; side < (commutes ? 2 : 1); ++side) {
+    const auto conv = foldable_conv(g, n.inputs[side]);
+    const Shape* shape = shape_of(g, n.inputs[side]);
+    if (!conv || !shape || !same_shape(g, n.inputs[side], n.outputs[0])) continue;
+    const auto c = per_channel(g, n.inputs[1 - side], conv->channels, shape->rank());
+    if (!c.empty()) return fold(g, *conv, affine(c), n);
+  }
+  return std::nullopt;
+}
+
+Affine shifted(std::vector<float> by) { return {std::vector<float>(by.size(), 1.0f), std::move(by)}; }
+Affine scaled(std::vector<float> by) { return {by, std::vector<float>(by.size(), 0.0f)}; }
+
+std::optional<Patch> match_add(const Graph& g, const Node& n) { return match_constant(g, n, true, shifted); }
+std::optional<Patch> match_mul(const Graph& g, const Node& n) { return match_constant(g, n, true, scaled); }
+std::optional<Patch> match_sub(const Graph& g, const Node& n) {
+  return match_constant(g, n, false, [](std::vector<float> c) {
+    for (float& v : c) v = -v;
+    return shifted(std::move(c));
+  });
+}
+std::optional<Patch> match_div(const Graph& g, const Node& n) {
+  return match_constant(g, n, false, [](std::vector<float> c) {
+    for (float& v : c) v = 1 / v;
+    return scaled(std::move(c));
+  });
+}
+
+}  // namespace
+
+constinit const Rule rule_conv_batch_norm{"conv_batch_norm", "BatchNormalization", match_batch_norm};
+constinit const Rule rule_conv_add{"conv_add", "Add", match_add};
+constinit const Rule rule_conv_sub{"conv_sub", "Sub", match_sub};
+constinit const Rule rule_conv_mul{"conv_mul", "Mul", match_mul};
+constinit const Rule rule_conv_div{"conv_div", "Div", match_div};
+
+}  // namespace retort

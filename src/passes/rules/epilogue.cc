@@ -1,0 +1,106 @@
+// What follows a retort.Conv or retort.Linear moves into its epilogue: the Add of a residual, then an activation.
+// Speeds up all CNNs and transformers.
+#include "ops/fused/common/activation.h"
+#include "passes/match.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+using Kind = kernels::Activation::Kind;
+constexpr size_t kResidual = 3;
+
+// The Conv or Linear that makes `v` and could take something more.
+const Node* open_producer(const Graph& g, ValueId v) {
+  const Node* n = sole_producer_of(g, v, "Conv", "retort");
+  if (!n) n = sole_producer_of(g, v, "Linear", "retort");
+  return n && !n->attributes.has("activation") ? n : nullptr;
+}
+
+Patch replaced(const Graph& g, const Node& producer, const Node& last, std::vector<ValueId> inputs,
+               Attributes attributes) {
+  Patch p(g);
+  p.replace(last.outputs[0], p.add({.type = producer.type,
+                                    .inputs = std::move(inputs),
+                                    .attributes = std::move(attributes),
+                                    .domain = "retort"}));
+  p.covers({producer.id, last.id});
+  return p;
+}
+
+std::optional<Patch> match_residual(const Graph& g, const Node& n) {
+  if (n.inputs[0] == n.inputs[1] || !same_shape(g, n.inputs[0], n.inputs[1])) return std::nullopt;
+  for (size_t side = 0; side < 2; ++side) {
+    const Node* producer = open_producer(g, n.inputs[side]);
+    if (!producer || producer->input(kResidual) != ValueId::none) continue;
+    std::vector<ValueId> inputs = producer->inputs;
+    inputs.resize(std::max(inputs.size(), kResidual + 1), ValueId::none);
+    inputs[kResidual] = n.inputs[1 - side];
+    return replaced(g, *producer, n, std::move(inputs), producer->attributes);
+  }
+  return std::nullopt;
+}
+
+std::optional<Patch> fuse(const Graph& g, const Node& n, const kernels::Activation& a) {
+  const Node* producer = open_producer(g, n.inputs[0]);
+  if (!producer) return std::nullopt;
+  Attributes attributes = producer->attributes;
+  ops::set_activation(attributes, a);
+  return replaced(g, *producer, n, producer->inputs, std::move(attributes));
+}
+
+template <Kind kKind>
+std::optional<Patch> match_plain(const Graph& g, const Node& n) {
+  return fuse(g, n, {kKind, 0, 0});
+}
+
+std::optional<Patch> match_clip(const Graph& g, const Node& n) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  float bounds[2] = {-kInfinity, kInfinity};
+  for (size_t i = 0; i < 2; ++i) {
+    if (n.input(i + 1) == ValueId::none) continue;
+    const auto c = scalar_constant(g, n.inputs[i + 1]);
+    if (!c) return std::nullopt;
+    bounds[i] = float(*c);
+  }
+  if (bounds[0] == 0 && bounds[1] == kInfinity) return fuse(g, n, {Kind::relu, 0, 0});
+  return fuse(g, n, {Kind::clip, bounds[0], bounds[1]});
+}
+
+std::optional<Patch> match_leaky(const Graph& g, const Node& n) {
+  return fuse(g, n, {Kind::leaky_relu, n.attributes.get_or<float>("alpha", 0.01f), 0});
+}
+
+std::optional<Patch> match_hard_sigmoid(const Graph& g, const Node& n) {
+  return fuse(
+      g, n, {Kind::hard_sigmoid, n.attributes.get_or<float>("alpha", 0.2f), n.attributes.get_or<float>("beta", 0.5f)});
+}
+
+std::optional<Patch> match_hard_swish(const Graph& g, const Node& n) {
+  return fuse(g, n, {Kind::hard_swish, 1.0f / 6, 0.5f});
+}
+
+std::optional<Patch> match_gelu(const Graph& g, const Node& n) {
+  const bool tanh = n.attributes.get_or<std::string>("approximate", "none") == "tanh";
+  return fuse(g, n, {tanh ? Kind::gelu_tanh : Kind::gelu_erf, 0, 0});
+}
+
+std::optional<Patch> match_swish(const Graph& g, const Node& n) {
+  if (n.attributes.get_or<float>("alpha", 1) != 1) return std::nullopt;
+  return fuse(g, n, {Kind::silu, 0, 0});
+}
+
+}  // namespace
+
+constinit const Rule rule_epilogue_residual{"epilogue_residual", "Add", match_residual};
+constinit const Rule rule_epilogue_relu{"epilogue_relu", "Relu", match_plain<Kind::relu>};
+constinit const Rule rule_epilogue_sigmoid{"epilogue_sigmoid", "Sigmoid", match_plain<Kind::sigmoid>};
+constinit const Rule rule_epilogue_tanh{"epilogue_tanh", "Tanh", match_plain<Kind::tanh>};
+constinit const Rule rule_epilogue_clip{"epilogue_clip", "Clip", match_clip};
+constinit const Rule rule_epilogue_leaky_relu{"epilogue_leaky_relu", "LeakyRelu", match_leaky};
+constinit const Rule rule_epilogue_hard_sigmoid{"epilogue_hard_sigmoid", "HardSigmoid", match_hard_sigmoid};
+constinit const Rule rule_epilogue_hard_swish{"epilogue_hard_swish", "HardSwish", match_hard_swish};
+constinit const Rule rule_epilogue_gelu{"epilogue_gelu", "Gelu", match_gelu};
+constinit const Rule rule_epilogue_swish{"epilogue_swish", "Swish", match_swish};
+
+}  // namespace retort

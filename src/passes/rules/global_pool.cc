@@ -1,0 +1,38 @@
+// ReduceMean over all spatial axes of an image is GlobalAveragePool, which has a channels-last form (MobileNetV3,
+// EfficientNet from torch, ConvNeXt).
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+std::optional<Patch> match(const Graph& g, const Node& n) {
+  const Shape* x = shape_of(g, n.inputs[0]);
+  auto axes = known_integers(g, n.input(1));
+  if (!x || (x->rank() != 4 && x->rank() != 3) || !axes || !is_float32(g, n.inputs[0])) return std::nullopt;
+  for (int64_t& a : *axes) a += a < 0 ? int64_t(x->rank()) : 0;
+  std::sort(axes->begin(), axes->end());
+  for (size_t i = 0; i < axes->size(); ++i) {
+    if ((*axes)[i] != int64_t(i) + 2) return std::nullopt;
+  }
+  // A mean over the last axis alone is a normalisation's; only a convolution tells that rank 3 is a signal.
+  if (axes->size() + 2 != x->rank() || x->rank() == 3) return std::nullopt;
+  Patch p(g);
+  ValueId y = p.add({.type = "GlobalAveragePool", .inputs = {n.inputs[0]}});
+  if (n.attributes.get_or<int64_t>("keepdims", 1) == 0) {
+    const Dim channels = (*x)[1];
+    const std::vector<int64_t> target{0, is_known(channels) && channels > 0 ? channels : -1};
+    y = p.add({.type = "Reshape", .inputs = {y, p.constant(int64_tensor(target), "shape")}});
+  }
+  p.replace(n.outputs[0], y);
+  p.covers(n.id);
+  return p;
+}
+
+}  // namespace
+
+constinit const Rule rule_global_pool{"global_pool", "ReduceMean", match};
+
+}  // namespace retort

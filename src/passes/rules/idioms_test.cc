@@ -1,0 +1,137 @@
+// Activations and normalisations written out.
+#include <cmath>
+
+#include "passes/passes_testing.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+TEST(Gelu, ErfInTheOrderOfBert) {
+  TestGraph t;
+  const ValueId x = t.input("x", {3, 5});
+  const ValueId erf = t.add("Erf", {t.add("Div", {x, t.scalar(std::sqrt(2.0f))})});
+  const ValueId product = t.add("Mul", {x, t.add("Add", {erf, t.scalar(1)})});
+  t.output(t.add("Mul", {product, t.scalar(0.5f)}), "y");
+  expect_rewrite(t, {&rule_gelu}, R"(graph(x: float32[3,5]) {
+  y: float32[3,5] = Gelu(x)
+  return y
+}
+)");
+}
+
+TEST(Gelu, ErfInTheOrderOfVit) {
+  TestGraph t;
+  const ValueId x = t.input("x", {3, 5});
+  const ValueId erf = t.add("Erf", {t.add("Mul", {x, t.scalar(std::sqrt(0.5f))})});
+  const ValueId half = t.add("Mul", {t.scalar(0.5f), t.add("Add", {t.scalar(1), erf})});
+  t.output(t.add("Mul", {x, half}), "y");
+  expect_rewrite(t, {&rule_gelu}, R"(graph(x: float32[3,5]) {
+  y: float32[3,5] = Gelu(x)
+  return y
+}
+)");
+}
+
+TEST(Gelu, TanhOfGpt2) {
+  TestGraph t;
+  const ValueId x = t.input("x", {3, 5});
+  const ValueId cube = t.add("Mul", {t.add("Pow", {x, t.scalar(3)}), t.scalar(0.044715f)});
+  const ValueId inner = t.add("Mul", {t.add("Add", {x, cube}), t.scalar(0.7978845608f)});
+  const ValueId gate = t.add("Add", {t.add("Tanh", {inner}), t.scalar(1)});
+  t.output(t.add("Mul", {t.add("Mul", {x, t.scalar(0.5f)}), gate}), "y");
+  expect_rewrite(t, {&rule_gelu}, R"(graph(x: float32[3,5]) {
+  y: float32[3,5] = Gelu(x) {approximate="tanh"}
+  return y
+}
+)");
+}
+
+TEST(Gelu, OtherFactorIsNone) {
+  TestGraph t;
+  const ValueId x = t.input("x", {3, 5});
+  const ValueId erf = t.add("Erf", {t.add("Div", {x, t.scalar(2)})});
+  const ValueId product = t.add("Mul", {x, t.add("Add", {erf, t.scalar(1)})});
+  t.output(t.add("Mul", {product, t.scalar(0.5f)}), "y");
+  expect_no_rewrite(t, {&rule_gelu});
+}
+
+TEST(Swish, SigmoidTimesItsInput) {
+  TestGraph t;
+  const ValueId x = t.input("x", {7});
+  t.output(t.add("Mul", {x, t.add("Sigmoid", {x})}), "y");
+  expect_rewrite(t, {&rule_silu}, R"(graph(x: float32[7]) {
+  y: float32[7] = Swish(x)
+  return y
+}
+)");
+}
+
+TEST(Swish, SigmoidOfAnotherValueStays) {
+  TestGraph t;
+  const ValueId x = t.input("x", {7}), z = t.input("z", {7});
+  t.output(t.add("Mul", {x, t.add("Sigmoid", {z})}), "y");
+  expect_no_rewrite(t, {&rule_silu});
+}
+
+TEST(HardSwish, ClipOfShiftedInput) {
+  TestGraph t;
+  const ValueId x = t.input("x", {7});
+  const auto clip = [&] { return t.add("Clip", {t.add("Add", {x, t.scalar(3)}), t.scalar(0), t.scalar(6)}); };
+  t.output(t.add("Div", {t.add("Mul", {x, clip()}), t.scalar(6)}), "a");
+  t.output(t.add("Mul", {x, t.add("Div", {clip(), t.scalar(6)})}), "b");
+  t.output(t.add("Mul", {x, t.add("HardSigmoid", {x}, {{"alpha", 1.0f / 6}})}), "c");
+  expect_rewrite(t, {&rule_hard_swish, &rule_hard_swish_inner, &rule_hard_swish_outer}, R"(graph(x: float32[7]) {
+  a: float32[7] = HardSwish(x)
+  b: float32[7] = HardSwish(x)
+  c: float32[7] = HardSwish(x)
+  return a, b, c
+}
+)");
+}
+
+TEST(LayerNorm, WrittenOut) {
+  TestGraph t;
+  const ValueId x = t.input("x", {t.symbol("n"), 6});
+  const ValueId off = t.add("Sub", {x, t.add("ReduceMean", {x, t.ints({-1})})});
+  const ValueId variance = t.add("ReduceMean", {t.add("Pow", {off, t.scalar(2)}), t.ints({-1})});
+  const ValueId root = t.add("Sqrt", {t.add("Add", {variance, t.scalar(1e-5f)})});
+  const ValueId scaled = t.add("Mul", {t.add("Div", {off, root}), t.weight("g", {6})});
+  t.output(t.add("Add", {scaled, t.weight("b", {6})}), "y");
+  expect_rewrite(t, {&rule_layer_norm, &rule_layer_norm_gamma, &rule_layer_norm_beta}, R"(graph(x: float32[n,6]) {
+  y: float32[n,6] = LayerNormalization(x, gamma#14, beta#16) {epsilon=1e-05}
+  return y
+}
+)");
+}
+
+TEST(RmsNorm, WrittenOutAsInLlama) {
+  TestGraph t;
+  const ValueId x = t.input("x", {t.symbol("n"), 6});
+  const ValueId mean = t.add("ReduceMean", {t.add("Pow", {x, t.scalar(2)}), t.ints({-1})});
+  const ValueId root = t.add("Sqrt", {t.add("Add", {mean, t.scalar(1e-5f)})});
+  const ValueId unit = t.add("Mul", {x, t.add("Div", {t.scalar(1), root})});
+  t.output(t.add("Mul", {t.weight("g", {6}), unit}), "y");
+  expect_rewrite(t, {&rule_rms_norm_mul, &rule_rms_norm_gamma}, R"(graph(x: float32[n,6]) {
+  y: float32[n,6] = RMSNormalization(x, gamma#12) {epsilon=1e-05}
+  return y
+}
+)");
+}
+
+TEST(SkipNorm, TheSumStaysAvailable) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 3, 4}), z = t.input("z", {2, 3, 4});
+  const ValueId sum = t.add("Add", {x, z});
+  const ValueId norm = t.add("LayerNormalization", {sum, t.weight("g", {4}), t.weight("b", {4})});
+  t.output(t.add("Add", {sum, norm}), "y");
+  expect_rewrite(t, {&rule_skip_layer_norm}, R"(graph(x: float32[2,3,4], z: float32[2,3,4]) {
+  SkipLayerNormalization#3: float32[2,3,4], SkipLayerNormalization#4: float32[2,3,1], SkipLayerNormalization#5: float32[2,3,1], SkipLayerNormalization#6: float32[2,3,4] = com.microsoft.SkipLayerNormalization(x, z, g, b) {epsilon=1e-05}
+  y: float32[2,3,4] = Add(SkipLayerNormalization#6, SkipLayerNormalization#3)
+  return y
+}
+)");
+}
+
+}  // namespace
+}  // namespace retort

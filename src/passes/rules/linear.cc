@@ -1,0 +1,120 @@
+// MatMul and Gemm with constant weights become retort.Linear, which keeps only the packed weights and takes bias,
+// residual and activation into its epilogue. Speeds up all transformers and the classifiers of CNNs.
+#include "passes/match.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+const Tensor* weight_matrix(const Graph& g, ValueId v) {
+  const Tensor* w = g.constant(v);
+  return w && w->dtype() == DType::f32 && w->shape().rank() == 2 && w->count() > 0 ? w : nullptr;
+}
+
+std::optional<Patch> match_matmul(const Graph& g, const Node& n) {
+  const Shape* a = shape_of(g, n.inputs[0]);
+  if (!a || a->rank() < 1 || !is_float32(g, n.inputs[0]) || !weight_matrix(g, n.inputs[1])) return std::nullopt;
+  Patch p(g);
+  p.replace(n.outputs[0], p.add({.type = "Linear", .inputs = {n.inputs[0], n.inputs[1]}, .domain = "retort"}));
+  p.covers(n.id);
+  return p;
+}
+
+Tensor scaled(const Tensor& t, float factor) {
+  Tensor s(DType::f32, t.shape());
+  for (size_t i = 0; i < t.count(); ++i) s.mutable_data<float>()[i] = factor * t.data<float>()[i];
+  return s;
+}
+
+std::optional<Patch> match_gemm(const Graph& g, const Node& n) {
+  const Tensor* w = weight_matrix(g, n.inputs[1]);
+  if (!w || !is_float32(g, n.inputs[0]) || n.attributes.get_or<int64_t>("transA", 0) != 0) return std::nullopt;
+  const int64_t trans_b = n.attributes.get_or<int64_t>("transB", 0);
+  const float alpha = n.attributes.get_or<float>("alpha", 1), beta = n.attributes.get_or<float>("beta", 1);
+  const size_t columns = size_t(w->shape()[trans_b ? 0 : 1]);
+  Patch p(g);
+  std::vector<ValueId> inputs{n.inputs[0], alpha == 1 ? n.inputs[1] : p.constant(scaled(*w, alpha), "weights")};
+  if (n.input(2) != ValueId::none) {
+    const Tensor* c = g.constant(n.inputs[2]);
+    std::vector<float> bias = float_content(g, n.inputs[2]);
+    if (!c || (bias.size() != 1 && (bias.size() != columns || c->shape().back() != int64_t(columns))))
+      return std::nullopt;
+    if (bias.size() == 1) bias.assign(columns, bias[0]);
+    for (float& b : bias) b *= beta;
+    inputs.push_back(p.constant(float_tensor({int64_t(columns)}, bias), "bias"));
+  }
+  Attributes attributes;
+  if (trans_b) attributes.set("trans_b", trans_b);
+  p.replace(n.outputs[0],
+            p.add({.type = "Linear", .inputs = std::move(inputs), .attributes = attributes, .domain = "retort"}));
+  p.covers(n.id);
+  return p;
+}
+
+// Add of a constant vector over the columns.
+std::optional<Patch> match_bias(const Graph& g, const Node& n) {
+  for (size_t side = 0; side < 2; ++side) {
+    const Node* linear = sole_producer_of(g, n.inputs[side], "Linear", "retort");
+    const Tensor* c = g.constant(n.inputs[1 - side]);
+    if (!linear || !c || c->dtype() != DType::f32 || linear->input(2) != ValueId::none ||
+        linear->input(3) != ValueId::none || linear->attributes.has("activation"))
+      continue;
+    const Shape* y = shape_of(g, n.inputs[side]);
+    const bool vector = y && c->shape().rank() > 0 && c->shape().back() == y->back() &&
+                        int64_t(c->count()) == y->back() && c->shape().rank() <= y->rank();
+    if (!vector) continue;
+    Patch p(g);
+    const ValueId bias = p.constant(c->reshaped({int64_t(c->count())}), "bias");
+    p.replace(n.outputs[0], p.add({.type = "Linear",
+                                   .inputs = {linear->inputs[0], linear->inputs[1], bias},
+                                   .attributes = linear->attributes,
+                                   .domain = "retort"}));
+    p.covers({linear->id, n.id});
+    return p;
+  }
+  return std::nullopt;
+}
+
+// Mul with a constant scalar or vector over the columns.
+std::optional<Patch> match_scale(const Graph& g, const Node& n) {
+  for (size_t side = 0; side < 2; ++side) {
+    const Node* linear = sole_producer_of(g, n.inputs[side], "Linear", "retort");
+    if (!linear || linear->input(3) != ValueId::none || linear->attributes.has("activation")) continue;
+    const Tensor* w = g.constant(linear->inputs[1]);
+    const bool trans_b = linear->attributes.get_or<int64_t>("trans_b", 0) != 0;
+    const size_t columns = size_t(w->shape()[trans_b ? 0 : 1]);
+    const Tensor* c = g.constant(n.inputs[1 - side]);
+    std::vector<float> factors = float_content(g, n.inputs[1 - side]);
+    if (factors.size() == 1) factors.assign(columns, factors[0]);
+    const bool fits = c && factors.size() == columns && same_shape(g, n.inputs[side], n.outputs[0]) &&
+                      (c->count() == 1 || c->shape().back() == int64_t(columns));
+    if (!fits) continue;
+    Tensor weights(DType::f32, w->shape());
+    const size_t rows = w->count() / columns;
+    for (size_t i = 0; i < w->count(); ++i)
+      weights.mutable_data<float>()[i] = w->data<float>()[i] * factors[trans_b ? i / rows : i % columns];
+    Patch p(g);
+    std::vector<ValueId> inputs{linear->inputs[0], p.constant(std::move(weights), "weights")};
+    if (linear->input(2) != ValueId::none) {
+      std::vector<float> bias = float_content(g, linear->inputs[2]);
+      if (bias.size() != columns) continue;
+      for (size_t i = 0; i < columns; ++i) bias[i] *= factors[i];
+      inputs.push_back(p.constant(float_tensor({int64_t(columns)}, bias), "bias"));
+    }
+    p.replace(
+        n.outputs[0],
+        p.add({.type = "Linear", .inputs = std::move(inputs), .attributes = linear->attributes, .domain = "retort"}));
+    p.covers({linear->id, n.id});
+    return p;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+constinit const Rule rule_linear_from_matmul{"linear_from_matmul", "MatMul", match_matmul};
+constinit const Rule rule_linear_from_gemm{"linear_from_gemm", "Gemm", match_gemm};
+constinit const Rule rule_linear_scale{"linear_scale", "Mul", match_scale};
+constinit const Rule rule_linear_bias{"linear_bias", "Add", match_bias};
+
+}  // namespace retort

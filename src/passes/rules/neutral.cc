@@ -1,0 +1,29 @@
+// x + 0, x - 0, x · 1, x / 1 with a scalar constant. Left over by exporters of attention masks and scales (GPT-2, ViT).
+#include "passes/match.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+std::optional<Patch> drop(const Graph& g, const Node& n, double neutral, bool right_only) {
+  const auto s = with_scalar(g, n);
+  if (!s || s->c != neutral || (right_only && s->x != n.inputs[0])) return std::nullopt;
+  if (!same_shape(g, s->x, n.outputs[0]) || g.is_output(n.outputs[0])) return std::nullopt;
+  Patch p(g);
+  p.replace(n.outputs[0], s->x);
+  return p;
+}
+
+std::optional<Patch> match_add(const Graph& g, const Node& n) { return drop(g, n, 0, false); }
+std::optional<Patch> match_sub(const Graph& g, const Node& n) { return drop(g, n, 0, true); }
+std::optional<Patch> match_mul(const Graph& g, const Node& n) { return drop(g, n, 1, false); }
+std::optional<Patch> match_div(const Graph& g, const Node& n) { return drop(g, n, 1, true); }
+
+}  // namespace
+
+constinit const Rule rule_neutral_add{"neutral_add", "Add", match_add};
+constinit const Rule rule_neutral_sub{"neutral_sub", "Sub", match_sub};
+constinit const Rule rule_neutral_mul{"neutral_mul", "Mul", match_mul};
+constinit const Rule rule_neutral_div{"neutral_div", "Div", match_div};
+
+}  // namespace retort

@@ -1,0 +1,69 @@
+// Nodes that give their input back: Identity, a Transpose in order, a Reshape or Expand to the same shape, a Cast to
+// the same type, a Concat of one, a Slice of all. What remains of them when exporters and other rules are done: in all
+// models.
+#include "passes/match.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+// The node's output becomes its input 0. A graph output that is an input, a constant or another output needs an
+// Identity, which would come back.
+std::optional<Patch> forward(const Graph& g, const Node& n) {
+  const ValueId in = n.inputs[0], out = n.outputs[0];
+  if (g.is_output(out)) {
+    const bool own_name = g.value(in).producer != NodeId::none && !g.is_output(in);
+    if (!own_name) return std::nullopt;
+  }
+  if (g.value(in).type.is_tensor() && g.value(out).type.is_tensor() &&
+      g.value(in).type.dtype != g.value(out).type.dtype)
+    return std::nullopt;
+  Patch p(g);
+  p.replace(out, in);
+  return p;
+}
+
+std::optional<Patch> match_identity(const Graph& g, const Node& n) { return forward(g, n); }
+
+std::optional<Patch> match_transpose(const Graph& g, const Node& n) {
+  const auto perm = ints_attribute(n, "perm");
+  if (perm.empty()) return std::nullopt;  // reverses
+  for (size_t i = 0; i < perm.size(); ++i) {
+    if (perm[i] != int64_t(i)) return std::nullopt;
+  }
+  return forward(g, n);
+}
+
+std::optional<Patch> match_same_shape(const Graph& g, const Node& n) {
+  return same_shape(g, n.inputs[0], n.outputs[0]) ? forward(g, n) : std::nullopt;
+}
+
+std::optional<Patch> match_cast(const Graph& g, const Node& n) {
+  const DType in = g.value(n.inputs[0]).type.dtype;
+  return in != DType::undefined && in == g.value(n.outputs[0]).type.dtype ? forward(g, n) : std::nullopt;
+}
+
+std::optional<Patch> match_concat(const Graph& g, const Node& n) {
+  return n.inputs.size() == 1 ? forward(g, n) : std::nullopt;
+}
+
+// The same extents do not make a Slice harmless: a negative step reverses.
+std::optional<Patch> match_slice(const Graph& g, const Node& n) {
+  if (n.input(4) != ValueId::none) {
+    const auto steps = known_integers(g, n.input(4));
+    if (!steps || !std::all_of(steps->begin(), steps->end(), [](int64_t s) { return s == 1; })) return std::nullopt;
+  }
+  return match_same_shape(g, n);
+}
+
+}  // namespace
+
+constinit const Rule rule_identity{"identity", "Identity", match_identity};
+constinit const Rule rule_noop_transpose{"noop_transpose", "Transpose", match_transpose};
+constinit const Rule rule_noop_reshape{"noop_reshape", "Reshape", match_same_shape};
+constinit const Rule rule_noop_cast{"noop_cast", "Cast", match_cast};
+constinit const Rule rule_noop_expand{"noop_expand", "Expand", match_same_shape};
+constinit const Rule rule_noop_concat{"noop_concat", "Concat", match_concat};
+constinit const Rule rule_noop_slice{"noop_slice", "Slice", match_slice};
+
+}  // namespace retort

@@ -1,0 +1,28 @@
+// Transpose(Transpose(x)) is one Transpose. Left over where layouts meet and in attention with past keys (GPT-2,
+// ConvNeXt).
+#include "passes/match.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+std::optional<Patch> match(const Graph& g, const Node& n) {
+  const Node* first = producer_of(g, n.inputs[0], "Transpose");
+  if (!first) return std::nullopt;
+  const auto inner = ints_attribute(*first, "perm"), outer = ints_attribute(n, "perm");
+  if (inner.empty() || inner.size() != outer.size()) return std::nullopt;
+  std::vector<int64_t> perm;
+  for (int64_t axis : outer) perm.push_back(inner.at(size_t(axis)));
+  Patch p(g);
+  Attributes attributes;
+  attributes.set("perm", perm);
+  p.replace(n.outputs[0], p.add({.type = "Transpose", .inputs = {first->inputs[0]}, .attributes = attributes}));
+  p.covers({first->id, n.id});
+  return p;
+}
+
+}  // namespace
+
+constinit const Rule rule_transpose_chain{"transpose_chain", "Transpose", match};
+
+}  // namespace retort

@@ -1,0 +1,41 @@
+// Captured constants move into the bodies of If, Loop and Scan, where the other passes see them.
+#include "passes/passes.h"
+
+namespace retort {
+namespace {
+
+// Drops input `slot` of the node, which is capture number `index`, after every body made a constant of it.
+void sink(Graph& graph, Node& n, size_t slot, size_t index) {
+  const Tensor value = graph.value(n.inputs[slot]).constant;
+  for (Body& b : n.bodies) {
+    Graph& body = *b.graph;
+    const size_t position = body.inputs.size() - n.captures + index;
+    const ValueId inner = body.inputs[position];
+    body.inputs.erase(body.inputs.begin() + ptrdiff_t(position));
+    --body.captures;
+    body.make_constant(inner, value);
+  }
+  for (size_t i = slot; i + 1 < n.inputs.size(); ++i) graph.set_input(n.id, i, n.inputs[i + 1]);
+  graph.resize_inputs(n.id, n.inputs.size() - 1);
+  --n.captures;
+}
+
+void run(Graph& graph, PassContext& context) {
+  const std::span<const NodeId> order = graph.order();
+  for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
+    Node& n = graph.node(id);
+    if (!n.op) continue;
+    for (size_t index = n.captures; index-- > 0;) {
+      const size_t slot = n.inputs.size() - n.captures + index;
+      if (!graph.constant(n.inputs[slot])) continue;
+      sink(graph, n, slot, index);
+      context.count("capture");
+    }
+  }
+}
+
+}  // namespace
+
+constinit const Pass pass_sink_constants{"sink_constants", 1, run};
+
+}  // namespace retort

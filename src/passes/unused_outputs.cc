@@ -1,0 +1,31 @@
+// Optional outputs that nothing uses are not asked for, so that kernels skip them (statistics of a normalisation,
+// indices of a pool).
+#include "passes/passes.h"
+
+namespace retort {
+namespace {
+
+bool is_optional(const OpDef& op, size_t output) {
+  return output < op.info.outputs.size() && op.info.outputs[output].ends_with("?");
+}
+
+void run(Graph& graph, PassContext& context) {
+  for (NodeId id : graph.order()) {
+    Node& n = graph.node(id);
+    if (!n.op) continue;
+    for (size_t i = 0; i < n.outputs.size(); ++i) {
+      const ValueId out = n.outputs[i];
+      if (out == ValueId::none || !is_optional(*n.op, i) || graph.use_count(out) != 0) continue;
+      graph.value(out).producer = NodeId::none;
+      n.outputs[i] = ValueId::none;
+      context.count("output");
+    }
+    while (n.outputs.size() > 1 && n.outputs.back() == ValueId::none) n.outputs.pop_back();
+  }
+}
+
+}  // namespace
+
+constinit const Pass pass_unused_outputs{"unused_outputs", 1, run};
+
+}  // namespace retort
