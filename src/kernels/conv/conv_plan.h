@@ -56,6 +56,10 @@ struct WinogradPlan {
   size_t worker_bytes = 0;
 };
 WinogradPlan plan_winograd(const ConvShape& shape);
+/// What one task of a Winograd convolution computes: tiles [t0, t1) of the batch, output channels [n0, n1).
+struct WinogradBlock {
+  size_t t0, t1, n0, n1;
+};
 inline constexpr size_t kWinogradPlanes = 36;
 
 /// The first bytes of a worker's scratch.

@@ -40,12 +40,13 @@ Phase make_phase(const Axis& a, size_t first) {
 
 struct Phases {
   Phase y, x;
+  const float* packed = nullptr;
 };
 
 Phases phases_of(const ConvTransposeShape& s, size_t index) {
   const Axis rows{s.out_h, s.kernel_h, s.stride_h, s.dilation_h, s.pad_top};
   const Axis columns{s.out_w, s.kernel_w, s.stride_w, s.dilation_w, s.pad_left};
-  return {make_phase(rows, index / s.stride_w), make_phase(columns, index % s.stride_w)};
+  return {make_phase(rows, index / s.stride_w), make_phase(columns, index % s.stride_w), nullptr};
 }
 
 size_t phase_count(const ConvTransposeShape& s) { return s.stride_h * s.stride_w; }
@@ -68,7 +69,7 @@ ConvShape phase_shape(const ConvTransposeShape& s, const Phases& p, size_t y) {
 }
 
 // Row y of one phase of one image.
-void run_row(const ConvTransposeArgs& args, const Phases& p, const float* packed, size_t image, size_t y, void* scratch,
+void run_row(const ConvTransposeArgs& args, const Phases& p, size_t image, size_t y, void* scratch,
              const Parallel& par) {
   const ConvTransposeShape& s = args.shape;
   const size_t out_pixel = (image * s.out_h + p.y.first + y * s.stride_h) * s.out_w + p.x.first;
@@ -76,7 +77,7 @@ void run_row(const ConvTransposeArgs& args, const Phases& p, const float* packed
   row.shape = phase_shape(s, p, y);
   row.algorithm = algorithm_of(s);
   row.input = args.input + image * s.in_h * s.in_w * s.in_pixel_stride;
-  row.packed = packed;
+  row.packed = p.packed;
   row.output = args.output + out_pixel * s.out_pixel_stride;
   row.epilogue = args.epilogue;
   if (row.epilogue.residual) row.epilogue.residual += out_pixel * args.epilogue.residual_stride;
@@ -140,13 +141,14 @@ void conv_transpose(const ConvTransposeArgs& args, void* scratch, const Parallel
   const size_t worker_bytes = row_scratch_bytes(s, 1);
   const float* packed = args.packed;
   for (size_t phase = 0; phase < phase_count(s); ++phase) {
-    const Phases p = phases_of(s, phase);
+    Phases p = phases_of(s, phase);
+    p.packed = packed;
     if (one_row(s)) {
-      if (p.y.count > 0) run_row(args, p, packed, 0, 0, scratch, par);
+      if (p.y.count > 0) run_row(args, p, 0, 0, scratch, par);
     } else {
       par.for_each(s.batch * p.y.count, [&](size_t task, int worker) {
         char* own = static_cast<char*>(scratch) + size_t(worker) * worker_bytes;
-        run_row(args, p, packed, task / p.y.count, task % p.y.count, own, Parallel());
+        run_row(args, p, task / p.y.count, task % p.y.count, own, Parallel());
       });
     }
     packed += phase_packed_bytes(s, phase) / sizeof(float);

@@ -22,11 +22,11 @@ namespace {
 // meets the image (that pixel itself may lie outside); `rows` kernel rows meet it, input rows `line` floats apart.
 struct Run {
   const float* input;
-  ptrdiff_t pixel, line;  // floats from one input pixel or row of taps to the next
-  const float* weights;   // of that kernel row, channel vector 0
+  ptrdiff_t step, line;  // floats from one input pixel or row of taps to the next
+  const float* weights;  // of that kernel row, channel vector 0
   size_t rows, vector_weights;
   uint32_t columns_inside;  // bit c: input column c of the run lies inside the image
-  PixelBlock at;
+  size_t pixel, columns;    // the first output pixel, how many exist
 };
 
 // Pixels of a run: enough independent sums to hide the latency of two multiply-adds a cycle, few enough for 16
@@ -52,7 +52,7 @@ HWY_INLINE void convolve_vector(const Run& run, const Finish& finish, size_t cha
 #pragma GCC unroll 32
     for (size_t c = 0; c < kInputs; ++c) {
       if (kEdge != Edge::none && !(run.columns_inside & 1u << c)) continue;
-      const float* at = in + ptrdiff_t(c) * run.pixel;
+      const float* at = in + ptrdiff_t(c) * run.step;
       const Float v = kEdge == Edge::channels ? load_first(at, n) : load_once(at);
 #pragma GCC unroll 32
       for (size_t j = c % kStride; j < kKernel; j += kStride) {
@@ -62,10 +62,7 @@ HWY_INLINE void convolve_vector(const Run& run, const Finish& finish, size_t cha
       }
     }
   }
-  PixelBlock at = run.at;
-  if (kEdge == Edge::none) at.columns = kPixels;
-  at.rows = 1;
-  finish.store<1, kPixels>(sums, at, channel, n);
+  finish.store<1, kPixels>(sums, {run.pixel, 0, 1, kEdge == Edge::none ? kPixels : run.columns, channel, n});
 }
 
 // Channels [c0, c1). The copies keep the geometry in registers: a store of a vector could change it for all the
@@ -76,7 +73,7 @@ HWY_INLINE void convolve_run(const Run& shared_run, const Finish& shared_finish,
   const Run run = shared_run;
   const Finish finish = shared_finish;
   size_t c = c0;
-  if (run.columns_inside == kAll && run.at.columns >= kPixels) {
+  if (run.columns_inside == kAll && run.columns >= kPixels) {
     for (; c + kLanes <= c1; c += kLanes) convolve_vector<kKernel, kStride, Edge::none>(run, finish, c, kLanes);
   } else {
     for (; c + kLanes <= c1; c += kLanes) convolve_vector<kKernel, kStride, Edge::columns>(run, finish, c, kLanes);
@@ -96,16 +93,16 @@ void convolve_run_any(const ConvShape& s, const Run& run, ptrdiff_t x, const Fin
     const float* weights = run.weights + c * run.vector_weights;
     for (size_t tap = 0; tap < run.rows * s.kernel_w; ++tap) {
       const ptrdiff_t across = ptrdiff_t(tap % s.kernel_w * s.dilation_w);
-      const float* in = run.input + ptrdiff_t(tap / s.kernel_w) * run.line + across * run.pixel + ptrdiff_t(c);
+      const float* in = run.input + ptrdiff_t(tap / s.kernel_w) * run.line + across * run.step + ptrdiff_t(c);
       const Float w = hn::LoadU(d, weights + tap * kLanes);
 #pragma GCC unroll 32
       for (size_t q = 0; q < kPixels; ++q) {
         const ptrdiff_t column = ptrdiff_t(q * s.stride_w);
         if (size_t(x + across + column) >= s.in_w) continue;
-        sums[q] = hn::MulAdd(w, load_first(in + column * run.pixel, n), sums[q]);
+        sums[q] = hn::MulAdd(w, load_first(in + column * run.step, n), sums[q]);
       }
     }
-    finish.store<1, kPixels>(sums, run.at, c, n);
+    finish.store<1, kPixels>(sums, {run.pixel, 0, 1, run.columns, c, n});
   }
 }
 
@@ -133,8 +130,8 @@ void depthwise_block(const ConvArgs& args, const conv_detail::DepthwiseBlock& bl
   const Finish finish(args);
   const size_t kernel = s.dilation_w == 1 && s.stride_w <= 2 ? s.kernel_w : 0;
   Run run;
-  run.pixel = ptrdiff_t(s.in_pixel_stride);
-  run.line = ptrdiff_t(s.dilation_h * s.in_w) * run.pixel;
+  run.step = ptrdiff_t(s.in_pixel_stride);
+  run.line = ptrdiff_t(s.dilation_h * s.in_w) * run.step;
   run.vector_weights = s.kernel_h * s.kernel_w;
   for (size_t y = block.y0; y < block.y1; ++y) {
     const ptrdiff_t in_y = ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top);
@@ -144,9 +141,10 @@ void depthwise_block(const ConvArgs& args, const conv_detail::DepthwiseBlock& bl
     const ptrdiff_t row = ptrdiff_t(block.image * s.in_h) + in_y + ptrdiff_t(down.first * s.dilation_h);
     for (size_t x = 0; x < s.out_w; x += kPixels) {
       const ptrdiff_t in_x = ptrdiff_t(x * s.stride_w) - ptrdiff_t(s.pad_left);
-      run.input = args.input + (row * ptrdiff_t(s.in_w) + in_x) * run.pixel;
+      run.input = args.input + (row * ptrdiff_t(s.in_w) + in_x) * run.step;
       run.columns_inside = columns_inside(in_x, s.in_w);
-      run.at = {(block.image * s.out_h + y) * s.out_w + x, 0, 1, s.out_w - x};
+      run.pixel = (block.image * s.out_h + y) * s.out_w + x;
+      run.columns = s.out_w - x;
       switch (kernel) {
         case 3:
           convolve_strided<3>(s.stride_w, run, finish, block.c0, block.c1);

@@ -15,29 +15,30 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-/// A tile of output pixels, of which the first `rows` x `columns` exist.
-struct PixelBlock {
-  size_t first;  ///< pixel of the batch
+/// A tile of output pixels, of which the first `rows` x `columns` exist, and up to a vector of their channels.
+struct OutputTile {
+  size_t pixel;  ///< the first, counted through the batch
   size_t line;   ///< pixels from one row to the next
   size_t rows, columns;
+  size_t channel, channels;  ///< the first, how many
 };
 
 // Residual and any activation. Out of line: the loops of ten activations in each place that stores a result would be
 // too much code. `values`: whole vectors up to `end`, the tile row by row, tile_columns to a row.
-HWY_NOINLINE void store_any(const ConvArgs& args, float* values, float* end, size_t tile_columns, const PixelBlock& at,
-                            size_t channel, size_t n) {
+HWY_NOINLINE void store_any(const ConvArgs& args, float* values, float* end, size_t tile_columns,
+                            const OutputTile& at) {
   const FloatTag d;
   const Epilogue& e = args.epilogue;
   const auto each_pixel = [&](auto f) HWY_ATTR {
     for (size_t row = 0; row < at.rows && values + row * tile_columns * kLanes < end; ++row) {
       for (size_t column = 0; column < at.columns && column < tile_columns; ++column) {
-        f(values + (row * tile_columns + column) * kLanes, at.first + row * at.line + column);
+        f(values + (row * tile_columns + column) * kLanes, at.pixel + row * at.line + column);
       }
     }
   };
   if (e.residual) {
     each_pixel([&](float* v, size_t pixel) HWY_ATTR {
-      const Float r = load_first(e.residual + pixel * e.residual_stride + channel, n);
+      const Float r = load_first(e.residual + pixel * e.residual_stride + at.channel, at.channels);
       hn::Store(hn::Add(hn::Load(d, v), r), d, v);
     });
   }
@@ -45,7 +46,7 @@ HWY_NOINLINE void store_any(const ConvArgs& args, float* values, float* end, siz
     for (float* v = values; v != end; v += kLanes) hn::Store(op(d, hn::Load(d, v)), d, v);
   });
   each_pixel([&](const float* v, size_t pixel) HWY_ATTR {
-    store_first(hn::Load(d, v), args.output + pixel * args.shape.out_pixel_stride + channel, n);
+    store_first(hn::Load(d, v), args.output + pixel * args.shape.out_pixel_stride + at.channel, at.channels);
   });
 }
 
@@ -63,12 +64,12 @@ class Finish {
     high_ = clip ? a.b : kInf;
   }
 
-  /// Stores sums of channels [channel, channel + n), the pixels row by row.
+  /// Stores the sums of a tile, row by row.
   template <size_t kRows, size_t kColumns>
-  HWY_INLINE void store(const Float (&sums)[kRows * kColumns], const PixelBlock& at, size_t channel, size_t n) const {
+  HWY_INLINE void store(const Float (&sums)[kRows * kColumns], const OutputTile& at) const {
     const FloatTag d;
     // The bias comes last: a sum that started from it would round every step to its size.
-    const Float bias = bias_ ? load_first(bias_ + channel, n) : hn::Zero(d);
+    const Float bias = bias_ ? load_first(bias_ + at.channel, at.channels) : hn::Zero(d);
     Float v[kRows * kColumns];
 #pragma GCC unroll 32
     for (size_t i = 0; i < kRows * kColumns; ++i) v[i] = hn::Add(sums[i], bias);
@@ -76,19 +77,19 @@ class Finish {
       HWY_ALIGN float values[kRows * kColumns * kLanes];
 #pragma GCC unroll 32
       for (size_t i = 0; i < kRows * kColumns; ++i) hn::Store(v[i], d, values + i * kLanes);
-      const PixelBlock copy = at;  // so that `at` itself need not be in memory
-      return store_any(*args_, values, values + kRows * kColumns * kLanes, kColumns, copy, channel, n);
+      const OutputTile copy = at;  // so that `at` itself need not be in memory
+      return store_any(*args_, values, values + kRows * kColumns * kLanes, kColumns, copy);
     }
     const Float low = hn::Set(d, low_), high = hn::Set(d, high_);
 #pragma GCC unroll 32
     for (size_t row = 0; row < kRows; ++row) {
       if (row >= at.rows) break;
-      float* out = output_ + (at.first + row * at.line) * pixel_stride_ + channel;
+      float* out = output_ + (at.pixel + row * at.line) * pixel_stride_ + at.channel;
 #pragma GCC unroll 32
       for (size_t column = 0; column < kColumns; ++column) {
         if (column >= at.columns) break;
         const Float y = MinKeepNaN(high, MaxKeepNaN(low, v[row * kColumns + column]));
-        store_first(y, out + column * pixel_stride_, n);
+        store_first(y, out + column * pixel_stride_, at.channels);
       }
     }
   }

@@ -36,10 +36,11 @@ void copy_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t
   }
 }
 
-// kTilePixels pixels, kVectors vectors of channels from `channel` on; `lines`: the first input of the first pixel.
+// kTilePixels pixels, kVectors vectors of channels, tile.channels of them to the last one; `lines`: the first input of
+// the first pixel.
 template <size_t kVectors>
 HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* lines, const float* weights,
-                              const Finish& finish, const PixelBlock& at, size_t channel, size_t channels) {
+                              const Finish& finish, const OutputTile& tile) {
   const FloatTag d;
   Float sums[kVectors][kTilePixels];
 #pragma GCC unroll 32
@@ -67,8 +68,10 @@ HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* l
   }
 #pragma GCC unroll 32
   for (size_t v = 0; v < kVectors; ++v) {
-    const size_t first = channel + v * kLanes;
-    finish.store<1, kTilePixels>(sums[v], at, first, std::min(kLanes, channels - first));
+    OutputTile part = tile;
+    part.channel += v * kLanes;
+    part.channels = std::min(kLanes, tile.channels - v * kLanes);
+    finish.store<1, kTilePixels>(sums[v], part);
   }
 }
 
@@ -82,11 +85,11 @@ void convolve_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, si
   for (size_t c = 0; c < s.out_c; c += 2 * kLanes) {
     const float* weights = args.packed + c * plan.lines * plan.run;
     for (size_t x = 0; x < s.out_w; x += kTilePixels) {
-      const PixelBlock at{row * s.out_w + x, 0, 1, s.out_w - x};
-      if (s.out_c - c > kLanes) {
-        convolve_tile<2>(plan, lines + x * plan.step, weights, finish, at, c, s.out_c);
+      const OutputTile tile{row * s.out_w + x, 0, 1, s.out_w - x, c, s.out_c - c};
+      if (tile.channels > kLanes) {
+        convolve_tile<2>(plan, lines + x * plan.step, weights, finish, tile);
       } else {
-        convolve_tile<1>(plan, lines + x * plan.step, weights, finish, at, c, s.out_c);
+        convolve_tile<1>(plan, lines + x * plan.step, weights, finish, tile);
       }
     }
   }

@@ -105,8 +105,7 @@ HWY_INLINE void transform_tile(const float* const (&pixels)[36], size_t channel,
 }
 
 // Y = A^T · M · A of n output channels of one tile, finished and stored.
-HWY_INLINE void finish_tile(const float* m, size_t plane, const Finish& finish, const PixelBlock& at, size_t channel,
-                            size_t n) {
+HWY_INLINE void finish_tile(const float* m, size_t plane, const Finish& finish, const OutputTile& at) {
   Float rows[4][6];
 #pragma GCC unroll 6
   for (size_t j = 0; j < 6; ++j) {
@@ -125,25 +124,23 @@ HWY_INLINE void finish_tile(const float* m, size_t plane, const Finish& finish, 
 #pragma GCC unroll 6
     for (size_t j = 0; j < 4; ++j) y[i * 4 + j] = o[j];
   }
-  finish.store<4, 4>(y, at, channel, n);
+  finish.store<4, 4>(y, at);
 }
 
 }  // namespace
 
-// Tiles [t0, t1) of the batch. `zeros`: in_c of them.
-void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan, size_t t0, size_t t1,
-                    const float* zeros, float* v) noexcept {
+// `zeros`: in_c of them.
+void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
+                    const conv_detail::WinogradBlock& block, const float* zeros, float* v) noexcept {
   const ConvShape& s = args.shape;
-  for (size_t t = t0; t < t1; ++t, v += plan.v_stride) {
+  for (size_t t = block.t0; t < block.t1; ++t, v += plan.v_stride) {
     const float* image = args.input + t / (plan.tiles_h * plan.tiles_w) * s.in_h * s.in_w * s.in_pixel_stride;
     // Coordinates left of or above the image wrap around and are larger than its size too.
     const size_t y0 = t / plan.tiles_w % plan.tiles_h * 4 - s.pad_top, x0 = t % plan.tiles_w * 4 - s.pad_left;
     const float* pixels[36];
-    for (size_t i = 0; i < 6; ++i) {
-      for (size_t j = 0; j < 6; ++j) {
-        const bool inside = y0 + i < s.in_h && x0 + j < s.in_w;
-        pixels[i * 6 + j] = inside ? image + ((y0 + i) * s.in_w + x0 + j) * s.in_pixel_stride : zeros;
-      }
+    for (size_t i = 0; i < 36; ++i) {
+      const size_t y = y0 + i / 6, x = x0 + i % 6;
+      pixels[i] = y < s.in_h && x < s.in_w ? image + (y * s.in_w + x) * s.in_pixel_stride : zeros;
     }
     size_t c = 0;
     for (; c + kLanes <= s.in_c; c += kLanes) transform_tile(pixels, c, kLanes, v, plan.v_plane);
@@ -151,18 +148,20 @@ void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
   }
 }
 
-// Tiles [t0, t1), channels [n0, n1).
-void winograd_output(const ConvArgs& args, const conv_detail::WinogradPlan& plan, size_t t0, size_t t1, size_t n0,
-                     size_t n1, const float* m) noexcept {
+void winograd_output(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
+                     const conv_detail::WinogradBlock& block, const float* m) noexcept {
   const ConvShape& s = args.shape;
   const Finish finish(args);
-  for (size_t t = t0; t < t1; ++t, m += plan.m_stride) {
+  for (size_t t = block.t0; t < block.t1; ++t, m += plan.m_stride) {
     const size_t y = t / plan.tiles_w % plan.tiles_h * 4, x = t % plan.tiles_w * 4;
     const size_t b = t / (plan.tiles_h * plan.tiles_w);
-    const PixelBlock at{(b * s.out_h + y) * s.out_w + x, s.out_w, s.out_h - y, s.out_w - x};
-    size_t c = n0;
-    for (; c + kLanes <= n1; c += kLanes) finish_tile(m + (c - n0), plan.m_plane, finish, at, c, kLanes);
-    if (c < n1) finish_tile(m + (c - n0), plan.m_plane, finish, at, c, n1 - c);
+    OutputTile at{(b * s.out_h + y) * s.out_w + x, s.out_w, s.out_h - y, s.out_w - x, block.n0, kLanes};
+    const float* sums = m;
+    for (; at.channel + kLanes <= block.n1; at.channel += kLanes, sums += kLanes) {
+      finish_tile(sums, plan.m_plane, finish, {at.pixel, at.line, at.rows, at.columns, at.channel, kLanes});
+    }
+    at.channels = block.n1 - at.channel;
+    if (at.channels > 0) finish_tile(sums, plan.m_plane, finish, at);
   }
 }
 
@@ -211,6 +210,24 @@ WinogradScratch worker_scratch(const WinogradPlan& plan, size_t in_c, void* scra
   w.v = w.zeros + round_up(in_c, 16);
   w.m = w.v + kWinogradPlanes * plan.v_plane;
   return w;
+}
+
+// The 36 products M = V · U of a block.
+void multiply(const ConvArgs& args, const WinogradPlan& plan, const WinogradBlock& block, const WinogradScratch& w) {
+  const size_t in_c = args.shape.in_c;
+  const size_t weights_plane = gemm_packed_bytes(in_c, args.shape.out_c) / sizeof(float);
+  GemmArgs product;
+  product.m = block.t1 - block.t0;
+  product.n = block.n1 - block.n0;
+  product.k = in_c;
+  product.a_stride = plan.v_stride;
+  product.c_stride = plan.m_stride;
+  for (size_t xi = 0; xi < kWinogradPlanes; ++xi) {
+    product.a = w.v + xi * plan.v_plane;
+    product.packed_b = args.packed + xi * weights_plane + block.n0 * in_c;
+    product.c = w.m + xi * plan.m_plane;
+    gemm_block(product, 0, product.n);
+  }
 }
 
 // A plane starts an odd number of lines after the one before, so that the 36 stores of a tile go to different sets of
@@ -262,28 +279,24 @@ void winograd_pack(const ConvShape& s, const float* weights, float* packed) noex
 void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
   const ConvShape& s = args.shape;
   const WinogradPlan plan = plan_winograd(s);
-  const size_t weights_plane = gemm_packed_bytes(s.in_c, s.out_c) / sizeof(float);
   reset_workers(scratch, plan.worker_bytes, par.workers());
   const auto transform_input = RETORT_SELECT(winograd_input);
   const auto finish = RETORT_SELECT(winograd_output);
   par.for_each(plan.blocks * plan.column_groups, [&](size_t task, int worker) {
-    const size_t block = task / plan.column_groups, n0 = task % plan.column_groups * plan.columns;
-    const size_t n1 = std::min(n0 + plan.columns, s.out_c);
-    const size_t t0 = block * plan.block_tiles, t1 = std::min(t0 + plan.block_tiles, plan.tiles);
+    WinogradBlock block;
+    const size_t index = task / plan.column_groups;
+    block.t0 = index * plan.block_tiles;
+    block.t1 = std::min(block.t0 + plan.block_tiles, plan.tiles);
+    block.n0 = task % plan.column_groups * plan.columns;
+    block.n1 = std::min(block.n0 + plan.columns, s.out_c);
     const WinogradScratch w = worker_scratch(plan, s.in_c, scratch, worker);
-    if (w.head->block != block) {
+    if (w.head->block != index) {
       if (w.head->block == kNoBlock) std::fill_n(w.zeros, s.in_c, 0.0f);
-      transform_input(args, plan, t0, t1, w.zeros, w.v);
-      w.head->block = block;
+      transform_input(args, plan, block, w.zeros, w.v);
+      w.head->block = index;
     }
-    GemmArgs product{.m = t1 - t0, .n = n1 - n0, .k = s.in_c, .a_stride = plan.v_stride, .c_stride = plan.m_stride};
-    for (size_t xi = 0; xi < kWinogradPlanes; ++xi) {
-      product.a = w.v + xi * plan.v_plane;
-      product.packed_b = args.packed + xi * weights_plane + n0 * s.in_c;
-      product.c = w.m + xi * plan.m_plane;
-      gemm_block(product, 0, product.n);
-    }
-    finish(args, plan, t0, t1, n0, n1, w.m);
+    multiply(args, plan, block, w);
+    finish(args, plan, block, w.m);
   });
 }
 
