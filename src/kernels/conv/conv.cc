@@ -113,10 +113,10 @@ RowsPlan plan_rows(const ConvShape& s) {
 using namespace conv_detail;
 
 ConvAlgorithm choose_conv(const ConvShape& s, bool allow_winograd) {
-  if (is_depthwise(s)) return ConvAlgorithm::depthwise;
+  if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;
   if (s.groups > 1) return ConvAlgorithm::grouped;
   if (s.kernel_h * s.kernel_w == 1 && s.pad_top + s.pad_left == 0 && !s.input_is_nchw) return ConvAlgorithm::pointwise;
-  if (allow_winograd && is_3x3_stride_1(s) && winograd_wins(s)) return ConvAlgorithm::winograd4;
+  if (allow_winograd && !s.scaled_input && is_3x3_stride_1(s) && winograd_wins(s)) return ConvAlgorithm::winograd4;
   return ConvAlgorithm::rows;
 }
 

@@ -35,7 +35,7 @@ struct ConvShape {
   /// The input is dense [batch, in_c, in_h, in_w]; for the first layer of a network. ConvAlgorithm::rows only, groups
   /// == 1.
   bool input_is_nchw = false;
-  /// ConvArgs::input_scale is given. ConvAlgorithm::pointwise only.
+  /// ConvArgs::input_scale is given. Channels-last input; not for winograd4 and depthwise.
   bool scaled_input = false;
 
   size_t out_pixels() const { return batch * out_h * out_w; }

@@ -79,13 +79,17 @@ TEST(Conv, MorePaddingThanImage) {
 }
 
 TEST(Conv, Grouped) {
-  for (const size_t groups : {2, 3, 6}) {
+  for (const size_t groups : {1, 2, 3, 6}) {
     ConvCase c{
         .in_c = 18, .out_c = 24, .in_h = 9, .in_w = 7, .batch = 2, .kernel_h = 3, .kernel_w = 3, .groups = groups};
     c.pad_all(1);
     check_conv(c.with(ConvAlgorithm::grouped));
+    c.scaled_input = true;
+    check_conv(c.with(ConvAlgorithm::grouped));
     c.kernel_h = c.kernel_w = 1;
     c.pad_all(0);
+    check_conv(c.with(ConvAlgorithm::grouped));
+    c.scaled_input = false;
     check_conv(c.with(ConvAlgorithm::grouped));
   }
   ConvCase multiplier{.in_c = 6, .out_c = 12, .in_h = 9, .in_w = 7, .kernel_h = 3, .kernel_w = 3, .groups = 6};
@@ -233,6 +237,11 @@ TEST(Conv, Choice) {
   ConvCase depthwise = c;
   depthwise.groups = 64;
   EXPECT_EQ(choose(depthwise), ConvAlgorithm::depthwise);
+  depthwise.scaled_input = true;
+  EXPECT_EQ(choose(depthwise), ConvAlgorithm::grouped);
+  ConvCase scaled = c;
+  scaled.scaled_input = true;
+  EXPECT_EQ(choose(scaled), ConvAlgorithm::rows);
   depthwise.groups = 2;
   EXPECT_EQ(choose(depthwise), ConvAlgorithm::grouped);
   EXPECT_EQ(choose({.in_c = 64, .out_c = 8, .in_h = 7, .in_w = 7}), ConvAlgorithm::pointwise);

@@ -32,35 +32,42 @@ HWY_INLINE float* zero_run(size_t n, float* to) {
   return to + n;
 }
 
-HWY_INLINE void scale_run(const float* from, const float* scale, size_t n, float* to) {
+HWY_INLINE float* scale_run(const float* from, const float* scale, size_t n, float* to) {
   const FloatTag d;
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(d, from + i), hn::LoadU(d, scale + i)), d, to + i);
   if (i < n) hn::StoreU(hn::Mul(load_first(from + i, n - i), load_first(scale + i, n - i)), d, to + i);
+  return to + n;
 }
 
+// The channels of one group in one image, and their factors or null.
+struct Channels {
+  const float* image;
+  const float* scale;
+  size_t count;
+};
+
 // One patch, taps outermost: [kernel_h][kernel_w][channels].
-HWY_INLINE void gather_patch(const ConvShape& s, const float* image, size_t channels, ptrdiff_t y, ptrdiff_t x,
-                             float* row) {
-  const size_t pixel = s.in_pixel_stride;
-  const bool dense = pixel == channels && s.dilation_w == 1;
+HWY_INLINE void gather_patch(const ConvShape& s, const Channels& channels, ptrdiff_t y, ptrdiff_t x, float* row) {
+  const size_t pixel = s.in_pixel_stride, count = channels.count;
+  const bool dense = pixel == count && s.dilation_w == 1 && !channels.scale;
   const TapRange across = taps_inside(x, s.in_w, s.kernel_w, s.dilation_w);
   const TapRange down = taps_inside(y, s.in_h, s.kernel_h, s.dilation_h);
-  row = zero_run(down.first * s.kernel_w * channels, row);
+  row = zero_run(down.first * s.kernel_w * count, row);
   for (size_t i = down.first; i < down.last; ++i) {
     const ptrdiff_t line = (y + ptrdiff_t(i * s.dilation_h)) * ptrdiff_t(s.in_w) + x;
-    row = zero_run(across.first * channels, row);
+    row = zero_run(across.first * count, row);
     if (dense) {
-      const float* from = image + (line + ptrdiff_t(across.first)) * ptrdiff_t(pixel);
-      row = copy_run(from, (across.last - across.first) * channels, row);
+      row = copy_run(channels.image + (line + ptrdiff_t(across.first)) * ptrdiff_t(pixel), across.count() * count, row);
     } else {
       for (size_t j = across.first; j < across.last; ++j) {
-        row = copy_run(image + (line + ptrdiff_t(j * s.dilation_w)) * ptrdiff_t(pixel), channels, row);
+        const float* from = channels.image + (line + ptrdiff_t(j * s.dilation_w)) * ptrdiff_t(pixel);
+        row = channels.scale ? scale_run(from, channels.scale, count, row) : copy_run(from, count, row);
       }
     }
-    row = zero_run((s.kernel_w - across.last) * channels, row);
+    row = zero_run((s.kernel_w - across.last) * count, row);
   }
-  zero_run((s.kernel_h - down.last) * s.kernel_w * channels, row);
+  zero_run((s.kernel_h - down.last) * s.kernel_w * count, row);
 }
 
 // One patch of a dense channels-first image, channels outermost: [channels][kernel_h][kernel_w], the order of its
@@ -74,7 +81,7 @@ HWY_INLINE void gather_patch_nchw(const ConvShape& s, const float* image, ptrdif
       const float* line = image + (y + ptrdiff_t(i * s.dilation_h)) * ptrdiff_t(s.in_w);
       row = zero_run(across.first, row);
       if (s.dilation_w == 1) {
-        row = copy_run(line + x + ptrdiff_t(across.first), across.last - across.first, row);
+        row = copy_run(line + x + ptrdiff_t(across.first), across.count(), row);
       } else {
         for (size_t j = across.first; j < across.last; ++j) *row++ = line[x + ptrdiff_t(j * s.dilation_w)];
       }
@@ -96,13 +103,11 @@ void gather_rows(const ConvArgs& args, const conv_detail::RowsPlan& plan, size_t
     const float* image = args.input + b * image_floats;
     const ptrdiff_t y = ptrdiff_t(oy * s.stride_h) - ptrdiff_t(s.pad_top);
     const ptrdiff_t x = ptrdiff_t(ox * s.stride_w) - ptrdiff_t(s.pad_left);
-    if (args.input_scale) {
-      const float* from = image + (size_t(y) * s.in_w + size_t(x)) * s.in_pixel_stride;
-      scale_run(from, args.input_scale + b * s.in_c, s.in_c, rows);
-    } else if (s.input_is_nchw) {
+    if (s.input_is_nchw) {
       gather_patch_nchw(s, image, y, x, rows);
     } else {
-      gather_patch(s, image + channel, plan.group_in, y, x, rows);
+      const float* scale = args.input_scale ? args.input_scale + b * s.in_c + channel : nullptr;
+      gather_patch(s, {image + channel, scale, plan.group_in}, y, x, rows);
     }
     if (++ox == s.out_w) {
       ox = 0;
