@@ -6,6 +6,7 @@ namespace {
 
 // Negative numbers mean "unknown", as ONNX Runtime has it; they must not pass as handles of symbols.
 Dim read_dim(ReadContext& c, Message m) {
+  c.count_entry();
   Dim d = -1;
   while (m.next()) {  // a oneof: the last field wins
     if (m.field() == tag::dim::value) d = std::max<int64_t>(m.integer(), -1);
@@ -69,6 +70,7 @@ DType read_dtype(int64_t number) {
 
 ValueType read_type(ReadContext& c, Message m) {
   using Kind = ValueType::Kind;
+  c.count_entry();
   ValueType type;
   while (m.next()) {
     const uint32_t field = m.field();

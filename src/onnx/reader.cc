@@ -135,6 +135,7 @@ ModelParts read_header(ReadContext& c, Message m) {
         read_opset(c, m.child("OperatorSetIdProto"), model.opsets);
         break;
       case tag::model::metadata:
+        c.count_entry();
         model.metadata.push_back(read_metadata(c, m.child("StringStringEntryProto")));
         break;
       case tag::model::functions:

@@ -15,7 +15,7 @@ namespace retort {
 struct ReadLimits {
   uint32_t depth = 100;                   ///< levels of nested messages; protobuf's own limit
   size_t nodes = size_t(1) << 20;         ///< in all graphs and functions of the file together
-  size_t entries = size_t(1) << 22;       ///< likewise: values, declarations, attributes; captures per body
+  size_t entries = size_t(1) << 22;       ///< likewise: values, types, extents, attributes; captures per body
   size_t string_bytes = size_t(1) << 31;  ///< of one string (EPContext nodes carry whole binaries)
   size_t tensor_bytes = size_t(1) << 46;  ///< of one tensor
   size_t memory_bytes = 0;                ///< for tensors not used in place; 0: 256 MiB + 16 × the bytes of all files
@@ -44,8 +44,8 @@ struct ReadOptions {
 };
 
 /// Reads the file. Weights are used in place, in a private read-only mapping that they keep alive. Throws Error naming
-/// the file: no_such_file, invalid_protobuf (broken wire data), invalid_graph (anything that makes no sense),
-/// not_implemented. Thread-safe.
+/// the file: no_such_file, invalid_protobuf (broken wire data), invalid_graph or invalid_argument (what makes no sense),
+/// not_implemented, fail (the system, unsupported versions). Thread-safe.
 std::shared_ptr<Model> read_model(const std::string& path, const ReadOptions& options = {});
 std::shared_ptr<Model> read_model(std::span<const std::byte> bytes, const ReadOptions& options = {});
 

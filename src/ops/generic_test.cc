@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "kernels/elementwise/cast.h"
 #include "ops/op_test.h"
+#include "ops/without_examples_testing.h"
 
 namespace retort::ops {
 namespace {
@@ -290,21 +291,6 @@ void check_generated(const OpDef& op, const OpTest& test) {
     check_example(op, test, example);
   }
 }
-
-// Operators without examples; the list may only shrink. Bodies (If, Loop) need a graph: tests/conformance runs them.
-constexpr std::pair<std::string_view, std::string_view> kWithoutExamples[] = {
-    {"", "If"},
-    {"", "Loop"},
-    {"", "Scan"},
-    {"ai.onnx.ml", "ZipMap"},
-    {"retort", "Attention"},
-    {"retort", "AveragePool"},
-    {"retort", "Conv"},
-    {"retort", "GlobalAveragePool"},
-    {"retort", "Linear"},
-    {"retort", "MaxPool"},
-    {"retort", "Resize"},
-};
 
 bool may_lack_examples(const OpDef& op) {
   return std::find(std::begin(kWithoutExamples), std::end(kWithoutExamples),

@@ -1,5 +1,7 @@
 #include "ops/infer.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace retort {
@@ -9,8 +11,9 @@ namespace {
 template <typename T>
 bool read_content(const Slot& slot, std::vector<Dim>& out) {
   const T* p = static_cast<const T*>(slot.data);
-  out.resize(slot.count);
-  for (size_t i = 0; i < slot.count; ++i) {
+  const size_t count = p ? slot.count : 0;
+  out.resize(count);
+  for (size_t i = 0; i < count; ++i) {
     out[i] = Dim(p[i]);
     if (is_symbolic(out[i])) return false;
   }
@@ -18,7 +21,8 @@ bool read_content(const Slot& slot, std::vector<Dim>& out) {
 }
 
 bool read_content(Slot& slot) {
-  if (!slot.data || slot.count > kMaxKnown) return false;
+  const bool empty = slot.type.ranked && slot.type.shape.rank() == 1 && slot.type.shape[0] == 0;  // such tensors may have no memory
+  if (!empty && (!slot.data || slot.count > kMaxKnown)) return false;
   switch (slot.type.dtype) {
     case DType::i64:
       return read_content<int64_t>(slot, slot.known);
@@ -93,6 +97,9 @@ void InferContext::set(size_t output, ValueType type) {
 }
 
 void InferContext::set_value(size_t output, std::span<const Dim> content) {
+  // Content that the element type cannot hold wraps around when it is computed: it is not known here.
+  const auto wraps = [](Dim d) { return is_known(d) && d != Dim(int32_t(d)); };
+  if (wants(output) && outputs_[output]->type.dtype == DType::i32 && std::any_of(content.begin(), content.end(), wraps)) return;
   if (const auto room = new_value(output, content.size())) std::copy(content.begin(), content.end(), room->begin());
 }
 

@@ -76,7 +76,8 @@ class RunContext {
 
   DType dtype(size_t i) const { return inputs_[i]->type.dtype; }
   const Shape& shape(size_t i) const { return inputs_[i]->type.shape; }
-  size_t count(size_t i) const { return inputs_[i]->count; }
+  /// Elements; 0 for an omitted input.
+  size_t count(size_t i) const { return has(i) ? inputs_[i]->count : 0; }
   /// Inside a reference: the type of the tensor whose elements input i carries; else dtype(i).
   DType carried_type(size_t i) const { return carried_ == DType::undefined ? dtype(i) : carried_; }
   DType out_dtype(size_t i = 0) const { return outputs_[i]->type.dtype; }

@@ -138,7 +138,7 @@ class Builder {
     for (SlotIndex out : plan_->outputs) ++readers[value(out).root];
     for (Step& s : plan_->steps) {
       if (!s.view) choose_kernel(s);
-      if (s.op->prepare && options_.prepack) prepare(s, readers);
+      if (s.op->prepare && (options_.prepack || s.op->has(kInternal))) prepare(s, readers);  // internal ops have no other form
     }
     for (const PlanValue& v : plan_->values) plan_->constant_bytes += v.constant ? v.constant.bytes() : 0;
   }

@@ -150,7 +150,7 @@ void gemm_slab(const GemmArgs& g, const gemm_detail::Part& part, size_t k0, size
   const float* addend = is_first ? e.residual : g.c;
   for (size_t n = part.n0; n < part.n1; n += kWidth) {
     HWY_ALIGN float bias[kWidth];
-    task.columns = std::min(kWidth, g.n - n);
+    task.columns = std::min(kWidth, part.n1 - n);
     t.b = g.packed_b + n * g.k + k0 * kWidth;
     t.c = g.c + part.m0 * g.c_stride + n;
     t.addend = addend ? addend + part.m0 * t.addend_stride + n : nullptr;

@@ -17,7 +17,7 @@ constexpr size_t kTaskMacs = 640 << 10, kTaskBytes = 256 << 10;
 constexpr size_t kMaxTasks = 64;
 /// With so many, threads that start late or are interrupted do not hold up the others for long.
 constexpr size_t kEnoughTasks = 16;
-/// Narrower groups of columns would read, and perhaps copy, A too often, unless it has but a few rows.
+/// Narrower groups of columns would read A too often, unless it has but a few rows.
 constexpr size_t kMinGroupColumns = 64, kThinRows = 24;
 
 }  // namespace

@@ -2,10 +2,10 @@
 //
 //   C[m,n] = act(A[m,k] · B[k,n] + bias[n] + residual[m,n])
 //
-// B is packed once (weights) or per call (attention) into panels of `panel_width()` columns: [n / width][k][width], the
-// last panel padded with zeros. One block serves linear layers, convolutions (1x1 directly, others through gathered
-// rows or Winograd) and attention. Sums run over k in one fixed order per (m, n, k) and ISA, so results do not depend
-// on the number of threads.
+// B is packed once (weights) or per call (attention) into panels of gemm_panel_width() columns: [n / width][k][width],
+// the last panel padded with zeros. Nothing outside A, C, bias and residual as described is read or written. One block
+// serves linear layers, convolutions (1x1 directly, others through gathered rows or Winograd) and attention. Sums run
+// over k in one fixed order per (m, n, k) and ISA, so results do not depend on the number of threads.
 #pragma once
 #include <cstddef>
 
@@ -39,12 +39,11 @@ struct GemmArgs {
   Epilogue epilogue;
 };
 
-/// Whole product, spread over the pool. k == 0 gives act(bias + residual). No allocation.
+/// Whole product, spread over the pool. k == 0 gives act(bias + residual). Thread-safe for distinct C.
 void gemm(const GemmArgs& args, const Parallel& par) noexcept;
 
-/// The part of a product that one task computes: columns [n0, n1) with n0 a multiple of the panel width. Serial: for
-/// kernels that spread their work themselves (convolution, attention). c and the epilogue's pointers are those of the
-/// whole product.
+/// Columns [n0, n1) of a product, n0 a multiple of the panel width, n1 <= n. Serial: for kernels that spread their work
+/// themselves (convolution, attention). c and the epilogue's pointers are those of the whole product.
 void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept;
 
 /// One row times a matrix B that changes with every call and so is not packed. Serial; the vectors and B may lie

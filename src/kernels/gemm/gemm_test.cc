@@ -206,8 +206,25 @@ TEST(Gemm, Strides) {
   }
 }
 
+/// gemm_block may end within a panel: columns behind stay as they are.
+TEST(Gemm, BlockEndsAnywhere) {
+  const size_t m = 14, n = 75, k = 9;
+  const std::vector<float> a(m * k, 1.0f), b(k * n, 2.0f);
+  for (int level = 0; level < kIsaCount; ++level) {
+    const ScopedIsa isa{Isa(level)};
+    Lines packed(gemm_packed_bytes(k, n));
+    gemm_pack_b(b.data(), n, 1, k, n, packed.floats());
+    for (const size_t end : {0, 1, 16, 31, 40, 64, 70, 75}) {
+      std::vector<float> c(m * n, kGuard);
+      const GemmArgs args{m, n, k, a.data(), k, packed.floats(), c.data(), n, {}};
+      gemm_block(args, 0, end);
+      for (size_t i = 0; i < m * n; ++i) ASSERT_EQ(c[i], i % n < end ? 18.0f : kGuard) << i << " of " << end;
+    }
+  }
+}
+
 TEST(Gemm, TransposedB) {
-  for (const size_t n : {1, 8, 16, 31, 32, 64, 100}) {
+  for (const size_t n : {1, 4, 8, 13, 16, 31, 32, 52, 64, 100}) {
     for (const size_t k : {1, 3, 4, 6, 64, 67}) check({.m = 13, .n = n, .k = k, .transposed_b = true});
   }
 }

@@ -28,12 +28,13 @@ HWY_INLINE hn::Vec<D> load_quads(D d, const float* p, size_t stride) {
   }
 }
 
-/// Four steps of k for kLanes columns whose elements lie one after another in memory: a transposition of quads.
-HWY_INLINE void transpose_step(const float* b, size_t stride, float* to) {
-  const FloatTag d;
-  const hn::Repartition<double, FloatTag> dd;
-  const Float r0 = load_quads(d, b, stride), r1 = load_quads(d, b + stride, stride);
-  const Float r2 = load_quads(d, b + 2 * stride, stride), r3 = load_quads(d, b + 3 * stride, stride);
+/// Four steps of k for as many columns as D has lanes, when the elements of a column lie one after another in memory: a
+/// transposition of quads.
+template <class D>
+HWY_INLINE void transpose_step(D d, const float* b, size_t stride, float* to) {
+  const hn::Repartition<double, D> dd;
+  const auto r0 = load_quads(d, b, stride), r1 = load_quads(d, b + stride, stride);
+  const auto r2 = load_quads(d, b + 2 * stride, stride), r3 = load_quads(d, b + 3 * stride, stride);
   const auto low01 = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1));
   const auto high01 = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1));
   const auto low23 = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3));
@@ -44,23 +45,38 @@ HWY_INLINE void transpose_step(const float* b, size_t stride, float* to) {
   hn::Store(hn::BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * kWidth);
 }
 
-/// The whole of one panel's columns, which lie in rows of memory.
-void pack_transposed_panel(const float* b, size_t column_stride, size_t k, float* to) {
-  size_t i = 0;
-  for (; i + 4 <= k; i += 4) {
-    transpose_step(b + i, column_stride, to + i * kWidth);
-    transpose_step(b + kLanes * column_stride + i, column_stride, to + i * kWidth + kLanes);
-  }
-  for (; i < k; ++i) {
-    for (size_t j = 0; j < kWidth; ++j) to[i * kWidth + j] = b[j * column_stride + i];
+/// One panel whose elements lie anywhere.
+void pack_any(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t columns, float* to) {
+  for (size_t i = 0; i < k; ++i, b += row_stride, to += kWidth) {
+    for (size_t c = 0; c < columns; ++c) to[c] = b[c * column_stride];
+    std::fill(to + columns, to + kWidth, 0.0f);
   }
 }
 
-void pack_panel_rows(const float* b, size_t row_stride, size_t k, float* to) {
+/// Columns that lie in rows of memory.
+void pack_transposed(const float* b, size_t column_stride, size_t k, size_t columns, float* to) {
+  const size_t steps = k / 4 * 4, quads = columns / 4 * 4;
+  for (size_t i = 0; i < steps; i += 4) {
+    float* at = to + i * kWidth;
+    size_t c = 0;
+    for (; c + kLanes <= columns; c += kLanes)
+      transpose_step(FloatTag(), b + c * column_stride + i, column_stride, at + c);
+    for (; c < quads; c += 4) transpose_step(hn::Full128<float>(), b + c * column_stride + i, column_stride, at + c);
+    for (size_t row = 0; quads < kWidth && row < 4; ++row, at += kWidth) {
+      for (c = quads; c < columns; ++c) at[c] = b[c * column_stride + i + row];
+      std::fill(at + columns, at + kWidth, 0.0f);
+    }
+  }
+  pack_any(b + steps, 1, column_stride, k - steps, columns, to + steps * kWidth);
+}
+
+void pack_rows(const float* b, size_t row_stride, size_t k, size_t columns, float* to) {
   const FloatTag d;
   for (size_t i = 0; i < k; ++i, b += row_stride, to += kWidth) {
-    hn::Store(hn::LoadU(d, b), d, to);
-    hn::Store(hn::LoadU(d, b + kLanes), d, to + kLanes);
+    for (size_t c = 0; c < kWidth; c += kLanes) {
+      const size_t n = columns - std::min(c, columns);
+      hn::Store(n >= kLanes ? hn::LoadU(d, b + c) : n == 0 ? hn::Zero(d) : LoadFirst(d, b + c, n), d, to + c);
+    }
   }
 }
 
@@ -69,16 +85,12 @@ void pack_panel_rows(const float* b, size_t row_stride, size_t k, float* to) {
 void gemm_pack(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, float* packed) noexcept {
   for (size_t j = 0; j < n; j += kWidth, b += kWidth * column_stride, packed += kWidth * k) {
     const size_t columns = std::min(kWidth, n - j);
-    if (columns == kWidth && column_stride == 1) {
-      pack_panel_rows(b, row_stride, k, packed);
-    } else if (columns == kWidth && row_stride == 1) {
-      pack_transposed_panel(b, column_stride, k, packed);
+    if (column_stride == 1) {
+      pack_rows(b, row_stride, k, columns, packed);
+    } else if (row_stride == 1) {
+      pack_transposed(b, column_stride, k, columns, packed);
     } else {
-      for (size_t i = 0; i < k; ++i) {
-        float* to = packed + i * kWidth;
-        for (size_t c = 0; c < columns; ++c) to[c] = b[i * row_stride + c * column_stride];
-        std::fill(to + columns, to + kWidth, 0.0f);
-      }
+      pack_any(b, row_stride, column_stride, k, columns, packed);
     }
   }
 }

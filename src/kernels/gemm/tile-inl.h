@@ -111,7 +111,6 @@ struct Accumulators {
       for (size_t v = 0; v < kFull; ++v) full[r][v] = hn::MulAdd(hn::Set(FloatTag(), x), bv[v], full[r][v]);
       if constexpr (kHalf) half[r] = hn::MulAdd(hn::Set(HalfTag(), x), bh, half[r]);
     }
-    asm volatile("" ::: "memory");
   }
 
   HWY_INLINE void add(const Accumulators& other) {

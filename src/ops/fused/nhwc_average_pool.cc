@@ -13,7 +13,7 @@ struct NhwcAveragePool : PoolAttributes {
 
   kernels::PoolArgs arguments(const RunContext& c) const {
     using enum kernels::PoolKind;
-    return nhwc_pool_arguments(c, *this, count_include_pad ? average_include_pad : average);
+    return pool_arguments(c, *this, count_include_pad ? average_include_pad : average, true);
   }
   void fast(RunContext& c, std::type_identity<float>) const { kernels::pool_nhwc(arguments(c), c.parallel()); }
   template <std::same_as<float> T>

@@ -10,7 +10,7 @@ struct NhwcMaxPool : PoolAttributes {
   void infer(InferContext& c) const { infer_nhwc_pool(c, *this); }
 
   kernels::PoolArgs arguments(const RunContext& c) const {
-    return nhwc_pool_arguments(c, *this, kernels::PoolKind::max);
+    return pool_arguments(c, *this, kernels::PoolKind::max, true);
   }
   void fast(RunContext& c, std::type_identity<float>) const { kernels::pool_nhwc(arguments(c), c.parallel()); }
   template <std::same_as<float> T>

@@ -1,6 +1,6 @@
 // AveragePool: mean of a window. Padding counts as zeros when count_include_pad is set; what hangs over the padding
 // (ceil_mode) never counts.
-#include "ops/nn/common/pool.h"
+#include "ops/nn/common/pool_kernel.h"
 
 namespace retort::ops {
 namespace {
@@ -44,6 +44,14 @@ struct AveragePool : PoolAttributes {
         y[p] = count ? T(sum / double(count)) : T(0);
       });
     });
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const size_t rank = c.shape(0).rank();
+    if ((rank != 3 && rank != 4)) return reference<float>(c);
+    using enum kernels::PoolKind;
+    kernels::pool_nchw(pool_arguments(c, *this, count_include_pad ? average_include_pad : average, false),
+                       c.parallel());
   }
 };
 

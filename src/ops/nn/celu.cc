@@ -1,20 +1,17 @@
 // Celu: y = max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
-#include <cmath>
+#include <algorithm>
 
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Celu : UnaryElementwise {
+struct Celu : ActivationOp<Celu> {
   float alpha = 1.0f;
   static constexpr std::tuple attributes{attr("alpha", &Celu::alpha)};
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i)
-      y[i] = std::max(T(0), x[i]) + std::min(T(0), T(alpha) * std::expm1(x[i] / T(alpha)));
+  template <typename T>
+  T apply(T x) const {
+    return std::max(T(0), x) + std::min(T(0), T(alpha) * std::expm1(x / T(alpha)));
   }
 };
 

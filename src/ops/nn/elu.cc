@@ -1,19 +1,18 @@
 // Elu: y = x above zero, alpha * (exp(x) - 1) below.
-#include <cmath>
-
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Elu : UnaryElementwise {
+struct Elu : ActivationOp<Elu> {
   float alpha = 1.0f;
   static constexpr std::tuple attributes{attr("alpha", &Elu::alpha)};
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] < T(0) ? T(alpha) * std::expm1(x[i]) : x[i];
+  template <typename T>
+  T apply(T x) const {
+    return x < T(0) ? T(alpha) * std::expm1(x) : x;
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    kernels::unary({kernels::Unary::Kind::elu, alpha}, x, y, par);
   }
 };
 

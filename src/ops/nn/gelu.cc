@@ -1,11 +1,11 @@
 // Gelu: x · Φ(x), exactly by erf or approximated by tanh.
 #include "ops/nn/common/gelu.h"
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Gelu : UnaryElementwise {
+struct Gelu : ActivationOp<Gelu> {
   std::string approximate = "none";
   static constexpr std::tuple attributes{attr("approximate", &Gelu::approximate)};
 
@@ -13,12 +13,13 @@ struct Gelu : UnaryElementwise {
     require(approximate == "none" || approximate == "tanh", ErrorCode::invalid_argument, "approximate is '{}'",
             approximate);
   }
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    const bool exact = approximate == "none";
-    for (size_t i = 0; i < x.size(); ++i) y[i] = exact ? gelu_erf(x[i]) : gelu_tanh(x[i]);
+  template <typename T>
+  T apply(T x) const {
+    return approximate == "none" ? gelu_erf(x) : gelu_tanh(x);
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    activate(approximate == "none" ? kernels::Activation::Kind::gelu_erf : kernels::Activation::Kind::gelu_tanh, x, y,
+             par);
   }
 };
 

@@ -1,4 +1,5 @@
 // GlobalAveragePool: mean over all spatial axes, which become 1.
+#include "kernels/pool/pool.h"
 #include "ops/nn/common/pool.h"
 
 namespace retort::ops {
@@ -13,6 +14,12 @@ struct GlobalAveragePool {
       for (T v : x) sum += v;
       return T(sum / double(x.size()));
     });
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const size_t planes = c.out_count();
+    if (c.count(0) == 0) return reference<float>(c);
+    kernels::global_average_nchw(c.input<float>(0).data(), planes, c.count(0) / planes, c.output<float>().data(),
+                                 c.parallel());
   }
 };
 

@@ -1,4 +1,5 @@
 // GroupNormalization: groups of channels are normalised together; scale and bias are per channel.
+#include "kernels/norm/group_norm.h"
 #include "ops/nn/common/normalize.h"
 
 namespace retort::ops {
@@ -41,6 +42,22 @@ struct GroupNormalization {
         y[i] = T((double(x[i]) - m.mean) * m.inverse_deviation * double(scale[ch]) + double(bias[ch]));
       }
     }
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Shape& shape = c.shape(0);
+    const size_t channels = size_t(shape[1]);
+    require(shape[1] % num_groups == 0, ErrorCode::invalid_argument, "{} channels in {} groups", shape[1], num_groups);
+    kernels::group_norm({.batch = size_t(shape[0]),
+                         .channels = channels,
+                         .spatial = size_t(extent_product(shape, 2, shape.rank())),
+                         .groups = size_t(num_groups),
+                         .x = c.input<float>(0).data(),
+                         .gamma = c.input<float>(1).data(),
+                         .beta = c.input<float>(2).data(),
+                         .epsilon = epsilon,
+                         .y = c.output<float>().data()},
+                        c.parallel());
   }
 };
 

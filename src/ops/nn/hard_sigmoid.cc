@@ -1,20 +1,21 @@
 // HardSigmoid: y = max(0, min(1, alpha * x + beta)).
 #include <algorithm>
 
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct HardSigmoid : UnaryElementwise {
+struct HardSigmoid : ActivationOp<HardSigmoid> {
   float alpha = 0.2f;
   float beta = 0.5f;
   static constexpr std::tuple attributes{attr("alpha", &HardSigmoid::alpha), attr("beta", &HardSigmoid::beta)};
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = std::max(T(0), std::min(T(1), T(alpha) * x[i] + T(beta)));
+  template <typename T>
+  T apply(T x) const {
+    return std::max(T(0), std::min(T(1), T(alpha) * x + T(beta)));
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    activate(kernels::Activation::Kind::hard_sigmoid, x, y, par, alpha, beta);
   }
 };
 

@@ -1,17 +1,18 @@
 // HardSwish: y = x * max(0, min(1, x / 6 + 1/2)).
 #include <algorithm>
 
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct HardSwish : UnaryElementwise {
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * std::max(T(0), std::min(T(1), x[i] / T(6) + T(0.5)));
+struct HardSwish : ActivationOp<HardSwish> {
+  template <typename T>
+  T apply(T x) const {
+    return x * std::max(T(0), std::min(T(1), x / T(6) + T(0.5)));
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    activate(kernels::Activation::Kind::hard_swish, x, y, par, 1.0f / 6, 0.5f);
   }
 };
 

@@ -1,4 +1,5 @@
 // InstanceNormalization: each channel of each image is normalised, then scaled and shifted.
+#include "kernels/norm/group_norm.h"
 #include "ops/nn/common/normalize.h"
 
 namespace retort::ops {
@@ -32,6 +33,21 @@ struct InstanceNormalization {
       for (size_t i = p * pixels; i < (p + 1) * pixels; ++i)
         y[i] = T((double(x[i]) - m.mean) * factor + double(bias[p % channels]));
     }
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Shape& shape = c.shape(0);
+    const size_t channels = size_t(shape[1]);
+    kernels::group_norm({.batch = size_t(shape[0]),
+                         .channels = channels,
+                         .spatial = size_t(extent_product(shape, 2, shape.rank())),
+                         .groups = channels,
+                         .x = c.input<float>(0).data(),
+                         .gamma = c.input<float>(1).data(),
+                         .beta = c.input<float>(2).data(),
+                         .epsilon = epsilon,
+                         .y = c.output<float>().data()},
+                        c.parallel());
   }
 };
 

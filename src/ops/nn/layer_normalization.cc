@@ -1,4 +1,5 @@
 // LayerNormalization: (x - mean) / sqrt(variance + epsilon) · scale + bias over the axes from `axis` on.
+#include "kernels/norm/row_norm.h"
 #include "ops/nn/common/load.h"
 #include "ops/nn/common/normalize.h"
 
@@ -44,6 +45,23 @@ struct LayerNormalization {
     }
     store_floats(c, 1, means);
     store_floats(c, 2, inverses);
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Rows rows = rows_of(c.shape(0), axis);
+    const bool vectors = c.count(1) == rows.size && (!c.has(2) || c.count(2) == rows.size);
+    const bool stashes_float = !(c.wants(1) || c.wants(2)) || stash_type == int64_t(DType::f32);
+    if (!vectors || !stashes_float) return reference<float>(c);
+    kernels::row_norm({.rows = rows.count,
+                       .width = rows.size,
+                       .x = c.input<float>(0).data(),
+                       .gamma = c.input<float>(1).data(),
+                       .beta = c.optional<float>(2),
+                       .epsilon = epsilon,
+                       .y = c.output<float>().data(),
+                       .mean = c.wants(1) ? c.output<float>(1).data() : nullptr,
+                       .inv_std = c.wants(2) ? c.output<float>(2).data() : nullptr},
+                      c.parallel());
   }
 };
 

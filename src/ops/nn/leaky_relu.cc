@@ -1,17 +1,18 @@
 // LeakyRelu: y = x for x >= 0, alpha * x below zero. NaN stays NaN.
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct LeakyRelu : UnaryElementwise {
+struct LeakyRelu : ActivationOp<LeakyRelu> {
   float alpha = 0.01f;
   static constexpr std::tuple attributes{attr("alpha", &LeakyRelu::alpha)};
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] < T(0) ? T(alpha) * x[i] : x[i];
+  template <typename T>
+  T apply(T x) const {
+    return x < T(0) ? T(alpha) * x : x;
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    activate(kernels::Activation::Kind::leaky_relu, x, y, par, alpha);
   }
 };
 

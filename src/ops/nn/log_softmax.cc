@@ -1,6 +1,7 @@
 // LogSoftmax: x - max - log(sum of exp(x - max)) along an axis.
 #include <cmath>
 
+#include "kernels/norm/softmax.h"
 #include "ops/nn/common/axis.h"
 
 namespace retort::ops {
@@ -24,6 +25,16 @@ struct LogSoftmax {
       const double log_sum = std::log(sum);
       for (size_t i = 0; i < v.extent; ++i) y[i * stride] = T(x[i * stride] - top - log_sum);
     });
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const AxisView v = along(c.shape(0), axis);
+    kernels::softmax({.outer = v.outer,
+                      .extent = v.extent,
+                      .inner = v.inner,
+                      .x = c.input<float>(0).data(),
+                      .y = c.output<float>().data(),
+                      .log = true},
+                     c.parallel());
   }
 };
 

@@ -1,6 +1,6 @@
 // MaxPool: largest element of a window, and on request where it lies in the flattened input. The first of equal
 // elements wins.
-#include "ops/nn/common/pool.h"
+#include "ops/nn/common/pool_kernel.h"
 
 namespace retort::ops {
 namespace {
@@ -43,6 +43,12 @@ struct MaxPool : PoolAttributes {
         if (indices) *indices++ = (x - start) + (storage_order == 1 && best >= 0 ? column_major(w, best) : best);
       });
     });
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const size_t rank = c.shape(0).rank();
+    if (c.wants(1) || (rank != 3 && rank != 4)) return reference<float>(c);
+    kernels::pool_nchw(pool_arguments(c, *this, kernels::PoolKind::max, false), c.parallel());
   }
 };
 

@@ -1,17 +1,16 @@
 // Mish: y = x * tanh(log(1 + exp(x))).
-#include <cmath>
-
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Mish : UnaryElementwise {
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * std::tanh(x[i] > T(30) ? x[i] : std::log1p(std::exp(x[i])));
+struct Mish : ActivationOp<Mish> {
+  template <typename T>
+  T apply(T x) const {
+    return x * std::tanh(x > T(30) ? x : std::log1p(std::exp(x)));
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    kernels::unary({kernels::Unary::Kind::mish, 1}, x, y, par);
   }
 };
 

@@ -1,5 +1,5 @@
 // PRelu: y = x for x >= 0, slope * x below zero; slope broadcasts to x.
-#include "ops/elementwise.h"
+#include "ops/math/binary.h"
 
 namespace retort::ops {
 namespace {
@@ -16,6 +16,7 @@ struct PRelu {
     for_each_broadcast(c.out_shape(), c.shape(0), c.shape(1),
                        [&](size_t i, size_t ix, size_t is) { y[i] = x[ix] < T(0) ? slope[is] * x[ix] : x[ix]; });
   }
+  void fast(RunContext& c, std::type_identity<float>) const { run_binary<float>(kernels::Binary::prelu, c); }
 };
 
 }  // namespace

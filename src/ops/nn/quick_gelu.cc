@@ -1,20 +1,20 @@
 // com.microsoft.QuickGelu: x * sigmoid(alpha * x).
-#include <cmath>
-
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct QuickGelu : UnaryElementwise {
+struct QuickGelu : ActivationOp<QuickGelu> {
   float alpha = 1.702f;
   static constexpr std::tuple attributes{attr("alpha", &QuickGelu::alpha)};
 
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] / (T(1) + std::exp(-T(alpha) * x[i]));
+  template <typename T>
+  T apply(T x) const {
+    return x / (T(1) + std::exp(-T(alpha) * x));
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    if (alpha > 0) return kernels::unary({kernels::Unary::Kind::scaled_silu, alpha}, x, y, par);
+    for (size_t i = 0; i < x.size(); ++i) y[i] = apply(x[i]);
   }
 };
 

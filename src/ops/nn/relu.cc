@@ -1,4 +1,5 @@
 // Relu: y = max(x, 0). NaN stays NaN.
+#include "kernels/elementwise/unary.h"
 #include "ops/elementwise.h"
 
 namespace retort::ops {
@@ -10,6 +11,13 @@ struct Relu : UnaryElementwise {
     const auto x = c.input<T>(0);
     const auto y = c.output<T>();
     for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] < T(0) ? T(0) : x[i];
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    kernels::activate({kernels::Activation::Kind::relu}, c.input<float>(0), c.output<float>(), c.parallel());
+  }
+  template <OneOf<float16, bfloat16, double, int8_t, int16_t, int32_t, int64_t> T>
+  void fast(RunContext& c, std::type_identity<T>) const {
+    map_elements<T>(c, [](Carrier<T> x) { return x < 0 ? Carrier<T>(0) : x; });
   }
 };
 

@@ -1,4 +1,5 @@
 // RMSNormalization: x / sqrt(mean of x² + epsilon) · scale over the axes from `axis` on. The result has scale's type.
+#include "kernels/norm/row_norm.h"
 #include "ops/nn/common/load.h"
 #include "ops/nn/common/normalize.h"
 
@@ -33,6 +34,19 @@ struct RmsNormalization {
         y[i] = double(x[i]) * factor * scale[broadcast_index(shape, c.shape(1), i)];
     }
     store_floats(c, 0, y);
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Rows rows = rows_of(c.shape(0), axis);
+    if (c.dtype(1) != DType::f32 || c.count(1) != rows.size) return reference<float>(c);
+    kernels::row_norm({.rows = rows.count,
+                       .width = rows.size,
+                       .x = c.input<float>(0).data(),
+                       .gamma = c.input<float>(1).data(),
+                       .epsilon = epsilon,
+                       .simplified = true,
+                       .y = c.output<float>().data()},
+                      c.parallel());
   }
 };
 

@@ -1,20 +1,16 @@
 // Selu: y = gamma * x above zero, gamma * alpha * (exp(x) - 1) below.
-#include <cmath>
-
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Selu : UnaryElementwise {
+struct Selu : ActivationOp<Selu> {
   float alpha = 1.67326319217681884765625f;
   float gamma = 1.05070102214813232421875f;
   static constexpr std::tuple attributes{attr("alpha", &Selu::alpha), attr("gamma", &Selu::gamma)};
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = T(gamma) * (x[i] > T(0) ? x[i] : T(alpha) * std::expm1(x[i]));
+  template <typename T>
+  T apply(T x) const {
+    return T(gamma) * (x > T(0) ? x : T(alpha) * std::expm1(x));
   }
 };
 

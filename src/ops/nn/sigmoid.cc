@@ -1,17 +1,16 @@
 // Sigmoid: y = 1 / (1 + exp(-x)).
-#include <cmath>
-
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Sigmoid : UnaryElementwise {
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = T(1) / (T(1) + std::exp(-x[i]));
+struct Sigmoid : ActivationOp<Sigmoid> {
+  template <typename T>
+  T apply(T x) const {
+    return T(1) / (T(1) + std::exp(-x));
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    activate(kernels::Activation::Kind::sigmoid, x, y, par);
   }
 };
 

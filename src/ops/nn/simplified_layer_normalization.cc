@@ -1,5 +1,6 @@
 // SimplifiedLayerNormalization: RMS normalisation as ONNX Runtime's exporters write it, in the standard domain and with
 // the inverse deviation as second output.
+#include "kernels/norm/row_norm.h"
 #include "ops/nn/common/load.h"
 #include "ops/nn/common/normalize.h"
 
@@ -38,6 +39,21 @@ struct SimplifiedLayerNormalization {
     }
     store_floats(c, 0, y);
     store_floats(c, 1, inverses);
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Rows rows = rows_of(c.shape(0), axis);
+    if (c.dtype(1) != DType::f32 || c.count(1) != rows.size || (c.wants(1) && c.out_dtype(1) != DType::f32))
+      return reference<float>(c);
+    kernels::row_norm({.rows = rows.count,
+                       .width = rows.size,
+                       .x = c.input<float>(0).data(),
+                       .gamma = c.input<float>(1).data(),
+                       .epsilon = epsilon,
+                       .simplified = true,
+                       .y = c.output<float>().data(),
+                       .inv_std = c.wants(1) ? c.output<float>(1).data() : nullptr},
+                      c.parallel());
   }
 };
 

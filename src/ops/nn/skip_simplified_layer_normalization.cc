@@ -1,5 +1,6 @@
 // com.microsoft.SkipSimplifiedLayerNormalization: RMS normalisation of input + skip + bias over the last axis.
 // The sum itself is output 3 on request.
+#include "kernels/norm/row_norm.h"
 #include "ops/nn/common/load.h"
 #include "ops/nn/common/normalize.h"
 
@@ -40,6 +41,26 @@ struct SkipSimplifiedLayerNormalization {
     }
     store_floats(c, 1, means);
     store_floats(c, 2, inverses);
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Rows rows = rows_of(c.shape(0), -1);
+    const auto output = [&](size_t i) { return c.wants(i) ? c.output<float>(i).data() : nullptr; };
+    if (!repeats_rows(c.shape(1), c.shape(0))) return reference<float>(c);
+    kernels::row_norm({.rows = rows.count,
+                       .width = rows.size,
+                       .x = c.input<float>(0).data(),
+                       .skip = c.input<float>(1).data(),
+                       .skip_rows = rows.size ? c.count(1) / rows.size : 0,
+                       .bias = c.optional<float>(3),
+                       .gamma = c.input<float>(2).data(),
+                       .epsilon = epsilon,
+                       .simplified = true,
+                       .y = output(0),
+                       .sum = output(3),
+                       .mean = output(1),
+                       .inv_std = output(2)},
+                      c.parallel());
   }
 };
 

