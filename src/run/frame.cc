@@ -69,6 +69,7 @@ size_t Frame::workspace_bytes() const {
 }
 
 void Frame::run(const RunRequest& request) {
+  ++runs_;
   request_ = &request;
   parallel_ = request.parallel;
   std::fill(bound_.begin(), bound_.end(), false);

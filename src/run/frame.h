@@ -46,6 +46,9 @@ class Frame {
   void run(const RunRequest& request);
   /// Bytes held between runs.
   size_t workspace_bytes() const;
+  uint64_t runs() const { return runs_; }
+  /// Gives memory back that is more than twice what the layouts since the last call asked for. Not during a run.
+  void trim();
   const Plan& plan() const { return *plan_; }
   /// Room for a caller's list of inputs, in plan order.
   std::vector<const Value*>& input_buffer() { return input_buffer_; }
@@ -70,6 +73,7 @@ class Frame {
     ArenaLayout layout;
     std::shared_ptr<void> memory;
     size_t memory_bytes = 0;
+    size_t asked = 0, most_asked = 0;  ///< bytes of all requests: now, and at most since the last trim
   };
 
   // layout.cc: which steps run, on which shapes, in which memory
@@ -110,6 +114,7 @@ class Frame {
   std::vector<char> settled_;                    ///< per value: its content follows from shapes and is in place
   std::vector<uint32_t> request_of_;             ///< per root: its request in the segment being placed
   std::vector<std::unique_ptr<Segment>> segments_;
+  uint64_t runs_ = 0;
   bool laid_out_ = false;  ///< the first segment is valid for the types in the input slots
   std::shared_ptr<void> scratch_;
   size_t scratch_bytes_ = 0;

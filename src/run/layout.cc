@@ -11,6 +11,13 @@ namespace retort {
 namespace {
 
 constexpr uint32_t kNever = ~0u;
+constexpr size_t kWorthTrimming = size_t(1) << 20;  // less than this is kept: planning anew costs more than it holds
+
+size_t total_bytes(const std::vector<ArenaRequest>& requests) {
+  size_t sum = 0;
+  for (const ArenaRequest& r : requests) sum += r.bytes;
+  return sum;
+}
 
 bool is_laid_out(const ValueType& t) { return t.is_tensor() && t.is_static(); }
 
@@ -200,6 +207,8 @@ void Frame::request_memory(Segment& segment) {
 // cache that grows by one row a run is planned anew only once in a while.
 void Frame::place_segment(Segment& segment) {
   request_memory(segment);
+  segment.asked = total_bytes(segment.requests);
+  segment.most_asked = std::max(segment.most_asked, segment.asked);
   const auto fits = [](const ArenaRequest& r, const ArenaRequest& p) {
     return r.bytes <= p.bytes && r.first == p.first && r.last == p.last;
   };
@@ -223,6 +232,19 @@ void Frame::place_segment(Segment& segment) {
   }
   for (const Placed& p : segment.placed)
     set_data(p.root, static_cast<std::byte*>(segment.memory.get()) + segment.layout.offsets[p.request]);
+}
+
+void Frame::trim() {
+  for (const auto& s : segments_) {
+    const bool roomy = total_bytes(s->planned) > 2 * s->most_asked || s->memory_bytes > 2 * s->layout.bytes;
+    s->most_asked = s->asked;
+    if (!roomy || s->memory_bytes < kWorthTrimming) continue;
+    s->planned.clear();
+    s->layout = {};
+    s->memory = nullptr;
+    s->memory_bytes = 0;
+    laid_out_ = false;
+  }
 }
 
 void Frame::set_data(SlotIndex root, void* data) {

@@ -75,7 +75,6 @@ void Session::build(Model& model) {
   inline_functions(model);
   LowerOptions lower;
   lower.level = int(options_.optimization);
-  lower.strict = config_on(options_, "session.strict");
   lower.logger = &logger_;
   const auto disabled = options_.config.find("optimization.disable_specified_optimizers");
   if (disabled != options_.config.end()) lower.disabled = split_names(disabled->second);
@@ -84,7 +83,7 @@ void Session::build(Model& model) {
   lower_for_cpu(model, lower);
   if (!options_.optimized_model_path.empty()) write_model(model, options_.optimized_model_path);
   require(!options_.cancel_load->load(), ErrorCode::model_load_canceled, "loading was cancelled");
-  PlanOptions plan{.strict = lower.strict,
+  PlanOptions plan{.strict = config_on(options_, "session.strict"),
                    .prepack = !config_on(options_, "session.disable_prepacking"),
                    .parallel = parallel,
                    .logger = &logger_};

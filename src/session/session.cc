@@ -8,6 +8,8 @@
 namespace retort {
 namespace {
 
+constexpr uint64_t kRunsPerTrim = 64;  // of one frame
+
 Logger make_logger(const Environment& environment, const SessionOptions& options) {
   const Logger& base = environment.logger();
   const LogLevel level = options.log_severity >= 0 ? LogLevel(options.log_severity) : base.level();
@@ -130,7 +132,7 @@ std::unique_ptr<Frame> Session::take_frame() {
   {
     const std::lock_guard lock(idle_mutex_);
     if (!idle_.empty()) {
-      auto frame = std::move(idle_.back());
+      auto frame = std::move(idle_.back().frame);
       idle_.pop_back();
       return frame;
     }
@@ -138,20 +140,31 @@ std::unique_ptr<Frame> Session::take_frame() {
   return std::make_unique<Frame>(plan_);
 }
 
+// Frames that nobody took between two trims were made for a burst of concurrent runs.
+void Session::trim(Frame& frame) {
+  frame.trim();
+  const std::lock_guard lock(idle_mutex_);
+  std::erase_if(idle_, [&](const Idle& i) { return i.since < trims_; });
+  ++trims_;
+}
+
 void Session::give_frame(std::unique_ptr<Frame> frame) {
+  if (frame->runs() % kRunsPerTrim == 0) trim(*frame);
   Frame* nobody = nullptr;
   if (hot_.compare_exchange_strong(nobody, frame.get())) {
     (void)frame.release();
     return;
   }
   const std::lock_guard lock(idle_mutex_);
-  idle_.push_back(std::move(frame));
+  idle_.push_back({std::move(frame), trims_});
 }
 
-size_t Session::workspace_bytes() const {
+size_t Session::workspace_bytes() {
+  std::unique_ptr<Frame> hot(hot_.exchange(nullptr));
+  size_t bytes = hot ? hot->workspace_bytes() : 0;
+  if (hot) give_frame(std::move(hot));
   const std::lock_guard lock(idle_mutex_);
-  size_t bytes = 0;
-  for (const auto& f : idle_) bytes += f->workspace_bytes();
+  for (const Idle& i : idle_) bytes += i.frame->workspace_bytes();
   return bytes;
 }
 

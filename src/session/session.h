@@ -66,7 +66,7 @@ class Session {
   void run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
            const RunOptions* options);
   /// Bytes that idle frames hold.
-  size_t workspace_bytes() const;
+  size_t workspace_bytes();
 
  private:
   struct Lease;
@@ -76,6 +76,7 @@ class Session {
   void build(Model& model);
   std::unique_ptr<Frame> take_frame();
   void give_frame(std::unique_ptr<Frame> frame);
+  void trim(Frame& frame);
 
   std::shared_ptr<Environment> environment_;
   SessionOptions options_;
@@ -94,8 +95,13 @@ class Session {
   std::string profile_path_;
   CopyLedger ledger_;
   std::atomic<Frame*> hot_{nullptr};  ///< the idle frame used last
-  mutable std::mutex idle_mutex_;
-  std::vector<std::unique_ptr<Frame>> idle_;
+  std::mutex idle_mutex_;
+  struct Idle {
+    std::unique_ptr<Frame> frame;
+    uint64_t since = 0;  ///< trims before it was given back
+  };
+  std::vector<Idle> idle_;
+  uint64_t trims_ = 0;
 };
 
 }  // namespace retort
