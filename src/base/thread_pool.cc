@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kLine = 128;  // two cache lines: the neighbour line is prefetched together
 
+// Looks at a worker that is not done before the caller lets others have its processor: there may be more threads than
+// processors, and then the worker needs it. About 50 microseconds.
+constexpr int kPatience = 1000;
+
 inline void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -125,12 +129,6 @@ void ThreadPool::work(int worker) {
   }
 }
 
-void ThreadPool::wake() {
-  if (options_.threads < 2 || shared_->sleeping.load(std::memory_order_relaxed) == 0) return;
-  shared_->epoch.fetch_add(1);
-  shared_->epoch.notify_all();
-}
-
 void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body) {
   const bool alone = options_.threads < 2 || tasks < 2 || shared_->busy.exchange(true, std::memory_order_acquire);
   if (alone) {
@@ -148,7 +146,7 @@ void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, Functio
   if (s.sleeping.load() > 0) s.epoch.notify_all();
   s.run_tasks(0);
   s.open.store(false);
-  while (s.inside.load() != 0) pause();
+  for (int i = 0; s.inside.load() != 0; ++i) i < kPatience ? pause() : (void)sched_yield();
   s.busy.store(false, std::memory_order_release);
 }
 

@@ -31,8 +31,6 @@ class ThreadPool {
 
   int threads() const { return options_.threads; }
   void for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body);
-  /// Wakes sleeping workers ahead of parallel work; called at the start of a run that has some.
-  void wake();
 
  private:
   struct Shared;
