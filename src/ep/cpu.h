@@ -11,7 +11,6 @@ namespace retort {
 
 struct LowerOptions {
   int level = 99;                     ///< as GraphOptimizationLevel
-  bool strict = false;                ///< only rewrites that keep every rounding
   std::vector<std::string> disabled;  ///< passes switched off by name
   Parallel parallel;                  ///< for folding constants
   const Logger* logger = nullptr;

@@ -14,7 +14,6 @@ struct PassOptions {
   /// (fusions), 3 and above everything, layout included.
   int level = 99;
   std::vector<std::string> disabled;  ///< names of passes and rules to leave out
-  bool strict = false;                ///< nothing that changes results beyond the order of a sum
   /// Gets a line for each pass that changed something: name, time, what was done how often. May be empty.
   std::function<void(std::string_view line)> log;
 };
