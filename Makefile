@@ -15,11 +15,11 @@ RELEASE := $(BUILD)/release
 DIGITS := $(BUILD)/digits
 PYTHON := $(VENV)/bin/python
 SANITIZERS := asan ubsan tsan
-SAN_STAGES ?= unit conformance models
+SAN_STAGES ?= unit conformance runs models
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build run test test-san bench zoo format format-check tidy clean setup venv digits
+.PHONY: help build run test test-san bench agree zoo format format-check tidy clean setup venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -61,7 +61,10 @@ $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
 zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
 
-bench: build zoo ## run the zoo and hold its outputs against ONNX Runtime
+bench: build zoo ## run the zoo side by side with ONNX Runtime (NAMES chooses models)
+	@$(PYTHON) bench/zoo/side_by_side.py $(OUT) $(NAMES) --zoo $(ZOO) --programs $(RELEASE) --json $(BUILD)/bench.json
+
+agree: build zoo ## hold every output of the zoo against ONNX Runtime's
 	@$(PYTHON) bench/zoo/agree.py $(OUT)/lib/libretort.so.1 --zoo $(ZOO) --tool $(RELEASE)/run_cases
 
 format: ## clang-format every source

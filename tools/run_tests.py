@@ -9,6 +9,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   layers       which room includes what, sizes of files and functions, and the tests of the tools
   unit         every ctest program of the build: unit tests of the rooms, C ABI against the official library
   conformance  the official ONNX cases
+  runs         whole models of bench/zoo: allocations of a bound run, same bits for any number of threads
   models       real models of ../shared/models, where that folder lies beside the checkout
   digits       the example that make run starts, on its held-out digits
   package      the same, compiled with the flags of pkg-config
@@ -146,6 +147,11 @@ def conformance(c):
                                      "--threads", str(c.threads)])
 
 
+def runs(c):
+    return c.counted("runs", [sys.executable, "tests/runs/check_runs.py", c.library, "--tool", os.path.join(c.build, "steady_runs"),
+                              "--work", os.path.join(c.work, "runs")])
+
+
 def models(c):
     folder = os.path.join(os.path.dirname(ROOT), "shared", "models")
     names = sorted(os.path.basename(os.path.dirname(p)) for p in glob.glob(os.path.join(folder, "*", "model.onnx")))
@@ -225,7 +231,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, conformance, models, digits, package, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, conformance, runs, models, digits, package, clients, bindings)}
 
 
 def oracle():

@@ -107,8 +107,8 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     return tensor(element_type<T>, shape);
   }
   /// A tensor over memory of the caller, which must outlive the value.
-  template <typename T>
-  static Value wrap(std::span<T> data, std::span<const int64_t> shape) {
+  template <typename T, size_t kExtent>
+  static Value wrap(std::span<T, kExtent> data, std::span<const int64_t> shape) {
     using Element = std::remove_const_t<T>;
     return wrap(MemoryInfo::cpu(), const_cast<Element*>(data.data()), data.size_bytes(), shape, element_type<Element>);
   }

@@ -1,0 +1,70 @@
+// What an engine burns between runs: processor time of the process outside its runs, at ten bound runs a second.
+//
+//   idle_cpu LIBRARY MODEL [THREADS [SECONDS]]
+//
+// Inputs of MODEL are float; symbolic extents are 1. Ends with one line of JSON; "idle" is a fraction of one processor.
+#define RETORT_API_DLOPEN
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <retort/retort.hpp>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace api = retort::api;
+using Clock = std::chrono::steady_clock;
+
+double process_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: idle_cpu LIBRARY MODEL [THREADS [SECONDS]]\n");
+    return 2;
+  }
+  const int threads = argc > 3 ? std::atoi(argv[3]) : 2, runs = 10 * (argc > 4 ? std::atoi(argv[4]) : 10);
+  api::Library::load(argv[1]);
+  const api::Env env(ORT_LOGGING_LEVEL_ERROR);
+  api::SessionOptions options;
+  options.threads(threads);
+  api::Session session(env, argv[2], options);
+  api::IoBinding binding(session);
+  for (const api::Port& port : session.inputs()) {
+    std::vector<int64_t> shape = port.tensor.shape;
+    std::replace(shape.begin(), shape.end(), int64_t(-1), int64_t(1));
+    api::Value value = api::Value::tensor<float>(shape);
+    std::ranges::fill(value.data<float>(), 0.5f);
+    binding.input(port.name.c_str(), value);  // the binding keeps the memory
+  }
+  for (const api::Port& port : session.outputs()) binding.output(port.name.c_str(), api::MemoryInfo::cpu());
+  for (int i = 0; i < 5; ++i) binding.run();
+  std::vector<double> latencies;
+  double running = 0;
+  const auto begin = Clock::now();
+  const double before = process_seconds();
+  for (int i = 0; i < runs; ++i) {
+    std::this_thread::sleep_until(begin + std::chrono::milliseconds(100) * (i + 1));
+    const auto start = Clock::now();
+    const double at = process_seconds();
+    binding.run();
+    running += process_seconds() - at;
+    latencies.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
+  std::this_thread::sleep_until(begin + std::chrono::milliseconds(100) * (runs + 1));
+  const double wall = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::sort(latencies.begin(), latencies.end());
+  std::printf("{\"threads\": %d, \"idle\": %.5f, \"running\": %.5f, \"median_ms\": %.3f}\n", threads,
+              (process_seconds() - before - running) / wall, running / wall, latencies[latencies.size() / 2]);
+  return 0;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "idle_cpu: %s\n", e.what());
+  return 1;
+}

@@ -1,0 +1,111 @@
+// What must hold for any model: a bound run whose shapes stay the same allocates nothing, and the outputs have the same
+// bits for any number of threads.
+//
+//   steady_runs LIBRARY MODEL FOLDER THREADS...      FOLDER holds input_0.pb, input_1.pb, …
+//
+// Prints one line "ALLOCATIONS<tab>BITS": heap allocations of a run (the most over all numbers of threads; "-" where
+// this build does not count them), and "same" or what differs. The exit code is 0 unless a run failed.
+#define RETORT_API_DLOPEN
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <retort/retort.hpp>
+
+#include "allocations.h"
+#include "value.h"
+
+namespace {
+
+namespace api = retort::api;
+namespace conformance = retort::conformance;
+
+constexpr int kWarmRuns = 3, kCountedRuns = 4;
+
+struct Input {
+  conformance::Value data;
+  api::Value value;  // points into `data`
+};
+
+std::vector<Input> read_inputs(const std::filesystem::path& folder) {
+  std::vector<Input> inputs;
+  for (size_t i = 0; std::filesystem::exists(folder / ("input_" + std::to_string(i) + ".pb")); ++i) {
+    const auto path = folder / ("input_" + std::to_string(i) + ".pb");
+    inputs.push_back({conformance::read_value(path, conformance::FileKind::tensor), {}});
+  }
+  for (Input& in : inputs) {
+    conformance::Value& d = in.data;
+    in.value = d.elem == conformance::Elem::string
+                   ? api::Value::strings(d.strings, d.dims)
+                   : api::Value::wrap(api::MemoryInfo::cpu(), d.bytes.data(), d.bytes.size(), d.dims,
+                                      ONNXTensorElementDataType(int(d.elem)));
+  }
+  return inputs;
+}
+
+/// Shape and bytes of a tensor, so that equal texts mean equal tensors; "" for strings and what is no tensor.
+std::string bits(const api::Value& value) {
+  if (!value.is_tensor()) return {};
+  const api::TensorType type = value.type();
+  if (type.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return {};
+  std::string text(reinterpret_cast<const char*>(type.shape.data()), type.shape.size() * sizeof(int64_t));
+  const size_t bytes = conformance::bytes_of(conformance::Elem(int(type.type)), value.count());
+  return bytes ? text.append(static_cast<const char*>(value.raw()), bytes) : text;
+}
+
+struct Result {
+  uint64_t allocations = 0;  // of one run
+  std::map<std::string, std::string> outputs;
+};
+
+Result run(const api::Env& env, const char* model, std::vector<Input>& inputs, int threads) {
+  api::SessionOptions options;
+  options.threads(threads);
+  api::Session session(env, model, options);
+  api::IoBinding binding(session);
+  for (const Input& in : inputs) binding.input(in.data.name.c_str(), in.value);
+  const api::MemoryInfo cpu = api::MemoryInfo::cpu();
+  const auto ports = session.outputs();
+  for (const api::Port& out : ports) binding.output(out.name.c_str(), cpu);
+  binding.run();
+  const std::vector<api::Value> made = binding.outputs();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (made[i].is_tensor()) binding.output(ports[i].name.c_str(), made[i]);
+  }
+  for (int i = 0; i < kWarmRuns; ++i) binding.run();
+  const uint64_t before = digits::allocations();
+  for (int i = 0; i < kCountedRuns; ++i) binding.run();
+  Result result{.allocations = (digits::allocations() - before + kCountedRuns - 1) / kCountedRuns, .outputs = {}};
+  for (size_t i = 0; i < ports.size(); ++i) result.outputs[ports[i].name] = bits(made[i]);
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 5) {
+    std::fprintf(stderr, "usage: steady_runs LIBRARY MODEL FOLDER THREADS...\n");
+    return 2;
+  }
+  api::Library::load(argv[1]);
+  const api::Env env(ORT_LOGGING_LEVEL_ERROR);
+  std::vector<Input> inputs = read_inputs(argv[3]);
+  uint64_t allocations = 0;
+  std::map<std::string, std::string> first;
+  std::string difference = "same";
+  for (int i = 4; i < argc; ++i) {
+    Result result = run(env, argv[2], inputs, std::atoi(argv[i]));
+    allocations = std::max(allocations, result.allocations);
+    if (i == 4) first = std::move(result.outputs);
+    for (const auto& [name, text] : result.outputs) {
+      if (i > 4 && text != first[name]) difference = "output '" + name + "' with " + argv[i] + " threads";
+    }
+  }
+  std::printf("%s\t%s\n", digits::allocations_are_counted() ? std::to_string(allocations).c_str() : "-",
+              difference.c_str());
+  return 0;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "FAIL %s\n", e.what());
+  return 1;
+}
