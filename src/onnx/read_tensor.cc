@@ -89,7 +89,7 @@ size_t count_elements(Message m, uint32_t field) {
     if (field == tag::tensor::string_data) {
       ++n;
     } else if (field == tag::tensor::float_data || field == tag::tensor::double_data) {
-      n += m.wire() == Wire::bytes ? m.bytes().size() / (field == tag::tensor::float_data ? 4 : 8) : 1;
+      n += m.wire() == Wire::length_delimited ? m.bytes().size() / (field == tag::tensor::float_data ? 4 : 8) : 1;
     } else {
       m.each_varint([&](uint64_t) { ++n; });
     }

@@ -1,50 +1,65 @@
 #include "onnx/wire.h"
 
 namespace retort::onnx {
+namespace {
+
+struct Peeked {
+  uint64_t value;
+  size_t left;  ///< bytes behind it
+};
+
+/// The varint that comes next, in full: protozero reads tags and lengths as 32 bits and drops what is above.
+Peeked peek_varint(const protozero::pbf_reader& reader) {
+  const char *at = reader.data().data(), *end = at + reader.length();
+  const uint64_t value = protozero::decode_varint(&at, end);
+  return {value, size_t(end - at)};
+}
+
+}  // namespace
 
 bool Message::next() {
-  if (at_ == end_) return false;
-  uint64_t tag = 0;
-  if (!read_varint(at_, end_, tag)) broken("is followed by a broken tag");
-  field_ = uint32_t(tag >> 3);
-  wire_ = Wire(tag & 7);
-  if (field_ == 0 || tag > UINT32_MAX) broken("is followed by a tag that is none");
-  switch (wire_) {
+  try {
+    if (reader_.length() == 0) return false;
+    if (peek_varint(reader_).value > UINT32_MAX) broken("is followed by a tag that is none");
+    reader_.next();
+    read_value();
+    return true;
+  } catch (const protozero::exception& e) {
+    broken(e.what());
+  }
+}
+
+void Message::read_value() {
+  switch (wire()) {
     case Wire::varint:
-      if (!read_varint(at_, end_, scalar_)) broken("is a broken varint");
-      return true;
+      scalar_ = reader_.get_uint64();
+      return;
     case Wire::fixed32:
-    case Wire::fixed64: {
-      const size_t size = wire_ == Wire::fixed32 ? 4 : 8;
-      if (size_t(end_ - at_) < size) broken("runs past the end");
-      scalar_ = 0;
-      std::memcpy(&scalar_, at_, size);
-      at_ += size;
-      return true;
-    }
-    case Wire::bytes: {
-      uint64_t size = 0;
-      if (!read_varint(at_, end_, size)) broken("has a broken length");
-      if (size > uint64_t(end_ - at_)) {
-        broken(cat("is {} bytes long where {} are left", size, end_ - at_));
-      }
-      bytes_ = {at_, size_t(size)};
-      at_ += size;
-      return true;
+      scalar_ = reader_.get_fixed32();
+      return;
+    case Wire::fixed64:
+      scalar_ = reader_.get_fixed64();
+      return;
+    default: {
+      const auto [size, left] = peek_varint(reader_);
+      if (size > left) broken(cat("is {} bytes long where {} are left", size, left));
+      if (size > UINT32_MAX) broken("is longer than 4 GiB; keep weights in a file of external data");
+      const protozero::data_view view = reader_.get_view();
+      bytes_ = {view.data(), view.size()};
     }
   }
-  broken("has an unknown wire type");
 }
 
 Message Message::child(const char* what) const {
   const std::string_view inner = bytes();
   if (depth_ == 0)
     fail(ErrorCode::invalid_protobuf, "messages nest too deep: a {} at byte {}", what, inner.data() - origin_);
-  return Message(*this, inner, what);
+  return Message(origin_, inner, what, depth_ - 1);
 }
 
 void Message::broken(std::string_view how) const {
-  fail(ErrorCode::invalid_protobuf, "broken protobuf: byte {}, {} field {} {}", at_ - origin_, what_, field_, how);
+  fail(ErrorCode::invalid_protobuf, "broken protobuf: byte {}, {} field {}: {}", reader_.data().data() - origin_, what_,
+       field(), how);
 }
 
 }  // namespace retort::onnx

@@ -2,21 +2,14 @@
 
 namespace retort::onnx {
 
-void MessageWriter::f32(uint32_t field, float value) {
-  tag(field, Wire::fixed32);
-  text_.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
 void MessageWriter::view(uint32_t field, std::string_view value) {
-  tag(field, Wire::bytes);
-  varint(value.size());
+  head(field, value.size());
   views_.push_back({text_.size(), value});
   viewed_ += value.size();
 }
 
 void MessageWriter::message(uint32_t field, const MessageWriter& value) {
-  tag(field, Wire::bytes);
-  varint(value.size());
+  head(field, value.size());
   for (const View& v : value.views_) views_.push_back({text_.size() + v.at, v.bytes});
   viewed_ += value.viewed_;
   text_ += value.text_;

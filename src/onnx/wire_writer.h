@@ -1,30 +1,24 @@
-// Builds messages of the wire format. Large byte fields are only referred to, so that writing a model copies no weight.
+// Builds messages by protozero. Large byte fields are only referred to, so that writing a model copies no weight.
 #pragma once
-#include <bit>
 #include <cstdint>
 #include <functional>
+#include <protozero/pbf_writer.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "onnx/wire.h"
-
 namespace retort::onnx {
 
 /// Bytes that one varint takes.
-inline size_t varint_size(uint64_t value) { return (size_t(std::bit_width(value | 1)) + 6) / 7; }
+inline size_t varint_size(uint64_t value) { return size_t(protozero::length_of_varint(value)); }
 
-/// The content of one message, field by field.
+/// The content of one message, field by field. Protocol buffers end at 2 GiB: whoever makes a file of it checks size().
 class MessageWriter {
  public:
-  void integer(uint32_t field, int64_t value) {
-    tag(field, Wire::varint);
-    varint(uint64_t(value));
-  }
-  void f32(uint32_t field, float value);
+  void integer(uint32_t field, int64_t value) { protozero::pbf_writer(text_).add_int64(field, value); }
+  void f32(uint32_t field, float value) { protozero::pbf_writer(text_).add_float(field, value); }
   void bytes(uint32_t field, std::string_view value) {
-    tag(field, Wire::bytes);
-    varint(value.size());
+    head(field, value.size());
     text_ += value;
   }
   /// Like bytes(), unless empty.
@@ -45,10 +39,10 @@ class MessageWriter {
     size_t at;  ///< in text_
     std::string_view bytes;
   };
-  void tag(uint32_t field, Wire wire) { varint(uint64_t(field) << 3 | uint64_t(wire)); }
-  void varint(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) text_ += char(value | 0x80);
-    text_ += char(value);
+  /// Tag and length of a field whose content follows.
+  void head(uint32_t field, size_t size) {
+    protozero::add_varint_to_buffer(&text_, protozero::tag_and_type(field, protozero::pbf_wire_type::length_delimited));
+    protozero::add_varint_to_buffer(&text_, size);
   }
 
   std::string text_;

@@ -111,6 +111,9 @@ MessageWriter write_whole(const Model& model, const WriteOptions& options, Exter
     });
     if (varint_size(g.size()) > length_bytes) continue;
     m.message(tag::model::graph, g);
+    require(m.size() <= INT32_MAX, ErrorCode::invalid_argument,
+            "the model takes {} bytes, more than the 2 GiB that protobuf allows; put weights in an external file",
+            m.size());
     return m;
   }
 }
