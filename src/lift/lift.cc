@@ -89,6 +89,27 @@ void type_formals(const Graph& graph, const Node& node, Graph& body) {
   }
 }
 
+// Kernels write every output that is not optional, also one that the model leaves out.
+void complete_outputs(Graph& graph, NodeId id) {
+  const auto& formals = graph.node(id).op->info.outputs;
+  const size_t count = size_t(std::find(formals.begin(), formals.end(), "") - formals.begin());
+  const bool variadic = count > 0 && formals[count - 1].ends_with("...");
+  const size_t given = graph.node(id).outputs.size();
+  for (size_t i = 0; i < (variadic ? given : std::max(given, count)); ++i) {
+    if (i < given && graph.node(id).outputs[i] != ValueId::none) {
+      require(variadic || i < count, ErrorCode::invalid_graph, "has {} outputs, the operator has {}", given, count);
+      continue;
+    }
+    if ((!variadic && i >= count) || formals[std::min(i, count - 1)].ends_with("?")) continue;
+    const ValueId added = graph.add_value("");
+    graph.value(added).producer = id;
+    graph.value(added).producer_slot = uint32_t(i);
+    Node& node = graph.node(id);
+    if (node.outputs.size() <= i) node.outputs.resize(i + 1, ValueId::none);
+    node.outputs[i] = added;
+  }
+}
+
 void lift_node(Graph& graph, NodeId id) {
   const std::string name = describe(graph.node(id));
   const int version = graph.node(id).version;
@@ -97,6 +118,9 @@ void lift_node(Graph& graph, NodeId id) {
     if (graph.node(id).dead) return;
     Node& node = graph.node(id);
     resolve(node);
+    require(!node.op->has(kInternal), ErrorCode::invalid_graph,
+            "operators of the domain 'retort' are made by the engine and may not stand in a model");
+    complete_outputs(graph, id);
     for (Body& b : node.bodies) {
       type_captures(graph, node, *b.graph);
       type_formals(graph, node, *b.graph);

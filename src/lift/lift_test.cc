@@ -242,6 +242,34 @@ TEST(Lift, ShapeArithmeticStaysSymbolic) {
   EXPECT_EQ(g->dims().text(g->value(g->outputs[0]).type.shape), "[batch,12]");
 }
 
+// Kernels write it, whether or not anybody asks for it.
+TEST(Lift, OutputsThatAreNotOptionalGetAValue) {
+  const auto g = graph_of(13, "Relu", {f32({2})}, {}, 1);
+  g->outputs.clear();
+  Node& relu = g->node(g->order()[0]);
+  g->value(relu.outputs[0]).producer = NodeId::none;
+  relu.outputs[0] = ValueId::none;
+  lift(*g);
+  verify(*g);
+  ASSERT_NE(relu.outputs[0], ValueId::none);
+  EXPECT_EQ(to_string(g->value(relu.outputs[0]).type.shape), "[2]");
+  const auto pool = graph_of(13, "MaxPool", {f32({1, 1, 4, 4})}, {{"kernel_shape", std::vector<int64_t>{2, 2}}}, 1);
+  lift(*pool);
+  EXPECT_EQ(pool->node(pool->order()[0]).outputs.size(), 1u);  // the optional one is not asked for
+}
+
+TEST(Lift, InternalOperatorsStandInNoModel) {
+  const auto g = graph_of(1, "Linear", {f32({1, 2}), Tensor::of<float>({2, 1}, {1, 2})}, {}, 1, "retort");
+  try {
+    lift(*g);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::invalid_graph);
+    EXPECT_NE(e.message().find("node 'n' (retort.Linear)"), std::string::npos) << e.message();
+    EXPECT_NE(e.message().find("'retort'"), std::string::npos) << e.message();
+  }
+}
+
 TEST(Lift, ErrorsNameNodeOperatorAndOpset) {
   const auto message = [](const std::shared_ptr<Graph>& g) -> std::string {
     try {
@@ -263,6 +291,10 @@ TEST(Lift, ErrorsNameNodeOperatorAndOpset) {
   EXPECT_NE(missing.find("input 1 is missing"), std::string::npos) << missing;
   const std::string extra = message(graph_of(13, "Neg", {f32({2}), f32({2})}));
   EXPECT_NE(extra.find("2 inputs"), std::string::npos) << extra;
+  const std::string none = message(graph_of(11, "Softmax", {}));
+  EXPECT_NE(none.find("input 0 is missing"), std::string::npos) << none;
+  const std::string outputs = message(graph_of(13, "Neg", {f32({2})}, {}, 2));
+  EXPECT_NE(outputs.find("2 outputs"), std::string::npos) << outputs;
   const std::string training =
       message(graph_of(13, "Dropout", {f32({2}), f32({}), ValueType::tensor(DType::boolean, Shape{})}));
   EXPECT_NE(training.find("training_mode"), std::string::npos) << training;

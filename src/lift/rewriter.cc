@@ -5,6 +5,11 @@
 
 namespace retort {
 
+const ValueType& Rewriter::type(size_t i) {
+  require(has(i), ErrorCode::invalid_graph, "required input {} is missing", i);
+  return graph_.value(input(i)).type;
+}
+
 size_t Rewriter::rank(size_t i, std::string_view why) {
   if (!has(i) || !type(i).ranked) fail(ErrorCode::invalid_graph, "the rank of input {} is needed for {}", i, why);
   return type(i).rank();

@@ -20,8 +20,8 @@ class Rewriter {
   Attributes& attributes() { return node().attributes; }
   ValueId input(size_t i) { return node().input(i); }
   bool has(size_t i) { return input(i) != ValueId::none; }
-  /// Of an input that is there.
-  const ValueType& type(size_t i) { return graph_.value(input(i)).type; }
+  /// Throws invalid_graph when input i is missing.
+  const ValueType& type(size_t i);
   /// Throws invalid_graph when input i has none or its rank is unknown; `why` completes "… is needed for ".
   size_t rank(size_t i, std::string_view why);
   const Tensor* constant_input(size_t i) { return graph_.constant(input(i)); }
