@@ -1,6 +1,6 @@
 // retort bench: latency of one engine, or of two side by side in one process. Blocks of runs in turn (A B A B …), a
 // pause before each block because an engine's threads may spin after a run, the first run of a block dropped, medians
-// of all.
+// of all. Before that, load time, first run and peak memory in processes of their own, the engines in turn.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "commands.h"
+#include "start.h"
 #include "tensors.h"
 
 namespace retort::cli {
@@ -21,47 +22,29 @@ using Clock = std::chrono::steady_clock;
 struct Options : Common {
   std::string against;
   double seconds = 4;
-  int block = 5;
+  int block = 5, starts = 3;
 };
 
 double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
-size_t resident_kib() {
-  long pages = 0, resident = 0;
-  if (std::FILE* f = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(f, "%ld %ld", &pages, &resident) != 2) resident = 0;
-    std::fclose(f);
-  }
-  return size_t(resident) * size_t(sysconf(_SC_PAGESIZE)) / 1024;
-}
-
 /// One engine with the model loaded and bound, and its measured times.
 struct Side {
-  std::string name;
+  std::string name, library;
+  std::vector<Start> starts;  ///< one thread count after the other
   std::unique_ptr<EngineLibrary> engine;
   std::unique_ptr<EngineSession> session;
   std::map<std::string, HostTensor> inputs;
   std::unique_ptr<BoundRun> bound;
-  double load_ms = 0, first_ms = 0;
-  size_t memory_kib = 0;
   std::vector<double> times;
 
   void load(const Options& o, int threads) {
     bound.reset();
     session.reset();
     times.clear();
-    const size_t before = resident_kib();
-    const auto t0 = Clock::now();
     session = std::make_unique<EngineSession>(*engine, o.model, o.settings(threads));
-    const auto t1 = Clock::now();
     inputs = o.read_inputs(session->inputs());
     bound = std::make_unique<BoundRun>(*session, inputs);
-    const auto t2 = Clock::now();
     bound->run();
-    load_ms = milliseconds(t1 - t0);
-    first_ms = milliseconds(Clock::now() - t2);
-    const size_t after = resident_kib();
-    memory_kib = after > before ? after - before : 0;
     bound->keep_outputs();
   }
   void run_block(int runs) {
@@ -118,48 +101,64 @@ void measure(const Options& o, std::vector<Side>& sides) {
   show_progress(1);
 }
 
-nlohmann::json side_json(const Side& s) {
+void measure_starts(const Options& o, std::vector<Side>& sides) {
+  for (const int threads : o.thread_counts()) {
+    std::vector<std::vector<Start>> all(sides.size());
+    for (int i = 0; i < o.starts; ++i) {
+      for (size_t e = 0; e < sides.size(); ++e) all[e].push_back(measure_start(o, sides[e].library, threads));
+    }
+    for (size_t e = 0; e < sides.size(); ++e) sides[e].starts.push_back(median(std::move(all[e])));
+  }
+}
+
+nlohmann::json side_json(const Side& s, const Start& start) {
   return {{"engine", s.name},
           {"median_ms", s.quantile(0.5)},
           {"p99_ms", s.quantile(0.99)},
           {"min_ms", s.quantile(0)},
-          {"load_ms", s.load_ms},
-          {"first_run_ms", s.first_ms},
-          {"memory_mib", double(s.memory_kib) / 1024},
+          {"load_ms", start.load_ms},
+          {"first_run_ms", start.first_ms},
+          {"load_peak_mib", start.load_peak_mib},
+          {"peak_mib", start.peak_mib},
           {"runs", s.times.size()}};
 }
 
-void print_row(int threads, const Side& s) {
+void print_row(int threads, const Side& s, const Start& start) {
   std::printf("%-9s %7d %10.3f %10.3f %10.3f %10.1f %10.1f %10.1f\n", s.name.c_str(), threads, s.quantile(0.5),
-              s.quantile(0.99), s.quantile(0), s.load_ms, s.first_ms, double(s.memory_kib) / 1024);
+              s.quantile(0.99), s.quantile(0), start.load_ms, start.first_ms, start.peak_mib);
 }
 
 void bench(const Options& o) {
   std::vector<Side> sides(o.against.empty() ? 1 : 2);
   sides[0].name = "retort";
-  sides[0].engine = std::make_unique<EngineLibrary>(default_library(o.library));
+  sides[0].library = default_library(o.library);
   if (sides.size() > 1) {
-    sides[1].engine = std::make_unique<EngineLibrary>(o.against);
     sides[1].name = "peer";
+    sides[1].library = o.against;
   }
+  measure_starts(o, sides);
+  for (Side& s : sides) s.engine = std::make_unique<EngineLibrary>(s.library);
   nlohmann::json report = nlohmann::json::array();
   if (!o.json)
     std::printf("%-9s %7s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
-                "load ms", "first ms", "MiB");
-  for (const int threads : o.thread_counts()) {
-    for (Side& s : sides) s.load(o, threads);
+                "load ms", "first ms", "peak MiB");
+  const std::vector<int> counts = o.thread_counts();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    for (Side& s : sides) s.load(o, counts[i]);
     measure(o, sides);
-    nlohmann::json row = {{"threads", threads}, {"sides", nlohmann::json::array()}};
+    nlohmann::json row = {{"threads", counts[i]}, {"sides", nlohmann::json::array()}};
     for (const Side& s : sides) {
-      row["sides"].push_back(side_json(s));
-      if (!o.json) print_row(threads, s);
+      row["sides"].push_back(side_json(s, s.starts[i]));
+      if (!o.json) print_row(counts[i], s, s.starts[i]);
     }
     if (sides.size() > 1) {
       const double ratio = sides[1].quantile(0.5) / sides[0].quantile(0.5), error = disagreement(sides[0], sides[1]);
-      row.update({{"ratio", ratio}, {"disagreement", error}});
+      const double start_ratio = sides[1].starts[i].total_ms() / sides[0].starts[i].total_ms();
+      row.update({{"ratio", ratio}, {"start_ratio", start_ratio}, {"disagreement", error}});
       if (!o.json)
-        std::printf("peer / retort %.3f   (minima %.3f)   outputs differ by %.2g of their scale\n", ratio,
-                    sides[1].quantile(0) / sides[0].quantile(0), error);
+        std::printf(
+            "peer / retort %.3f (minima %.3f), load and first run %.3f; outputs differ by %.2g of their scale\n", ratio,
+            sides[1].quantile(0) / sides[0].quantile(0), start_ratio, error);
     }
     report.push_back(row);
   }
@@ -177,9 +176,13 @@ void add_bench(CLI::App& app) {
   sub->add_option("--against", o->against,
                   "library of the second engine, for example libonnxruntime.so of the onnxruntime package")
       ->check(CLI::ExistingFile);
-  sub->add_option("--threads", o->threads, "thread counts to measure, for example 1,2")->capture_default_str();
+  sub->add_option("--threads", o->threads, "thread counts to measure, for example 1,2; 0: the engine's own choice")
+      ->capture_default_str();
   sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str();
   sub->add_option("--block", o->block, "runs of one engine before the other's turn")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--starts", o->starts, "processes per engine and thread count for load time and memory")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   sub->footer("example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");

@@ -55,7 +55,7 @@ void Common::add_inputs(CLI::App& app) {
 std::vector<int> Common::thread_counts() const {
   std::vector<int> counts;
   std::stringstream stream(threads);
-  for (std::string part; std::getline(stream, part, ',');) counts.push_back(std::max(1, std::atoi(part.c_str())));
+  for (std::string part; std::getline(stream, part, ',');) counts.push_back(std::max(0, std::atoi(part.c_str())));
   return counts;
 }
 
