@@ -10,6 +10,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   unit         every ctest program of the build: unit tests of the rooms, C ABI against the official library
   conformance  the official ONNX cases
   runs         whole models of bench/zoo: allocations of a bound run, same bits for any number of threads
+  robustness   mutated models: no crash, no hang, no blow-up
   models       real models of ../shared/models, where that folder lies beside the checkout
   digits       the example that make run starts, on its held-out digits
   package      the same, compiled with the flags of pkg-config
@@ -152,6 +153,11 @@ def runs(c):
                               "--work", os.path.join(c.work, "runs")])
 
 
+def robustness(c):
+    return c.counted("robustness", [sys.executable, "tests/robustness/mutate_models.py", "--library", c.library, "--cases", os.path.join(c.work, "cases"),
+                                    "--keep", os.path.join(c.work, "mutants"), "--count", "2000"])
+
+
 def models(c):
     folder = os.path.join(os.path.dirname(ROOT), "shared", "models")
     names = sorted(os.path.basename(os.path.dirname(p)) for p in glob.glob(os.path.join(folder, "*", "model.onnx")))
@@ -231,7 +237,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, conformance, runs, models, digits, package, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, conformance, runs, robustness, models, digits, package, clients, bindings)}
 
 
 def oracle():
