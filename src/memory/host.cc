@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "tensor/tensor.h"
 
@@ -9,6 +11,7 @@ namespace retort {
 namespace {
 
 constexpr size_t kHuge = size_t(2) << 20;
+constexpr size_t kMinBlock = size_t(64) << 10, kMaxBlock = size_t(32) << 20;
 
 }  // namespace
 
@@ -20,6 +23,21 @@ std::shared_ptr<void> allocate_block(size_t bytes) {
   void* aligned = reinterpret_cast<void*>(round_up(reinterpret_cast<size_t>(base), kHuge));
   madvise(aligned, wanted - kHuge, MADV_HUGEPAGE);  // a hint: without huge pages the block works as well
   return {aligned, [base, wanted](void*) { munmap(base, wanted); }};
+}
+
+std::shared_ptr<void> BlockPool::allocate(size_t bytes) {
+  const size_t padded = round_up(std::max<size_t>(bytes, 1), 64);
+  const std::lock_guard lock(mutex_);
+  if (padded > size_ - used_) {
+    if (padded >= kMaxBlock / 2) return allocate_block(padded);
+    size_ = std::clamp(round_up(std::max(total_, padded), kMinBlock), kMinBlock, kMaxBlock);
+    block_ = allocate_block(size_);
+    used_ = 0;
+  }
+  std::shared_ptr<void> piece(block_, static_cast<char*>(block_.get()) + used_);
+  used_ += padded;
+  total_ += padded;
+  return piece;
 }
 
 }  // namespace retort

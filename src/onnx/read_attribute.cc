@@ -63,7 +63,7 @@ void read_value(ReadContext& c, const Message& m, ReadAttribute& a) {
       a.value = std::string(c.text(m));
       break;
     case tag::attribute::t:
-      a.value = read_tensor(c, m.child("TensorProto"));
+      a.value = aligned(read_tensor(c, m.child("TensorProto")));
       break;
     case tag::attribute::g:
       a.graph = m.child("GraphProto");
@@ -84,7 +84,7 @@ void read_value(ReadContext& c, const Message& m, ReadAttribute& a) {
       list(std::type_identity<std::string>()).emplace_back(c.text(m));
       break;
     case tag::attribute::tensors:
-      list(std::type_identity<Tensor>()).push_back(read_tensor(c, m.child("TensorProto")));
+      list(std::type_identity<Tensor>()).push_back(aligned(read_tensor(c, m.child("TensorProto"))));
       break;
     default:
       fail(ErrorCode::not_implemented, "attributes of kind {} are not supported", int(a.kind));

@@ -167,7 +167,7 @@ void Scope::add_initializer(std::string_view name, Tensor tensor) {
   require(fits(v.type, tensor), ErrorCode::invalid_graph,
           "initializer '{}' is {}{}; the input of that name is declared differently", name, dtype_name(tensor.dtype()),
           to_string(tensor.shape()));
-  graph_.defaults[at->second] = std::move(tensor);
+  graph_.defaults[at->second] = aligned(tensor);
 }
 
 // From IR version 4 an initializer that is an input too is a default that the caller may override; before it was the

@@ -1,4 +1,5 @@
 #include "base/checked.h"
+#include "memory/host.h"
 #include "onnx/read_context.h"
 
 namespace retort::onnx {
@@ -83,7 +84,7 @@ Tensor densify(ReadContext& c, const SparseTensor& s) {
     }
     return dense;
   }
-  std::shared_ptr<void> memory = allocate_weight(bytes);
+  std::shared_ptr<void> memory = allocate_block(bytes);
   std::memset(memory.get(), 0, bytes);
   char* data = static_cast<char*>(memory.get());
   const size_t element = dtype_bits(dtype) / 8;

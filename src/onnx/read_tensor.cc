@@ -173,7 +173,7 @@ Tensor place(ReadContext& c, DType dtype, const Shape& shape, const Source& sour
   const std::string_view bytes = source.bytes;
   if (bytes.empty()) return Tensor(dtype, shape);
   Tensor t;
-  if (source.keep && (!c.options.copy_unaligned || is_aligned(dtype, bytes.data()))) {
+  if (source.keep && (bytes.size() >= c.options.unaligned_from || is_aligned(dtype, bytes.data()))) {
     t = Tensor(dtype, shape, const_cast<char*>(bytes.data()), source.owner);
   } else {
     c.charge(bytes.size());

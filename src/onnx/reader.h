@@ -2,6 +2,7 @@
 // the file gives them; values captured by bodies become explicit.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -33,9 +34,9 @@ struct ReadOptions {
   /// Models from bytes: tensors point into the bytes, which must outlive them; `owner`, when set, is kept for that.
   bool borrow = false;
   std::shared_ptr<void> owner;
-  /// Tensors that are not aligned to their element are copied. False: they stay where they are, and whoever reads their
-  /// elements calls aligned() first; weights that are packed anyway then need no copy.
-  bool copy_unaligned = true;
+  /// Initializers that are not aligned to their element are copied. From this many bytes on they stay where they are,
+  /// and whoever reads their elements calls aligned() first: weights that are packed anyway then need no copy.
+  size_t unaligned_from = SIZE_MAX;
   /// Folder of external data; default: the model's own, for models from bytes the current one.
   std::string external_folder;
   /// External data by location; looked at before the folder.
@@ -44,8 +45,8 @@ struct ReadOptions {
 };
 
 /// Reads the file. Weights are used in place, in a private read-only mapping that they keep alive. Throws Error naming
-/// the file: no_such_file, invalid_protobuf (broken wire data), invalid_graph or invalid_argument (what makes no sense),
-/// not_implemented, fail (the system, unsupported versions). Thread-safe.
+/// the file: no_such_file, invalid_protobuf (broken wire data), invalid_graph or invalid_argument (what makes no
+/// sense), not_implemented, fail (the system, unsupported versions). Thread-safe.
 std::shared_ptr<Model> read_model(const std::string& path, const ReadOptions& options = {});
 std::shared_ptr<Model> read_model(std::span<const std::byte> bytes, const ReadOptions& options = {});
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,65 +10,31 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "memory/host.h"
 
 namespace retort {
 namespace {
 
-/// Deleters are also labels: std::get_deleter finds the file behind an owner.
-struct Unmap {
-  size_t size;
-  FileIdentity file;
-  void operator()(void* p) const { munmap(p, size); }
-};
+/// A label that file_range() finds by std::get_deleter.
 struct FreeCopy {
   std::shared_ptr<void> memory;
   FileRange range;
   void operator()(void*) { memory.reset(); }
 };
 
-std::optional<FileRange> range_in(const std::shared_ptr<void>& owner, const void* data, size_t length) {
-  const Unmap* mapping = owner ? std::get_deleter<Unmap>(owner) : nullptr;
-  if (!mapping) return std::nullopt;
-  return FileRange{mapping->file, uint64_t(static_cast<const char*>(data) - static_cast<char*>(owner.get())), length};
-}
-
 }  // namespace
 
 std::optional<FileRange> file_range(const Tensor& tensor) {
   if (const FreeCopy* copy = tensor.owner() ? std::get_deleter<FreeCopy>(tensor.owner()) : nullptr) return copy->range;
-  return range_in(tensor.owner(), tensor.data(), tensor.bytes());
-}
-
-bool is_aligned(DType dtype, const void* data) {
-  const size_t element = std::min<size_t>(8, std::max<size_t>(1, dtype_bits(dtype) / 8));
-  return reinterpret_cast<uintptr_t>(data) % element == 0;
-}
-
-Tensor aligned(Tensor tensor) {
-  if (is_aligned(tensor.dtype(), tensor.data())) return tensor;
-  const std::string_view bytes(tensor.data<char>(), tensor.bytes());
-  std::shared_ptr<void> copy = onnx::copy_weight(bytes, tensor.owner());
-  void* data = copy.get();
-  return Tensor(tensor.dtype(), tensor.shape(), data, std::move(copy));
+  return file_range(tensor.owner(), tensor.data(), tensor.bytes());
 }
 
 namespace onnx {
 
-std::shared_ptr<void> allocate_weight(size_t bytes) {
-  constexpr size_t kHugePage = size_t(2) << 20;
-  if (bytes < 2 * kHugePage) return allocate_host(bytes);
-  const size_t reserved = round_up(checked_add(bytes, kHugePage, "weight size"), kHugePage);
-  void* base = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) fail(ErrorCode::fail, "out of memory: {} bytes", bytes);
-  char* start = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(base), kHugePage));
-  madvise(start, bytes, MADV_HUGEPAGE);
-  return std::shared_ptr<void>(start, [=](void*) { munmap(base, reserved); });
-}
-
 std::shared_ptr<void> copy_weight(std::string_view bytes, const std::shared_ptr<void>& owner) {
-  std::shared_ptr<void> memory = allocate_weight(bytes.size());
+  std::shared_ptr<void> memory = allocate_block(bytes.size());
   if (!bytes.empty()) std::memcpy(memory.get(), bytes.data(), bytes.size());
-  if (const auto range = range_in(owner, bytes.data(), bytes.size())) {
+  if (const auto range = file_range(owner, bytes.data(), bytes.size())) {
     void* data = memory.get();
     return std::shared_ptr<void>(data, FreeCopy{std::move(memory), *range});
   }
@@ -166,15 +131,10 @@ File File::open_beneath(const std::string& folder, std::string_view location, bo
   return File(fd, location);
 }
 
-std::shared_ptr<void> File::map() const {
-  if (size() == 0) return nullptr;
-  void* p = mmap(nullptr, size(), PROT_READ, MAP_PRIVATE, fd_, 0);
-  if (p == MAP_FAILED) fail(ErrorCode::fail, "cannot map {} bytes: {}", size(), std::strerror(errno));
-  return std::shared_ptr<void>(p, Unmap{size(), identity_});
-}
+std::shared_ptr<void> File::map() const { return size() ? map_file(fd_, identity_) : nullptr; }
 
 std::shared_ptr<void> File::read(uint64_t offset, size_t size) const {
-  std::shared_ptr<void> memory = allocate_weight(size);
+  std::shared_ptr<void> memory = allocate_block(size);
   for (size_t done = 0; done < size;) {
     const ssize_t got = pread(fd_, static_cast<char*>(memory.get()) + done, size - done, off_t(offset + done));
     if (got < 0 && errno == EINTR) continue;

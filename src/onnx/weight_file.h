@@ -6,39 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include "tensor/tensor.h"
+#include "memory/mapping.h"
 
 namespace retort {
-
-/// What tells one version of a file from all others.
-struct FileIdentity {
-  uint64_t device = 0, inode = 0;
-  int64_t modified_ns = 0;
-  uint64_t size = 0;
-  bool operator==(const FileIdentity&) const = default;
-};
-
-/// Where the bytes of a weight come from.
-struct FileRange {
-  FileIdentity file;
-  uint64_t offset = 0, length = 0;
-  bool operator==(const FileRange&) const = default;
-};
 
 /// The file range behind a tensor that read_model mapped or copied from a mapped file; nullopt for all others. Equal
 /// ranges mean equal bytes, so packed forms can be shared between sessions.
 std::optional<FileRange> file_range(const Tensor& tensor);
 
-/// True when the data lies at a multiple of the element size (at most 8).
-bool is_aligned(DType dtype, const void* data);
-/// `tensor` itself when it is aligned, else a copy of it in memory of its own.
-Tensor aligned(Tensor tensor);
-
 namespace onnx {
-
-/// Host memory for a weight, 64-byte aligned; large ones ask for huge pages, which makes the first touch three times as
-/// fast (438 MB copied in 0.22 s instead of 0.64 s).
-std::shared_ptr<void> allocate_weight(size_t bytes);
 
 /// An open regular file.
 class File {

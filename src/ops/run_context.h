@@ -3,9 +3,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "memory/host.h"
 #include "ops/slot.h"
 
 namespace retort {
@@ -19,19 +21,31 @@ struct State {
 /// What prepare() sees: types as far as they are known before any run, and the constant inputs.
 class PrepareContext {
  public:
+  /// `memory`: where packed weights go; null: each into a block of its own.
   PrepareContext(std::span<const ValueType* const> types, std::span<const Tensor* const> constants,
-                 const Parallel& parallel, bool strict)
-      : types_(types), constants_(constants), parallel_(parallel), strict_(strict) {}
+                 const Parallel& parallel, bool strict, BlockPool* memory = nullptr)
+      : types_(types), constants_(constants), parallel_(parallel), strict_(strict), memory_(memory) {}
 
   bool has(size_t i) const { return i < types_.size() && types_[i]; }
   const ValueType& type(size_t i) const { return *types_[i]; }
-  /// The constant behind input i, or null.
-  const Tensor* constant(size_t i) const { return i < constants_.size() ? constants_[i] : nullptr; }
+  /// The constant behind input i, or null. What the file does not align is copied here, for as long as the context
+  /// lives.
+  const Tensor* constant(size_t i) {
+    const Tensor* t = unaligned_constant(i);
+    if (!t || is_aligned(t->dtype(), t->data())) return t;
+    copies_.resize(constants_.size());
+    if (!copies_[i]) copies_[i] = aligned(*t);
+    return &copies_[i];
+  }
+  /// The same where it lies, maybe not aligned to its element: for packers that can read it so.
+  const Tensor* unaligned_constant(size_t i) const { return i < constants_.size() ? constants_[i] : nullptr; }
   const Parallel& parallel() const { return parallel_; }
   /// No algorithm that changes results beyond a fixed order of summation (no Winograd).
   bool strict() const { return strict_; }
   /// 64-byte aligned memory for packed weights, alive as long as the State keeps the pointer.
-  std::shared_ptr<void> packed_memory(size_t bytes) const { return allocate_host(bytes); }
+  std::shared_ptr<void> packed_memory(size_t bytes) const {
+    return memory_ ? memory_->allocate(bytes) : allocate_block(bytes);
+  }
   /// The kernel's run() will not read constant input i: its memory may be given back.
   void release(size_t i) { released_ |= uint64_t(1) << i; }
   bool released(size_t i) const { return released_ >> i & 1; }
@@ -41,6 +55,8 @@ class PrepareContext {
   std::span<const Tensor* const> constants_;
   const Parallel& parallel_;
   bool strict_;
+  BlockPool* memory_;
+  std::vector<Tensor> copies_;  ///< by input; empty where none was needed
   uint64_t released_ = 0;
 };
 
@@ -122,7 +138,8 @@ class RunContext {
   }
   /// For run_reference() only.
   void set_carried(DType type) { carried_ = type; }
-  /// Gives output i a value: a sequence, map or optional, or a tensor with memory of its own (trait kDynamicOutput or kBoxed).
+  /// Gives output i a value: a sequence, map or optional, or a tensor with memory of its own (trait kDynamicOutput or
+  /// kBoxed).
   void set_value(size_t i, Value value) const {
     Slot& s = *outputs_[i];
     s.boxed = std::move(value);

@@ -19,7 +19,10 @@ bool foldable(const Graph& graph, const Node& n) {
 
 std::vector<Value> constant_inputs(const Graph& graph, const Node& n) {
   std::vector<Value> values;
-  for (ValueId in : n.inputs) values.push_back(in == ValueId::none ? Value{} : Value(Tensor(*graph.constant(in))));
+  for (ValueId in : n.inputs) {
+    const Tensor* t = graph.constant(in);
+    values.push_back(!t ? Value{} : Value(n.op->has(kView) ? *t : aligned(*t)));  // a view stays where it is
+  }
   return values;
 }
 

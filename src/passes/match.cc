@@ -9,13 +9,13 @@ namespace {
 std::optional<double> float_at(const Tensor& t, size_t i) {
   switch (t.dtype()) {
     case DType::f32:
-      return t.data<float>()[i];
+      return t.at<float>(i);
     case DType::f64:
-      return t.data<double>()[i];
+      return t.at<double>(i);
     case DType::f16:
-      return float(t.data<float16>()[i]);
+      return float(t.at<float16>(i));
     case DType::bf16:
-      return float(t.data<bfloat16>()[i]);
+      return float(t.at<bfloat16>(i));
     default:
       return std::nullopt;
   }
@@ -51,9 +51,9 @@ std::optional<std::vector<int64_t>> known_integers(const Graph& graph, ValueId v
     std::vector<int64_t> content(t->count());
     for (size_t i = 0; i < content.size(); ++i) {
       if (t->dtype() == DType::i64)
-        content[i] = t->data<int64_t>()[i];
+        content[i] = t->at<int64_t>(i);
       else if (t->dtype() == DType::i32)
-        content[i] = t->data<int32_t>()[i];
+        content[i] = t->at<int32_t>(i);
       else
         return std::nullopt;
     }

@@ -2,6 +2,7 @@
 #include <deque>
 
 #include "base/error.h"
+#include "memory/mapping.h"
 #include "passes/pass.h"
 
 namespace retort {
@@ -93,6 +94,17 @@ std::string PassContext::take_counts() {
   return text;
 }
 
+namespace {
+
+/// Forgets a constant that nothing uses any more, and the pages of the file that were read for it.
+void forget_unused(Graph& graph, ValueId id) {
+  if (!graph.constant(id) || graph.use_count(id) != 0 || graph.is_input(id)) return;
+  release_pages(graph.value(id).constant);
+  graph.value(id).constant = {};
+}
+
+}  // namespace
+
 void remove_dead(Graph& graph, NodeId node) {
   std::vector<NodeId> candidates{node};
   while (!candidates.empty()) {
@@ -102,7 +114,9 @@ void remove_dead(Graph& graph, NodeId node) {
     for (ValueId in : n.inputs) {
       if (const Node* producer = graph.producer(in)) candidates.push_back(producer->id);
     }
+    const std::vector<ValueId> inputs = n.inputs;
     graph.remove(n.id);
+    for (ValueId in : inputs) forget_unused(graph, in);
   }
 }
 

@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <exception>
 #include <map>
+#include <mutex>
 
 #include "base/error.h"
+#include "memory/host.h"
+#include "memory/mapping.h"
 #include "plan/plan.h"
 
 namespace retort {
@@ -21,6 +25,7 @@ class Builder {
     give_homes();
     find_last_uses();
     prepare_steps();
+    keep_constants();
     return plan_;
   }
 
@@ -30,6 +35,7 @@ class Builder {
     const auto [it, fresh] = slots_.emplace(id, SlotIndex(plan_->values.size()));
     if (fresh) {
       const GraphValue& v = graph_.value(id);
+      ids_.push_back(id);
       plan_->values.push_back(
           {.name = v.name, .type = v.type, .home = home, .root = it->second, .constant = v.constant});
       if (v.is_constant()) plan_->values.back().home = Home::constant;
@@ -128,7 +134,8 @@ class Builder {
     }
   }
 
-  void prepare_steps() {
+  // How many steps, and the caller, read the memory of a value.
+  std::vector<uint32_t> count_readers() {
     std::vector<uint32_t> readers(plan_->values.size(), 0);
     for (const Step& s : plan_->steps) {
       for (SlotIndex v : s.inputs) {
@@ -136,45 +143,97 @@ class Builder {
       }
     }
     for (SlotIndex out : plan_->outputs) ++readers[value(out).root];
-    for (Step& s : plan_->steps) {
-      if (!s.view) choose_kernel(s);
-      if (s.op->prepare && (options_.prepack || s.op->has(kInternal))) prepare(s, readers);  // internal ops have no other form
-    }
-    for (const PlanValue& v : plan_->values) plan_->constant_bytes += v.constant ? v.constant.bytes() : 0;
+    return readers;
   }
 
-  void prepare(Step& s, std::vector<uint32_t>& readers) {
-    std::vector<const ValueType*> types;
-    std::vector<const Tensor*> constants;
+  // The largest weights first, so that no thread is left alone with one at the end; small ones as they lie in the file,
+  // because reading one brings its neighbours into memory, which should not be done with yet.
+  std::pair<size_t, const void*> packing_order(const Step& s) {
+    constexpr size_t kLarge = size_t(1) << 20;
+    const Tensor* largest = nullptr;
     for (SlotIndex v : s.inputs) {
-      types.push_back(v == kNoSlot ? nullptr : &value(v).type);
-      constants.push_back(v != kNoSlot && value(v).constant ? &value(v).constant : nullptr);
+      if (v == kNoSlot || !value(v).constant) continue;
+      if (!largest || value(v).constant.bytes() > largest->bytes()) largest = &value(v).constant;
     }
-    PrepareContext context(types, constants, options_.parallel, options_.strict);
+    if (!largest) return {SIZE_MAX, nullptr};
+    return {largest->bytes() < kLarge ? SIZE_MAX : SIZE_MAX - largest->bytes(), largest->data()};
+  }
+
+  void prepare_steps() {
+    std::vector<Step*> steps;
+    for (Step& s : plan_->steps) {
+      if (!s.view) choose_kernel(s);
+      const bool wanted = options_.prepack || s.op->has(kInternal);  // internal operators have no other form
+      if (s.op->prepare && wanted) steps.push_back(&s);
+    }
+    readers_ = count_readers();
+    std::stable_sort(steps.begin(), steps.end(),
+                     [&](const Step* a, const Step* b) { return packing_order(*a) < packing_order(*b); });
+    std::vector<std::exception_ptr> errors(steps.size());
+    options_.parallel.for_each(steps.size(), [&](size_t i, int) {
+      try {
+        prepare(*steps[i]);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    });
+    for (const std::exception_ptr& e : errors) {
+      if (e) std::rethrow_exception(e);
+    }
+    require(!options_.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
+  }
+
+  // Kernels read aligned elements; constants that no kernel has packed are copied if the file does not align them.
+  void keep_constants() {
+    for (PlanValue& v : plan_->values) {
+      if (!v.constant.data()) continue;  // none, or packed and dropped
+      if (!is_aligned(v.constant.dtype(), v.constant.data())) v.constant = move_from_file(v.constant);
+      plan_->constant_bytes += v.constant.bytes();
+    }
+  }
+
+  // On any thread of the pool.
+  void prepare(Step& s) {
+    std::vector<const ValueType*> types;
+    std::vector<Tensor> held;  // another step may drop the constants meanwhile
+    std::vector<const Tensor*> constants;
+    {
+      const std::lock_guard lock(mutex_);
+      for (SlotIndex v : s.inputs) held.push_back(v == kNoSlot ? Tensor() : value(v).constant);
+    }
+    for (size_t i = 0; i < s.inputs.size(); ++i) {
+      types.push_back(s.inputs[i] == kNoSlot ? nullptr : &value(s.inputs[i]).type);
+      constants.push_back(held[i] ? &held[i] : nullptr);
+    }
+    PrepareContext context(types, constants, options_.parallel, options_.strict, &memory_);
     try {
       s.state = s.op->prepare(s.params.get(), context);
     } catch (Error& e) {
       e.add_context(s.name);
       throw;
     }
+    const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < s.inputs.size(); ++i) {
-      if (constants[i] && context.released(i) && --readers[value(s.inputs[i]).root] == 0) drop(s.inputs[i]);
+      if (constants[i] && context.released(i) && --readers_[value(s.inputs[i]).root] == 0) drop(s.inputs[i]);
     }
   }
 
   // Nobody reads the constant again: a tensor without data keeps its type.
-  void drop(SlotIndex slot_index) {
-    PlanValue& v = value(slot_index);
-    v.constant = Tensor(v.constant.dtype(), v.constant.shape(), nullptr, nullptr);
-    for (const auto& [id, index] : slots_) {
-      if (index == slot_index) graph_.value(id).constant = v.constant;
-    }
+  void drop(SlotIndex index) {
+    Tensor& constant = value(index).constant;
+    release_pages(constant);
+    constant = Tensor(constant.dtype(), constant.shape(), nullptr, nullptr);
+    graph_.value(ids_[index]).constant = constant;
   }
 
   Graph& graph_;
   const PlanOptions& options_;
   std::shared_ptr<Plan> plan_;
   std::map<ValueId, SlotIndex> slots_;
+  std::vector<ValueId> ids_;       // by slot
+  std::vector<uint32_t> readers_;  // of the memory of each root; drops to 0 when all have packed what they need
+  std::mutex mutex_;               // guards constants and readers_ while steps are prepared in parallel
+  BlockPool memory_;               // of packed weights
   std::map<SlotIndex, SlotIndex> claimed_;  // root → the output that took its memory
 };
 

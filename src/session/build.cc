@@ -12,7 +12,7 @@ namespace retort {
 namespace {
 
 ReadOptions read_options(const SessionOptions& options) {
-  ReadOptions read;
+  ReadOptions read{.unaligned_from = size_t(64) << 10};
   for (const auto& [name, file] : options.external_files) {
     read.memory_files.emplace(name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner)});
   }

@@ -1,5 +1,6 @@
 #include "tensor/tensor.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/checked.h"
@@ -34,6 +35,18 @@ Tensor::Tensor(DType dtype, Shape shape, void* data, std::shared_ptr<void> owner
       data_(data),
       space_(space),
       owner_(std::move(owner)) {}
+
+bool is_aligned(DType dtype, const void* data) {
+  const size_t element = std::clamp<size_t>(dtype_bits(dtype) / 8, 1, 8);
+  return reinterpret_cast<uintptr_t>(data) % element == 0;
+}
+
+Tensor aligned(const Tensor& tensor) {
+  if (is_aligned(tensor.dtype(), tensor.data())) return tensor;
+  Tensor copy(tensor.dtype(), tensor.shape());
+  std::memcpy(copy.mutable_data(), tensor.data(), tensor.bytes());
+  return copy;
+}
 
 Tensor Tensor::reshaped(Shape shape) const {
   Tensor t = *this;

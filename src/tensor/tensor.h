@@ -1,5 +1,6 @@
 // Tensors and the other things that a value can be: sequences, maps, optionals, sparse tensors.
 #pragma once
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,13 @@ class Tensor {
   T* mutable_data() {
     return static_cast<T*>(data_);
   }
+  /// Element `i`, wherever it lies: also where the data is not aligned.
+  template <typename T>
+  T at(size_t i) const {
+    T value;
+    std::memcpy(&value, static_cast<const char*>(data_) + i * sizeof(T), sizeof(T));
+    return value;
+  }
   const std::shared_ptr<void>& owner() const { return owner_; }
   explicit operator bool() const { return dtype_ != DType::undefined; }
 
@@ -60,6 +68,12 @@ class Tensor {
   MemorySpace space_;
   std::shared_ptr<void> owner_;
 };
+
+/// True when the data lies at a multiple of the element size (at most 8). Constants of a graph may lie at any byte: a
+/// model file does not align them, and those that are packed need no copy.
+bool is_aligned(DType dtype, const void* data);
+/// `tensor` itself when it is aligned, else a copy of it in memory of its own.
+Tensor aligned(const Tensor& tensor);
 
 /// Bytes of host memory aligned to 64, freed by the pointer's deleter. Throws ErrorCode::fail when there is none.
 std::shared_ptr<void> allocate_host(size_t bytes);

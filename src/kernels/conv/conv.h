@@ -54,7 +54,7 @@ enum class ConvAlgorithm : uint8_t {
 ConvAlgorithm choose_conv(const ConvShape& shape, bool allow_winograd);
 
 /// Packed weights of `algorithm` at the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned.
-/// They do not depend on batch, spatial sizes, strides, padding or pixel strides.
+/// They do not depend on batch, spatial sizes, strides, padding or pixel strides. `weights` may lie at any byte.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
 void conv_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept;
 

@@ -13,6 +13,7 @@
 #include "kernels/conv/finish-inl.h"
 #include "kernels/conv/taps.h"
 #include "kernels/dispatch.h"
+#include "kernels/unaligned.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
@@ -169,7 +170,7 @@ void depthwise_pack_lanes(const ConvShape& s, const float* weights, float* packe
   std::memset(packed, 0, conv_detail::depthwise_packed_bytes(s));
   for (size_t c = 0; c < s.out_c; ++c) {
     float* lane = packed + c / kLanes * kLanes * taps + c % kLanes;
-    for (size_t t = 0; t < taps; ++t) lane[t * kLanes] = weights[c * taps + t];
+    for (size_t t = 0; t < taps; ++t) lane[t * kLanes] = static_cast<const UnalignedFloat*>(weights)[c * taps + t];
   }
 }
 

@@ -26,7 +26,7 @@ struct Epilogue {
 size_t gemm_panel_width();
 /// Bytes of packed B; the buffer must be 64-byte aligned.
 size_t gemm_packed_bytes(size_t k, size_t n);
-/// B element (i, j) is b[i * row_stride + j * column_stride].
+/// B element (i, j) is b[i * row_stride + j * column_stride]; `b` may lie at any byte.
 void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, float* packed) noexcept;
 
 struct GemmArgs {

@@ -27,7 +27,7 @@ struct Linear : ActivationAttributes {
   }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
-    const Tensor* w = c.constant(kW);
+    const Tensor* w = c.unaligned_constant(kW);
     require(w && w->dtype() == DType::f32, ErrorCode::invalid_graph, "retort.Linear needs constant float weights");
     const size_t k = size_t(w->shape()[trans_b ? 1 : 0]), n = size_t(w->shape()[trans_b ? 0 : 1]);
     c.release(kW);

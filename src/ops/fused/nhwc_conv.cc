@@ -77,7 +77,7 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
   }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
-    const Tensor* w = c.constant(kW);
+    const Tensor* w = c.unaligned_constant(kW);
     require(w && w->dtype() == DType::f32, ErrorCode::invalid_graph, "retort.Conv needs constant float weights");
     const ValueType& x = c.type(kX);
     Shape shape = w->shape();

@@ -57,7 +57,7 @@ struct Gemm {
   Strides b_strides(const MatMulShape& s) const { return trans_b ? Strides{1, s.k} : Strides{s.n, 1}; }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
-    const Tensor* b = c.constant(1);
+    const Tensor* b = c.unaligned_constant(1);
     if (!b || b->dtype() != DType::f32 || b->shape().rank() != 2) return nullptr;
     const Shape turned_b = turned(b->shape(), trans_b);
     const MatMulShape s = matmul_shape({1, turned_b[0]}, turned_b);

@@ -29,7 +29,7 @@ struct MatMul {
   }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
-    const Tensor* b = c.constant(1);
+    const Tensor* b = c.unaligned_constant(1);
     if (!b || b->dtype() != DType::f32) return nullptr;
     const MatMulShape s =
         matmul_shape(b->shape().rank() > 1 ? Shape{1, b->shape()[b->shape().rank() - 2]} : b->shape(), b->shape());

@@ -46,7 +46,7 @@ Patch fold(const Graph& g, const ConvView& c, const Affine& affine, const Node& 
   const Tensor& w = *g.constant(c.node->inputs[1]);
   Tensor scaled(DType::f32, w.shape());
   for (size_t i = 0; i < w.count(); ++i)
-    scaled.mutable_data<float>()[i] = w.data<float>()[i] * affine.scale[channel_of(c, w, i)];
+    scaled.mutable_data<float>()[i] = w.at<float>(i) * affine.scale[channel_of(c, w, i)];
   std::vector<float> bias = float_content(g, c.node->input(2));
   bias.resize(c.channels, 0.0f);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * affine.scale[i] + affine.shift[i];

@@ -22,7 +22,7 @@ std::optional<Patch> match_matmul(const Graph& g, const Node& n) {
 
 Tensor scaled(const Tensor& t, float factor) {
   Tensor s(DType::f32, t.shape());
-  for (size_t i = 0; i < t.count(); ++i) s.mutable_data<float>()[i] = factor * t.data<float>()[i];
+  for (size_t i = 0; i < t.count(); ++i) s.mutable_data<float>()[i] = factor * t.at<float>(i);
   return s;
 }
 
@@ -92,7 +92,7 @@ std::optional<Patch> match_scale(const Graph& g, const Node& n) {
     Tensor weights(DType::f32, w->shape());
     const size_t rows = w->count() / columns;
     for (size_t i = 0; i < w->count(); ++i)
-      weights.mutable_data<float>()[i] = w->data<float>()[i] * factors[trans_b ? i / rows : i % columns];
+      weights.mutable_data<float>()[i] = w->at<float>(i) * factors[trans_b ? i / rows : i % columns];
     Patch p(g);
     std::vector<ValueId> inputs{linear->inputs[0], p.constant(std::move(weights), "weights")};
     if (linear->input(2) != ValueId::none) {

@@ -37,6 +37,7 @@ struct PackedMatrices : State {
   size_t count = 0, stride = 0;  ///< stride in floats
   const float* at(size_t i) const { return static_cast<const float*>(memory.get()) + (count == 1 ? 0 : i * stride); }
 };
+/// `b` need not be aligned.
 std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const float* b, size_t count, size_t k, size_t n,
                                               Strides strides);
 

@@ -1,0 +1,60 @@
+#include "memory/mapping.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/checked.h"
+#include "memory/host.h"
+
+namespace retort {
+namespace {
+
+/// Deleters are also labels: std::get_deleter finds the file behind an owner.
+struct Unmap {
+  FileIdentity file;
+  void operator()(void* p) const { munmap(p, file.size); }
+};
+
+const Unmap* mapping_of(const std::shared_ptr<void>& owner) { return owner ? std::get_deleter<Unmap>(owner) : nullptr; }
+
+void release(const std::shared_ptr<void>& owner, const void* data, size_t bytes) {
+  if (!mapping_of(owner)) return;
+  const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), at = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t begin = round_up(at, page), end = (at + bytes) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // clean pages: nothing is lost
+}
+
+}  // namespace
+
+std::shared_ptr<void> map_file(int descriptor, const FileIdentity& file) {
+  void* p = mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (p == MAP_FAILED) fail(ErrorCode::fail, "cannot map {} bytes: {}", file.size, std::strerror(errno));
+  return std::shared_ptr<void>(p, Unmap{file});
+}
+
+std::optional<FileRange> file_range(const std::shared_ptr<void>& owner, const void* data, size_t length) {
+  const Unmap* mapping = mapping_of(owner);
+  if (!mapping) return std::nullopt;
+  return FileRange{mapping->file, uint64_t(static_cast<const char*>(data) - static_cast<char*>(owner.get())), length};
+}
+
+void release_pages(const Tensor& tensor) { release(tensor.owner(), tensor.data(), tensor.bytes()); }
+
+Tensor move_from_file(const Tensor& tensor) {
+  constexpr size_t kPiece = size_t(4) << 20;
+  std::shared_ptr<void> memory = allocate_block(tensor.bytes());
+  for (size_t done = 0; done < tensor.bytes(); done += kPiece) {
+    const size_t size = std::min(kPiece, tensor.bytes() - done);
+    const char* from = tensor.data<char>() + done;
+    std::memcpy(static_cast<char*>(memory.get()) + done, from, size);
+    release(tensor.owner(), from, size);
+  }
+  void* data = memory.get();
+  return Tensor(tensor.dtype(), tensor.shape(), data, std::move(memory));
+}
+
+}  // namespace retort

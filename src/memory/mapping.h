@@ -1,0 +1,39 @@
+// Files mapped into memory, and which of their pages are worth keeping there.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "tensor/tensor.h"
+
+namespace retort {
+
+/// What tells one version of a file from all others.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+  int64_t modified_ns = 0;
+  uint64_t size = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+/// Where the bytes of a weight come from.
+struct FileRange {
+  FileIdentity file;
+  uint64_t offset = 0, length = 0;
+  bool operator==(const FileRange&) const = default;
+};
+
+/// The whole open file, private and read-only; keeps nothing open. Its size must not be 0. Throws ErrorCode::fail.
+std::shared_ptr<void> map_file(int descriptor, const FileIdentity& file);
+
+/// The file range under `length` bytes at `data` of a mapping by map_file; nullopt for other memory.
+std::optional<FileRange> file_range(const std::shared_ptr<void>& owner, const void* data, size_t length);
+
+/// Gives back the memory of the pages that lie wholly under the tensor, where that is a file mapped by map_file; they
+/// come back from the file when somebody reads them again. Nothing for other memory.
+void release_pages(const Tensor& tensor);
+
+/// An aligned copy of a tensor of whole elements, whose pages are released as the copy grows.
+Tensor move_from_file(const Tensor& tensor);
+
+}  // namespace retort

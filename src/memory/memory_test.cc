@@ -1,0 +1,113 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "memory/host.h"
+#include "memory/mapping.h"
+
+namespace retort {
+namespace {
+
+/// KiB of the mapping at `address` that are in memory.
+size_t resident_kib(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) found = begin == reinterpret_cast<uintptr_t>(address);
+    size_t kib = 0;
+    if (found && std::sscanf(line.c_str(), "Rss: %zu kB", &kib) == 1) return kib;
+  }
+  ADD_FAILURE() << "no such mapping";
+  return 0;
+}
+
+size_t sum(const Tensor& t) {
+  size_t total = 0;
+  for (size_t i = 0; i < t.count(); ++i) total += t.data<uint8_t>()[i];
+  return total;
+}
+
+TEST(Mapping, ReleasedPagesComeBackFromTheFile) {
+  constexpr size_t kBytes = 1 << 20;
+  std::FILE* file = std::tmpfile();
+  ASSERT_TRUE(file);
+  const std::string bytes(kBytes, 1);
+  ASSERT_EQ(std::fwrite(bytes.data(), 1, kBytes, file), kBytes);
+  ASSERT_EQ(std::fflush(file), 0);
+  const std::shared_ptr<void> mapping = map_file(fileno(file), {.size = kBytes});
+  std::fclose(file);
+  const Tensor all(DType::u8, {int64_t(kBytes)}, mapping.get(), mapping);
+  EXPECT_EQ(sum(all), kBytes);
+  EXPECT_EQ(resident_kib(mapping.get()), kBytes / 1024);
+  // Not the pages that only part of the tensor lies on.
+  const Tensor inner(DType::u8, {kBytes / 2}, static_cast<char*>(mapping.get()) + 1, mapping);
+  release_pages(inner);
+  const size_t page = size_t(sysconf(_SC_PAGESIZE)) / 1024;
+  EXPECT_EQ(resident_kib(mapping.get()), kBytes / 2 / 1024 + page);
+  EXPECT_EQ(sum(all), kBytes);
+}
+
+TEST(Mapping, AMovedTensorIsAlignedAndLeavesTheFile) {
+  constexpr size_t kBytes = 9 << 20;
+  std::FILE* file = std::tmpfile();
+  ASSERT_TRUE(file);
+  std::string bytes(kBytes, 0);
+  for (size_t i = 0; i < kBytes; ++i) bytes[i] = char(i % 251);
+  ASSERT_EQ(std::fwrite(bytes.data(), 1, kBytes, file), kBytes);
+  ASSERT_EQ(std::fflush(file), 0);
+  const std::shared_ptr<void> mapping = map_file(fileno(file), {.size = kBytes});
+  std::fclose(file);
+  const Tensor in_file(DType::f32, {int64_t(kBytes / 4 - 1)}, static_cast<char*>(mapping.get()) + 1, mapping);
+  const Tensor moved = move_from_file(in_file);
+  EXPECT_TRUE(is_aligned(DType::f32, moved.data()));
+  EXPECT_EQ(moved.shape(), in_file.shape());
+  EXPECT_EQ(std::memcmp(moved.data(), bytes.data() + 1, moved.bytes()), 0);
+  EXPECT_LT(resident_kib(mapping.get()), 256u);
+}
+
+TEST(Mapping, OtherMemoryKeepsItsContent) {
+  Tensor t(DType::u8, {1 << 20});
+  std::memset(t.mutable_data(), 1, t.bytes());
+  release_pages(t);
+  EXPECT_EQ(sum(t), t.bytes());
+  EXPECT_FALSE(file_range(t.owner(), t.data(), t.bytes()));
+}
+
+TEST(BlockPool, PiecesAreAlignedAndApart) {
+  BlockPool pool;
+  std::vector<std::shared_ptr<void>> pieces;
+  std::vector<size_t> sizes;
+  for (size_t i = 0; i < 200; ++i) {
+    sizes.push_back(i % 50 == 49 ? (20 << 20) : i * i);
+    pieces.push_back(pool.allocate(sizes.back()));
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(pieces.back().get()) % 64, 0u);
+    std::memset(pieces.back().get(), int(i), sizes.back());
+  }
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const auto* p = static_cast<const uint8_t*>(pieces[i].get());
+    for (size_t at : {size_t(0), sizes[i] / 2, sizes[i] - 1}) {
+      if (at < sizes[i]) {
+        ASSERT_EQ(p[at], uint8_t(i)) << i;
+      }
+    }
+  }
+}
+
+TEST(BlockPool, PiecesOutliveThePool) {
+  std::shared_ptr<void> piece;
+  {
+    BlockPool pool;
+    piece = pool.allocate(100);
+    pool.allocate(1 << 20);
+  }
+  std::memset(piece.get(), 1, 100);
+}
+
+}  // namespace
+}  // namespace retort
