@@ -103,7 +103,7 @@ def main():
     ap.add_argument("--threads", default="1,2")
     ap.add_argument("--seconds", type=float, default=3)
     ap.add_argument("--json", default="", help="write the results there as well")
-    a = ap.parse_args()
+    a = ap.parse_intermixed_args()
     a.peer = oracle()
     head = "".join(f"{t + 'T':>7}" for t in a.threads.split(","))
     print(f"{'model/scenario':34}{'ms':>9}{head}{'scale':>7}{'(peer)':>8}{'error':>10}{'load':>7}{'MiB':>7}{'(peer)':>8}")

@@ -102,7 +102,7 @@ def main():
     ap.add_argument("--tool", default="build/release/steady_runs")
     ap.add_argument("--work", default="build/test/runs", help="where the small models are kept")
     ap.add_argument("--zoo", default="", help="a filled zoo to take all models from")
-    a = ap.parse_args()
+    a = ap.parse_intermixed_args()
     zoo = a.zoo or a.work
     rows = build_small(zoo) if not a.zoo else json.load(open(os.path.join(zoo, "index.json"), encoding="utf-8"))
     budget, passed, failed = read_budget(), 0, 0
