@@ -10,7 +10,7 @@ above 1 Retort is faster.
 
   1T, 2T     ratio for that number of threads         scale    Retort's time with one thread over two; ONNX Runtime's
   error      largest difference of an output over its scale     load     ratio of session creation plus first run
-  MiB        resident memory after the first run: Retort, ONNX Runtime
+  MiB        peak resident memory of loading and the first run: Retort, ONNX Runtime
 
 With --programs (where decode_growing and idle_cpu were built) what belongs to no model follows: one-node runs, decoding
 with a growing past, idle processor time. Only a scenario that fails or differs by more than the tolerance of agree.py
@@ -53,11 +53,10 @@ def mean(ratios):
 def summary(rows):
     """What the table shows of the rows of one scenario."""
     ours, peer = zip(*(row["sides"] for row in rows))
-    load = [side["load_ms"] + side["first_run_ms"] for side in (peer[0], ours[0])]
     return {"ms": ours[0]["median_ms"], "ratios": [row["ratio"] for row in rows],
             "scales": [side[0]["median_ms"] / side[-1]["median_ms"] for side in (ours, peer)],
-            "error": max(row["disagreement"] for row in rows), "load": load[0] / load[1],
-            "mib": [side[0]["memory_mib"] for side in (ours, peer)]}
+            "error": max(row["disagreement"] for row in rows), "load": rows[0]["start_ratio"],
+            "mib": [side[0]["peak_mib"] for side in (ours, peer)]}
 
 
 def one_node(a, folder):
