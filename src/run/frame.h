@@ -73,7 +73,8 @@ class Frame {
     ArenaLayout layout;
     std::shared_ptr<void> memory;
     size_t memory_bytes = 0;
-    size_t asked = 0, most_asked = 0;  ///< bytes of all requests: now, and at most since the last trim
+    size_t asked = 0, most_asked = 0;      ///< bytes of all requests: now, and at most since the last trim
+    size_t scratch = 0, most_scratch = 0;  ///< bytes that the largest step needs, likewise
   };
 
   // layout.cc: which steps run, on which shapes, in which memory

@@ -1,6 +1,7 @@
 // Laying out a run: concrete shapes by inference, shape arithmetic done away with, offsets for what remains.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -235,7 +236,9 @@ void Frame::place_segment(Segment& segment) {
 }
 
 void Frame::trim() {
+  size_t scratch = 0;
   for (const auto& s : segments_) {
+    scratch = std::max(scratch, std::exchange(s->most_scratch, s->scratch));
     const bool roomy = total_bytes(s->planned) > 2 * s->most_asked || s->memory_bytes > 2 * s->layout.bytes;
     s->most_asked = s->asked;
     if (!roomy || s->memory_bytes < kWorthTrimming) continue;
@@ -245,6 +248,10 @@ void Frame::trim() {
     s->memory_bytes = 0;
     laid_out_ = false;
   }
+  if (scratch_bytes_ < kWorthTrimming || scratch_bytes_ <= 2 * scratch) return;
+  scratch_ = nullptr;
+  scratch_bytes_ = 0;
+  laid_out_ = false;
 }
 
 void Frame::set_data(SlotIndex root, void* data) {
@@ -259,6 +266,8 @@ void Frame::activate(Segment& segment) {
     const RunContext probe(inputs_of(i), outputs_of(i), step.state.get(), nullptr, parallel_);
     scratch = std::max(scratch, step.op->scratch(step.params.get(), probe));
   }
+  segment.scratch = scratch;
+  segment.most_scratch = std::max(segment.most_scratch, scratch);
   if (scratch > scratch_bytes_) {
     scratch_ = nullptr;
     scratch_ = allocate_block(scratch);

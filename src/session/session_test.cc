@@ -9,52 +9,78 @@ namespace retort {
 namespace {
 
 constexpr size_t kManyRuns = 200;  // several times what passes between two trims
-constexpr int64_t kLong = 1 << 20, kShort = 16;
+constexpr int64_t kLong = 1 << 19, kShort = 16;
+
+/// A model of one input x, whose shape `shape` gives, and one output.
+class OneToOne {
+ public:
+  explicit OneToOne(Shape (*shape)(DimTable&)) {
+    model_->ir_version = 8;
+    model_->opsets[""] = 17;
+    graph().inputs.push_back(graph().add_value("x", ValueType::tensor(DType::f32, shape(graph().dims()))));
+  }
+  ValueId x() { return graph().inputs[0]; }
+  ValueId node(const char* type, std::vector<ValueId> inputs) {
+    return graph().node(graph().add({.type = type, .inputs = std::move(inputs), .version = 13})).outputs[0];
+  }
+  Session session(ValueId y) {
+    graph().value(y).name = "y";
+    graph().outputs.push_back(y);
+    SessionOptions options;
+    options.threads.intra_threads = 1;
+    return {std::make_shared<Environment>(EnvironmentOptions{}), model_, options};
+  }
+
+ private:
+  Graph& graph() { return *model_->graph; }
+  std::shared_ptr<Model> model_ = std::make_shared<Model>();
+};
 
 /// y = softmax(x) + x over a vector of any length: the softmax lies in the workspace.
-Session make_session(int threads = 1) {
-  auto model = std::make_shared<Model>();
-  model->ir_version = 8;
-  model->opsets[""] = 17;
-  Graph& g = *model->graph;
-  const ValueId x = g.add_value("x", ValueType::tensor(DType::f32, Shape{g.dims().symbol("n")}));
-  g.inputs.push_back(x);
-  const auto node = [&](const char* type, std::vector<ValueId> inputs) {
-    return g.node(g.add({.type = type, .inputs = std::move(inputs), .version = 13})).outputs[0];
-  };
-  const ValueId y = node("Add", {node("Softmax", {x}), x});
-  g.value(y).name = "y";
-  g.outputs.push_back(y);
-  SessionOptions options;
-  options.threads.intra_threads = threads;
-  return {std::make_shared<Environment>(EnvironmentOptions{}), std::move(model), options};
+Session softmax_session() {
+  OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n")}; });
+  return m.session(m.node("Add", {m.node("Softmax", {m.x()}), m.x()}));
 }
 
-void run(Session& session, int64_t n) {
-  Value x(Tensor(DType::f32, {n})), y(Tensor(DType::f32, {n}));
+/// The last element of y for an x of ones.
+float run(Session& session, const Shape& shape) {
+  Value x(Tensor(DType::f32, shape)), y(Tensor(DType::f32, shape));
+  const size_t n = x.tensor()->count();
   std::fill_n(x.get<Tensor>()->mutable_data<float>(), n, 1.0f);
   const Value* inputs[] = {&x};
   Value* outputs[] = {&y};
   session.run(inputs, outputs, {}, nullptr);
-  EXPECT_FLOAT_EQ(y.get<Tensor>()->data<float>()[n - 1], 1.0f + 1.0f / float(n));
+  return y.tensor()->data<float>()[n - 1];
 }
 
+void run(Session& session, int64_t n) { EXPECT_FLOAT_EQ(run(session, Shape{n}), 1.0f + 1.0f / float(n)); }
+
 TEST(Session, WorkspaceShrinksWhenRunsDo) {
-  Session session = make_session();
+  Session session = softmax_session();
   run(session, kLong);
   EXPECT_GE(session.workspace_bytes(), size_t(kLong) * sizeof(float));
   for (size_t i = 0; i < kManyRuns; ++i) run(session, kShort);
   EXPECT_LT(session.workspace_bytes(), size_t(1) << 20);
 }
 
+TEST(Session, ScratchShrinksWhenRunsDo) {
+  OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), dims.symbol("n")}; });
+  Session session = m.session(m.node("MatMul", {m.x(), m.x()}));  // packs its second operand into scratch
+  constexpr int64_t kLarge = 1024, kSmall = 8;
+  EXPECT_EQ(run(session, Shape{kLarge, kLarge}), float(kLarge));
+  EXPECT_GE(session.workspace_bytes(), size_t(kLarge * kLarge) * sizeof(float));
+  for (size_t i = 0; i < kManyRuns; ++i) EXPECT_EQ(run(session, Shape{kSmall, kSmall}), float(kSmall));
+  EXPECT_LT(session.workspace_bytes(), size_t(1) << 20);
+}
+
 TEST(Session, WorkspaceStaysWhileItIsUsedNowAndThen) {
-  Session session = make_session();
+  Session session = softmax_session();
   for (size_t i = 0; i < kManyRuns; ++i) run(session, i % 8 == 0 ? kLong : kShort);
   EXPECT_GE(session.workspace_bytes(), size_t(kLong) * sizeof(float));
 }
 
 TEST(Session, FramesOfABurstGoAway) {
-  Session session = make_session();
+  Session session = softmax_session();
   std::vector<std::thread> callers;
   for (int c = 0; c < 4; ++c) {
     callers.emplace_back([&] {
