@@ -1,6 +1,7 @@
 // A rewrite: a small graph built aside and applied whole, or not at all. A rule returns std::optional<Patch>; nullopt:
 // does not apply.
 #pragma once
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ class Patch {
   /// taken.
   void covers(std::initializer_list<NodeId> nodes) { covered_.insert(covered_.end(), nodes); }
   void covers(NodeId node) { covered_.push_back(node); }
+
+  std::span<const std::pair<ValueId, ValueId>> replacements() const { return replacements_; }
 
   /// Applies to the graph that it was built against. Returns the ids of the new nodes, in the order of add(). Nodes
   /// whose outputs became unused are left for dead-code removal. Throws invalid_graph when a type would change.

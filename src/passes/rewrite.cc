@@ -51,10 +51,15 @@ class Rewriter {
       if (out == ValueId::none) continue;
       for (const Use& u : graph_.value(out).uses) users.push_back(u.node);
     }
+    std::vector<NodeId> replaced;
+    for (const auto& [value, with] : patch.replacements()) {
+      if (const Node* n = graph_.producer(value)) replaced.push_back(n->id);
+    }
     const size_t before = graph_.node_count();
     const std::vector<NodeId> added = std::move(patch).apply(graph_);
     resolve_new_nodes(graph_, before);
     for (NodeId id : users) remove_dead(graph_, id);
+    for (NodeId id : replaced) remove_dead(graph_, id);
     remove_dead(graph_, root);
     queue_.insert(queue_.end(), users.begin(), users.end());
     for (NodeId id : added) {

@@ -25,14 +25,14 @@ TEST(Attention, BertsBlock) {
   expect_rewrite(
       t, {&rule_attention},
       R"(graph(q: float32[batch,seq,12], k: float32[batch,seq,12], v: float32[batch,seq,12], mask: float32[batch,1,1,seq]) {
-  Attention#18: float32[batch,seq,3,4] = retort.Attention(q, k, v, mask) {head_size=4, kv_heads=3, q_heads=3, scale=0.5, v_head_size=4}
-  y: float32[batch,seq,12] = Reshape(Attention#18, i#16)
+  Attention#1: float32[batch,seq,3,4] = retort.Attention(q, k, v, mask) {head_size=4, kv_heads=3, q_heads=3, scale=0.5, v_head_size=4}
+  y: float32[batch,seq,12] = Reshape(Attention#1, i#1)
   return y
 }
 )");
 }
 
-TEST(Attention, DISABLED_PackedProjectionWithCacheAndCausalMaskAsInGpt2) {
+TEST(Attention, PackedProjectionWithCacheAndCausalMaskAsInGpt2) {
   Block t;
   const Dim past = t.symbol("past"), total = t.g.dims().add(past, t.seq);
   const ValueId qkv = t.input("qkv", {t.batch, t.seq, 36}), hide = t.input("hide", {t.seq, total}, DType::boolean),
@@ -47,10 +47,17 @@ TEST(Attention, DISABLED_PackedProjectionWithCacheAndCausalMaskAsInGpt2) {
   t.output(t.rows(t.add("MatMul", {t.add("Softmax", {hidden}), v})), "y");
   t.output(k, "present_k");
   t.output(v, "present_v");
-  expect_rewrite(t, {&rule_attention}, R"()");
+  expect_rewrite(
+      t, {&rule_attention},
+      R"(graph(qkv: float32[batch,seq,36], hide: bool[seq,seq+past], past_k: float32[batch,3,past,4], past_v: float32[batch,3,past,4]) {
+  Attention#1: float32[batch,seq,3,4], present_k: float32[batch,3,seq+past,4], present_v: float32[batch,3,seq+past,4] = retort.Attention(qkv, qkv, qkv, _, hide, past_k, past_v) {flag_hides=1, head_size=4, hidden=-3e+38, k_offset=12, kv_heads=3, q_heads=3, scale=0.5, v_head_size=4, v_offset=24}
+  y: float32[batch,seq,12] = Reshape(Attention#1, i#1)
+  return y, present_k, present_v
+}
+)");
 }
 
-TEST(Attention, DISABLED_SharedKeysRepeatedByExpandAsInLlama) {
+TEST(Attention, SharedKeysRepeatedByExpandAsInLlama) {
   Block t;
   const ValueId q = t.input("q", {t.batch, t.seq, 12}), k = t.input("k", {t.batch, 1, t.seq, 4}),
                 v = t.input("v", {t.batch, 1, t.seq, 4});
@@ -64,17 +71,27 @@ TEST(Attention, DISABLED_SharedKeysRepeatedByExpandAsInLlama) {
   };
   const ValueId qk = t.add("MatMul", {t.heads(q), t.add("Transpose", {repeat(k)}, perm({0, 1, 3, 2}))});
   t.output(t.add("MatMul", {t.add("Softmax", {qk}), repeat(v)}), "y");
-  expect_rewrite(t, {&rule_attention}, R"()");
+  expect_rewrite(t, {&rule_attention},
+                 R"(graph(q: float32[batch,seq,12], k: float32[batch,1,seq,4], v: float32[batch,1,seq,4]) {
+  y: float32[batch,3,seq,4] = retort.Attention(q, k, v) {head_size=4, k_split=1, kv_heads=1, q_heads=3, scale=1, v_head_size=4, v_split=1, y_split=1}
+  return y
+}
+)");
 }
 
-TEST(Attention, DISABLED_ScaleOnBothSidesAndMergedHeads) {
+TEST(Attention, ScaleOnBothSidesAndMergedHeads) {
   Block t;
   const ValueId q = t.input("q", {2, 5, 12}), k = t.input("k", {2, 7, 12}), v = t.input("v", {2, 7, 12});
   const auto merged = [&](ValueId x, int64_t rows) { return t.add("Reshape", {t.heads(x), t.ints({6, rows, 4})}); };
   const ValueId kt = t.add("Transpose", {t.add("Mul", {merged(k, 7), t.scalar(0.5f)})}, perm({0, 2, 1}));
   const ValueId qk = t.add("MatMul", {t.add("Mul", {merged(q, 5), t.scalar(0.25f)}), kt});
   t.output(t.add("MatMul", {t.add("Softmax", {qk}), merged(v, 7)}), "y");
-  expect_rewrite(t, {&rule_attention}, R"()");
+  expect_rewrite(t, {&rule_attention}, R"(graph(q: float32[2,5,12], k: float32[2,7,12], v: float32[2,7,12]) {
+  Attention#1: float32[2,3,5,4] = retort.Attention(q, k, v) {head_size=4, kv_heads=3, q_heads=3, scale=0.125, v_head_size=4, y_split=1}
+  y: float32[6,5,4] = Reshape(Attention#1, shape#1)
+  return y
+}
+)");
 }
 
 TEST(Attention, ScoresThatAreUsedElsewhereStay) {
@@ -94,7 +111,7 @@ TEST(Attention, SoftmaxOverAnotherAxisStays) {
   expect_no_rewrite(t, {&rule_attention});
 }
 
-TEST(SinkTranspose, DISABLED_SequenceFirstAttentionOfTorch) {
+TEST(SinkTranspose, SequenceFirstAttentionOfTorch) {
   TestGraph t;  // the rows of ViT: [S, B, E] inside, [B, S, E] outside
   const ValueId x = t.input("x", {2, 5, 12});
   const ValueId turned = t.add("Transpose", {x}, perm({1, 0, 2}));
@@ -117,7 +134,14 @@ TEST(SinkTranspose, DISABLED_SequenceFirstAttentionOfTorch) {
   const std::initializer_list<const Rule*> rules{
       &rule_sink_transpose_linear, &rule_sink_transpose_reshape, &rule_unfold_linear,  &rule_reshape_chain,
       &rule_noop_reshape,          &rule_transpose_chain,        &rule_noop_transpose, &rule_attention};
-  expect_rewrite(t, rules, R"()");
+  expect_rewrite(t, rules, R"(graph(x: float32[2,5,12]) {
+  Linear#1: float32[2,5,36] = retort.Linear(x, w)
+  Attention#1: float32[2,5,3,4] = retort.Attention(Linear#1, Linear#1, Linear#1) {head_size=4, k_offset=12, kv_heads=3, q_heads=3, scale=1, v_head_size=4, v_offset=24}
+  Reshape#1: float32[2,5,12] = Reshape(Attention#1, shape#1)
+  y: float32[2,5,12] = retort.Linear(Reshape#1, o)
+  return y
+}
+)");
 }
 
 }  // namespace
