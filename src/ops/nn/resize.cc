@@ -1,8 +1,10 @@
 // Resize: resampling along some or all axes, one axis after the other.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <numeric>
 
+#include "base/checked.h"
+#include "kernels/resize/resize.h"
 #include "ops/nn/common/resample.h"
 
 namespace retort::ops {
@@ -35,9 +37,10 @@ struct Resize {
   }
 
   // The axes that scales, sizes and roi speak of.
-  std::vector<size_t> resized_axes(size_t rank) const {
-    std::vector<size_t> list(axes.empty() ? rank : axes.size());
-    for (size_t i = 0; i < list.size(); ++i) list[i] = axes.empty() ? i : normalize_axis(axes[i], rank);
+  Shape resized_axes(size_t rank) const {
+    Shape list;
+    for (size_t i = 0; i < (axes.empty() ? rank : axes.size()); ++i)
+      list.push_back(int64_t(axes.empty() ? i : normalize_axis(axes[i], rank)));
     return list;
   }
   static void check_length(size_t given, size_t wanted, std::string_view what) {
@@ -48,7 +51,7 @@ struct Resize {
     const auto list = resized_axes(x.rank());
     float scale = 0;
     for (size_t i = 0; i < list.size(); ++i) {
-      const float s = float(sizes[i]) / float(x[list[i]]);
+      const float s = float(sizes[i]) / float(x[size_t(list[i])]);
       const bool first = i == 0, larger = s > scale;
       if (first || larger == (keep_aspect_ratio_policy == "not_smaller")) scale = s;
     }
@@ -77,18 +80,23 @@ struct Resize {
     const auto list = resized_axes(x.rank());
     Shape y = x;
     if (given(c, 3)) {
+      require(c.dtype(3) == DType::i64, ErrorCode::invalid_argument, "sizes are of type {}, int64 is wanted",
+              dtype_name(c.dtype(3)));
       const auto sizes = c.value(3);
       check_length(sizes.size(), list.size(), "sizes");
       const bool known = all_known(x) && all_known(sizes);
       for (size_t i = 0; i < list.size(); ++i) {
-        const size_t a = list[i];
+        const auto a = size_t(list[i]);
         y[a] = stretches() ? sizes[i]
                : known     ? int64_t(std::round(double(common_scale(x, sizes)) * double(x[a])))
                            : c.dims().fresh();
       }
     } else if (const auto scales = c.try_floats(2)) {
       check_length(scales->size(), list.size(), "scales");
-      for (size_t i = 0; i < list.size(); ++i) y[list[i]] = scaled(c.dims(), x[list[i]], (*scales)[i]);
+      for (size_t i = 0; i < list.size(); ++i) {
+        const auto a = size_t(list[i]);
+        y[a] = scaled(c.dims(), x[a], (*scales)[i]);
+      }
     } else {
       require(c.has(2), ErrorCode::invalid_argument, "neither scales nor sizes are given");
       throw NotYetKnown{};
@@ -96,31 +104,39 @@ struct Resize {
     c.set(0, c.dtype(0), y);
   }
 
-  std::vector<AxisTable> tables(const RunContext& c) const {
+  bool crops() const { return coordinate_transformation_mode == "tf_crop_and_resize"; }
+  static bool by_size(const RunContext& c) { return c.count(3) != 0; }
+  Resampling how() const {
+    return {*interpolation_of(mode),
+            *coordinates_of(coordinate_transformation_mode),
+            *rounding_of(nearest_mode),
+            cubic_coeff_a,
+            exclude_outside,
+            antialias};
+  }
+
+  // Axis `a`, the i-th of those that scales and sizes speak of.
+  AxisExtents extents(const RunContext& c, size_t i, size_t a) const {
     const Shape &x = c.shape(0), &y = c.out_shape();
-    const auto list = resized_axes(x.rank());
-    const bool by_size = c.has(3) && c.count(3) != 0;
-    const Resampling how{*interpolation_of(mode),
-                         *coordinates_of(coordinate_transformation_mode),
-                         *rounding_of(nearest_mode),
-                         cubic_coeff_a,
-                         exclude_outside,
-                         antialias};
-    std::vector<AxisTable> result(x.rank());
-    for (AxisTable& t : result) t.identity = true;
+    if (x[a] <= 0 || x[a] >= INT32_MAX) fail(ErrorCode::invalid_argument, "an extent of {} cannot be resized", x[a]);
+    AxisExtents axis{.in = x[a], .out = y[a]};
+    axis.scale = !by_size(c)   ? c.input<float>(2)[i]
+                 : stretches() ? float(y[a]) / float(x[a])
+                               : common_scale(x, c.input<int64_t>(3));
+    return axis;
+  }
+
+  std::vector<AxisTable> tables(const RunContext& c) const {
+    const Shape list = resized_axes(c.shape(0).rank());
+    const std::vector<float> roi = crops() ? load_roi(c, 2 * list.size()) : std::vector<float>();
+    std::vector<AxisTable> result(c.shape(0).rank());
     for (size_t i = 0; i < list.size(); ++i) {
-      const size_t a = list[i];
-      require(x[a] > 0 && x[a] < INT32_MAX, ErrorCode::invalid_argument, "an extent of {} cannot be resized", x[a]);
-      AxisExtents axis{.in = x[a], .out = y[a]};
-      axis.scale = !by_size      ? c.input<float>(2)[i]
-                   : stretches() ? float(y[a]) / float(x[a])
-                                 : common_scale(x, {c.input<int64_t>(3).data(), list.size()});
-      if (how.coordinates == Coordinates::tf_crop_and_resize) {
-        const std::vector<float> roi = load_roi(c, 2 * list.size());
+      AxisExtents axis = extents(c, i, size_t(list[i]));
+      if (crops()) {
         axis.roi_begin = roi[i];
         axis.roi_end = roi[i + list.size()];
       }
-      result[a] = make_table(how, axis);
+      result[size_t(list[i])] = make_table(how(), axis);
     }
     return result;
   }
@@ -134,10 +150,72 @@ struct Resize {
     } else {
       interpolate<T>(c, all);
     }
-    if (coordinate_transformation_mode == "tf_crop_and_resize") extrapolate<T>(c, all);
+    if (crops()) extrapolate<T>(c, all);
+  }
+
+  // The one axis that changes, or two neighbours: those before them are a batch, those behind them channels.
+  struct Plane {
+    size_t first = 0, count = 0;
+    std::array<AxisExtents, 2> axes;
+  };
+  std::optional<Plane> plane(const RunContext& c) const {
+    if (crops() || (by_size(c) && !stretches()) || c.out_count() == 0) return std::nullopt;
+    const size_t rank = c.shape(0).rank();
+    const Shape list = resized_axes(rank);
+    size_t first = rank, last = 0;
+    for (size_t i = 0; i < list.size(); ++i) {
+      const auto a = size_t(list[i]);
+      if (keeps(how(), extents(c, i, a))) continue;
+      first = std::min(first, a);
+      last = std::max(last, a + 1);
+    }
+    if (first >= last || last - first > 2) return std::nullopt;
+    Plane p{.first = first, .count = last - first};
+    for (size_t i = 0; i < list.size(); ++i) {
+      const auto a = size_t(list[i]);
+      if (a >= first && a < last) p.axes[a - first] = extents(c, i, a);
+    }
+    return p;
+  }
+
+  size_t scratch(const RunContext& c) const {
+    const auto p = c.dtype(0) == DType::f32 ? plane(c) : std::nullopt;
+    size_t bytes = 0;
+    for (size_t d = 0; p && d < p->count; ++d) bytes += table_bytes(p->axes[d]);
+    return bytes;
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const auto p = plane(c);
+    if (!p) return reference<float>(c);
+    static constexpr int32_t kFirst = 0;
+    static constexpr float kWhole = 1;
+    const bool copies = mode == "nearest";
+    std::array<kernels::ResizeAxis, 2> axes{kernels::ResizeAxis{1, 1, &kFirst, copies ? nullptr : &kWhole}};
+    char* memory = static_cast<char*>(c.scratch());
+    for (size_t d = 0; d < p->count; memory += table_bytes(p->axes[d++])) {
+      const size_t taps = taps_of(how(), p->axes[d]), size = size_t(p->axes[d].out);
+      auto* index = reinterpret_cast<int32_t*>(memory);
+      auto* weight = reinterpret_cast<float*>(index + size * taps);
+      fill_table(how(), p->axes[d], index, weight);
+      axes[d + 2 - p->count] = {size, taps, index, copies ? nullptr : weight};
+    }
+    const Shape& x = c.shape(0);
+    const size_t last = p->first + p->count;
+    kernels::ResizeArgs args{.batch = size_t(extent_product(x, 0, p->first)), .in_w = size_t(x[last - 1])};
+    args.in_h = p->count == 2 ? size_t(x[p->first]) : 1;
+    args.channels = args.in_pixel_stride = args.out_pixel_stride = size_t(extent_product(x, last, x.rank()));
+    args.rows = axes[0];
+    args.columns = axes[1];
+    args.input = c.input<float>(0).data();
+    args.output = c.output<float>().data();
+    kernels::resize_nhwc(args, c.parallel());
   }
 
  private:
+  size_t table_bytes(const AxisExtents& axis) const {
+    return checked_mul(size_t(axis.out), taps_of(how(), axis) * (sizeof(int32_t) + sizeof(float)),
+                       "the table of an axis");
+  }
   static std::vector<float> load_roi(const RunContext& c, size_t count) {
     require(c.has(1) && c.count(1) == count, ErrorCode::invalid_argument, "tf_crop_and_resize needs {} numbers in roi",
             count);

@@ -14,6 +14,10 @@ constexpr std::array<std::string_view, 10> kReductions{"ReduceMean",      "Reduc
                                                        "ReduceProd",      "ReduceL1",       "ReduceL2",  "ReduceLogSum",
                                                        "ReduceLogSumExp", "ReduceSumSquare"};
 
+// Those with a channels-last form of their own in the internal domain.
+constexpr std::array<std::string_view, 5> kInternalForms{"Conv", "ConvTranspose", "MaxPool", "AveragePool",
+                                                         "GlobalAveragePool"};
+
 template <size_t N>
 bool is_one_of(const Node& n, const std::array<std::string_view, N>& names) {
   return std::find(names.begin(), names.end(), n.type) != names.end();
@@ -44,6 +48,14 @@ std::optional<ImageOp> conv(const Graph& g, const Node& n) {
   // Few channels leave most of a vector empty when they come last; the first layer gathers planes instead.
   constexpr int64_t kFewChannels = 4;
   op->reads_first = n.attributes.get_or<int64_t>("group", 1) == 1 && w->shape()[1] <= kFewChannels;
+  return op;
+}
+
+std::optional<ImageOp> conv_transpose(const Graph& g, const Node& n) {
+  const std::string automatic = n.attributes.get_or<std::string>("auto_pad", "NOTSET");
+  if (automatic != "NOTSET" || n.attributes.has("output_shape")) return std::nullopt;
+  auto op = conv(g, n);
+  if (op) op->reads_first = false;
   return op;
 }
 
@@ -160,6 +172,7 @@ std::optional<ImageOp> image_op(const Graph& g, const Node& n) {
   if (!n.op || !n.domain.empty() || n.inputs.empty() || n.outputs.empty() || n.outputs[0] == ValueId::none)
     return std::nullopt;
   if (n.type == "Conv") return conv(g, n);
+  if (n.type == "ConvTranspose") return conv_transpose(g, n);
   if (n.type == "MaxPool" || n.type == "AveragePool") return pool(g, n);
   if (n.type == "GlobalAveragePool") return is_float32(g, n.inputs[0]) ? single_image(g, n) : std::nullopt;
   if (n.type == "Concat") return concat(g, n);
@@ -180,9 +193,13 @@ LastForm last_form(const Graph& g, const Node& n, const ImageOp& op) {
                  .outputs = n.outputs.size(),
                  .position = n.position},
                 {}};
-  if (n.type == "Conv" || n.type == "MaxPool" || n.type == "AveragePool" || n.type == "GlobalAveragePool") {
+  if (is_one_of(n, kInternalForms)) {
     form.spec.domain = "retort";
     form.spec.attributes.erase("storage_order");
+    if (n.type == "ConvTranspose") {
+      form.spec.attributes.erase("auto_pad");
+      form.spec.attributes.erase("kernel_shape");
+    }
   } else if (n.type == "Concat" || n.type == "Split" || is_one_of(n, kSoftmaxes)) {
     remap_axis(form, n, op.rank, n.type == "Split" ? 0 : -1);
   } else if (is_one_of(n, kReductions)) {

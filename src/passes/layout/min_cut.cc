@@ -43,14 +43,33 @@ double MinCut::push(uint32_t node, double flow) {
   return 0;
 }
 
+// Nodes that open edges lead to.
+template <typename F>
+std::vector<bool> MinCut::reached(uint32_t start, F&& open) const {
+  std::vector<bool> seen(edges_of_.size());
+  seen[start] = true;
+  std::vector<uint32_t> left{start};
+  while (!left.empty()) {
+    const uint32_t n = left.back();
+    left.pop_back();
+    for (uint32_t e : edges_of_[n]) {
+      if (seen[edges_[e].to] || !open(e)) continue;
+      seen[edges_[e].to] = true;
+      left.push_back(edges_[e].to);
+    }
+  }
+  return seen;
+}
+
 std::vector<bool> MinCut::solve() {
   while (level()) {
     next_.assign(edges_of_.size(), 0);
     while (push(kSource, kInfinite) > 0) {
     }
   }
-  std::vector<bool> source_side(edges_of_.size());
-  for (size_t i = 0; i < source_side.size(); ++i) source_side[i] = level_[i] >= 0;
+  std::vector<bool> source_side = reached(kSource, [](uint32_t e) { return e % 2 == 0; });
+  const std::vector<bool> to_sink = reached(kSink, [this](uint32_t e) { return edges_[e ^ 1].room > 0; });
+  for (size_t i = 0; i < source_side.size(); ++i) source_side[i] = source_side[i] && !to_sink[i];
   return source_side;
 }
 

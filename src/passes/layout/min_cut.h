@@ -19,7 +19,8 @@ class MinCut {
   }
   /// The cut pays `capacity` when `from` ends on the source's side and `to` on the sink's.
   void add_edge(uint32_t from, uint32_t to, double capacity);
-  /// True for the nodes on the source's side. There must be a cut of finite cost.
+  /// True for the nodes on the source's side: of all least cuts that with the most nodes there, where edges lead to
+  /// them from the source. There must be a cut of finite cost.
   std::vector<bool> solve();
 
  private:
@@ -29,6 +30,8 @@ class MinCut {
   };
   bool level();
   double push(uint32_t node, double flow);
+  template <typename F>
+  std::vector<bool> reached(uint32_t start, F&& open) const;
 
   std::vector<Edge> edges_;  // edge i and its reverse i ^ 1
   std::vector<std::vector<uint32_t>> edges_of_;

@@ -1,5 +1,5 @@
-// What follows a retort.Conv or retort.Linear moves into its epilogue: the Add of a residual, then an activation.
-// Speeds up all CNNs and transformers.
+// What follows a retort.Conv, retort.ConvTranspose or retort.Linear moves into its epilogue: the Add of a residual,
+// then an activation. Speeds up all CNNs and transformers.
 #include "ops/fused/common/activation.h"
 #include "passes/match.h"
 #include "passes/rules/rules.h"
@@ -10,11 +10,13 @@ namespace {
 using Kind = kernels::Activation::Kind;
 constexpr size_t kResidual = 3;
 
-// The Conv or Linear that makes `v` and could take something more.
+// The node with an epilogue that makes `v` and could take something more.
 const Node* open_producer(const Graph& g, ValueId v) {
-  const Node* n = sole_producer_of(g, v, "Conv", "retort");
-  if (!n) n = sole_producer_of(g, v, "Linear", "retort");
-  return n && !n->attributes.has("activation") ? n : nullptr;
+  for (const char* type : {"Conv", "Linear", "ConvTranspose"}) {
+    const Node* n = sole_producer_of(g, v, type, "retort");
+    if (n && !n->attributes.has("activation")) return n;
+  }
+  return nullptr;
 }
 
 Patch replaced(const Graph& g, const Node& producer, const Node& last, std::vector<ValueId> inputs,

@@ -41,6 +41,18 @@ float kernel(const Resampling& how, float x) {
   return how.mode == Interpolation::linear ? std::max(0.0f, 1 - std::abs(x)) : cubic(x, how.cubic_a);
 }
 
+// With antialias the kernel is as wide as one output pixel where the axis shrinks.
+float stretch_of(const Resampling& how, const AxisExtents& axis) {
+  return how.antialias ? std::min(axis.scale, 1.0f) : 1.0f;
+}
+
+// The first input position of the kernel, relative to the one left of the source position.
+int64_t first_of(const Resampling& how, const AxisExtents& axis) {
+  if (how.mode == Interpolation::nearest) return 0;
+  const float reach = how.mode == Interpolation::cubic ? 2 : 1;
+  return int64_t(std::floor(-reach / stretch_of(how, axis))) + 1;
+}
+
 }  // namespace
 
 std::optional<Coordinates> coordinates_of(std::string_view name) {
@@ -81,33 +93,46 @@ float source_position(const Resampling& how, const AxisExtents& axis, int64_t o)
   return x;
 }
 
-AxisTable make_table(const Resampling& how, const AxisExtents& axis) {
-  AxisTable t;
-  t.identity = axis.in == axis.out && axis.scale == 1 && how.coordinates != Coordinates::tf_crop_and_resize;
-  // With antialias the kernel is as wide as one output pixel where the axis shrinks.
-  const float stretch = how.antialias ? std::min(axis.scale, 1.0f) : 1.0f;
-  const int64_t reach = how.mode == Interpolation::cubic ? 2 : 1;
-  const int64_t first = how.mode == Interpolation::nearest ? 0 : int64_t(std::floor(float(-reach) / stretch)) + 1;
-  t.taps = how.mode == Interpolation::nearest ? 1 : size_t(2 - 2 * first);
-  const size_t positions = t.identity ? 0 : size_t(axis.out);
-  t.index.reserve(positions * t.taps);
-  t.weight.reserve(positions * t.taps);
-  for (size_t o = 0; o < positions; ++o) {
-    const float x = source_position(how, axis, int64_t(o));
-    if (how.coordinates == Coordinates::tf_crop_and_resize) t.outside.push_back(x < 0 || x > float(axis.in - 1));
+bool keeps(const Resampling& how, const AxisExtents& axis) {
+  return axis.in == axis.out && axis.scale == 1 && how.coordinates != Coordinates::tf_crop_and_resize;
+}
+
+size_t taps_of(const Resampling& how, const AxisExtents& axis) {
+  return how.mode == Interpolation::nearest ? 1 : size_t(2 - 2 * first_of(how, axis));
+}
+
+void fill_table(const Resampling& how, const AxisExtents& axis, int32_t* index, float* weight) {
+  const int64_t first = first_of(how, axis), taps = int64_t(taps_of(how, axis));
+  const float stretch = stretch_of(how, axis);
+  for (int64_t o = 0; o < axis.out; ++o, index += taps, weight += taps) {
+    const float x = source_position(how, axis, o);
     const int64_t left = how.mode == Interpolation::nearest ? nearest(how.rounding, x) : int64_t(std::floor(x));
     float sum = 0;
-    for (int64_t k = 0; k < int64_t(t.taps); ++k) {
+    for (int64_t k = 0; k < taps; ++k) {
       const int64_t at = left + first + k;
       const bool inside = at >= 0 && at < axis.in;
       float w = how.mode == Interpolation::nearest ? 1.0f : kernel(how, (float(at) - x) * stretch);
       if (!inside && how.exclude_outside) w = 0;
-      t.index.push_back(int32_t(std::clamp<int64_t>(at, 0, axis.in - 1)));
-      t.weight.push_back(w);
+      index[k] = int32_t(std::clamp<int64_t>(at, 0, axis.in - 1));
+      weight[k] = w;
       sum += w;
     }
     const bool uneven = how.exclude_outside || how.antialias;
-    for (size_t k = 0; uneven && sum != 0 && k < t.taps; ++k) t.weight[o * t.taps + k] /= sum;
+    for (int64_t k = 0; uneven && sum != 0 && k < taps; ++k) weight[k] /= sum;
+  }
+}
+
+AxisTable make_table(const Resampling& how, const AxisExtents& axis) {
+  AxisTable t;
+  t.identity = keeps(how, axis);
+  if (t.identity) return t;
+  t.taps = taps_of(how, axis);
+  t.index.resize(size_t(axis.out) * t.taps);
+  t.weight.resize(t.index.size());
+  fill_table(how, axis, t.index.data(), t.weight.data());
+  for (int64_t o = 0; o < axis.out && how.coordinates == Coordinates::tf_crop_and_resize; ++o) {
+    const float x = source_position(how, axis, o);
+    t.outside.push_back(x < 0 || x > float(axis.in - 1));
   }
   return t;
 }

@@ -32,23 +32,31 @@ struct Resampling {
   bool antialias = false;
 };
 
-/// One axis: output o is the sum over t < taps of weight[o·taps + t] · input[index[o·taps + t]].
-struct AxisTable {
-  size_t taps = 1;
-  std::vector<int32_t> index;
-  std::vector<float> weight;
-  std::vector<bool> outside;  ///< tf_crop_and_resize: the position lies outside the input; empty otherwise
-  bool identity = false;      ///< the axis does not change
-};
-
 struct AxisExtents {
   int64_t in = 1, out = 1;
   float scale = 1;  ///< out / in as the model gives it
   float roi_begin = 0, roi_end = 1;
 };
-AxisTable make_table(const Resampling& how, const AxisExtents& axis);
 
+/// Whether the axis stays as it is.
+bool keeps(const Resampling& how, const AxisExtents& axis);
 /// Where output position `o` lies in the input, in input pixels.
 float source_position(const Resampling& how, const AxisExtents& axis, int64_t o);
+
+/// Input positions that make up one output position.
+size_t taps_of(const Resampling& how, const AxisExtents& axis);
+/// Output o is the sum over t < taps of weight[o·taps + t] · input[index[o·taps + t]]; both of axis.out · taps
+/// elements.
+void fill_table(const Resampling& how, const AxisExtents& axis, int32_t* index, float* weight);
+
+/// fill_table with memory of its own; empty where the axis stays as it is.
+struct AxisTable {
+  size_t taps = 1;
+  std::vector<int32_t> index;
+  std::vector<float> weight;
+  std::vector<bool> outside;  ///< tf_crop_and_resize: the position lies outside the input; empty otherwise
+  bool identity = true;
+};
+AxisTable make_table(const Resampling& how, const AxisExtents& axis);
 
 }  // namespace retort::ops
