@@ -35,8 +35,10 @@ struct OpCase {
 
 struct OpTestOptions {
   std::string_view domain = "";
-  double low = -4, high = 4;       ///< range of generated inputs of elementwise operators
-  double tolerance = 1;            ///< multiplies the allowed difference between kernels; see allowed_difference()
+  double low = -4, high = 4;  ///< range of generated inputs of elementwise operators
+  double tolerance = 1;       ///< multiplies the allowed difference between kernels; see allowed_difference()
+  std::vector<size_t> weights =
+      {};  ///< inputs that are constants wherever the operator stands: known to prepare() and infer()
   std::string_view own_test = {};  ///< why the generic test cannot run it: the name of the test that does
 };
 

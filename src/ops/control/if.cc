@@ -23,11 +23,15 @@ struct If {
   }
 
   void run(RunContext& c) const {
-    require(c.count(0) == 1, ErrorCode::invalid_argument, "the condition has {} elements, If wants one", c.count(0));
+    require(c.dtype(0) == DType::boolean && c.count(0) == 1, ErrorCode::invalid_argument,
+            "the condition is {}{}, If wants one bool", dtype_name(c.dtype(0)), to_string(c.shape(0)));
     const bool condition = c.input<bool>(0)[0];
-    std::vector<Value> results(c.output_count());
-    c.bodies().run(condition ? c.bodies().index("then_branch") : c.bodies().index("else_branch"), {}, results);
-    for (size_t i = 0; i < results.size(); ++i) {
+    const size_t branch = c.bodies().index(condition ? "then_branch" : "else_branch");
+    std::vector<Value> results(c.bodies().output_count(branch));
+    require(results.size() >= c.output_count(), ErrorCode::invalid_graph, "a branch of {} outputs, If has {}",
+            results.size(), c.output_count());
+    c.bodies().run(branch, {}, results);
+    for (size_t i = 0; i < c.output_count(); ++i) {
       if (c.wants(i)) c.set_value(i, std::move(results[i]));
     }
   }

@@ -51,6 +51,22 @@ Tensor stack(const std::vector<Value>& parts, const ValueType& element) {
   return all;
 }
 
+// The one element of an optional input, or what stands for it.
+template <typename T>
+T single(const RunContext& c, size_t i, std::string_view what, T otherwise) {
+  if (!c.has(i)) return otherwise;
+  require(c.dtype(i) == dtype_of<T> && c.count(i) == 1, ErrorCode::invalid_argument, "{} is {}{}, Loop wants one {}",
+          what, dtype_name(c.dtype(i)), to_string(c.shape(i)), dtype_name(dtype_of<T>));
+  return c.input<T>(i)[0];
+}
+
+bool continues(const Value& condition) {
+  const Tensor* t = condition.tensor();
+  require(t && t->dtype() == DType::boolean && t->count() == 1, ErrorCode::invalid_argument,
+          "the body of Loop gives a condition that is not one bool");
+  return t->data<bool>()[0];
+}
+
 struct Loop {
   void infer(InferContext& c) const {
     if (!c.node() || c.node()->bodies.empty()) return;
@@ -67,17 +83,24 @@ struct Loop {
 
   void run(RunContext& c) const {
     BodyRunner& bodies = c.bodies();
-    const size_t carried = bodies.input_count(0) - 2, stacked = bodies.output_count(0) - 1 - carried;
-    const int64_t limit = c.has(0) ? c.input<int64_t>(0)[0] : INT64_MAX;
-    bool go = !c.has(1) || c.input<bool>(1)[0];
+    const size_t taken = bodies.input_count(0), given = bodies.output_count(0);
+    require(taken >= 2 && given >= taken - 1 && taken <= c.input_count() && c.output_count() <= given - 1,
+            ErrorCode::invalid_graph, "{} inputs and {} outputs, but a body of {} inputs and {} outputs",
+            c.input_count(), c.output_count(), taken, given);
+    const size_t carried = taken - 2, stacked = given - taken + 1;
+    const auto limit = single<int64_t>(c, 0, "the trip count", INT64_MAX);
+    bool go = single<bool>(c, 1, "the condition", true);
     std::vector<Value> in(2 + carried), out(1 + carried + stacked);
-    for (size_t i = 0; i < carried; ++i) in[2 + i] = copy_of(c, 2 + i);
+    for (size_t i = 0; i < carried; ++i) {
+      require(c.has(2 + i), ErrorCode::invalid_graph, "carried value {} is missing", i);
+      in[2 + i] = copy_of(c, 2 + i);
+    }
     std::vector<std::vector<Value>> scans(stacked);
     for (int64_t n = 0; n < limit && go && !c.parallel().cancelled(); ++n) {
       in[0] = scalar(n);
       in[1] = scalar(go);
       bodies.run(0, in, out);
-      go = *out[0].tensor()->data<bool>();
+      go = continues(out[0]);
       for (size_t i = 0; i < carried; ++i) in[2 + i] = std::exchange(out[1 + i], Value());
       for (size_t i = 0; i < stacked; ++i) scans[i].push_back(std::exchange(out[1 + carried + i], Value()));
       out[0] = Value();

@@ -9,7 +9,7 @@ struct BiasGelu {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     c.set(0, c.dtype(0), c.shape(0));
-    check_parameter(c, 1);
+    check_row_parameter(c, 1);
   }
   template <std::floating_point T>
   void reference(RunContext& c) const {

@@ -1,6 +1,4 @@
 // Celu: y = max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
-#include <algorithm>
-
 #include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
@@ -11,7 +9,7 @@ struct Celu : ActivationOp<Celu> {
   static constexpr std::tuple attributes{attr("alpha", &Celu::alpha)};
   template <typename T>
   T apply(T x) const {
-    return std::max(T(0), x) + std::min(T(0), T(alpha) * std::expm1(x / T(alpha)));
+    return x > T(0) ? x : T(alpha) * std::expm1(x / T(alpha));
   }
 };
 

@@ -49,7 +49,8 @@ struct LayerNormalization {
 
   void fast(RunContext& c, std::type_identity<float>) const {
     const Rows rows = rows_of(c.shape(0), axis);
-    const bool vectors = c.count(1) == rows.size && (!c.has(2) || c.count(2) == rows.size);
+    const auto is_vector = [&](size_t i) { return is_one_row(c.shape(i), c.shape(0), axis); };
+    const bool vectors = is_vector(1) && (!c.has(2) || is_vector(2));
     const bool stashes_float = !(c.wants(1) || c.wants(2)) || stash_type == int64_t(DType::f32);
     if (!vectors || !stashes_float) return reference<float>(c);
     kernels::row_norm({.rows = rows.count,

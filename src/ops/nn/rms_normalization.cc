@@ -38,7 +38,7 @@ struct RmsNormalization {
 
   void fast(RunContext& c, std::type_identity<float>) const {
     const Rows rows = rows_of(c.shape(0), axis);
-    if (c.dtype(1) != DType::f32 || c.count(1) != rows.size) return reference<float>(c);
+    if (c.dtype(1) != DType::f32 || !is_one_row(c.shape(1), c.shape(0), axis)) return reference<float>(c);
     kernels::row_norm({.rows = rows.count,
                        .width = rows.size,
                        .x = c.input<float>(0).data(),

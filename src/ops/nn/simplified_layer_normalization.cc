@@ -43,7 +43,8 @@ struct SimplifiedLayerNormalization {
 
   void fast(RunContext& c, std::type_identity<float>) const {
     const Rows rows = rows_of(c.shape(0), axis);
-    if (c.dtype(1) != DType::f32 || c.count(1) != rows.size || (c.wants(1) && c.out_dtype(1) != DType::f32))
+    if (c.dtype(1) != DType::f32 || !is_one_row(c.shape(1), c.shape(0), axis) ||
+        (c.wants(1) && c.out_dtype(1) != DType::f32))
       return reference<float>(c);
     kernels::row_norm({.rows = rows.count,
                        .width = rows.size,

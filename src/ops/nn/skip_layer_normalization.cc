@@ -18,7 +18,8 @@ struct SkipLayerNormalization {
     require(x.rank() == 2 || x.rank() == 3, ErrorCode::invalid_argument, "input of rank {}", x.rank());
     for (size_t i : {0u, 3u}) c.set(i, c.dtype(0), x);
     for (size_t i : {1u, 2u}) c.set(i, DType::f32, statistics_shape(x, x.rank() - 1));
-    for (size_t i = 1; i < 5; ++i) check_parameter(c, i);
+    check_parameter(c, 1);
+    for (size_t i = 2; i < 5; ++i) check_row_parameter(c, i);
   }
 
   template <std::floating_point T>

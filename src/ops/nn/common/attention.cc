@@ -103,7 +103,7 @@ void attention_reference(const AttentionShape& s, const AttentionData<T>& d, con
       scores[j] = dot * rule.scale;
     }
     keep(0);
-    for (double& x : scores) x = rule.capped(x / rule.scale);
+    for (double& x : scores) x = rule.capped(x);
     keep(1);
     const auto [first, last] = rule.visible(s, b, i);
     for (size_t j = 0; j < s.total(); ++j)

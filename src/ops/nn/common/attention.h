@@ -64,7 +64,7 @@ struct ScoreRule {
 
   /// Keys [first, last) that query i of batch b may see.
   std::pair<size_t, size_t> visible(const AttentionShape& s, size_t b, size_t i) const;
-  double capped(double dot) const { return softcap > 0 ? softcap * std::tanh(dot * scale / softcap) : dot * scale; }
+  double capped(double scaled) const { return softcap > 0 ? softcap * std::tanh(scaled / softcap) : scaled; }
   /// The score of a key within visible().
   double apply(double capped, size_t b, size_t h, size_t i, size_t j) const;
 };

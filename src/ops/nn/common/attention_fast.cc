@@ -156,7 +156,7 @@ class Runner {
     const auto [first, last] = rule_.visible(s_, b, i);
     const float scale = float(rule_.scale);
     if (rule_.softcap > 0) {
-      for (size_t j = first; j < last; ++j) x[j] = float(rule_.capped(x[j]));
+      for (size_t j = first; j < last; ++j) x[j] = float(rule_.capped(double(x[j]) * rule_.scale));
     } else {
       for (size_t j = first; j < last; ++j) x[j] *= scale;
     }

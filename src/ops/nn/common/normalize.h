@@ -49,6 +49,22 @@ inline void check_parameter(InferContext& c, size_t i) {
   require(both.rank() == x.rank() && (!all_known(both) || !all_known(x) || both == x), ErrorCode::invalid_argument,
           "parameter of shape {} for {}", c.dims().text(c.shape(i)), c.dims().text(x));
 }
+/// Throws unless parameter `i` is a vector as long as the last axis of input 0.
+inline void check_row_parameter(InferContext& c, size_t i) {
+  if (!c.has(i) || !c.ranked(i)) return;
+  const Shape &x = c.shape(0), &p = c.shape(i);
+  require(p.rank() == 1 && !x.empty() && (!is_known(p[0]) || !is_known(x.back()) || p[0] == x.back()),
+          ErrorCode::invalid_argument, "parameter of shape {} for rows of {}", c.dims().text(p), c.dims().text(x));
+}
+/// Whether a parameter that broadcasts to `shape` is one and the same row [axis, rank) for all rows.
+inline bool is_one_row(const Shape& parameter, const Shape& shape, int64_t axis) {
+  const size_t first = normalize_axis(axis, shape.rank()), missing = shape.rank() - parameter.rank();
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    const int64_t extent = d < missing ? 1 : parameter[d - missing];
+    if (extent != (d < first ? 1 : shape[d])) return false;
+  }
+  return true;
+}
 /// Whether a broadcast parameter is whole rows of the tensor, repeated: its leading extents are 1, the others equal.
 inline bool repeats_rows(const Shape& parameter, const Shape& shape) {
   bool ones = true;

@@ -1,0 +1,93 @@
+#include <cmath>
+
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+using Ints = std::vector<int64_t>;
+const float kNaN = std::nanf("");
+
+OpCase compared(const char* about, Attributes attributes, Shape x, Shape w, int64_t bias = 0) {
+  OpCase c{
+      .about = about, .attributes = std::move(attributes), .inputs = {random(std::move(x)), random(std::move(w), 2)}};
+  if (bias) c.inputs.push_back(random({bias}, 3));
+  return c;
+}
+
+const OpTest conv(
+    "Conv",
+    {{.about = "one tap after the other",
+      .inputs = {f32({1, 1, 4}, {1, 2, 3, 4}), f32({1, 1, 2}, {1, -2}), f32({1}, {10})},
+      .outputs = {f32({1, 1, 3}, {7, 6, 5})}},
+     {.about = "padded, with stride and dilation",
+      .attributes = {{"pads", Ints{2, 1}}, {"strides", Ints{2}}, {"dilations", Ints{2}}},
+      .inputs = {f32({1, 1, 4}, {1, 2, 3, 4}), f32({1, 1, 2}, {1, 10})},
+      .outputs = {f32({1, 1, 3}, {10, 31, 3})}},
+     {.about = "groups",
+      .attributes = {{"group", int64_t(2)}},
+      .inputs = {f32({1, 2, 2}, {1, 2, 3, 4}), f32({4, 1, 1}, {1, 2, 3, 4})},
+      .outputs = {f32({1, 4, 2}, {1, 2, 2, 4, 9, 12, 12, 16})}},
+     {.about = "NaN spoils what it touches only",
+      .inputs = {f32({1, 1, 4}, {kNaN, 1, 1, 1}), f32({1, 1, 2}, {0, 1})},
+      .outputs = {f32({1, 1, 3}, {kNaN, 1, 1})}},
+     {.about = "no images",
+      .inputs = {f32({0, 1, 4}, {}), f32({2, 1, 2}, {1, 2, 3, 4})},
+      .outputs = {f32({0, 2, 3}, {})}},
+     {.about = "no channels: the bias is left",
+      .inputs = {f32({1, 0, 2}, {}), f32({2, 0, 1}, {}), f32({2}, {1, 2})},
+      .outputs = {f32({1, 2, 2}, {1, 1, 2, 2})}},
+     compared("3x3", {{"pads", Ints{1, 1, 1, 1}}}, {2, 5, 9, 11}, {7, 5, 3, 3}, 7),
+     compared("1x1", {}, {2, 17, 9, 11}, {35, 17, 1, 1}),
+     compared("uneven everything", {{"pads", Ints{0, 2, 3, 1}}, {"strides", Ints{2, 3}}, {"dilations", Ints{3, 2}}},
+              {1, 3, 17, 19}, {5, 3, 2, 3}, 5),
+     compared("depthwise", {{"pads", Ints{2, 2, 2, 2}}, {"group", int64_t(6)}}, {2, 6, 9, 11}, {6, 1, 5, 5}, 6),
+     compared("grouped", {{"group", int64_t(3)}, {"strides", Ints{2, 2}}}, {2, 6, 9, 11}, {9, 2, 3, 3}),
+     compared("SAME_UPPER", {{"auto_pad", std::string("SAME_UPPER")}, {"strides", Ints{2, 2}}}, {1, 3, 8, 9},
+              {4, 3, 3, 2}),
+     compared("SAME_LOWER", {{"auto_pad", std::string("SAME_LOWER")}}, {1, 3, 8, 9}, {4, 3, 2, 4}),
+     compared("VALID", {{"auto_pad", std::string("VALID")}}, {1, 3, 8, 9}, {4, 3, 2, 4}),
+     compared("three axes", {{"pads", Ints{1, 0, 1, 0, 1, 1}}, {"strides", Ints{1, 2, 1}}}, {1, 2, 5, 6, 7},
+              {3, 2, 2, 3, 2}, 3),
+     compared("many pixels", {{"pads", Ints{1, 1}}}, {1, 3, 5000}, {5, 3, 3})},
+    {.tolerance = 8});
+
+const OpTest conv_transpose("ConvTranspose",
+                            {{.about = "every pixel adds its weights",
+                              .inputs = {f32({1, 1, 3}, {1, 2, 3}), f32({1, 1, 2}, {1, 10}), f32({1}, {100})},
+                              .outputs = {f32({1, 1, 4}, {101, 112, 123, 130})}},
+                             {.about = "strides leave gaps",
+                              .attributes = {{"strides", Ints{3}}, {"output_padding", Ints{1}}},
+                              .inputs = {f32({1, 1, 2}, {1, 2}), f32({1, 1, 2}, {1, 10})},
+                              .outputs = {f32({1, 1, 6}, {1, 10, 0, 2, 20, 0})}},
+                             {.about = "padding cuts off",
+                              .attributes = {{"pads", Ints{1, 2}}, {"strides", Ints{2}}},
+                              .inputs = {f32({1, 1, 3}, {1, 2, 3}), f32({1, 1, 3}, {1, 10, 100})},
+                              .outputs = {f32({1, 1, 4}, {10, 102, 20, 203})}},
+                             {.about = "a shape to fill, what is too much is cut in halves",
+                              .attributes = {{"output_shape", Ints{3}}, {"strides", Ints{2}}},
+                              .inputs = {f32({1, 1, 2}, {1, 2}), f32({1, 1, 3}, {1, 10, 100})},
+                              .outputs = {f32({1, 1, 3}, {10, 102, 20})}},
+                             {.about = "groups",
+                              .attributes = {{"group", int64_t(2)}},
+                              .inputs = {f32({1, 2, 1}, {1, 2}), f32({2, 2, 1}, {1, 2, 3, 4})},
+                              .outputs = {f32({1, 4, 1}, {1, 2, 6, 8})}},
+                             {.about = "no images",
+                              .inputs = {f32({0, 1, 3}, {}), f32({1, 2, 2}, {1, 2, 3, 4})},
+                              .outputs = {f32({0, 2, 4}, {})}},
+                             compared("SAME_UPPER", {{"auto_pad", std::string("SAME_UPPER")}, {"strides", Ints{2, 3}}},
+                                      {2, 3, 5, 4}, {3, 2, 3, 4}, 2),
+                             compared("SAME_LOWER", {{"auto_pad", std::string("SAME_LOWER")}, {"strides", Ints{2, 2}}},
+                                      {2, 3, 5, 4}, {3, 2, 3, 3}),
+                             compared("uneven everything",
+                                      {{"pads", Ints{0, 2, 1, 1}},
+                                       {"strides", Ints{2, 3}},
+                                       {"dilations", Ints{3, 2}},
+                                       {"output_padding", Ints{1, 2}}},
+                                      {2, 4, 5, 6}, {4, 3, 2, 3}, 3),
+                             compared("three axes", {{"strides", Ints{1, 2, 1}}, {"group", int64_t(2)}},
+                                      {1, 4, 3, 2, 3}, {4, 2, 2, 3, 2}, 4)},
+                            {.tolerance = 8});
+
+}  // namespace
+}  // namespace retort::ops

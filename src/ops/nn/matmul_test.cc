@@ -1,0 +1,106 @@
+#include <cmath>
+#include <limits>
+
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+const float kNaN = std::nanf("");
+
+Tensor a23() { return f32({2, 3}, {1, 2, 3, 4, 5, 6}); }
+Tensor b32() { return f32({3, 2}, {1, 0, 2, -1, 0, 1}); }
+const std::vector<float> kProduct{5, 1, 14, 1};  // a23 · b32
+
+const OpTest matmul(
+    "MatMul",
+    {{.about = "two matrices", .inputs = {a23(), b32()}, .outputs = {f32({2, 2}, kProduct)}},
+     {.about = "a row and a column", .inputs = {f32({3}, {1, 2, 3}), f32({3}, {4, 5, 6})}, .outputs = {f32({}, {32})}},
+     {.about = "a row", .inputs = {f32({3}, {1, 2, 3}), b32()}, .outputs = {f32({2}, {5, 1})}},
+     {.about = "a column", .inputs = {a23(), f32({3}, {1, 0, -1})}, .outputs = {f32({2}, {-2, -2})}},
+     {.about = "a batch and one matrix",
+      .inputs = {f32({2, 1, 2}, {1, 2, 3, 4}), f32({2, 2}, {0, 1, 1, 0})},
+      .outputs = {f32({2, 1, 2}, {2, 1, 4, 3})}},
+     {.about = "batches that broadcast both ways", .inputs = {random({2, 1, 5, 7}), random({3, 7, 4}, 2)}},
+     {.about = "a row and a batch", .inputs = {random({7}), random({3, 7, 4}, 2)}},
+     {.about = "a batch and a column", .inputs = {random({3, 5, 7}), random({7}, 2)}},
+     {.about = "no terms", .inputs = {f32({2, 0}, {}), f32({0, 3}, {})}, .outputs = {f32({2, 3}, {0, 0, 0, 0, 0, 0})}},
+     {.about = "no rows", .inputs = {f32({0, 2}, {}), f32({2, 3}, {1, 2, 3, 4, 5, 6})}, .outputs = {f32({0, 3}, {})}},
+     {.about = "no products", .inputs = {f32({0, 2, 3}, {}), f32({3, 2}, {1, 2, 3, 4, 5, 6})}},
+     {.about = "NaN and infinities stay in their row and column",
+      .inputs = {f32({2, 2}, {kNaN, 1, 1, 1}), f32({2, 2}, {1, kInf, 1, 2})},
+      .outputs = {f32({2, 2}, {kNaN, kNaN, 2, kInf})}},
+     {.about = "zero times infinity",
+      .inputs = {f32({1, 1}, {0}), f32({1, 1}, {kInf})},
+      .outputs = {f32({1, 1}, {kNaN})}},
+     {.about = "one row", .inputs = {random({1, 130}), random({130, 67}, 2)}},
+     {.about = "one column", .inputs = {random({67, 130}), random({130, 1}, 2)}},
+     {.about = "odd sizes", .inputs = {random({13, 67}), random({67, 35}, 2)}},
+     {.about = "several blocks", .inputs = {random({131, 300}), random({300, 97}, 2)}, .fixed_types = true},
+     {.about = "integers wrap",
+      .inputs = {i32({1, 2}, {INT32_MAX, 1}), i32({2, 1}, {2, 3})},
+      .outputs = {i32({1, 1}, {1})},
+      .fixed_types = true}},
+    {.tolerance = 8});
+
+const OpTest gemm(
+    "Gemm",
+    {{.about = "without C", .inputs = {a23(), b32()}, .outputs = {f32({2, 2}, kProduct)}},
+     {.about = "a row of C", .inputs = {a23(), b32(), f32({2}, {10, 20})}, .outputs = {f32({2, 2}, {15, 21, 24, 21})}},
+     {.about = "a column of C",
+      .inputs = {a23(), b32(), f32({2, 1}, {10, 20})},
+      .outputs = {f32({2, 2}, {15, 11, 34, 21})}},
+     {.about = "one C for all, scaled",
+      .attributes = {{"alpha", 2.0f}, {"beta", 0.5f}},
+      .inputs = {a23(), b32(), f32({}, {10})},
+      .outputs = {f32({2, 2}, {15, 7, 33, 7})}},
+     {.about = "both turned",
+      .attributes = {{"transA", int64_t(1)}, {"transB", int64_t(1)}},
+      .inputs = {f32({3, 2}, {1, 4, 2, 5, 3, 6}), f32({2, 3}, {1, 2, 0, 0, -1, 1}), f32({2, 2}, {1, 2, 3, 4})},
+      .outputs = {f32({2, 2}, {6, 3, 17, 5})}},
+     {.about = "no terms: C is left",
+      .inputs = {f32({2, 0}, {}), f32({0, 2}, {}), f32({2}, {1, 2})},
+      .outputs = {f32({2, 2}, {1, 2, 1, 2})}},
+     {.about = "no rows", .inputs = {f32({0, 3}, {}), b32()}, .outputs = {f32({0, 2}, {})}},
+     {.about = "odd sizes", .inputs = {random({13, 67}), random({67, 35}, 2), random({35}, 3)}},
+     {.about = "odd sizes, A turned",
+      .attributes = {{"transA", int64_t(1)}, {"alpha", 0.5f}},
+      .inputs = {random({67, 13}), random({67, 35}, 2), random({13, 35}, 3)}},
+     {.about = "odd sizes, B turned",
+      .attributes = {{"transB", int64_t(1)}, {"beta", -1.0f}},
+      .inputs = {random({13, 67}), random({35, 67}, 2), random({1, 35}, 3)}},
+     {.about = "one row", .attributes = {{"transB", int64_t(1)}}, .inputs = {random({1, 130}), random({67, 130}, 2)}}},
+    {.tolerance = 8});
+
+const OpTest fused_matmul("FusedMatMul",
+                          {{.about = "scaled",
+                            .attributes = {{"alpha", 0.5f}},
+                            .inputs = {a23(), b32()},
+                            .outputs = {f32({2, 2}, {2.5f, 0.5f, 7, 0.5f})}},
+                           {.about = "both turned",
+                            .attributes = {{"transA", int64_t(1)}, {"transB", int64_t(1)}},
+                            .inputs = {f32({3, 2}, {1, 4, 2, 5, 3, 6}), f32({2, 3}, {1, 2, 0, 0, -1, 1})},
+                            .outputs = {f32({2, 2}, kProduct)}},
+                           {.about = "the batch axis of A comes last but one",
+                            .attributes = {{"transBatchA", int64_t(1)}},
+                            .inputs = {f32({1, 2, 3}, {1, 2, 3, 4, 5, 6}), f32({2, 3, 1}, {1, 1, 1, 1, 0, -1})},
+                            .outputs = {f32({2, 1, 1}, {6, -2})}},
+                           {.about = "batches", .inputs = {random({2, 5, 67}), random({2, 67, 9}, 2)}},
+                           {.about = "every axis moves",
+                            .attributes = {{"transA", int64_t(1)},
+                                           {"transB", int64_t(1)},
+                                           {"transBatchA", int64_t(1)},
+                                           {"transBatchB", int64_t(1)}},
+                            .inputs = {random({17, 3, 5}), random({9, 3, 17}, 2)}},
+                           {.about = "B turned in place",
+                            .attributes = {{"transB", int64_t(1)}},
+                            .inputs = {random({3, 5, 67}), random({9, 67}, 2)}},
+                           {.about = "vectors stay as they are",
+                            .attributes = {{"transA", int64_t(1)}, {"transB", int64_t(1)}},
+                            .inputs = {f32({3}, {1, 2, 3}), f32({3}, {4, 5, 6})},
+                            .outputs = {f32({}, {32})}}},
+                          {.domain = "com.microsoft", .tolerance = 8});
+
+}  // namespace
+}  // namespace retort::ops

@@ -1,0 +1,75 @@
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+Attributes how(const char* mode, const char* coordinates, Attributes more = {}) {
+  more.set("mode", std::string(mode));
+  more.set("coordinate_transformation_mode", std::string(coordinates));
+  return more;
+}
+OpCase by_scale(const char* about, Attributes attributes, Tensor x, std::vector<float> scales, Tensor y = {}) {
+  OpCase c{.about = about, .attributes = std::move(attributes)};
+  c.inputs = {std::move(x), {}, f32({int64_t(scales.size())}, scales)};
+  if (y) c.outputs = {std::move(y)};
+  return c;
+}
+OpCase to_size(const char* about, Attributes attributes, Tensor x, Ints sizes, Tensor y = {}) {
+  OpCase c{.about = about, .attributes = std::move(attributes)};
+  c.inputs = {std::move(x), {}, {}, i64({int64_t(sizes.size())}, sizes)};
+  if (y) c.outputs = {std::move(y)};
+  return c;
+}
+Attributes on_axes(Attributes attributes, Ints axes) {
+  attributes.set("axes", std::move(axes));
+  return attributes;
+}
+OpCase cropped(float fill) {
+  return {.about = "a region, what lies outside is filled",
+          .attributes = how("linear", "tf_crop_and_resize", {{"extrapolation_value", fill}}),
+          .inputs = {f32({3}, {0, 1, 2}), f32({2}, {0.5f, 1.5f}), {}, i64({1}, {3})},
+          .outputs = {f32({3}, {1, 2, fill})}};
+}
+
+const OpTest resize(
+    "Resize",
+    {by_scale("nearest, twice as large", how("nearest", "asymmetric", {{"nearest_mode", std::string("floor")}}),
+              f32({1, 1, 2, 2}, {1, 2, 3, 4}), {1, 1, 2, 2},
+              f32({1, 1, 4, 4}, {1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4})),
+     by_scale("a half prefers the floor", how("nearest", "asymmetric"), f32({3}, {1, 2, 3}), {2},
+              f32({6}, {1, 1, 2, 2, 3, 3})),
+     by_scale("a half prefers the ceiling",
+              how("nearest", "asymmetric", {{"nearest_mode", std::string("round_prefer_ceil")}}), f32({3}, {1, 2, 3}),
+              {2}, f32({6}, {1, 2, 2, 3, 3, 3})),
+     to_size("linear", how("linear", "half_pixel"), f32({2}, {1, 3}), {4}, f32({4}, {1, 1.5f, 2.5f, 3})),
+     to_size("corners stay", how("linear", "align_corners"), f32({2}, {1, 3}), {5}, f32({5}, {1, 1.5f, 2, 2.5f, 3})),
+     to_size("one pixel", how("linear", "pytorch_half_pixel"), f32({2}, {1, 3}), {1}, f32({1}, {1})),
+     to_size("shrunk with antialias", how("linear", "half_pixel", {{"antialias", int64_t(1)}}),
+             f32({4}, {0, 8, 16, 24}), {2}, f32({2}, {5, 19})),
+     to_size("cubic", how("cubic", "half_pixel", {{"cubic_coeff_a", -0.5f}}), f32({4}, {0, 0, 16, 16}), {8},
+             f32({8}, {0, -0.375f, -1.125f, 3.25f, 12.75f, 17.125f, 16.375f, 16})),
+     to_size("as large as fits",
+             how("nearest", "asymmetric", {{"keep_aspect_ratio_policy", std::string("not_larger")}}),
+             f32({1, 2}, {1, 2}), {3, 4}, f32({2, 4}, {1, 1, 2, 2, 1, 1, 2, 2})),
+     to_size("one of several axes", on_axes(how("nearest", "asymmetric"), {-1}), f32({2, 2}, {1, 2, 3, 4}), {3},
+             f32({2, 3}, {1, 2, 2, 3, 4, 4})),
+     cropped(-7),
+     by_scale("planes, linear", how("linear", "half_pixel"), random({2, 3, 9, 11}), {1, 1, 2, 2}),
+     by_scale("channels last, linear", on_axes(how("linear", "half_pixel"), {1, 2}), random({2, 9, 11, 21}), {2, 1.5f}),
+     by_scale("channels last, nearest", on_axes(how("nearest", "asymmetric"), {2, 1}), random({2, 9, 11, 21}), {2, 2}),
+     by_scale("channels last, cubic", on_axes(how("cubic", "align_corners"), {1, 2}), random({1, 9, 11, 5}), {0.5f, 3}),
+     by_scale("without what lies outside", how("cubic", "half_pixel", {{"exclude_outside", int64_t(1)}}),
+              random({1, 2, 9, 11}), {1, 1, 2, 2}),
+     to_size("antialiased planes", how("cubic", "half_pixel", {{"antialias", int64_t(1)}}), random({1, 2, 19, 17}),
+             {1, 2, 7, 5}),
+     to_size("one axis of three", on_axes(how("linear", "half_pixel_symmetric"), {1}), random({3, 7, 5}), {10}),
+     to_size("axes that are not neighbours", on_axes(how("linear", "half_pixel"), {0, 2}), random({3, 7, 5}), {5, 9}),
+     to_size("three axes", how("linear", "half_pixel"), random({3, 4, 5}), {5, 6, 3}),
+     to_size("nothing changes", how("linear", "half_pixel"), random({3, 5}), {3, 5}),
+     to_size("to nothing", how("linear", "half_pixel"), f32({2}, {1, 3}), {0}, f32({0}, {}))},
+    {.tolerance = 4});
+
+}  // namespace
+}  // namespace retort::ops
