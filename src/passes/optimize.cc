@@ -139,13 +139,13 @@ void optimize(Graph& graph, const PassOptions& options) {
   if (options.level > 0) Pipeline(options).run(graph);
 }
 
-std::vector<std::string> pass_names() {
-  std::vector<std::string> names;
+std::vector<std::vector<std::string>> pass_stages() {
+  std::vector<std::vector<std::string>> stages;
   for (const Stage& stage : kStages) {
-    names.emplace_back(stage.name);
-    for (const Rule* rule : stage.rules) names.emplace_back(rule->name);
+    stages.push_back({std::string(stage.name)});
+    for (const Rule* rule : stage.rules) stages.back().emplace_back(rule->name);
   }
-  return names;
+  return stages;
 }
 
 }  // namespace retort

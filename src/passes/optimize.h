@@ -22,7 +22,7 @@ struct PassOptions {
 /// provider) stay as they are. Not thread-safe with respect to the graph and its DimTable.
 void optimize(Graph& graph, const PassOptions& options);
 
-/// Names of all passes and rules, in the order in which they run.
-std::vector<std::string> pass_names();
+/// All stages in the order in which they run: the name of each, then the names of its rules.
+std::vector<std::vector<std::string>> pass_stages();
 
 }  // namespace retort

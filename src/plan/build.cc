@@ -53,7 +53,11 @@ class Builder {
     s.captures = node.captures;
     for (ValueId in : node.inputs) s.inputs.push_back(slot(in, Home::none));
     for (ValueId out : node.outputs) s.outputs.push_back(slot(out, Home::none));
-    s.late = s.op->has(kDynamicOutput) || s.op->has(kBoxed);
+    const auto is_boxed = [&](SlotIndex v) {
+      using Kind = ValueType::Kind;
+      return v != kNoSlot && value(v).type.kind != Kind::tensor && value(v).type.kind != Kind::unknown;
+    };
+    s.late = s.op->has(kDynamicOutput) || s.op->has(kBoxed) || std::any_of(s.outputs.begin(), s.outputs.end(), is_boxed);
     for (Body& b : node.bodies) {
       s.bodies.push_back(build_plan(*b.graph, options_));
       s.body_names.push_back(b.attribute);

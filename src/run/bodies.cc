@@ -36,6 +36,9 @@ const ValueType& BodyFrames::output_type(size_t body, size_t output) const {
 
 void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) {
   const Step& step = this->step();
+  require(inputs.size() == input_count(body) && outputs.size() == output_count(body), ErrorCode::invalid_graph,
+          "the body '{}' takes {} values and gives {}, not {} and {}", step.body_names[body], input_count(body),
+          output_count(body), inputs.size(), outputs.size());
   if (!frames_[body]) frames_[body] = std::make_unique<Frame>(step.bodies[body]);
   std::vector<const Value*> given;
   for (const Value& v : inputs) given.push_back(&v);

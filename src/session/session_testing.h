@@ -1,0 +1,37 @@
+// What the tests of sessions share: a session of a graph built by hand, run on tensors.
+#pragma once
+#include "onnx/reader.h"
+#include "passes/passes_testing.h"
+#include "session/session.h"
+
+#define EXPECT_CONTAINS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+namespace retort {
+
+/// A session of a copy of `graph`.
+inline std::unique_ptr<Session> make_session(const Graph& graph, const SessionOptions& options) {
+  auto model = std::make_shared<Model>();
+  model->dims = graph.shared_dims();
+  model->graph = graph.clone();
+  return std::make_unique<Session>(std::make_shared<Environment>(EnvironmentOptions{}), std::move(model), options);
+}
+
+/// One run; inputs in the order of the graph.
+inline std::vector<Value> run(Session& session, const std::vector<Value>& inputs) {
+  std::vector<const Value*> given;
+  for (const Value& v : inputs) given.push_back(&v);
+  std::vector<Value> results(session.outputs().size());
+  std::vector<Value*> outputs;
+  for (Value& v : results) outputs.push_back(&v);
+  session.run(given, outputs, {}, nullptr);
+  return results;
+}
+
+inline std::vector<Value> run(const Graph& graph, const std::vector<Value>& inputs, OptimizationLevel level) {
+  SessionOptions options;
+  options.optimization = level;
+  options.threads.intra_threads = 1;
+  return run(*make_session(graph, options), inputs);
+}
+
+}  // namespace retort
