@@ -142,10 +142,17 @@ def run_cases(c):
     return os.path.join(c.build, "run_cases")
 
 
+LEVELS = ("99", "0")  # optimised, and as the model says
+
+
 def conformance(c):
-    return c.counted("conformance", [sys.executable, "tests/conformance/run_cases.py", "--library", c.library, "--tool", run_cases(c),
-                                     "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, "conformance.tsv"),
-                                     "--threads", str(c.threads)])
+    total = Count()
+    for level in LEVELS:
+        name = f"conformance.{level}"
+        total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", c.library, "--tool", run_cases(c),
+                                  "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"),
+                                  "--threads", str(c.threads), "--level", level])
+    return total
 
 
 def runs(c):
@@ -163,21 +170,29 @@ def models(c):
     names = sorted(os.path.basename(os.path.dirname(p)) for p in glob.glob(os.path.join(folder, "*", "model.onnx")))
     if not names:
         return skip("no ../shared/models beside the checkout")
-    manifest, results = os.path.join(c.work, "models.manifest"), os.path.join(c.work, "models.tsv")
+    manifest = os.path.join(c.work, "models.manifest")
     with open(manifest, "w") as f:
         for name in names:
             at = os.path.join(folder, name)
             rule = HALF_MODEL if name.endswith("fp16") else MODEL
             f.write("\t".join([name, *rule, os.path.join(at, "model.onnx"), at]) + "\n")
-    if c.start("models", [run_cases(c), c.library, manifest, results, "--threads", str(c.threads)])[0]:
+    with open(os.path.join(ROOT, "tests", "models_expected_failures.tsv"), encoding="utf-8") as f:
+        known = {line.split("\t")[0] for line in f.read().splitlines()[1:]} & set(names)
+    total = Count()
+    for level in LEVELS:
+        total += models_at(c, level, manifest, names, known)
+    return total
+
+
+def models_at(c, level, manifest, names, known):
+    results = os.path.join(c.work, f"models.{level}.tsv")
+    if c.start(f"models.{level}", [run_cases(c), c.library, manifest, results, "--threads", str(c.threads), "--level", level])[0]:
         return Count(failed=len(names))
     with open(results, encoding="utf-8", errors="replace") as f:
         rows = [line.rstrip("\n").split("\t") for line in f]
-    with open(os.path.join(ROOT, "tests", "models_expected_failures.tsv"), encoding="utf-8") as f:
-        known = {line.split("\t")[0] for line in f.read().splitlines()[1:]}
     failing = {r[0]: r for r in rows if r[1] != "pass"}
-    wrong = [f"FAIL {r[0]}: {r[2]}: {r[6]}" for n, r in failing.items() if n not in known]
-    wrong += [f"FAIL {n} passes: take it off tests/models_expected_failures.tsv" for n in sorted(known - set(failing)) if n in names]
+    wrong = [f"FAIL {r[0]} at level {level}: {r[2]}: {r[6]}" for n, r in failing.items() if n not in known]
+    wrong += [f"FAIL {n} passes: take it off tests/models_expected_failures.tsv" for n in sorted(known - set(failing))]
     for line in wrong:
         print("    " + line)
     return Count(len(rows) - len(failing), len(wrong), len(known & set(failing)))

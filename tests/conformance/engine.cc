@@ -95,7 +95,7 @@ const char* code_name(OrtErrorCode code) {
   return static_cast<size_t>(code) < kNames.size() ? kNames[static_cast<size_t>(code)] : "UNKNOWN";
 }
 
-Engine::Engine(const std::string& library, int threads)
+Engine::Engine(const std::string& library, int threads, int level)
     : api_(open_api(library)),
       env_(none(api_->ReleaseEnv)),
       options_(none(api_->ReleaseSessionOptions)),
@@ -107,6 +107,7 @@ Engine::Engine(const std::string& library, int threads)
   check(api_->CreateSessionOptions(&options));
   options_.reset(options);
   check(api_->SetIntraOpNumThreads(options, threads));
+  check(api_->SetSessionGraphOptimizationLevel(options, static_cast<GraphOptimizationLevel>(level)));
   check(api_->SetInterOpNumThreads(options, 1));
   check(api_->SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_FATAL));
   OrtMemoryInfo* memory = nullptr;

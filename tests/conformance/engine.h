@@ -58,8 +58,9 @@ class Session {
 
 class Engine {
  public:
-  /// Opens the library. `threads` is the size of the intra-op pool. Throws std::runtime_error.
-  Engine(const std::string& library, int threads);
+  /// Opens the library. `threads` is the size of the intra-op pool, `level` a GraphOptimizationLevel. Throws
+  /// std::runtime_error.
+  Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL);
 
   const OrtApi& api() const { return *api_; }
   void check(OrtStatus* status) const;  // throws EngineError

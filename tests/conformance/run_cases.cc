@@ -1,13 +1,13 @@
 // Runs test cases on one engine library and writes a row per case.
 //
-//   run_cases LIBRARY MANIFEST RESULTS [--threads N] [--repeat N] [--timeout SECONDS]
+//   run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS]
 //
-// A line of the manifest: name, rule (close|scale|shape), relative tolerance, absolute tolerance, model, data set
-// folders..., separated by tabs. A folder holds input_K.pb and output_K.pb. A file whose tensor has the name of an
-// input is fed to that input, else K is its position.
-// A row of the results: name, pass or fail, class, worst error over allowed error, milliseconds to load, milliseconds
-// of the fastest run, message. Classes: load/CODE and run/CODE (the engine's error), count, dtype, shape, value, case
-// (the files do not fit the model), crash, timeout.
+// --level is a GraphOptimizationLevel, 0 for none. A line of the manifest: name, rule (close|scale|shape), relative
+// tolerance, absolute tolerance, model, data set folders..., separated by tabs. A folder holds input_K.pb and
+// output_K.pb. A file whose tensor has the name of an input is fed to that input, else K is its position. A row of the
+// results: name, pass or fail, class, worst error over allowed error, milliseconds to load, milliseconds of the fastest
+// run, message. Classes: load/CODE and run/CODE (the engine's error), count, dtype, shape, value, case (the files do
+// not fit the model), crash, timeout.
 //
 // Cases run in a forked worker, so that a crash or a hang costs one case.
 #include <poll.h>
@@ -51,7 +51,7 @@ struct Result {
 
 struct Options {
   std::string library, manifest, results;
-  int threads = 1, repeat = 1, timeout_s = 120;
+  int threads = 1, level = ORT_ENABLE_ALL, repeat = 1, timeout_s = 120;
 };
 
 std::vector<Case> read_manifest(const std::string& path) {
@@ -165,7 +165,7 @@ constexpr int kUnusable = 3;  // exit code of a worker that cannot use the libra
 [[noreturn]] void work(const Options& o, const std::vector<Case>& cases, size_t first, int out) {
   int code = 0;
   try {
-    Engine engine(o.library, o.threads);
+    Engine engine(o.library, o.threads, o.level);
     for (size_t k = first; k < cases.size(); ++k) {
       const std::string line = row(cases[k], run_case(engine, cases[k], o.repeat));
       if (write(out, line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(1);
@@ -247,6 +247,7 @@ Options parse(int argc, char** argv) {
   for (int k = 1; k < argc; ++k) {
     const std::string a = argv[k];
     int* number = a == "--threads"   ? &o.threads
+                  : a == "--level"   ? &o.level
                   : a == "--repeat"  ? &o.repeat
                   : a == "--timeout" ? &o.timeout_s
                                      : nullptr;
@@ -258,7 +259,7 @@ Options parse(int argc, char** argv) {
   }
   if (plain.size() != 3)
     throw std::runtime_error(
-        "usage: run_cases LIBRARY MANIFEST RESULTS [--threads N] [--repeat N] [--timeout SECONDS]");
+        "usage: run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS]");
   o.library = plain[0], o.manifest = plain[1], o.results = plain[2];
   return o;
 }

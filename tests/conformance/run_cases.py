@@ -47,12 +47,12 @@ def manifest_line(case, folder):
     return "\t".join([f"{case['kind']}/{case['name']}", rule, repr(case["rtol"]), repr(case["atol"]), model, *sets])
 
 
-def run(tool, library, cases, folder, tsv, threads):
+def run(tool, library, cases, folder, tsv, options):
     """{case name: (passed, class, message)} in the order of the cases"""
     manifest = tsv + ".manifest"
     with open(manifest, "w") as f:
         f.writelines(manifest_line(c, folder) + "\n" for c in cases)
-    code = subprocess.run([tool, library, manifest, tsv, "--threads", str(threads)]).returncode
+    code = subprocess.run([tool, library, manifest, tsv, *options]).returncode
     if code:
         sys.exit(f"run_cases ended with {code}")
     rows = {}
@@ -113,6 +113,7 @@ def arguments():
     ap.add_argument("--only", default="", help="regular expression on kind/name")
     ap.add_argument("--tsv", default="")
     ap.add_argument("--threads", type=int, default=1)
+    ap.add_argument("--level", type=int, default=99, help="graph optimisation level, 0 for none")
     ap.add_argument("--expected", default=os.path.join(HERE, "expected_failures.tsv"))
     ap.add_argument("--update", action="store_true")
     ap.add_argument("--allow-growth", action="store_true")
@@ -126,7 +127,8 @@ def main():
     a = arguments()
     folder = os.path.abspath(a.cases)
     cases = [c for c in load_cases(folder) if re.search(a.only, f"{c['kind']}/{c['name']}")]
-    rows = run(a.tool, a.library, cases, folder, a.tsv or os.path.join(folder, "results.tsv"), a.threads)
+    rows = run(a.tool, a.library, cases, folder, a.tsv or os.path.join(folder, "results.tsv"),
+               ["--threads", str(a.threads), "--level", str(a.level)])
     expected = read_expected(a.expected)
     if a.update:
         grown = write_expected(a.expected, rows, expected, a.allow_growth)
