@@ -62,22 +62,30 @@ struct Side {
   }
 };
 
-// Largest difference relative to the largest value of the second engine's outputs.
+// Largest difference of real numbers relative to the largest value of the second engine's outputs; infinite where type,
+// shape or what is no finite number differs.
+double disagreement(const HostTensor& a, const HostTensor& b) {
+  if (a.type != b.type || a.shape != b.shape) return INFINITY;
+  if (!is_real(b.type)) return 0;
+  double scale = 0, difference = 0;
+  for (size_t i = 0; i < b.count(); ++i) {
+    const double p = number(a, i), q = number(b, i);
+    if (std::isfinite(p) && std::isfinite(q)) {
+      scale = std::max(scale, std::fabs(q));
+      difference = std::max(difference, std::fabs(p - q));
+    } else if (p != q && !(std::isnan(p) && std::isnan(q))) {
+      return INFINITY;
+    }
+  }
+  return scale > 0 ? difference / scale : difference;
+}
+
 double disagreement(const Side& a, const Side& b) {
   const auto x = a.bound->outputs(), y = b.bound->outputs();
   double worst = 0;
   for (const auto& [name, t] : y) {
     const auto found = x.find(name);
-    if (found == x.end() || found->second.shape != t.shape) return INFINITY;
-    if (t.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) continue;
-    const auto* p = reinterpret_cast<const float*>(found->second.bytes.data());
-    const auto* q = reinterpret_cast<const float*>(t.bytes.data());
-    double scale = 0, difference = 0;
-    for (size_t i = 0; i < t.count(); ++i) {
-      scale = std::max(scale, double(std::fabs(q[i])));
-      difference = std::max(difference, double(std::fabs(p[i] - q[i])));
-    }
-    worst = std::max(worst, scale > 0 ? difference / scale : difference);
+    worst = std::max(worst, found == x.end() ? INFINITY : disagreement(found->second, t));
   }
   return worst;
 }
@@ -102,7 +110,7 @@ void measure(const Options& o, std::vector<Side>& sides) {
 }
 
 void measure_starts(const Options& o, std::vector<Side>& sides) {
-  for (const int threads : o.thread_counts()) {
+  for (const int threads : o.threads) {
     std::vector<std::vector<Start>> all(sides.size());
     for (int i = 0; i < o.starts; ++i) {
       for (size_t e = 0; e < sides.size(); ++e) all[e].push_back(measure_start(o, sides[e].library, threads));
@@ -123,6 +131,11 @@ nlohmann::json side_json(const Side& s, const Start& start) {
           {"runs", s.times.size()}};
 }
 
+void print_head() {
+  std::printf("%-9s %7s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
+              "load ms", "first ms", "peak MiB");
+}
+
 void print_row(int threads, const Side& s, const Start& start) {
   std::printf("%-9s %7d %10.3f %10.3f %10.3f %10.1f %10.1f %10.1f\n", s.name.c_str(), threads, s.quantile(0.5),
               s.quantile(0.99), s.quantile(0), start.load_ms, start.first_ms, start.peak_mib);
@@ -139,17 +152,14 @@ void bench(const Options& o) {
   measure_starts(o, sides);
   for (Side& s : sides) s.engine = std::make_unique<EngineLibrary>(s.library);
   nlohmann::json report = nlohmann::json::array();
-  if (!o.json)
-    std::printf("%-9s %7s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
-                "load ms", "first ms", "peak MiB");
-  const std::vector<int> counts = o.thread_counts();
-  for (size_t i = 0; i < counts.size(); ++i) {
-    for (Side& s : sides) s.load(o, counts[i]);
+  for (size_t i = 0; i < o.threads.size(); ++i) {
+    for (Side& s : sides) s.load(o, o.threads[i]);
     measure(o, sides);
-    nlohmann::json row = {{"threads", counts[i]}, {"sides", nlohmann::json::array()}};
+    if (!o.json && i == 0) print_head();
+    nlohmann::json row = {{"threads", o.threads[i]}, {"sides", nlohmann::json::array()}};
     for (const Side& s : sides) {
       row["sides"].push_back(side_json(s, s.starts[i]));
-      if (!o.json) print_row(counts[i], s, s.starts[i]);
+      if (!o.json) print_row(o.threads[i], s, s.starts[i]);
     }
     if (sides.size() > 1) {
       const double ratio = sides[1].quantile(0.5) / sides[0].quantile(0.5), error = disagreement(sides[0], sides[1]);
@@ -175,17 +185,18 @@ void add_bench(CLI::App& app) {
   o->add_inputs(*sub);
   sub->add_option("--against", o->against,
                   "library of the second engine, for example libonnxruntime.so of the onnxruntime package")
-      ->check(CLI::ExistingFile);
-  sub->add_option("--threads", o->threads, "thread counts to measure, for example 1,2; 0: the engine's own choice")
-      ->capture_default_str();
+      ->check(kFile)
+      ->type_name("FILE");
+  o->add_threads(*sub, "thread counts to measure");
+  sub->get_option("--threads")->delimiter(',')->type_name("N[,N]");
   sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str();
   sub->add_option("--block", o->block, "runs of one engine before the other's turn")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber.description(""));
   sub->add_option("--starts", o->starts, "processes per engine and thread count for load time and memory")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  sub->footer("example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
+      ->check(CLI::PositiveNumber.description(""));
+  sub->footer("Example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
   sub->callback([o] { bench(*o); });
 }
 

@@ -138,7 +138,7 @@ std::vector<PortInfo> EngineSession::ports(bool outputs) const {
     std::vector<const char*> symbols(rank);
     engine_->check(api.GetDimensions(info, all[i].shape.data(), rank));
     engine_->check(api.GetSymbolicDimensions(info, symbols.data(), rank));
-    for (const char* s : symbols) all[i].symbols.push_back(s ? s : "");
+    for (const char* s : symbols) all[i].symbols.emplace_back(s ? s : "");
   }
   return all;
 }
@@ -170,7 +170,7 @@ std::string EngineSession::end_profiling() {
   engine_->check(api.GetAllocatorWithDefaultOptions(&allocator));
   char* path = nullptr;
   engine_->check(api.SessionEndProfiling(handle(), allocator, &path));
-  const std::string result = path;
+  std::string result = path;
   allocator->Free(allocator, path);
   return result;
 }

@@ -21,8 +21,7 @@ void print_ports(const char* title, const std::vector<PortInfo>& ports) {
 
 void inspect(const Common& o) {
   const EngineLibrary engine(default_library(o.library));
-  SessionSettings settings = o.settings(1);
-  const EngineSession session(engine, o.model, settings);
+  const EngineSession session(engine, o.model, o.settings(1));
   if (o.json) {
     const nlohmann::json all = {{"metadata", session.metadata()},
                                 {"inputs", ports_json(session.inputs())},
@@ -41,7 +40,7 @@ void add_inspect(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("inspect", "show a model's metadata, inputs and outputs");
   const auto o = std::make_shared<Common>();
   o->add_model(*sub);
-  sub->footer("example: retort inspect resnet50.onnx --json");
+  sub->footer("Example: retort inspect model.onnx --json");
   sub->callback([o] { inspect(*o); });
 }
 

@@ -1,24 +1,37 @@
-// The command-line tool. Exit codes: 0 done, 1 the engine or a file said no, 2 and above wrong usage.
+// The command-line tool. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage.
 #include "commands.h"
 
-int main(int argc, char** argv) {
-  CLI::App app{
-      "Retort runs ONNX models.\nEvery command goes through the C interface, so --library may be any ONNX Runtime "
-      "compatible engine."};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "retort 0.1.0");
-  app.footer("Start with: retort inspect MODEL, then retort run MODEL, then retort bench MODEL --against LIBRARY.");
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  retort inspect model.onnx                          what it wants and gives
+  retort run model.onnx                              one run on random inputs
+  retort run model.onnx -i image=cat.npy --save out  inputs from files, outputs to out/NAME.npy
+  retort bench model.onnx --threads 1,2              latency, load time, memory
+  retort bench model.onnx --against libonnxruntime.so.1
+                                                     the same beside another engine, in one process
+
+retort COMMAND --help tells the options of a command. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage.)";
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app{"Retort runs ONNX models.", "retort"};
+  app.set_version_flag("--version", "retort " RETORT_VERSION);
+  app.footer(kExamples);
+  app.require_subcommand(0, 1);
   retort::cli::add_run(app);
   retort::cli::add_inspect(app);
   retort::cli::add_bench(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : 2;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "retort: %s\n", e.what());
-    return 1;
+    return app.exit(e) == 0 ? 0 : 2;
   }
-  return 0;
+  if (!app.get_subcommands().empty()) return 0;
+  std::fputs(app.help().c_str(), stderr);
+  return 2;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "retort: %s\n", e.what());
+  return 1;
 }

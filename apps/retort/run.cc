@@ -1,6 +1,6 @@
 // retort run: one model, once or several times, outputs shown or saved.
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -34,47 +34,65 @@ struct Summary {
 };
 
 Summary summarise(const HostTensor& t) {
-  Summary s;
-  if (t.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || t.count() == 0) return s;
-  const auto* v = reinterpret_cast<const float*>(t.bytes.data());
-  s = {v[0], v[0], 0, true};
-  for (size_t i = 0; i < t.count(); ++i) {
-    s.low = std::min(s.low, double(v[i]));
-    s.high = std::max(s.high, double(v[i]));
-    s.mean += v[i] / double(t.count());
+  const size_t n = t.count();
+  if (n == 0 || !is_real(t.type)) return {};
+  Summary s{number(t, 0), number(t, 0), 0, true};
+  for (size_t i = 0; i < n; ++i) {
+    const double v = number(t, i);
+    s.low = std::min(s.low, v);
+    s.high = std::max(s.high, v);
+    s.mean += v / double(n);
   }
   return s;
 }
 
-void print_text(const std::map<std::string, HostTensor>& outputs) {
-  for (const auto& [name, t] : outputs) {
-    const Summary s = summarise(t);
-    std::printf("%-24s %s %s", name.c_str(), type_name(t.type), dims_text(t.shape).c_str());
-    if (s.valid) std::printf("   min %.6g  mean %.6g  max %.6g", s.low, s.mean, s.high);
-    std::printf("\n");
+constexpr size_t kShown = 10;  // outputs of up to so many numbers are printed whole
+
+void print_text(const PortInfo& port, const HostTensor* t) {
+  if (!t) {
+    std::printf("%-24s not a tensor of numbers: not shown\n", port.name.c_str());
+    return;
   }
+  std::printf("%-24s %s %s", port.name.c_str(), type_name(t->type), dims_text(t->shape).c_str());
+  const Summary s = summarise(*t);
+  if (s.valid && t->count() > kShown) std::printf("   min %.6g  mean %.6g  max %.6g", s.low, s.mean, s.high);
+  if (s.valid && t->count() <= kShown) {
+    std::printf("  ");
+    for (size_t i = 0; i < t->count(); ++i) {
+      const double v = number(*t, i);
+      std::printf(" %.*g", v == std::floor(v) ? 15 : 6, v);
+    }
+  }
+  std::printf("\n");
 }
 
-void print_json(const std::map<std::string, HostTensor>& outputs) {
+nlohmann::json json_of(const HostTensor& t) {
+  nlohmann::json all = {{"type", type_name(t.type)}, {"shape", t.shape}};
+  const Summary s = summarise(t);
+  if (s.valid) all.update({{"min", s.low}, {"mean", s.mean}, {"max", s.high}});
+  return all;
+}
+
+void print(const std::vector<PortInfo>& ports, const std::map<std::string, HostTensor>& outputs, bool json) {
   nlohmann::json all = nlohmann::json::object();
-  for (const auto& [name, t] : outputs) {
-    all[name] = {{"type", type_name(t.type)}, {"shape", t.shape}};
-    const Summary s = summarise(t);
-    if (s.valid) all[name].update({{"min", s.low}, {"mean", s.mean}, {"max", s.high}});
+  for (const PortInfo& port : ports) {
+    const auto found = outputs.find(port.name);
+    if (!json) print_text(port, found == outputs.end() ? nullptr : &found->second);
+    if (json && found != outputs.end()) all[port.name] = json_of(found->second);
   }
-  std::printf("%s\n", all.dump(2).c_str());
+  if (json) std::printf("%s\n", all.dump(2).c_str());
 }
 
 void run(const Options& o) {
   const EngineLibrary engine(default_library(o.library));
-  SessionSettings settings = o.settings(o.thread_counts().at(0));
+  SessionSettings settings = o.settings(o.threads.at(0));
   settings.profile = o.profile;
   EngineSession session(engine, o.model, settings);
   auto inputs = o.read_inputs(session.inputs());
   BoundRun bound(session, inputs);
   for (int i = 0; i < o.repeat; ++i) bound.run();
   const auto outputs = bound.outputs();
-  o.json ? print_json(outputs) : print_text(outputs);
+  print(session.outputs(), outputs, o.json);
   if (!o.save.empty()) {
     std::filesystem::create_directories(o.save);
     for (const auto& [name, t] : outputs) write_npy(o.save + "/" + file_name(name), t);
@@ -90,11 +108,16 @@ void add_run(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   o->add_model(*sub);
   o->add_inputs(*sub);
-  sub->add_option("--threads", o->threads, "threads inside an operator")->capture_default_str();
-  sub->add_option("--repeat", o->repeat, "number of runs")->capture_default_str()->check(CLI::PositiveNumber);
-  sub->add_option("--save", o->save, "folder for the outputs, one .npy each");
-  sub->add_option("--profile", o->profile, "write a Chrome trace to <prefix>_<time>.json");
-  sub->footer("example: retort run resnet50.onnx --input input=cat.npy --save out");
+  o->add_threads(*sub, "threads inside an operator");
+  sub->get_option("--threads")->expected(1)->type_name("N");
+  sub->add_option("--repeat", o->repeat, "number of runs")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("N");
+  sub->add_option("--save", o->save, "folder for the outputs, one .npy each; made where there is none")
+      ->type_name("DIR");
+  sub->add_option("--profile", o->profile, "write a Chrome trace to PREFIX_<time>.json")->type_name("PREFIX");
+  sub->footer("Example: retort run model.onnx --input image=cat.npy --save out");
   sub->callback([o] { run(*o); });
 }
 

@@ -2,7 +2,9 @@
 
 #include <protozero/pbf_reader.hpp>
 
-#include <cmath>
+#include <bit>
+#include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -25,7 +27,7 @@ constexpr NpyType kNpyTypes[] = {
 
 std::string slurp(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Failure("cannot read '" + path + "'");
+  if (!file) throw Failure(std::strerror(errno));
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -35,6 +37,23 @@ std::string between(const std::string& text, const std::string& after, char open
   const size_t to = from == std::string::npos ? from : text.find(close, from + 1);
   if (to == std::string::npos) throw Failure("malformed .npy header");
   return text.substr(from + 1, to - from - 1);
+}
+
+// "3, 224, 224" or "3,".
+std::vector<int64_t> parse_tuple(const std::string& text) {
+  std::vector<int64_t> shape;
+  for (const char *at = text.data(), *end = at + text.size(); at != end;) {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    int64_t extent = 0;
+    const auto [next, error] = std::from_chars(at, end, extent);
+    if (error != std::errc() || extent < 0) throw Failure("the .npy header has the shape (" + text + ")");
+    shape.push_back(extent);
+    at = next;
+  }
+  return shape;
 }
 
 HostTensor parse_npy(const std::string& bytes) {
@@ -53,16 +72,7 @@ HostTensor parse_npy(const std::string& bytes) {
     if (code == n.code) t.type = n.type;
   }
   if (t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED) throw Failure("element type " + code + " is not supported");
-  const std::string dims = between(header, "'shape':", '(', ')');
-  for (size_t i = 0; i < dims.size();) {
-    if (dims[i] < '0' || dims[i] > '9') {
-      ++i;
-      continue;
-    }
-    size_t used = 0;
-    t.shape.push_back(std::stoll(dims.substr(i), &used));
-    i += used;
-  }
+  t.shape = parse_tuple(between(header, "'shape':", '(', ')'));
   const size_t size = t.count() * type_bytes(t.type);
   if (bytes.size() - start - header_size < size) throw Failure("the .npy data is cut off");
   t.bytes.resize(size);
@@ -83,10 +93,10 @@ void append_raw(HostTensor& t, protozero::data_view view) {
   t.bytes.insert(t.bytes.end(), b, b + view.size());
 }
 
-// The fields of onnx.TensorProto that data sets use.
-HostTensor parse_pb(const std::string& bytes) {
+// Type and shape of an onnx.TensorProto: fields may come in any order, so they are read before the elements.
+HostTensor parse_pb_type(const std::string& bytes) {
   HostTensor t;
-  for (protozero::pbf_reader p(bytes); p.next();) {  // type and shape first: fields may come in any order
+  for (protozero::pbf_reader p(bytes); p.next();) {
     if (p.tag() == 2)
       t.type = ONNXTensorElementDataType(p.get_int32());
     else if (p.tag() == 1 && p.wire_type() == protozero::pbf_wire_type::varint)
@@ -96,8 +106,17 @@ HostTensor parse_pb(const std::string& bytes) {
     else
       p.skip();
   }
+  if (type_bytes(t.type) == 0) throw Failure("only tensors of numbers are supported");
+  return t;
+}
+
+// The fields that data sets use; elements are packed, as every writer does.
+HostTensor parse_pb(const std::string& bytes) {
+  HostTensor t = parse_pb_type(bytes);
   for (protozero::pbf_reader p(bytes); p.next();) {
-    if (p.tag() == 9)
+    if (p.wire_type() != protozero::pbf_wire_type::length_delimited)
+      p.skip();
+    else if (p.tag() == 9)
       append_raw(t, p.get_view());
     else if (p.tag() == 4)
       append(t, p.get_packed_float());
@@ -112,14 +131,21 @@ HostTensor parse_pb(const std::string& bytes) {
     else
       p.skip();
   }
-  if (type_bytes(t.type) == 0) throw Failure("only tensors of numbers are supported");
   if (t.bytes.size() != t.count() * type_bytes(t.type))
     throw Failure("the data of the TensorProto does not fit its shape");
   return t;
 }
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+template <typename T>
+T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+template <typename T>
+void store(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof value);
 }
 
 }  // namespace
@@ -127,8 +153,8 @@ bool ends_with(const std::string& text, const std::string& end) {
 HostTensor read_tensor_file(const std::string& path) {
   try {
     const std::string bytes = slurp(path);
-    if (ends_with(path, ".npy")) return parse_npy(bytes);
-    if (ends_with(path, ".pb")) return parse_pb(bytes);
+    if (path.ends_with(".npy")) return parse_npy(bytes);
+    if (path.ends_with(".pb")) return parse_pb(bytes);
   } catch (const protozero::exception& e) {
     throw Failure(path + ": malformed TensorProto: " + e.what());
   } catch (const Failure& f) {
@@ -140,10 +166,11 @@ HostTensor read_tensor_file(const std::string& path) {
 void write_npy(const std::string& path, const HostTensor& tensor) {
   std::string dims;
   for (int64_t d : tensor.shape) dims += std::to_string(d) + ",";
-  std::string code = "|u1";
+  std::string code;
   for (const NpyType& n : kNpyTypes) {
     if (n.type == tensor.type) code = n.code;
   }
+  if (code.empty()) throw Failure(path + ": .npy files have no elements of type " + type_name(tensor.type));
   std::string header = "{'descr': '" + code + "', 'fortran_order': False, 'shape': (" + dims + "), }";
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
   header += '\n';
@@ -156,29 +183,72 @@ void write_npy(const std::string& path, const HostTensor& tensor) {
   if (!file) throw Failure("cannot write '" + path + "'");
 }
 
-HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed, int64_t extent) {
+bool is_real(ONNXTensorElementDataType type) {
+  return type_bytes(type) != 0 && type != ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64 &&
+         type != ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128;
+}
+
+double number(const HostTensor& tensor, size_t i) {
+  const std::byte* at = tensor.bytes.data() + i * type_bytes(tensor.type);
+  switch (tensor.type) {
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:
+      return load<float>(at);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
+      return load<double>(at);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16:
+      return double(load<_Float16>(at));
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
+      return std::bit_cast<float>(uint32_t(load<uint16_t>(at)) << 16);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:
+      return load<int8_t>(at);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16:
+      return load<int16_t>(at);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32:
+      return load<int32_t>(at);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64:
+      return double(load<int64_t>(at));
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL:
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8:
+      return load<uint8_t>(at);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16:
+      return load<uint16_t>(at);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32:
+      return load<uint32_t>(at);
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64:
+      return double(load<uint64_t>(at));
+    default:
+      throw Failure(std::string(type_name(tensor.type)) + " is no type of real numbers");
+  }
+}
+
+HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed) {
   HostTensor t;
   t.type = port.type;
   t.shape = shape.empty() ? port.shape : shape;
-  for (int64_t& d : t.shape) d = d < 0 ? extent : d;
-  if (type_bytes(t.type) == 0)
+  for (int64_t& d : t.shape) d = d < 0 ? 1 : d;
+  const size_t bytes = type_bytes(t.type);
+  if (bytes == 0)
     throw Failure("input '" + port.name + "' of type " + type_name(t.type) + " must be given with --input");
   std::mt19937_64 random(seed);
-  t.bytes.resize(t.count() * type_bytes(t.type));
-  if (t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
-    std::normal_distribution<float> normal;
-    for (size_t i = 0; i < t.count(); ++i) {
-      const float v = normal(random);
-      std::memcpy(t.bytes.data() + 4 * i, &v, 4);
+  std::normal_distribution<float> normal;
+  t.bytes.resize(t.count() * bytes);
+  for (std::byte *at = t.bytes.data(), *end = at + t.bytes.size(); at != end; at += bytes) {
+    switch (t.type) {
+      case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:
+        store(at, normal(random));
+        break;
+      case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
+        store(at, double(normal(random)));
+        break;
+      case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16:
+        store(at, _Float16(normal(random)));
+        break;
+      case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
+        store(at, uint16_t(std::bit_cast<uint32_t>(normal(random)) >> 16));
+        break;
+      default:
+        *at = std::byte(random() & 1);  // the low byte of an integer
     }
-  } else if (t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE) {
-    std::normal_distribution<double> normal;
-    for (size_t i = 0; i < t.count(); ++i) {
-      const double v = normal(random);
-      std::memcpy(t.bytes.data() + 8 * i, &v, 8);
-    }
-  } else {
-    for (size_t i = 0; i < t.count(); ++i) t.bytes[i * type_bytes(t.type)] = std::byte(random() & 1);
   }
   return t;
 }

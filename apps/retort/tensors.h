@@ -8,9 +8,14 @@ namespace retort::cli {
 
 /// By the suffix of the path: .npy (C order), .pb. Throws Failure naming the file.
 HostTensor read_tensor_file(const std::string& path);
+/// Throws Failure for element types that numpy does not have.
 void write_npy(const std::string& path, const HostTensor& tensor);
-/// Normal floats, small integers; the same for the same seed. Symbolic extents become `extent` unless `shape` gives
-/// them.
-HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed, int64_t extent = 1);
+/// Normal floats, integers 0 and 1; the same for the same seed. Free extents become 1 where `shape` is empty.
+HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed);
+
+/// Whether the elements are real numbers: not strings, not complex.
+bool is_real(ONNXTensorElementDataType type);
+/// Element i of a tensor of real numbers; 64-bit integers are rounded.
+double number(const HostTensor& tensor, size_t i);
 
 }  // namespace retort::cli

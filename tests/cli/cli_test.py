@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""The command-line tool as a user meets it: cli_test.py, with RETORT_CLI naming the program."""
+import json
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.path.abspath(os.environ.get("RETORT_CLI", os.path.join(ROOT, "out", "bin", "retort")))
+DIGITS = os.path.join(ROOT, "examples", "digits", "digits.onnx")
+
+
+def retort(*words):
+    """(exit code, stdout, stderr)"""
+    done = subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.image = np.random.default_rng(1).random((2, 1, 8, 8), np.float32)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def npy(self, name, array):
+        np.save(self.path(name), array)
+        return self.path(name)
+
+    def pb(self, name, array):
+        with open(self.path(name), "wb") as f:
+            f.write(numpy_helper.from_array(array).SerializeToString())
+        return self.path(name)
+
+    def model(self, nodes, inputs, outputs):
+        graph = onnx.helper.make_graph(nodes, "g", inputs, outputs)
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10), self.path("m.onnx"))
+        return self.path("m.onnx")
+
+    def fails(self, code, words, *parts):
+        """Wrong usage or input: nothing on standard output, a message that says what is wrong."""
+        got, out, err = retort(*words)
+        self.assertEqual((got, out), (code, ""), err)
+        for part in parts:
+            self.assertIn(part, err)
+
+    def test_help(self):
+        self.assertEqual(retort("--help")[0], 0)
+        self.assertIn("Examples:", retort("--help")[1])
+        for command in ("run", "inspect", "bench"):
+            self.assertIn("Example: retort " + command, retort(command, "--help")[1])
+        self.assertRegex(retort("--version")[1], r"^retort \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage(self):
+        self.fails(2, [], "Examples:")
+        self.fails(2, ["frob"], "frob")
+        self.fails(2, ["run"], "MODEL")
+        self.fails(2, ["run", DIGITS, "--bogus"], "--bogus")
+        self.fails(2, ["run", "/nowhere.onnx"], "/nowhere.onnx")
+        self.fails(2, ["run", self.folder], "directory")
+        self.fails(2, ["run", DIGITS, "--threads", "two"], "'two' is no number of threads")
+        self.fails(2, ["bench", DIGITS, "--threads", "1,-2"], "--threads")
+        self.fails(2, ["bench", DIGITS, "--against", "/nowhere.so"], "/nowhere.so")
+
+    def test_inspect(self):
+        self.assertRegex(retort("inspect", DIGITS)[1], r"image +float32\[batch,1,8,8\]")
+        told = json.loads(retort("inspect", DIGITS, "--json")[1])
+        self.assertEqual([p["name"] for p in told["inputs"] + told["outputs"]], ["image", "probabilities"])
+
+    def test_inputs_from_files(self):
+        results = []
+        for words in (["--input", "image=" + self.npy("a.npy", self.image)], ["-i", self.pb("a.pb", self.image)],
+                      ["--inputs", os.path.dirname(self.npy("input_0.npy", self.image))]):
+            code, out, err = retort("run", DIGITS, *words, "--save", self.path("out"))
+            self.assertEqual(code, 0, err)
+            self.assertIn("probabilities", out)
+            results.append(np.load(self.path("out/probabilities.npy")))
+            self.assertEqual(results[-1].shape, (2, 10))
+        np.testing.assert_allclose(results[0].sum(axis=1), 1, rtol=1e-5)
+        for other in results[1:]:
+            np.testing.assert_array_equal(results[0], other)
+
+    def test_element_types_go_through(self):
+        names = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
+        ports = [[onnx.helper.make_tensor_value_info(p + n, onnx.helper.np_dtype_to_tensor_dtype(np.dtype(n)), [None]) for n in names]
+                 for p in "xy"]
+        model = self.model([onnx.helper.make_node("Identity", ["x" + n], ["y" + n]) for n in names], *ports)
+        for save in (self.npy, self.pb):
+            words = []
+            for n in names:
+                words += ["-i", f"x{n}=" + save(n + (".npy" if save == self.npy else ".pb"), np.array([0, 1, 1], n))]
+            code, out, err = retort("run", model, *words, "--save", self.path("out"))
+            self.assertEqual(code, 0, err)
+            self.assertEqual(len(out.splitlines()), len(names))
+            self.assertRegex(out, r"yfloat16 +float16 3 +0 1 1\n")
+            for n in names:
+                np.testing.assert_array_equal(np.load(self.path(f"out/y{n}.npy")), np.array([0, 1, 1], n))
+
+    def test_outputs_that_are_no_numbers_are_told(self):
+        text = onnx.helper.make_node("Constant", [], ["y"], value_strings=[b"a"])
+        model = self.model([text], [], [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.STRING, [1])])
+        self.assertIn("not shown", retort("run", model)[1])
+
+    def test_wrong_inputs(self):
+        good = self.npy("good.npy", self.image)
+        self.fails(1, ["run", DIGITS, "-i", "picture=" + good], "'picture'", "it has 'image'")
+        self.fails(1, ["run", DIGITS, "-i", "image=/nowhere.npy"], "/nowhere.npy: No such file")
+        self.fails(1, ["run", DIGITS, "-i", "image=" + self.npy("u8.npy", self.image.astype(np.uint8))], "'image'", "float32", "uint8")
+        self.fails(1, ["run", DIGITS, "-i", "image=" + self.npy("flat.npy", self.image.ravel())], "'image'", "[batch,1,8,8]", "[128]")
+        self.fails(1, ["run", DIGITS, "-i", "image=" + self.npy("f.npy", np.asfortranarray(self.image.reshape(16, 8)))], "Fortran order")
+        self.fails(1, ["run", DIGITS, "--shape", "image=2xthree"], "2xthree", "1x3x224x224")
+        self.fails(1, ["run", DIGITS, "--shape", "picture=1x1"], "'picture'")
+        self.fails(1, ["run", DIGITS, "--shape", "image=1x1x9x9"], "'image'", "[1,1,9,9]")
+        self.fails(1, ["run", DIGITS, "--config", "strict"], "KEY=VALUE")
+        with open(good, "rb") as f:
+            begin = f.read()[:100]
+        for name, content in {"cut.npy": begin, "cut.pb": b"\x08\x04\x4a\xff", "text.npy": b"hello"}.items():
+            with open(self.path(name), "wb") as f:
+                f.write(content)
+            self.fails(1, ["run", DIGITS, "-i", "image=" + self.path(name)], name + ": ")
+        self.fails(1, ["run", DIGITS, "-i", "image=" + self.path("x.txt")], "x.txt")
+
+    def test_broken_models(self):
+        with open(DIGITS, "rb") as f:
+            whole = f.read()
+        for name, content in {"cut.onnx": whole[:300], "text.onnx": b"hello", "empty.onnx": b""}.items():
+            with open(self.path(name), "wb") as f:
+                f.write(content)
+            for command in ("inspect", "run", "bench"):
+                self.fails(1, [command, self.path(name)], name)
+
+    def test_bench(self):
+        code, out, err = retort("bench", DIGITS, "--seconds", 0.1, "--threads", "1,2", "--json")
+        self.assertEqual((code, err), (0, ""))
+        rows = json.loads(out)
+        self.assertEqual([r["threads"] for r in rows], [1, 2])
+        for row in rows:
+            self.assertGreater(row["sides"][0]["median_ms"], 0)
+
+    def test_progress_bar_is_for_terminals_only(self):
+        self.assertEqual(retort("bench", DIGITS, "--seconds", 0.1)[2], "")
+        seen, terminal = pty.openpty()
+        subprocess.run([TOOL, "bench", DIGITS, "--seconds", "0.1"], stdout=subprocess.DEVNULL, stderr=terminal, check=True)
+        os.close(terminal)
+        self.assertIn(b"%", os.read(seen, 4096))
+        os.close(seen)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
