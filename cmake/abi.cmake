@@ -41,11 +41,11 @@ install(DIRECTORY include/retort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_M
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/retort)
-configure_package_config_file(cmake/retortConfig.cmake.in ${CMAKE_BINARY_DIR}/retortConfig.cmake
+configure_package_config_file(cmake/retort-config.cmake.in ${CMAKE_BINARY_DIR}/retort-config.cmake
                               INSTALL_DESTINATION ${package_dir}
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/retortConfigVersion.cmake COMPATIBILITY SameMajorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/retortConfig.cmake ${CMAKE_BINARY_DIR}/retortConfigVersion.cmake DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/retort-config-version.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/retort-config.cmake ${CMAKE_BINARY_DIR}/retort-config-version.cmake DESTINATION ${package_dir})
 configure_file(cmake/retort.pc.in ${CMAKE_BINARY_DIR}/retort.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/retort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

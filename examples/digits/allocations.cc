@@ -13,10 +13,12 @@ void tick() { count.fetch_add(1, std::memory_order_relaxed); }
 
 // The C library keeps these names for this purpose. operator new calls malloc; free stays as it is.
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier)
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t n, size_t size);
 void* __libc_realloc(void* p, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
+// NOLINTEND(bugprone-reserved-identifier)
 
 void* malloc(size_t size) {
   tick();

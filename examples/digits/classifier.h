@@ -24,19 +24,15 @@ class Classifier {
   std::span<const float> probabilities() const { return probabilities_; }
 
   /// Bytes that the engine has copied on its own account since the session began; nothing where it does not tell.
-  std::optional<uint64_t> copied_bytes() const;
+  std::optional<uint64_t> copied_bytes() const { return session_.copied_bytes(); }
   std::string engine() const;
 
  private:
-  // Answers how many bytes a session has copied on its own account; Retort has it.
-  using CopiedBytes = uint64_t (*)(const OrtSession*);
-
   std::array<float, kPixels> image_{};
   std::array<float, kClasses> probabilities_{};
   retort::api::Env env_;
   retort::api::Session session_;
   retort::api::IoBinding binding_;
-  CopiedBytes copied_bytes_ = nullptr;
 };
 
 }  // namespace digits

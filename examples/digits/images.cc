@@ -31,8 +31,7 @@ Digits read_digits(const std::string& folder) {
 std::string draw_line(std::span<const uint8_t> image, int row, bool colours) {
   static constexpr const char* kBlocks[] = {"  ", "░░", "▒▒", "▓▓", "██"};
   std::string line;
-  for (int column = 0; column < kSide; ++column) {
-    const int pixel = image[static_cast<size_t>(row * kSide + column)];
+  for (const int pixel : image.subspan(static_cast<size_t>(row) * kSide, kSide)) {
     if (colours) {
       line += "\033[48;5;" + std::to_string(232 + pixel * 23 / kWhite) + "m  ";  // the 24 greys of 256 colours
     } else {

@@ -2,9 +2,9 @@
 //
 //   retort::api::Env env;
 //   retort::api::Session session(env, "model.onnx");
-//   auto x = retort::api::Value::tensor<float>(std::array<int64_t, 2>{1, 3});
+//   auto x = retort::api::Value::tensor<float>({1, 3});
 //   std::ranges::fill(x.data<float>(), 1.0f);
-//   auto outputs = session.run({{"x", &x}}, {"y"});
+//   auto outputs = session.run({{"x", x}}, {"y"});
 //   for (float v : outputs[0].data<float>()) …
 //
 // Everything goes through the C interface, so the same program runs on Retort and on ONNX Runtime. The library is, in

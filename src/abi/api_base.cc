@@ -31,6 +31,5 @@ const OrtCompileApi* ORT_API_CALL GetCompileApi() noexcept { return &kCompileApi
 const OrtEpApi* ORT_API_CALL GetEpApi() noexcept { return &kEpApi; }
 const OrtInteropApi* ORT_API_CALL GetInteropApi() noexcept { return &kInteropApi; }
 const OrtModelPackageApi* ORT_API_CALL GetModelPackageApi() noexcept { return &kModelPackageApi; }
-OrtExperimentalFnPtr ORT_API_CALL GetExperimentalFunction(const char*) noexcept { return nullptr; }
 
 }  // namespace retort::abi

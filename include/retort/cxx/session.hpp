@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 
 #include "value.hpp"
 
@@ -127,6 +128,15 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
     return text ? text : "";
   }
 
+  /// Bytes that the engine has copied on its own account since the session was created: 0 as long as it works in the
+  /// memory that is bound. Nothing where the engine does not tell; Retort does.
+  std::optional<uint64_t> copied_bytes() const {
+    if (Library::version() < 28) return std::nullopt;
+    using CopiedBytes = uint64_t(ORT_API_CALL*)(const OrtSession*);
+    const auto ask = reinterpret_cast<CopiedBytes>(api().GetExperimentalFunction("RetortSessionCopiedBytes"));
+    return ask ? std::optional(ask(get())) : std::nullopt;
+  }
+
   /// Ends profiling and names the file that was written.
   std::string end_profiling() {
     char* file = nullptr;
@@ -157,10 +167,11 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
 };
 
 /// Inputs and outputs bound to a session once, for many runs: inputs are read where they lie, outputs are written where
-/// they are bound. For one thread at a time; the session must outlive it.
+/// they are bound. Values need not outlive their binding, the memory behind them must. For one thread at a time; the
+/// session must outlive it.
 class IoBinding : public Owner<OrtIoBinding, &OrtApi::ReleaseIoBinding> {
  public:
-  explicit IoBinding(Session& session) : session_(&session) { check(api().CreateIoBinding(session, out())); }
+  explicit IoBinding(const Session& session) : session_(session) { check(api().CreateIoBinding(session_, out())); }
 
   void input(const char* name, const OrtValue* value) { check(api().BindInput(get(), name, value)); }
   /// The result is written into this value; its shape must fit.
@@ -170,7 +181,7 @@ class IoBinding : public Owner<OrtIoBinding, &OrtApi::ReleaseIoBinding> {
   void clear_inputs() { api().ClearBoundInputs(get()); }
   void clear_outputs() { api().ClearBoundOutputs(get()); }
 
-  void run(const OrtRunOptions* options = nullptr) { check(api().RunWithBinding(*session_, options, get())); }
+  void run(const OrtRunOptions* options = nullptr) { check(api().RunWithBinding(session_, options, get())); }
 
   /// The outputs in the order they were bound in; the values stay valid when others are bound.
   std::vector<Value> outputs() const {
@@ -187,7 +198,7 @@ class IoBinding : public Owner<OrtIoBinding, &OrtApi::ReleaseIoBinding> {
   void synchronize_outputs() { check(api().SynchronizeBoundOutputs(get())); }
 
  private:
-  Session* session_;
+  OrtSession* session_;
 };
 
 }  // namespace retort::api

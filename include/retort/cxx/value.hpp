@@ -1,5 +1,8 @@
 // Memory, types and values; part of retort.hpp.
 #pragma once
+#include <concepts>
+#include <initializer_list>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -90,6 +93,16 @@ struct TensorType {
   }
 };
 
+/// The shape of a tensor as an argument: numbers in braces, or a range of int64_t; either need only live during the
+/// call.
+class ShapeView : public std::span<const int64_t> {
+ public:
+  ShapeView(std::initializer_list<int64_t> extents) : span(extents.begin(), extents.size()) {}
+  template <typename Range>
+  requires std::convertible_to<const Range&, std::span<const int64_t>> ShapeView(const Range& extents)
+      : span(extents) {}  // NOLINT: a shape where one is asked for
+};
+
 /// A tensor, sequence, map, optional or sparse tensor.
 class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
  public:
@@ -97,28 +110,31 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
   using Owner::Owner;
 
   /// A tensor in memory of the library, uninitialised; strings are empty.
-  static Value tensor(ONNXTensorElementDataType type, std::span<const int64_t> shape) {
+  static Value tensor(ONNXTensorElementDataType type, ShapeView shape) {
     Value v;
     check(api().CreateTensorAsOrtValue(default_allocator(), shape.data(), shape.size(), type, v.out()));
     return v;
   }
   template <typename T>
-  static Value tensor(std::span<const int64_t> shape) {
+  static Value tensor(ShapeView shape) {
     return tensor(element_type<T>, shape);
   }
   /// A tensor over memory of the caller, which must outlive the value.
-  template <typename T, size_t kExtent>
-  static Value wrap(std::span<T, kExtent> data, std::span<const int64_t> shape) {
-    using Element = std::remove_const_t<T>;
-    return wrap(MemoryInfo::cpu(), const_cast<Element*>(data.data()), data.size_bytes(), shape, element_type<Element>);
+  template <typename Range>
+  requires std::ranges::contiguous_range<Range> && std::ranges::borrowed_range<Range>
+  static Value wrap(Range&& data, ShapeView shape) {
+    using Element = std::ranges::range_value_t<Range>;
+    const std::span elements(data);
+    return wrap(MemoryInfo::cpu(), const_cast<Element*>(elements.data()), elements.size_bytes(), shape,
+                element_type<Element>);
   }
-  static Value wrap(const OrtMemoryInfo* where, void* data, size_t bytes, std::span<const int64_t> shape,
+  static Value wrap(const OrtMemoryInfo* where, void* data, size_t bytes, ShapeView shape,
                     ONNXTensorElementDataType type) {
     Value v;
     check(api().CreateTensorWithDataAsOrtValue(where, data, bytes, shape.data(), shape.size(), type, v.out()));
     return v;
   }
-  static Value strings(std::span<const std::string> texts, std::span<const int64_t> shape) {
+  static Value strings(std::span<const std::string> texts, ShapeView shape) {
     Value v = tensor(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, shape);
     std::vector<const char*> pointers;
     for (const std::string& text : texts) pointers.push_back(text.c_str());
@@ -149,12 +165,21 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     for (int64_t d : shape()) n *= size_t(d);
     return n;
   }
+  /// What the elements of a tensor take, strings aside; since 1.23.
+  size_t bytes() const {
+    Library::need(23, "the size of a tensor");
+    size_t n = 0;
+    check(api().GetTensorSizeInBytes(get(), &n));
+    return n;
+  }
   /// The elements of a tensor that the host can read; T must be their type.
   template <typename T>
   std::span<T> data() {
     const TensorType t = type();
     if (t.type != element_type<std::remove_const_t<T>>) {
-      throw Error(ORT_INVALID_ARGUMENT, "the elements have type " + std::to_string(int(t.type)));
+      throw Error(ORT_INVALID_ARGUMENT, "the elements have ONNXTensorElementDataType " + std::to_string(int(t.type)) +
+                                            ", " + std::to_string(int(element_type<std::remove_const_t<T>>)) +
+                                            " was asked for");
     }
     void* p = nullptr;
     check(api().GetTensorMutableData(get(), &p));
