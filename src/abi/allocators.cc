@@ -68,8 +68,8 @@ OrtAllocator* SharedAllocators::find(const MemorySpace& space) const {
 }
 
 void SharedAllocators::put(Entry entry) {
-  remove(entry.space);
   const std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [&](const Entry& e) { return e.space == entry.space; });
   entries_.push_back(std::move(entry));
 }
 

@@ -31,6 +31,13 @@ void* allocate(OrtAllocator& allocator, size_t size);
 /// A copy of text that the caller frees with the allocator.
 char* allocate_text(OrtAllocator& allocator, const std::string& text);
 
+/// Memory of an allocator that is freed unless it is handed to the caller after all.
+template <typename T>
+auto held(OrtAllocator& allocator, T* p) {
+  const auto free = [&allocator](T* q) { allocator.Free(&allocator, q); };
+  return std::unique_ptr<T, decltype(free)>(p, free);
+}
+
 /// The allocators that an environment shares with its sessions: one for each memory space, ours or a caller's.
 /// Thread-safe.
 class SharedAllocators {

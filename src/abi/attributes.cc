@@ -32,7 +32,7 @@ Attribute make(const void* data, int length, OrtOpAttrType type) {
     }
     case ORT_OP_ATTR_STRINGS: {
       std::vector<std::string> texts;
-      for (const char* text : array_of<const char*>(data, length)) texts.push_back(need_text(text, "data"));
+      for (const char* text : array_of<const char*>(data, length)) texts.emplace_back(need_text(text, "data"));
       return texts;
     }
     default:

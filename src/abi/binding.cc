@@ -73,14 +73,12 @@ OrtStatusPtr ORT_API_CALL GetBoundOutputNames(const OrtIoBinding* binding_ptr, O
     const size_t n = binding.output_count();
     std::string all;
     for (size_t i = 0; i < n; ++i) all += binding.output_name(i);
-    *buffer = nullptr;
-    *lengths = nullptr;
-    *count = n;
-    if (n == 0) return;
-    auto* sizes = static_cast<size_t*>(allocate(a, n * sizeof(size_t)));
+    auto text = held(a, n ? allocate_text(a, all) : nullptr);
+    auto* sizes = n ? static_cast<size_t*>(allocate(a, n * sizeof(size_t))) : nullptr;
     for (size_t i = 0; i < n; ++i) sizes[i] = binding.output_name(i).size();
+    *buffer = text.release();
     *lengths = sizes;
-    *buffer = allocate_text(a, all);
+    *count = n;
   });
 }
 

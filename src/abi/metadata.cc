@@ -84,8 +84,10 @@ OrtStatusPtr ORT_API_CALL ModelMetadataGetCustomMetadataMapKeys(const OrtModelMe
     OrtAllocator& a = need(allocator, "allocator");
     need(keys, "keys");
     need(num_keys, "num_keys");
-    auto** names = entries.empty() ? nullptr : static_cast<char**>(allocate(a, entries.size() * sizeof(char*)));
-    for (size_t i = 0; i < entries.size(); ++i) names[i] = allocate_text(a, entries[i].first);
+    std::vector<decltype(held(a, static_cast<char*>(nullptr)))> texts;
+    for (const auto& [key, text] : entries) texts.push_back(held(a, allocate_text(a, key)));
+    auto** names = texts.empty() ? nullptr : static_cast<char**>(allocate(a, texts.size() * sizeof(char*)));
+    for (size_t i = 0; i < texts.size(); ++i) names[i] = texts[i].release();
     *keys = names;
     *num_keys = int64_t(entries.size());
   });

@@ -75,10 +75,10 @@ void run(Session& session, const RunOptions* options, const Call& call, OrtValue
 
 AsyncRuns::~AsyncRuns() {
   {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
+    const std::lock_guard lock(queue_->mutex);
+    queue_->closing = true;
   }
-  changed_.notify_all();
+  queue_->changed.notify_all();
   for (std::thread& thread : threads_) {
     // A callback may release the session: that thread cannot wait for itself.
     thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
@@ -86,21 +86,21 @@ AsyncRuns::~AsyncRuns() {
 }
 
 void AsyncRuns::start(std::function<void()> run) {
-  const std::lock_guard lock(mutex_);
-  waiting_.push_back(std::move(run));
-  if (waiting_.size() > idle_ && threads_.size() < limit_) threads_.emplace_back([this] { work(); });
-  changed_.notify_one();
+  const std::lock_guard lock(queue_->mutex);
+  queue_->waiting.push_back(std::move(run));
+  if (queue_->waiting.size() > queue_->idle && threads_.size() < limit_) threads_.emplace_back(work, queue_);
+  queue_->changed.notify_one();
 }
 
-void AsyncRuns::work() {
-  std::unique_lock lock(mutex_);
+void AsyncRuns::work(const std::shared_ptr<Queue>& queue) {
+  std::unique_lock lock(queue->mutex);
   while (true) {
-    ++idle_;
-    changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
-    --idle_;
-    if (waiting_.empty()) return;
-    const std::function<void()> run = std::move(waiting_.front());
-    waiting_.pop_front();
+    ++queue->idle;
+    queue->changed.wait(lock, [&] { return queue->closing || !queue->waiting.empty(); });
+    --queue->idle;
+    if (queue->waiting.empty()) return;
+    const std::function<void()> run = std::move(queue->waiting.front());
+    queue->waiting.pop_front();
     lock.unlock();
     run();
     lock.lock();

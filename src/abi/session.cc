@@ -1,7 +1,7 @@
 // Sessions: created, asked about their ports, released.
 #include "abi/session.h"
 
-#include <filesystem>
+#include <sys/stat.h>
 
 #include "abi/allocators.h"
 #include "abi/environment.h"
@@ -101,7 +101,8 @@ OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const char* model_pat
                                         OrtSession** out) noexcept {
   return open(env, options, out, [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
     const std::string path = need_text(model_path, "model_path");
-    require(!std::filesystem::is_directory(path), ErrorCode::invalid_argument,
+    struct stat file;
+    require(stat(path.c_str(), &file) != 0 || !S_ISDIR(file.st_mode), ErrorCode::invalid_argument,
             "'{}' is a folder; folders are opened by CreateModelPackageContext", path);
     return std::make_shared<Session>(environment, path, o);
   });
@@ -199,7 +200,7 @@ OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMe
     const OrtMemoryInfo& info = handle(mem_info, "mem_info");
     require(info.space.device == DeviceType::cpu, ErrorCode::invalid_argument,
             "no provider of the session has memory '{}'", info.name);
-    need(out, "out") = new HostAllocator;
+    need(out, "out") = std::make_unique<HostAllocator>().release();
   });
 }
 

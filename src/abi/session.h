@@ -17,22 +17,27 @@
 namespace retort::abi {
 
 /// Threads for runs that nobody waits for: started when needed, as many as the session's pool has. Thread-safe. The
-/// destructor waits for all that was begun.
+/// destructor waits for all that was begun, except when one of these runs is what destroys it.
 class AsyncRuns {
  public:
   explicit AsyncRuns(size_t threads) : limit_(threads) {}
   ~AsyncRuns();
+  AsyncRuns(const AsyncRuns&) = delete;
   void start(std::function<void()> run);
 
  private:
-  void work();
+  /// Held by the threads too: the one that destroys the owner comes back to it.
+  struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> waiting;
+    size_t idle = 0;
+    bool closing = false;
+  };
+  static void work(const std::shared_ptr<Queue>& queue);
   const size_t limit_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;
+  const std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
   std::vector<std::thread> threads_;
-  size_t idle_ = 0;
-  bool closing_ = false;
 };
 
 }  // namespace retort::abi

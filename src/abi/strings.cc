@@ -66,7 +66,7 @@ OrtStatusPtr ORT_API_CALL GetStringTensorContent(const OrtValue* value, void* s,
     if (offsets_len) need(offsets, "offsets");
     size_t offset = 0;
     for (size_t i = 0; i < strings.size(); ++i) {
-      if (!strings[i].empty()) std::memcpy(to + offset, strings[i].data(), strings[i].size());
+      strings[i].copy(to + offset, strings[i].size());
       offsets[i] = offset;
       offset += strings[i].size();
     }

@@ -16,8 +16,7 @@ ReadOptions read_options(const SessionOptions& options) {
   for (const auto& [name, file] : options.external_files) {
     read.memory_files.emplace(name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner)});
   }
-  const auto folder = options.config.find("session.model_external_initializers_file_folder_path");
-  if (folder != options.config.end()) read.external_folder = folder->second;
+  read.external_folder = options.config_entry("session.model_external_initializers_file_folder_path");
   return read;
 }
 
@@ -30,11 +29,6 @@ std::vector<std::string> split_names(const std::string& list) {
     from = to + 1;
   }
   return names;
-}
-
-bool config_on(const SessionOptions& options, const char* key) {
-  const auto found = options.config.find(key);
-  return found != options.config.end() && found->second == "1";
 }
 
 // Gives a named extent of the model's inputs its number, in every type of the graph.
@@ -56,6 +50,10 @@ Session::Session(std::shared_ptr<Environment> environment, std::span<const std::
 
 void Session::apply_overrides(Model& model) {
   Graph& graph = *model.graph;
+  if (!options_.dims_by_denotation.empty()) {
+    fail(ErrorCode::not_implemented, "dimensions cannot be set by denotation ('{}'); set them by name",
+         options_.dims_by_denotation.begin()->first);
+  }
   for (const auto& [name, extent] : options_.dims_by_name) set_symbol(graph, model.dims->symbol(name), extent);
   for (size_t i = 0; i < graph.value_count(); ++i) {
     GraphValue& v = graph.value(ValueId(i));
@@ -76,15 +74,14 @@ void Session::build(Model& model) {
   LowerOptions lower;
   lower.level = int(options_.optimization);
   lower.logger = &logger_;
-  const auto disabled = options_.config.find("optimization.disable_specified_optimizers");
-  if (disabled != options_.config.end()) lower.disabled = split_names(disabled->second);
+  lower.disabled = split_names(options_.config_entry("optimization.disable_specified_optimizers"));
   const Parallel parallel(pool_, options_.cancel_load.get());
   lower.parallel = parallel;
   lower_for_cpu(model, lower);
   if (!options_.optimized_model_path.empty()) write_model(model, options_.optimized_model_path);
   require(!options_.cancel_load->load(), ErrorCode::model_load_canceled, "loading was cancelled");
-  PlanOptions plan{.strict = config_on(options_, "session.strict"),
-                   .prepack = !config_on(options_, "session.disable_prepacking"),
+  PlanOptions plan{.strict = options_.config_on("session.strict"),
+                   .prepack = !options_.config_on("session.disable_prepacking"),
                    .parallel = parallel,
                    .logger = &logger_};
   plan_ = build_plan(*model.graph, plan);

@@ -58,6 +58,9 @@ struct SessionOptions {
   std::map<std::string, int64_t> dims_by_name;
   std::map<std::string, int64_t> dims_by_denotation;
   std::map<std::string, std::string> config;
+  /// The value of a configuration key; empty when it is not set.
+  const std::string& config_entry(const std::string& key) const;
+  bool config_on(const std::string& key) const { return config_entry(key) == "1"; }
   std::vector<ProviderRequest> providers;
 
   /// Values in place of initializers of that name, in memory of the caller that outlives the session.

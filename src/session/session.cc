@@ -28,20 +28,20 @@ std::string profile_path(const std::string& prefix) {
 
 ThreadPoolOptions own_pool_options(const SessionOptions& options) {
   ThreadPoolOptions pool = pool_options(options.threads);
-  const auto spinning = options.config.find("session.intra_op.allow_spinning");
-  if (spinning != options.config.end() && spinning->second == "0") pool.spin = false;
+  if (options.config_entry("session.intra_op.allow_spinning") == "0") pool.spin = false;
   return pool;
-}
-
-bool config_on(const SessionOptions& options, const char* key) {
-  const auto found = options.config.find(key);
-  return found != options.config.end() && found->second == "1";
 }
 
 // Whether an extent that the model fixes admits this one.
 bool admits(Dim declared, int64_t given) { return !is_known(declared) || declared == given; }
 
 }  // namespace
+
+const std::string& SessionOptions::config_entry(const std::string& key) const {
+  static const std::string none;
+  const auto found = config.find(key);
+  return found == config.end() ? none : found->second;
+}
 
 Session::Session(std::shared_ptr<Environment> environment, std::shared_ptr<Model> model, const SessionOptions& options)
     : environment_(std::move(environment)), options_(options), logger_(make_logger(*environment_, options)) {
@@ -61,7 +61,7 @@ void Session::load(std::shared_ptr<Model> model) {
     own_pool_ = std::make_unique<ThreadPool>(own_pool_options(options_));
     pool_ = own_pool_.get();
   }
-  disallow_copies_ = config_on(options_, "session.disallow_implicit_copies");
+  disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
   dims_ = model->dims;
   apply_overrides(*model);
   name_ports(*model);
