@@ -7,8 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <string>
 
 namespace retort {
 namespace {
@@ -38,12 +36,12 @@ std::atomic<Isa>& current() {
 
 // cgroup v2: "max 100000" or "<quota> <period>".
 int quota_cpus() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  long period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
-  const long q = std::atol(quota.c_str());
-  return q > 0 ? int((q + period - 1) / period) : 0;
+  long quota = 0, period = 0;
+  if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
+    if (std::fscanf(file, "%ld %ld", &quota, &period) != 2) quota = 0;
+    std::fclose(file);
+  }
+  return quota > 0 && period > 0 ? int((quota + period - 1) / period) : 0;
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-// The compiled part of fmt, built into the engine so that the library needs no second shared object.
+// The compiled part of fmt, built into the engine so that the library needs no second shared object. Without std::locale,
+// which would bring half a megabyte of the C++ library along.
+#define FMT_STATIC_THOUSANDS_SEPARATOR ','
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -63,7 +63,12 @@ HWY_INLINE void convolve_vector(const Run& run, const Finish& finish, size_t cha
       }
     }
   }
-  finish.store<1, kPixels>(sums, {run.pixel, 0, 1, kEdge == Edge::none ? kPixels : run.columns, channel, n});
+  const OutputTile tile{run.pixel, 0, 1, kEdge == Edge::none ? kPixels : run.columns, channel, n};
+  if constexpr (kEdge == Edge::channels) {
+    finish.store_rarely<1, kPixels>(sums, tile);
+  } else {
+    finish.store<1, kPixels>(sums, tile);
+  }
 }
 
 // Channels [c0, c1). The copies keep the geometry in registers: a store of a vector could change it for all the
@@ -103,7 +108,7 @@ void convolve_run_any(const ConvShape& s, const Run& run, ptrdiff_t x, const Fin
         sums[q] = hn::MulAdd(w, load_first(in + column * run.step, n), sums[q]);
       }
     }
-    finish.store<1, kPixels>(sums, {run.pixel, 0, 1, run.columns, c, n});
+    finish.store_rarely<1, kPixels>(sums, {run.pixel, 0, 1, run.columns, c, n});
   }
 }
 

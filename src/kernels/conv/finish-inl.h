@@ -93,8 +93,22 @@ class Finish {
       }
     }
   }
+  /// The same out of line, where it is rare. Works on copies: what is passed by address cannot stay in registers.
+  template <size_t kRows, size_t kColumns>
+  HWY_INLINE void store_rarely(const Float (&sums)[kRows * kColumns], const OutputTile& at) const {
+    Float copy[kRows * kColumns];
+#pragma GCC unroll 32
+    for (size_t i = 0; i < kRows * kColumns; ++i) copy[i] = sums[i];
+    store_copy<kRows, kColumns>(*this, copy, OutputTile(at));
+  }
 
  private:
+  template <size_t kRows, size_t kColumns>
+  static HWY_NOINLINE void store_copy(const Finish finish, const Float (&sums)[kRows * kColumns],
+                                      const OutputTile& at) {
+    finish.store<kRows, kColumns>(sums, at);
+  }
+
   const ConvArgs* args_;
   const float* bias_;
   float* output_;

@@ -34,8 +34,8 @@ void arg_columns(const ArgReduce& a, const T* x, int64_t* y, size_t width) {
 }
 
 /// One contiguous slice: the extreme first, by 16 lanes that the compiler vectorises, then its place.
-template <bool kMin, bool kLast, typename T>
-int64_t arg_row(const T* x, size_t n) {
+template <bool kMin, typename T>
+int64_t arg_row(const T* x, size_t n, bool last) {
   if constexpr (std::is_floating_point_v<T>) {
     if (x[0] != x[0]) return 0;
   }
@@ -49,7 +49,7 @@ int64_t arg_row(const T* x, size_t n) {
   T best = lanes[0];
   for (const T v : lanes) best = better(v, best);
   for (; i < n; ++i) best = better(x[i], best);
-  if constexpr (kLast) {
+  if (last) {
     const auto found = std::find(std::make_reverse_iterator(x + n), std::make_reverse_iterator(x), best);
     return found.base() - x - 1;
   }
@@ -60,7 +60,7 @@ template <bool kMin, bool kLast, typename T>
 void arg_all(const ArgReduce& a, const T* x, int64_t* y, const Parallel& par) {
   if (a.inner == 1) {
     const auto task = [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) y[i] = arg_row<kMin, kLast>(x + i * a.extent, a.extent);
+      for (size_t i = begin; i < end; ++i) y[i] = arg_row<kMin>(x + i * a.extent, a.extent, kLast);
     };
     return for_chunks(par, a.outer, task, std::max<size_t>(1, kChunk / a.extent));
   }
