@@ -67,7 +67,8 @@ std::vector<NodeId> Patch::apply(Graph& graph) && {
     n.attributes = std::move(a.spec.attributes);
     n.inputs = std::move(a.spec.inputs);
     n.outputs = std::move(a.outputs);
-    n.name = a.spec.name.empty() && !from.empty() ? from.back() : std::move(a.spec.name);
+    n.name = std::move(a.spec.name);
+    if (n.name.empty() && !from.empty()) n.name = from.back();
     n.position = position;
     n.origins = from;
     added.push_back(graph.add_node(std::move(n)));

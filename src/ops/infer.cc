@@ -21,7 +21,8 @@ bool read_content(const Slot& slot, std::vector<Dim>& out) {
 }
 
 bool read_content(Slot& slot) {
-  const bool empty = slot.type.ranked && slot.type.shape.rank() == 1 && slot.type.shape[0] == 0;  // such tensors may have no memory
+  // Such tensors may have no memory.
+  const bool empty = slot.type.ranked && slot.type.shape.rank() == 1 && slot.type.shape[0] == 0;
   if (!empty && (!slot.data || slot.count > kMaxKnown)) return false;
   switch (slot.type.dtype) {
     case DType::i64:
@@ -99,7 +100,8 @@ void InferContext::set(size_t output, ValueType type) {
 void InferContext::set_value(size_t output, std::span<const Dim> content) {
   // Content that the element type cannot hold wraps around when it is computed: it is not known here.
   const auto wraps = [](Dim d) { return is_known(d) && d != Dim(int32_t(d)); };
-  if (wants(output) && outputs_[output]->type.dtype == DType::i32 && std::any_of(content.begin(), content.end(), wraps)) return;
+  if (wants(output) && outputs_[output]->type.dtype == DType::i32 && std::any_of(content.begin(), content.end(), wraps))
+    return;
   if (const auto room = new_value(output, content.size())) std::copy(content.begin(), content.end(), room->begin());
 }
 

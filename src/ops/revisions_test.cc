@@ -34,7 +34,8 @@ TEST(Revisions, EveryOperatorCoversThoseOfOnnx) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const Revisions& r) {
       return r.domain == op->info.domain && r.name == op->info.name;
     });
-    if (op->info.name == "SimplifiedLayerNormalization") continue;  // ONNX Runtime's own, which exporters put into this domain
+    // ONNX Runtime's own, which exporters put into this domain.
+    if (op->info.name == "SimplifiedLayerNormalization") continue;
     if (found == all.end()) {
       ADD_FAILURE() << op->info.name << " is no operator of ONNX";
       continue;

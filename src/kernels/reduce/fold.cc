@@ -88,7 +88,7 @@ HWY_INLINE void columns(const FoldColumns& c, size_t at, size_t width) {
   constexpr size_t kLevel = 64;
   const D d;
   const size_t lanes = hn::Lanes(d);
-  const auto [rows, stride] = inner_run(*c.plan);
+  const InnerRun run = inner_run(*c.plan);
   const V start = hn::Set(d, float(fold_start(kFold)));
   V shift[kVectors], a[kVectors], result[kVectors];
   for (size_t v = 0; v < kVectors; ++v) {
@@ -98,7 +98,7 @@ HWY_INLINE void columns(const FoldColumns& c, size_t at, size_t width) {
   size_t pending = 0;
   for_reduced(*c.plan, c.first + at, [&](size_t offset) HWY_ATTR {
     const float* p = c.x + offset;
-    for (size_t k = 0; k < rows; ++k, p += stride) {
+    for (size_t k = 0; k < run.extent; ++k, p += run.stride) {
       if (pending++ == kLevel) {
         for (size_t v = 0; v < kVectors; ++v) {
           result[v] = merge<kFold>(result[v], a[v]);

@@ -12,9 +12,9 @@ namespace {
 /// f(element) for everything behind the output whose first element is at `first`.
 template <typename T, typename F>
 void for_elements(const ReducePlan& plan, const T* x, size_t first, const F& f) {
-  const auto [n, stride] = inner_run(plan);
+  const InnerRun run = inner_run(plan);
   for_reduced(plan, first, [&](size_t at) {
-    for (size_t k = 0; k < n; ++k) f(x[at + k * stride]);
+    for (size_t k = 0; k < run.extent; ++k) f(x[at + k * run.stride]);
   });
 }
 
