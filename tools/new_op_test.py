@@ -50,27 +50,27 @@ class NewOp(unittest.TestCase):
     def test_shape_inference_is_probed(self):
         self.assertIn("c.shape(0)", generated("LeakyRelu"))
         self.assertIn("c.broadcast({0, 1})", generated("Mod"))
-        self.assertIn("static_assert(false", generated("Concat"))
+        self.assertIn("shape inference of Concat is not written", generated("Concat"))
 
     def test_fixed_types_and_options(self):
         self.assertEqual(field(generated("Reshape"), "inputs"), '{"data: T", "shape: int64"}')
         self.assertIn('"B: T?"', field(generated("Conv"), "inputs"))
         self.assertIn('..."', field(generated("Concat"), "inputs"))
 
-    def test_what_it_writes_compiles_once_it_is_filled_in(self):
-        text = generated("LeakyRelu")
-        filled = re.sub(r"static_assert\(sizeof.*\n", "for (size_t i = 0; i < c.count(0); ++i) c.output<T>()[i] = T(alpha) * c.input<T>(0)[i];\n", text)
-        self.assertNotEqual(filled, text)
-        self.assertNotEqual(self.compile(text).returncode, 0)
-        for source in (filled, new_op.test_file(new_op.history("LeakyRelu", "")[-1])):
-            result = self.compile(source)
-            self.assertEqual(result.returncode, 0, result.stderr)
+    def test_what_it_writes_compiles(self):
+        # Elementwise; variadic; a tensor as attribute; a body; strings; another domain; bounds that follow from the data.
+        text = ""
+        for name, domain in [("LeakyRelu", ""), ("Einsum", ""), ("ConstantOfShape", ""), ("Scan", ""), ("StringSplit", ""),
+                             ("LabelEncoder", "ai.onnx.ml"), ("NonMaxSuppression", "")]:
+            text += generated(name, domain) + new_op.test_file(new_op.history(name, domain)[-1])
+        result = self.compile(text)
+        self.assertEqual(result.returncode, 0, result.stderr)
 
     def compile(self, text):
         with tempfile.NamedTemporaryFile("w", suffix=".cc") as f:
             f.write(text)
             f.flush()
-            return subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-fsyntax-only", "-I", os.path.join(ROOT, "src"), f.name],
+            return subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-fsyntax-only", "-I", os.path.join(ROOT, "src"), f.name],
                                   capture_output=True, text=True)
 
 

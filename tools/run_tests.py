@@ -13,7 +13,8 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   robustness   mutated models: no crash, no hang, no blow-up
   models       real models of ../shared/models, where that folder lies beside the checkout
   digits       the example that make run starts, on its held-out digits
-  package      the same, compiled with the flags of pkg-config
+  package      what is installed: the other examples built from a copy of it alone, size of the library
+  cli          the command-line tool
   clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust
   bindings     the project's own bindings (bindings/*/test.sh)
 """
@@ -36,6 +37,7 @@ TAIL_LINES = 40
 # Rule and tolerances of run_cases for real models. ONNX Runtime computes models of 16-bit floats in 32 bits throughout, so
 # an engine that rounds between nodes, as the model says, differs by a few units of 2^-11.
 MODEL, HALF_MODEL = ("scale", "1e-3", "0"), ("close", "5e-3", "5e-4")
+LIBRARY_BYTES = 5_000_000
 CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"]}
 
 
@@ -98,16 +100,20 @@ def skip(reason):
     return Count(skipped=1)
 
 
+def python_tests(c, name, path, **env):
+    """The tests of a unittest program, one by one."""
+    code, text = c.start(name, [sys.executable, path], **env)
+    ran = re.search(r"^Ran (\d+) tests?", text, re.M)
+    bad = sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", text))
+    return Count(int(ran.group(1)) - bad, bad) if ran and (code == 0 or bad) else Count(0, 1)
+
+
 def layers(c):
     tests = [os.path.join("tools", os.path.basename(p)) for p in glob.glob(os.path.join(ROOT, "tools", "*_test.py"))]
     tests += [os.path.join("tests", "conformance", "run_cases_test.py")]
     total = Count()
     for path in sorted(tests):
-        code, text = c.start("layers." + os.path.basename(path)[:-3], [sys.executable, path])
-        ran = re.search(r"^Ran (\d+) tests?", text, re.M)
-        bad = sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", text))
-        count = int(ran.group(1)) if ran else 0
-        total += Count(count - bad, bad) if ran and (code == 0 or bad) else Count(0, 1)
+        total += python_tests(c, "layers." + os.path.basename(path)[:-3], path)
     return total + c.counted("layers", [sys.executable, "tools/check_layers.py"])
 
 
@@ -202,16 +208,55 @@ def digits(c):
     return c.counted("digits", [c.digits, "--check", os.path.join("examples", "digits")], RETORT_LIBRARY=c.library)
 
 
+def build_example(c, name, source, prefix):
+    """Builds one of the examples against an installed Retort; the program, or None."""
+    build = os.path.join(source, "build")
+    steps = [["cmake", "-S", source, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_BUILD_TYPE=Release"], ["cmake", "--build", build]]
+    if os.path.exists(os.path.join(source, "Makefile")):
+        build, steps = source, [["make", "-C", source, "PKG_CONFIG_PATH=" + os.path.join(prefix, "lib", "pkgconfig")]]
+    done = all(c.start(f"package.{name}.{step[0]}{i}", step)[0] == 0 for i, step in enumerate(steps))
+    return os.path.join(build, name) if done else None
+
+
+def run_example(c, name, program, model):
+    """Runs it with the library that it was linked with, and compares what it prints."""
+    code, printed = c.start(f"package.{name}", ["env", "-u", "RETORT_LIBRARY", program, *([] if name == "embedded" else [model])])
+    with open(os.path.join(ROOT, "examples", name, "expected.txt"), encoding="utf-8") as f:
+        expected = f.read()
+    if code == 0 and printed != expected:
+        print(f"    FAIL {name} printed\n{printed}    in place of\n{expected}", end="")
+    return code == 0 and printed == expected
+
+
 def package(c):
-    """The example once more, found by pkg-config."""
-    env = {"PKG_CONFIG_PATH": os.path.join(c.out, "lib", "pkgconfig")}
-    code, flags = c.start("package.flags", ["pkg-config", "--cflags", "--libs", "retort"], **env)
-    if code:
-        return Count(failed=1)
-    program = os.path.join(c.work, "digits")
-    sources = glob.glob(os.path.join(ROOT, "examples", "digits", "*.cc"))
-    code, _ = c.start("package.build", ["g++", "-std=c++20", "-O1", *sources, *flags.split(), "-Wl,-rpath," + os.path.join(c.out, "lib"), "-o", program])
-    return Count(failed=1) if code else c.counted("package", [program, "--check", os.path.join("examples", "digits")])
+    """A user's view: the installed files, moved elsewhere, and copies of the examples; nothing else of the checkout."""
+    area = os.path.join(c.work, "package")
+    prefix, examples = os.path.join(area, "prefix"), os.path.join(area, "examples")
+    shutil.rmtree(area, ignore_errors=True)
+    shutil.copytree(c.out, prefix, symlinks=True)
+    shutil.copytree(os.path.join(ROOT, "examples"), examples)
+    results, programs = [], {}
+    for name in ("first", "any_model", "embedded"):
+        programs[name] = build_example(c, name, os.path.join(examples, name), prefix)
+        results.append(programs[name] and run_example(c, name, programs[name], os.path.join(examples, "digits", "digits.onnx")))
+    needed = programs["embedded"] and c.start("package.needed", ["readelf", "-d", programs["embedded"]])
+    results.append(needed and needed[0] == 0 and "libretort" not in needed[1])
+    results.append(small_enough(c, os.path.join(prefix, "lib", "libretort.so.1")))
+    return Count(sum(map(bool, results)), len(results) - sum(map(bool, results)))
+
+
+def small_enough(c, library):
+    stripped = os.path.join(c.work, "stripped.so")
+    if c.start("package.strip", ["strip", "-o", stripped, library])[0]:
+        return False
+    size = os.path.getsize(stripped)
+    print(f"    {'' if size <= LIBRARY_BYTES else 'FAIL '}{os.path.basename(library)} has {size:,} bytes, stripped; allowed: {LIBRARY_BYTES:,}")
+    return size <= LIBRARY_BYTES
+
+
+def cli(c):
+    return python_tests(c, "cli", os.path.join("tests", "cli", "cli_test.py"), RETORT_CLI=os.path.join(c.out, "bin", "retort"),
+                        RETORT_LIBRARY=c.library)
 
 
 def expect(client, count, c):
@@ -252,7 +297,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, conformance, runs, robustness, models, digits, package, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, conformance, runs, robustness, models, digits, package, cli, clients, bindings)}
 
 
 def oracle():

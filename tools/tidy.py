@@ -8,6 +8,7 @@ The last line is "N passed, N failed".
 """
 import argparse
 import concurrent.futures
+import glob
 import json
 import os
 import shlex
@@ -15,12 +16,13 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GCC_ONLY = {"-fno-gnu-unique"}
+GCC_ONLY = {"-fno-gnu-unique", "-fvect-cost-model=dynamic"}
 QUIET = ["--quiet", "--extra-arg=-Wno-unknown-warning-option"]
 
 
 def commands(build):
-    """Compile commands of the project's own sources, one per file, without what clang does not know."""
+    """Compile commands of the project's own sources, one per file, without what clang does not know; examples have builds
+    of their own."""
     with open(os.path.join(build, "compile_commands.json")) as f:
         entries = json.load(f)
     mine = {}
@@ -29,6 +31,9 @@ def commands(build):
         if not path.startswith("..") and not os.path.abspath(e["file"]).startswith(os.path.abspath(build) + os.sep):
             words = [w for w in shlex.split(e["command"]) if w not in GCC_ONLY]
             mine.setdefault(path, {"directory": e["directory"], "file": e["file"], "arguments": words})
+    for file in glob.glob(os.path.join(ROOT, "examples", "*", "*.cc")):
+        words = ["c++", "-std=c++20", "-I" + os.path.join(ROOT, "include"), "-c", file]
+        mine[os.path.relpath(file, ROOT)] = {"directory": ROOT, "file": file, "arguments": words}
     return mine
 
 
