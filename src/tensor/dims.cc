@@ -102,12 +102,22 @@ Dim DimTable::max(Dim a, Dim b) {
   return a == b ? a : intern(Op::max, std::max(a, b), std::min(a, b));
 }
 
+bool DimTable::absorbs(Dim a, Dim b) const {
+  const Node &of_a = node(a), &of_b = node(b);
+  if (of_a.op == Op::broadcast && (of_a.a == b || of_a.b == b)) return true;
+  // A minimum that is not `a` is the other operand; more than 1, that does not broadcast with `a`.
+  const auto capped = [a](Dim x, Dim cap) { return x == a && is_known(cap) && cap > 1; };
+  return of_b.op == Op::min && (capped(of_b.a, of_b.b) || capped(of_b.b, of_b.a));
+}
+
 Dim DimTable::broadcast(Dim a, Dim b) {
   if (a == b || b == 1) return a;
   if (a == 1) return b;
   if (is_known(a) && is_known(b)) fail(ErrorCode::invalid_argument, "extents {} and {} do not broadcast", a, b);
   // One is known and not 1: the other must be 1 or equal to it.
   if (is_known(a) || is_known(b)) return is_known(a) ? a : b;
+  if (absorbs(a, b)) return a;
+  if (absorbs(b, a)) return b;
   return intern(Op::broadcast, std::max(a, b), std::min(a, b));
 }
 

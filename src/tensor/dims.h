@@ -53,6 +53,8 @@ class DimTable {
   Dim intern(Op op, Dim a, Dim b, const std::string& name = {});
   const Node& node(Dim d) const { return nodes_.at(size_t(kSymbolBase - d)); }
   Dim add_constant(Dim a, Dim known);
+  /// Whether broadcast(a, b) is `a` wherever it is defined.
+  bool absorbs(Dim a, Dim b) const;
 
   std::vector<Node> nodes_;
   std::map<std::tuple<Op, Dim, Dim, std::string>, Dim> index_;

@@ -29,7 +29,17 @@ TEST(DimTable, EqualExpressionsHaveEqualHandles) {
   EXPECT_EQ(t.div(t.mul(t.mul(b, s), 768), s), t.mul(b, 768));
   EXPECT_EQ(t.broadcast(b, 1), b);
   EXPECT_EQ(t.broadcast(b, 7), 7);
+  EXPECT_EQ(t.broadcast(b, t.broadcast(b, s)), t.broadcast(b, s));
   EXPECT_NE(t.fresh(), t.fresh());
+}
+
+TEST(DimTable, ACappedExtentBroadcastsWithItselfOnlyBelowTheCap) {
+  DimTable t;
+  const Dim s = t.symbol("seq"), n = t.symbol("n");
+  EXPECT_EQ(t.broadcast(s, t.min(512, s)), s);
+  EXPECT_EQ(t.broadcast(t.min(s, 512), s), s);
+  EXPECT_NE(t.broadcast(s, t.min(1, s)), s);  // s, 0 or 1
+  EXPECT_NE(t.broadcast(n, t.min(512, s)), n);
 }
 
 TEST(DimTable, DifferencesCancel) {

@@ -20,7 +20,7 @@ struct Grid {
 Grid make_grid(size_t m, size_t n, size_t k);
 
 /// Longest run of k whose panel (128 bytes a step) stays in a second-level cache of 512 KiB beside the rows of A.
-inline constexpr size_t kMaxKBlock = 2048;
+inline constexpr size_t kMaxKBlock = 256;
 /// k cut into equal blocks, multiples of a cache line; not cut when one tile has all rows, since then no panel is read
 /// twice.
 size_t k_block_of(size_t m, size_t k);

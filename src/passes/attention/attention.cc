@@ -21,12 +21,19 @@ struct Scores {
 
 bool find_product(const Graph& g, ValueId v, Scores& s, int depth);
 
+// Whether a mask leaves the scores their shape. The last axis need not be known to be the same: the weights multiply
+// the rows of V, so a mask with more columns than there are keys has no meaning before or after.
+bool keeps_shape(const Graph& g, ValueId scores, ValueId masked) {
+  const Shape *a = shape_of(g, scores), *b = shape_of(g, masked);
+  return a && b && a->rank() > 0 && a->rank() == b->rank() && std::equal(a->begin(), a->end() - 1, b->begin());
+}
+
 bool through_mask_add(const Graph& g, const Node& n, Scores& s, int depth) {
   if (s.bias != ValueId::none || s.flags != ValueId::none || s.scaled) return false;
   for (size_t side = 0; side < 2; ++side) {
     const ValueId mask = n.inputs[1 - side];
     const Shape* shape = shape_of(g, mask);
-    if (!shape || shape->rank() > 4 || !is_float32(g, mask) || !same_shape(g, n.inputs[side], n.outputs[0])) continue;
+    if (!shape || shape->rank() > 4 || !is_float32(g, mask) || !keeps_shape(g, n.inputs[side], n.outputs[0])) continue;
     Scores attempt = s;
     attempt.bias = mask;
     if (!find_product(g, n.inputs[side], attempt, depth)) continue;
@@ -43,7 +50,7 @@ bool through_where(const Graph& g, const Node& n, Scores& s, int depth) {
   s.flag_hides = fill.has_value();
   const auto hidden = fill ? fill : scalar_constant(g, n.inputs[2]);
   const ValueId scores = n.inputs[fill ? 2 : 1];
-  if (!hidden || !same_shape(g, scores, n.outputs[0])) return false;
+  if (!hidden || !keeps_shape(g, scores, n.outputs[0])) return false;
   s.flags = n.inputs[0];
   s.hidden = *hidden;
   return find_product(g, scores, s, depth);
