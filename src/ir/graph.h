@@ -89,7 +89,7 @@ class Graph {
 
   std::string name, doc;
   std::vector<ValueId> inputs, outputs;
-  uint32_t captures = 0;  ///< how many trailing inputs are captures (bodies only)
+  uint32_t captures = 0;               ///< how many trailing inputs are captures (bodies only)
   std::map<ValueId, Tensor> defaults;  ///< values of inputs that the caller may leave out (main graph only)
 
   DimTable& dims() const { return *dims_; }

@@ -13,7 +13,7 @@ namespace retort {
 /// Built against one graph, which must not change before apply().
 class Patch {
  public:
-  explicit Patch(const Graph& graph) : graph_(graph), next_(graph.value_count()) {}
+  explicit Patch(const Graph& graph) : next_(graph.value_count()) {}
 
   ValueId constant(Tensor tensor, std::string name_hint = "const");
   /// Adds a node with one output and returns that output.
@@ -46,7 +46,6 @@ class Patch {
   void check_types(const Graph& graph) const;
   std::vector<std::string> origins(const Graph& graph) const;
 
-  const Graph& graph_;
   size_t next_;
   std::vector<std::pair<bool, size_t>> sequence_;  // in order of id: (is constant, index)
   std::vector<Constant> constants_;

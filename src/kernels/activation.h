@@ -4,9 +4,22 @@
 
 namespace retort::kernels {
 
-/// y = f(x). `a`, `b`: clip → lower, upper bound; leaky_relu → a = slope; hard_sigmoid, hard_swish → clamp(a·x + b, 0, 1) (times x).
+/// y = f(x). `a`, `b`: lower and upper bound of clip; slope a of leaky_relu; hard_sigmoid is clamp(a·x + b, 0, 1), and
+/// hard_swish x times that.
 struct Activation {
-  enum class Kind : uint8_t { none, relu, clip, leaky_relu, sigmoid, silu, tanh, gelu_erf, gelu_tanh, hard_sigmoid, hard_swish };
+  enum class Kind : uint8_t {
+    none,
+    relu,
+    clip,
+    leaky_relu,
+    sigmoid,
+    silu,
+    tanh,
+    gelu_erf,
+    gelu_tanh,
+    hard_sigmoid,
+    hard_swish
+  };
   Kind kind = Kind::none;
   float a = 0;
   float b = 0;

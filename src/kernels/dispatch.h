@@ -1,4 +1,5 @@
-// One source per kernel, compiled by Highway's foreach_target for each instruction level, chosen at run time by current_isa().
+// One source per kernel, compiled by Highway's foreach_target for each instruction level, chosen at run time by
+// current_isa().
 //
 //   #undef HWY_TARGET_INCLUDE
 //   #define HWY_TARGET_INCLUDE "kernels/NAME.cc"
@@ -18,9 +19,12 @@ namespace retort::kernels {
 template <typename F>
 inline F* select_isa(F* v2, F* avx2, F* avx512) {
   switch (current_isa()) {
-    case Isa::avx512: return avx512;
-    case Isa::avx2: return avx2;
-    case Isa::v2: break;
+    case Isa::avx512:
+      return avx512;
+    case Isa::avx2:
+      return avx2;
+    case Isa::v2:
+      break;
   }
   return v2;
 }
@@ -30,5 +34,5 @@ inline F* select_isa(F* v2, F* avx2, F* avx512) {
 #if defined(__x86_64__)
 #define RETORT_SELECT(fn) ::retort::kernels::select_isa(&N_SSE4::fn, &N_AVX2::fn, &N_AVX3::fn)
 #else
-#define RETORT_SELECT(fn) (&HWY_STATIC_NAMESPACE::fn)
+#define RETORT_SELECT(fn) (&HWY_NAMESPACE::fn)
 #endif

@@ -1,14 +1,14 @@
 // The definition of an operator: one struct and one OpDef per file under ops/. The struct holds the attributes with
-// their defaults and, as member functions,
+// their defaults and these member functions, of which only infer() is always there. run() takes the place of
+// reference() and fast():
 //
-//   void infer(InferContext&) const;                          types and shapes of the outputs, content of small integer
-//   outputs template <typename T> void reference(RunContext&) const;  the meaning, one plain loop; T is a carrier:
-//   float, double, int64_t, uint64_t void fast(RunContext&, std::type_identity<T>) const;      optional, per element
-//   type: the kernel that production runs void run(RunContext&) const;                              instead of the two
-//   above, for ops that do not compute on one element type std::unique_ptr<State> prepare(PrepareContext&) const;
-//   optional: packs weights; run finds them in RunContext::state() size_t scratch(const RunContext&) const; optional:
-//   bytes of scratch for the shapes at hand void check() const;                                       optional: throws
-//   invalid_argument when attributes make no sense
+//   void infer(InferContext&) const;                          types and shapes of outputs, content of small integers
+//   template <typename T> void reference(RunContext&) const;  the meaning, one plain loop; T: float, double, [u]int64_t
+//   void fast(RunContext&, std::type_identity<T>) const;      the production kernel of one element type
+//   void run(RunContext&) const;                              for ops that do not compute on one element type
+//   std::unique_ptr<State> prepare(PrepareContext&) const;    packs weights; run finds them in RunContext::state()
+//   size_t scratch(const RunContext&) const;                  bytes of scratch for the shapes at hand
+//   void check() const;                                       throws invalid_argument when attributes make no sense
 //
 // The file exports one constant-initialised OpDef named op_<file name>, which the build finds by that name.
 #pragma once

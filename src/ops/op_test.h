@@ -2,8 +2,8 @@
 // a family) that says what the operator means in a few values:
 //
 //   static const OpTest add("Add", {
-//       {.about = "broadcasts", .inputs = {f32({2, 1}, {1, 2}), f32({2}, {10, 20})}, .outputs = {f32({2, 2}, {11, 21,
-//       12, 22})}},
+//       {.about = "broadcasts", .inputs = {f32({2, 1}, {1, 2}), f32({2}, {10, 20})},
+//        .outputs = {f32({2, 2}, {11, 21, 12, 22})}},
 //       {.about = "large", .inputs = {random({63, 1025}), random({1025})}},
 //   });
 //
