@@ -254,5 +254,15 @@ const OpTest attention(
       .output_count = 1}},
     kPlain);
 
+TEST(Attention, RefusesAMaskForFewerKeys) {
+  const auto run = [](Tensor mask) {
+    OpRun("retort", "Attention", heads(1, 1, 2, 2),
+          {random({1, 3, 2}), random({1, 5, 2}, 2), random({1, 5, 2}, 3), std::move(mask)}, 1)
+        .run();
+  };
+  for (const Shape& fits : {Shape{3, 5}, Shape{3, 1}, Shape{5}, Shape{1}, Shape{}}) EXPECT_NO_THROW(run(random(fits)));
+  for (const Shape& wrong : {Shape{3, 4}, Shape{3, 6}, Shape{2, 5}, Shape{4}}) EXPECT_THROW(run(random(wrong)), Error);
+}
+
 }  // namespace
 }  // namespace retort::ops

@@ -97,8 +97,8 @@ struct StridedAttention {
   ScoreRule rule(const RunContext& c, const AttentionShape& s) const {
     ScoreRule r;
     r.scale = scale;
-    r.bias = score_operand(c, kBias, s);
-    r.flags = score_operand(c, kFlags, s);
+    r.bias = mask(c, kBias, s);
+    r.flags = mask(c, kFlags, s);
     r.flag_hides = flag_hides;
     r.hidden = hidden;
     return r;
@@ -118,6 +118,13 @@ struct StridedAttention {
   }
 
  private:
+  // As the additions that this operator replaced: a mask for fewer keys than there are is an error.
+  static ScoreOperand mask(const RunContext& c, size_t i, const AttentionShape& s) {
+    const ScoreOperand o = score_operand(c, i, s);
+    const bool fits = !c.has(i) || c.shape(i).rank() == 0 || c.shape(i).back() == 1 || o.columns == s.total();
+    require(fits, ErrorCode::invalid_argument, "a mask for {} keys, but there are {}", o.columns, s.total());
+    return o;
+  }
   bool past_fits(const RunContext& c, size_t i, const AttentionShape& s, int64_t size) const {
     return !c.has(i) || c.shape(i) == Shape{int64_t(s.batch), kv_heads, int64_t(s.past_len), size};
   }
