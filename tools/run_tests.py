@@ -9,6 +9,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   layers       which room includes what, sizes of files and functions, and the tests of the tools
   unit         every ctest program of the build: unit tests of the rooms, C ABI against the official library
   conformance  the official ONNX cases
+  saved        the same cases, each model saved optimised and loaded again, here and in official ONNX Runtime
   runs         whole models of bench/zoo: allocations of a bound run, same bits for any number of threads
   robustness   mutated models: no crash, no hang, no blow-up
   models       real models of ../shared/models, where that folder lies beside the checkout
@@ -161,6 +162,18 @@ def conformance(c):
     return total
 
 
+def saved(c):
+    total = Count()
+    for name, library in ("saved.here", c.library), ("saved.official", os.environ["RETORT_ORACLE"]):
+        if not library:
+            total += skip("no official ONNX Runtime")
+            continue
+        total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", library, "--tool", run_cases(c),
+                                  "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"),
+                                  "--threads", str(c.threads), "--saved-by", c.library])
+    return total
+
+
 def runs(c):
     return c.counted("runs", [sys.executable, "tests/runs/check_runs.py", c.library, "--tool", os.path.join(c.build, "steady_runs"),
                               "--work", os.path.join(c.work, "runs")])
@@ -297,7 +310,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, conformance, runs, robustness, models, digits, package, cli, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, conformance, saved, runs, robustness, models, digits, package, cli, clients, bindings)}
 
 
 def oracle():

@@ -6,6 +6,7 @@
 
 #include <mutex>
 
+#include "base/denormals.h"
 #include "base/parallel.h"
 
 namespace retort {
@@ -117,6 +118,7 @@ void ThreadPool::wait_for_work(uint32_t seen) {
 
 void ThreadPool::work(int worker) {
   if (size_t(worker) - 1 < options_.affinity.size()) pin(options_.affinity[size_t(worker) - 1]);
+  const FlushDenormals flush(options_.flush_denormals);
   Shared& s = *shared_;
   uint32_t seen = 0;
   while (true) {

@@ -17,6 +17,7 @@ struct ThreadPoolOptions {
   int threads = 1;                        ///< callers included: threads - 1 workers are started
   bool spin = true;                       ///< false: workers sleep at once when there is nothing to do
   std::chrono::microseconds linger{200};  ///< how long a worker spins after its last task
+  bool flush_denormals = false;           ///< workers and sessions that run here take denormal numbers for zeros
   std::vector<int> affinity;              ///< processor of each worker; empty: not pinned
   /// Custom creation of threads (the ABI's hooks): starts `body` on a new thread and returns a function that joins it.
   std::function<std::function<void()>(std::function<void()> body)> create_thread;
@@ -30,6 +31,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
 
   int threads() const { return options_.threads; }
+  bool flushes_denormals() const { return options_.flush_denormals; }
   void for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body);
 
  private:

@@ -5,13 +5,27 @@
 
 namespace retort {
 
-void lower_for_cpu(Model& model, const LowerOptions& options) {
+namespace {
+
+void lower(Model& model, const LowerOptions& options, bool portable) {
   lift(*model.graph);
-  PassOptions passes{.level = options.level, .disabled = options.disabled};
+  PassOptions passes{.level = options.level, .portable = portable, .disabled = options.disabled};
   if (options.logger && options.logger->wants(LogLevel::verbose)) {
     passes.log = [&](std::string_view line) { options.logger->write(LogLevel::verbose, line); };
   }
   optimize(*model.graph, passes);
+}
+
+}  // namespace
+
+void lower_for_cpu(Model& model, const LowerOptions& options) { lower(model, options, false); }
+
+Model portable_copy(const Model& model, const LowerOptions& options) {
+  Model copy = model;
+  copy.graph = model.graph->clone();
+  lower(copy, options, true);
+  copy.opsets = lifted_opsets(*copy.graph, copy.opsets);
+  return copy;
 }
 
 }  // namespace retort

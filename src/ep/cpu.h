@@ -20,4 +20,8 @@ struct LowerOptions {
 /// lowered.
 void lower_for_cpu(Model& model, const LowerOptions& options);
 
+/// A copy of `model`, which was not lowered yet, optimised as far as that needs no operator that ONNX lacks: it can be
+/// saved and read again. Constants share their memory.
+Model portable_copy(const Model& model, const LowerOptions& options);
+
 }  // namespace retort

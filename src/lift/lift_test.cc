@@ -242,6 +242,25 @@ TEST(Lift, ShapeArithmeticStaysSymbolic) {
   EXPECT_EQ(g->dims().text(g->value(g->outputs[0]).type.shape), "[batch,12]");
 }
 
+TEST(Lift, RangeTakesScalars) {
+  EXPECT_EQ(lifted(11, "Range", {i64({}, {0}), ValueType::tensor(DType::i64, {1}), i64({}, {1})}),
+            "%0 = Reshape(x1, [])\ny = Range(0, %0, 1)\n");
+}
+
+TEST(Lift, OpsetsAreTheOldestThatHaveTheForms) {
+  using Opsets = std::map<std::string, int>;
+  const auto opsets = [](int opset, const char* type, std::vector<Input> inputs, Opsets of_model = {}) {
+    const auto g = graph_of(opset, type, std::move(inputs));
+    lift(*g);
+    return lifted_opsets(*g, std::move(of_model));
+  };
+  EXPECT_EQ(opsets(7, "Relu", {f32({2})}), (Opsets{{"", 6}}));
+  EXPECT_EQ(opsets(7, "Relu", {f32({2})}, {{"", 7}, {"x", 3}}), (Opsets{{"", 7}, {"x", 3}}));
+  EXPECT_EQ(opsets(9, "ReduceSum", {f32({2})}, {{"", 9}}), (Opsets{{"", 13}}));
+  EXPECT_EQ(opsets(20, "Gelu", {f32({2})}), (Opsets{{"", 20}}));
+  EXPECT_EQ(opsets(11, "Softmax", {f32({2, 3, 4})}, {{"", 11}}), (Opsets{{"", 14}}));  // Reshape with allowzero
+}
+
 // Kernels write it, whether or not anybody asks for it.
 TEST(Lift, OutputsThatAreNotOptionalGetAValue) {
   const auto g = graph_of(13, "Relu", {f32({2})}, {}, 1);

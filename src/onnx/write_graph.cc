@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <string>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "onnx/write_context.h"
@@ -6,12 +8,12 @@
 namespace retort::onnx {
 namespace {
 
-MessageWriter write_node(const Graph& graph, const Names& names, const Node& n) {
+MessageWriter write_node(const Graph& graph, const Names& names, const Node& n, const std::string& node_name) {
   MessageWriter m;
   const size_t own = n.inputs.size() - n.captures;
   for (size_t i = 0; i < own; ++i) m.bytes(tag::node::input, names.of(n.inputs[i]));
   for (ValueId out : n.outputs) m.bytes(tag::node::output, names.of(out));
-  m.text(tag::node::name, n.name);
+  m.text(tag::node::name, node_name);
   m.bytes(tag::node::op_type, n.type);
   for (const auto& [name, value] : n.attributes) {
     m.message(tag::node::attribute, write_attribute(graph.dims(), name, value));
@@ -33,7 +35,13 @@ MessageWriter write_node(const Graph& graph, const Names& names, const Node& n) 
 }  // namespace
 
 void write_nodes(MessageWriter& to, uint32_t field, const Graph& graph, const Names& names) {
-  for (NodeId id : graph.order()) to.message(field, write_node(graph, names, graph.node(id)));
+  std::unordered_set<std::string> taken;  // fused nodes share the name that they inherit; a file wants one each
+  for (NodeId id : graph.order()) {
+    const Node& n = graph.node(id);
+    std::string name = n.name;
+    for (size_t i = 1; !name.empty() && !taken.insert(name).second; ++i) name = cat("{}#{}", n.name, i);
+    to.message(field, write_node(graph, names, n, name));
+  }
 }
 
 MessageWriter write_value_info(const Graph& graph, const Names& names, ValueId id) {

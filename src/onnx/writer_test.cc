@@ -146,6 +146,22 @@ TEST(Writer, UnusedConstantsAndDeadNodesAreLeftOut) {
   EXPECT_EQ(write_model(*m), write_model(*sample()));
 }
 
+TEST(Writer, NodesThatShareANameGetOneEach) {
+  Model m;
+  m.opsets = {{"", 17}};
+  Graph& g = *m.graph;
+  ValueId v = g.add_value("x", ValueType::tensor(DType::f32, {2}));
+  g.inputs = {v};
+  for (const char* name : {"a", "a", "", "a#1", ""}) {
+    v = g.node(g.add({.type = "Neg", .inputs = {v}, .name = name, .version = 17})).outputs[0];
+  }
+  g.outputs = {v};
+  const auto back = read(write_model(m));
+  std::vector<std::string> names;
+  for (NodeId id : back->graph->order()) names.push_back(back->graph->node(id).name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "a#1", "", "a#1#1", ""}));
+}
+
 TEST(Writer, NamesAreUniqueInEveryScope) {
   Model m;
   m.opsets = {{"", 17}};

@@ -14,7 +14,9 @@ struct Stage {
   int level;
   const Pass* pass = nullptr;
   std::span<const Rule* const> rules = {};
+  bool portable = true;  ///< makes no operator that ONNX lacks
 };
+constexpr bool kOurs = false;
 
 constexpr const Rule* kCleanup[] = {
     &rule_identity,       &rule_noop_cast,    &rule_cast_chain,      &rule_constant_reshape,
@@ -72,14 +74,14 @@ constexpr Stage kStages[] = {
     {"idioms", 2, nullptr, kIdioms},
     {"conv_affine", 2, nullptr, kConvAffine},
     {"affine", 2, nullptr, kAffine},
-    {"linear", 2, nullptr, kLinear},
+    {"linear", 2, nullptr, kLinear, kOurs},
     {"sink_transposes", 2, nullptr, kSink},
-    {"attention", 2, nullptr, kAttention},
+    {"attention", 2, nullptr, kAttention, kOurs},
     {"sink_transposes", 2, nullptr, kSink},
-    {"layout", 3, &pass_layout},
+    {"layout", 3, &pass_layout, {}, kOurs},
     {"cleanup", 1, nullptr, kCleanup},
     {"epilogues", 2, nullptr, kEpilogues},
-    {"skip_norms", 2, nullptr, kSkipNorms},
+    {"skip_norms", 2, nullptr, kSkipNorms, kOurs},
     {"constant_folding", 1, &pass_constant_folding},
     {"common_subexpressions", 1, &pass_common_subexpressions},
     {"unused_outputs", 1, &pass_unused_outputs},
@@ -92,7 +94,8 @@ class Pipeline {
 
   void run(Graph& graph) {
     for (const Stage& stage : kStages) {
-      if (stage.level <= options_.level && context_.enabled(stage.name)) run(stage, graph);
+      const bool wanted = stage.level <= options_.level && (stage.portable || !options_.portable);
+      if (wanted && context_.enabled(stage.name)) run(stage, graph);
     }
   }
 

@@ -13,6 +13,8 @@ struct PassOptions {
   /// As ONNX Runtime's graph optimisation level: 0 nothing, 1 basic (folding, duplicates, dead code), 2 extended
   /// (fusions), 3 and above everything, layout included.
   int level = 99;
+  /// Leaves out the stages that make operators of the domains `retort` and `com.microsoft`: the result can be saved.
+  bool portable = false;
   std::vector<std::string> disabled;  ///< names of passes and rules to leave out
   /// Gets a line for each pass that changed something: name, time, what was done how often. May be empty.
   std::function<void(std::string_view line)> log;

@@ -1,5 +1,6 @@
 // From a model in its own dialect to a plan.
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "ep/cpu.h"
@@ -69,6 +70,18 @@ void Session::apply_overrides(Model& model) {
   }
 }
 
+void Session::save(const Model& optimized) const {
+  const std::string& format = options_.config_entry("session.save_model_format");
+  require(format.empty() || format == "ONNX", ErrorCode::not_implemented,
+          "session.save_model_format is '{}'; models are saved as ONNX only", format);
+  WriteOptions write{.external_file = options_.config_entry("session.optimized_model_external_initializers_file_name")};
+  const std::string& least = options_.config_entry("session.optimized_model_external_initializers_min_size_in_bytes");
+  const auto [end, error] = std::from_chars(least.data(), least.data() + least.size(), write.external_threshold);
+  require(least.empty() || (error == std::errc() && end == least.data() + least.size()), ErrorCode::invalid_argument,
+          "session.optimized_model_external_initializers_min_size_in_bytes is '{}', not a number of bytes", least);
+  write_model(optimized, options_.optimized_model_path, write);
+}
+
 void Session::build(Model& model) {
   inline_functions(model);
   LowerOptions lower;
@@ -77,8 +90,8 @@ void Session::build(Model& model) {
   lower.disabled = split_names(options_.config_entry("optimization.disable_specified_optimizers"));
   const Parallel parallel(pool_, options_.cancel_load.get());
   lower.parallel = parallel;
+  if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
   lower_for_cpu(model, lower);
-  if (!options_.optimized_model_path.empty()) write_model(model, options_.optimized_model_path);
   require(!options_.cancel_load->load(), ErrorCode::model_load_canceled, "loading was cancelled");
   PlanOptions plan{.strict = options_.config_on("session.strict"),
                    .prepack = !options_.config_on("session.disable_prepacking"),

@@ -30,6 +30,7 @@ ThreadPoolOptions pool_options(const ThreadSettings& settings) {
   ThreadPoolOptions options;
   options.threads = settings.intra_threads > 0 ? settings.intra_threads : usable_cpus();
   options.spin = settings.spin;
+  options.flush_denormals = settings.denormal_as_zero;
   options.affinity = first_processors(settings.affinity);
   options.create_thread = settings.create_thread;
   return options;

@@ -1,6 +1,7 @@
 // An optimised model computes what the model says: every example with all passes, with each stage alone, and with each
 // pass or rule left out, against the same graph without any.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <set>
 
@@ -59,6 +60,21 @@ TEST_P(Optimizer, EveryLevel) {
     SessionOptions options = without({});
     options.optimization = level;
     expect_same(options);
+  }
+}
+
+TEST_P(Optimizer, SavedAndLoadedAgain) {
+  const std::string file = cat("{}retort_optimizer_{}.onnx", testing::TempDir(), getpid());
+  for (const OptimizationLevel level : {OptimizationLevel::none, OptimizationLevel::basic, OptimizationLevel::extended,
+                                        OptimizationLevel::layout, OptimizationLevel::all}) {
+    SCOPED_TRACE(int(level));
+    SessionOptions options = without({});
+    options.optimization = level;
+    options.optimized_model_path = file;
+    make_session(t_.g, options);
+    Session again(std::make_shared<Environment>(EnvironmentOptions{}), file, without({}));
+    unlink(file.c_str());
+    expect_equal_results(plain_, tensors(run(again, inputs_)));
   }
 }
 

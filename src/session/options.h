@@ -20,10 +20,10 @@ struct ThreadSettings {
   using Create = std::function<std::function<void()>(std::function<void()> body)>;
 
   int intra_threads = 0;  ///< threads inside an operator, the caller's included; 0 or less: one per core
-  int inter_threads = 0;  ///< operators side by side; 0 or less: one per core
+  int inter_threads = 0;  ///< no effect: operators run one after another
   bool spin = true;
-  bool denormal_as_zero = false;
-  std::string affinity;  ///< processors of each worker, from 1: "1,2;3-4"; empty: not pinned
+  bool denormal_as_zero = false;  ///< also for the callers of runs, during the run
+  std::string affinity;           ///< processors of each worker, from 1: "1,2;3-4"; empty: not pinned
   Create create_thread;
 };
 
@@ -44,10 +44,10 @@ struct SessionOptions {
   Logger::Sink log_sink;  ///< empty: the environment's
 
   OptimizationLevel optimization = OptimizationLevel::all;
-  bool parallel_execution = false;
-  bool deterministic = false;
-  bool memory_pattern = true;
-  bool cpu_arena = true;
+  bool parallel_execution = false;  ///< no effect: operators run one after another
+  bool deterministic = false;       ///< no effect: results always have the same bits, for any number of threads
+  bool memory_pattern = true;       ///< no effect: memory is always planned from the shapes
+  bool cpu_arena = true;            ///< no effect, for the same reason
   bool profiling = false;
   std::string profile_prefix;
   std::string optimized_model_path;  ///< empty: the optimised model is not saved
@@ -80,11 +80,12 @@ struct SessionOptions {
 
 /// Settings of one run. Only `terminate` may be touched while a run reads them.
 struct RunOptions {
+  // Runs log nothing; what they are called, and how loud, is kept for the getters.
   int log_severity = -1;  ///< -1: the session's
   int log_verbosity = 0;
   std::string tag;
   std::atomic<bool> terminate{false};
-  bool profiling = false;
+  bool profiling = false;  ///< this run goes to a profile of its own, not to the session's
   std::string profile_prefix;
   std::map<std::string, std::string> config;
 };

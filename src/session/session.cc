@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <ctime>
+#include <optional>
 
+#include "base/denormals.h"
 #include "base/error.h"
 
 namespace retort {
@@ -26,9 +28,16 @@ std::string profile_path(const std::string& prefix) {
   return cat("{}_{}.json", prefix.empty() ? "onnxruntime_profile_" : prefix, static_cast<const char*>(stamp));
 }
 
+// Runs may begin in the same second, and in several sessions.
+std::string run_profile_path(const std::string& prefix) {
+  static std::atomic<uint64_t> runs{0};
+  return profile_path(cat("{}_{}", prefix, runs.fetch_add(1)));
+}
+
 ThreadPoolOptions own_pool_options(const SessionOptions& options) {
   ThreadPoolOptions pool = pool_options(options.threads);
   if (options.config_entry("session.intra_op.allow_spinning") == "0") pool.spin = false;
+  pool.flush_denormals |= options.config_on("session.set_denormal_as_zero");
   return pool;
 }
 
@@ -61,12 +70,27 @@ void Session::load(std::shared_ptr<Model> model) {
     own_pool_ = std::make_unique<ThreadPool>(own_pool_options(options_));
     pool_ = own_pool_.get();
   }
+  log_ignored_options();
+  const FlushDenormals flush(pool_->flushes_denormals());  // for folding constants
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
   dims_ = model->dims;
   apply_overrides(*model);
   name_ports(*model);
   build(*model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
+}
+
+// Hints for an engine built otherwise: results are the same without them.
+void Session::log_ignored_options() const {
+  if (options_.parallel_execution || options_.threads.inter_threads > 1) {
+    logger_.info("parallel execution: operators run one after another, each on all threads of the pool");
+  }
+  if (!options_.memory_pattern || !options_.cpu_arena) {
+    logger_.info("a run's memory is always planned; switching the pattern or the arena off has no effect");
+  }
+  if (!own_pool_ && options_.config_on("session.set_denormal_as_zero")) {
+    logger_.warn("session.set_denormal_as_zero has no effect on shared threads: set it on the environment's");
+  }
 }
 
 void Session::name_ports(const Model& model) {
@@ -186,19 +210,23 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
     require(v || optional, ErrorCode::fail, "input '{}' was not given", input_port(i).name);
     ordered[plan_input_[i]] = v;
   }
+  const FlushDenormals flush(pool_->flushes_denormals());
+  std::optional<Profiler> own_profiler;
+  Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();
   const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;
   const RunRequest request{.inputs = ordered,
                            .outputs = outputs,
                            .spares = spares,
                            .parallel = Parallel(pool_, cancel),
                            .cancel = cancel,
-                           .profiler = profiler_.get(),
+                           .profiler = profiler,
                            .ledger = &ledger_,
                            .disallow_copies = disallow_copies_};
-  if (!profiler_) return lease.frame->run(request);
+  if (!profiler) return lease.frame->run(request);
   const auto begin = Profiler::Clock::now();
   lease.frame->run(request);
-  profiler_->add("model_run", "Session", begin, Profiler::Clock::now());
+  profiler->add("model_run", "Session", begin, Profiler::Clock::now());
+  if (own_profiler) own_profiler->write(run_profile_path(options->profile_prefix));
 }
 
 std::string Session::end_profiling() {

@@ -72,8 +72,10 @@ class Session {
   struct Lease;
   void load(std::shared_ptr<Model> model);
   void apply_overrides(Model& model);
+  void log_ignored_options() const;
   void name_ports(const Model& model);
   void build(Model& model);
+  void save(const Model& optimized) const;
   std::unique_ptr<Frame> take_frame();
   void give_frame(std::unique_ptr<Frame> frame);
   void trim(Frame& frame);

@@ -128,6 +128,16 @@ Handle<OrtSession> Engine::load(const std::string& path) {
   return {session, api_->ReleaseSession};
 }
 
+void Engine::save_optimized(const std::string& path, const std::string& to) const {
+  OrtSessionOptions* options = nullptr;
+  check(api_->CloneSessionOptions(options_.get(), &options));
+  const Handle<OrtSessionOptions> owned{options, api_->ReleaseSessionOptions};
+  check(api_->SetOptimizedModelFilePath(options, to.c_str()));
+  OrtSession* session = nullptr;
+  check(api_->CreateSession(env_.get(), path.c_str(), options, &session));
+  api_->ReleaseSession(session);
+}
+
 Handle<OrtSession> Engine::load_bytes(const std::string& model) {
   OrtSession* session = nullptr;
   check(api_->CreateSessionFromArray(env_.get(), model.data(), model.size(), options_.get(), &session));

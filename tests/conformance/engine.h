@@ -70,6 +70,8 @@ class Engine {
   Value from_engine(const OrtValue* value) const;
 
   Handle<OrtSession> load(const std::string& path);
+  /// Loads a model and saves what the engine made of it to the file `to`.
+  void save_optimized(const std::string& path, const std::string& to) const;
   Handle<OrtSession> load_bytes(const std::string& model);
   PortType describe(const OrtTypeInfo* info) const;
 

@@ -1,12 +1,14 @@
 // Runs test cases on one engine library and writes a row per case.
 //
 //   run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS]
+//             [--saved-by LIBRARY]
 //
-// --level is a GraphOptimizationLevel, 0 for none. A line of the manifest: name, rule (close|scale|shape), relative
+// --level is a GraphOptimizationLevel, 0 for none. With --saved-by each model is what that library saves at that level,
+// in place of the file. A line of the manifest: name, rule (close|scale|shape), relative
 // tolerance, absolute tolerance, model, data set folders..., separated by tabs. A folder holds input_K.pb and
 // output_K.pb. A file whose tensor has the name of an input is fed to that input, else K is its position. A row of the
 // results: name, pass or fail, class, worst error over allowed error, milliseconds to load, milliseconds of the fastest
-// run, message. Classes: load/CODE and run/CODE (the engine's error), count, dtype, shape, value, case (the files do
+// run, message. Classes: save/CODE, load/CODE and run/CODE (the engine's error), count, dtype, shape, value, case (the files do
 // not fit the model), crash, timeout.
 //
 // Cases run in a forked worker, so that a crash or a hang costs one case.
@@ -50,7 +52,7 @@ struct Result {
 };
 
 struct Options {
-  std::string library, manifest, results;
+  std::string library, manifest, results, saved_by;
   int threads = 1, level = ORT_ENABLE_ALL, repeat = 1, timeout_s = 120;
 };
 
@@ -130,12 +132,21 @@ void run_data_set(Engine& engine, Session& session, const Case& c, const std::st
   r.run_ms += fastest;
 }
 
-Result run_case(Engine& engine, const Case& c, int repeat) {
+/// A file name that goes away with it, whether or not there is a file.
+struct Temporary {
+  std::string path = std::filesystem::temp_directory_path() / ("run_cases_" + std::to_string(getpid()) + ".onnx");
+  ~Temporary() { unlink(path.c_str()); }
+};
+
+Result run_case(Engine& engine, const Engine* saver, const Case& c, int repeat) {
   Result r;
-  const char* stage = "load/";
+  const Temporary saved;
+  const char* stage = "save/";
   try {
+    if (saver) saver->save_optimized(c.model, saved.path);
+    stage = "load/";
     const auto start = Clock::now();
-    Session session(engine, c.model);
+    Session session(engine, saver ? saved.path : c.model);
     r.load_ms = ms_since(start);
     stage = "run/";
     for (const std::string& folder : c.data_sets) run_data_set(engine, session, c, folder, repeat, r);
@@ -165,9 +176,10 @@ constexpr int kUnusable = 3;  // exit code of a worker that cannot use the libra
 [[noreturn]] void work(const Options& o, const std::vector<Case>& cases, size_t first, int out) {
   int code = 0;
   try {
-    Engine engine(o.library, o.threads, o.level);
+    Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL);
+    const auto saver = o.saved_by.empty() ? nullptr : std::make_unique<Engine>(o.saved_by, o.threads, o.level);
     for (size_t k = first; k < cases.size(); ++k) {
-      const std::string line = row(cases[k], run_case(engine, cases[k], o.repeat));
+      const std::string line = row(cases[k], run_case(engine, saver.get(), cases[k], o.repeat));
       if (write(out, line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(1);
     }
   } catch (const std::exception& e) {
@@ -251,7 +263,9 @@ Options parse(int argc, char** argv) {
                   : a == "--repeat"  ? &o.repeat
                   : a == "--timeout" ? &o.timeout_s
                                      : nullptr;
-    if (!number) {
+    if (a == "--saved-by" && k + 1 < argc) {
+      o.saved_by = argv[++k];
+    } else if (!number) {
       plain.push_back(a);
     } else if (++k < argc) {
       *number = std::stoi(argv[k]);
@@ -259,7 +273,8 @@ Options parse(int argc, char** argv) {
   }
   if (plain.size() != 3)
     throw std::runtime_error(
-        "usage: run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS]");
+        "usage: run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS] "
+        "[--saved-by LIBRARY]");
   o.library = plain[0], o.manifest = plain[1], o.results = plain[2];
   return o;
 }

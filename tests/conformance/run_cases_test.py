@@ -25,6 +25,10 @@ class ExpectedFailures(unittest.TestCase):
         lines = list(rc.complaints(ROWS, {"node/good": "value", "node/bad": "value"}))
         self.assertTrue(any("node/good" in line and "take it out" in line for line in lines))
 
+    def test_a_listed_case_of_a_saved_model_may_pass(self):
+        lines = list(rc.complaints(ROWS, {"node/good": "value", "node/bad": "value"}, saved=True))
+        self.assertEqual(len(lines), 1)
+
     def test_the_list_does_not_grow_unasked(self):
         self.assertEqual(rc.write_expected(self.path, ROWS, {}, allow_growth=False), ["node/bad"])
         self.assertFalse(os.path.exists(self.path))

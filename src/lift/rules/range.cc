@@ -1,0 +1,20 @@
+// Range takes scalars; exporters also give vectors of one element, which engines only notice where they are constant.
+#include "lift/rewriter.h"
+
+namespace retort {
+namespace {
+
+void apply(Rewriter& r) {
+  for (size_t i = 0; i < 3; ++i) {
+    if (!r.has(i) || !(r.type(i).ranked && r.type(i).shape == Shape{1})) continue;
+    r.set_input(i, r.add({.type = "Reshape", .inputs = {r.input(i), r.constant(std::vector<int64_t>{})}}));
+  }
+}
+constexpr LiftRule kRules[] = {{"Range", kAlways, apply}};
+
+}  // namespace
+
+extern const LiftRules lift_range;
+constinit const LiftRules lift_range{kRules};
+
+}  // namespace retort
