@@ -20,7 +20,8 @@ std::shared_ptr<void> allocate_block(size_t bytes) {
   const size_t wanted = checked_add(round_up(bytes, 4096), kHuge, "workspace size");
   void* base = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) fail(ErrorCode::fail, "out of memory: {} bytes", bytes);
-  void* aligned = reinterpret_cast<void*>(round_up(reinterpret_cast<size_t>(base), kHuge));
+  const size_t at = reinterpret_cast<size_t>(base);
+  void* aligned = static_cast<char*>(base) + (round_up(at, kHuge) - at);
   madvise(aligned, wanted - kHuge, MADV_HUGEPAGE);  // a hint: without huge pages the block works as well
   return {aligned, [base, wanted](void*) { munmap(base, wanted); }};
 }

@@ -21,11 +21,13 @@ struct Unmap {
 
 const Unmap* mapping_of(const std::shared_ptr<void>& owner) { return owner ? std::get_deleter<Unmap>(owner) : nullptr; }
 
+// Whole pages that lie in the mapping `owner`, which begins at a page.
 void release(const std::shared_ptr<void>& owner, const void* data, size_t bytes) {
   if (!mapping_of(owner)) return;
-  const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), at = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t begin = round_up(at, page), end = (at + bytes) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // clean pages: nothing is lost
+  char* const mapping = static_cast<char*>(owner.get());
+  const size_t page = size_t(sysconf(_SC_PAGESIZE)), at = size_t(static_cast<const char*>(data) - mapping);
+  const size_t begin = round_up(at, page), end = (at + bytes) / page * page;
+  if (begin < end) madvise(mapping + begin, end - begin, MADV_DONTNEED);  // clean pages: nothing is lost
 }
 
 }  // namespace

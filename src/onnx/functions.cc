@@ -37,7 +37,7 @@ size_t bytes_of(const Attribute& a) {
   if (const auto* v = std::get_if<std::vector<Tensor>>(&a)) return v->size() * sizeof(Tensor);
   size_t bytes = 0;
   if (const auto* v = std::get_if<std::vector<std::string>>(&a)) {
-    for (const std::string& s : *v) bytes += sizeof(s) + s.size();
+    for (const std::string& s : *v) bytes += sizeof(std::string) + s.size();
   }
   return bytes;
 }

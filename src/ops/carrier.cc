@@ -37,6 +37,7 @@ template <typename From, typename To>
 void convert_elements(const void* from, void* to, size_t count) {
   const From* f = static_cast<const From*>(from);
   To* t = static_cast<To*>(to);
+  // NOLINTNEXTLINE(bugprone-signed-char-misuse): an int8_t is a number
   for (size_t i = 0; i < count; ++i) t[i] = static_cast<To>(f[i]);
 }
 
