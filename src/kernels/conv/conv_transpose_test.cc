@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "base/thread_pool.h"
 #include "kernels/conv/conv_testing.h"
 
@@ -22,7 +24,8 @@ struct TransposeData {
     };
     input = fill(s.batch * s.in_h * s.in_w * s.in_pixel_stride);
     weights = fill(s.in_c * (s.out_c / s.groups) * s.kernel_h * s.kernel_w);
-    const float unit = 1 / std::sqrt(float(s.in_c / s.groups * s.kernel_h * s.kernel_w));
+    const size_t group_in = s.in_c / s.groups;
+    const float unit = 1 / std::sqrt(float(group_in * s.kernel_h * s.kernel_w));
     for (float& w : weights) w *= unit;
     bias = fill(s.out_c);
     residual = fill(s.batch * s.out_h * s.out_w * s.out_pixel_stride);
