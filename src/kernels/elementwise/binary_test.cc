@@ -157,7 +157,7 @@ void check_integers(const Parallel& par) {
   const auto sum = run(Binary::add), difference = run(Binary::sub), product = run(Binary::mul);
   const auto quotient = run(Binary::div), power = run(Binary::pow);
   for (size_t i = 0; i < a.size(); ++i) {
-    __extension__ typedef __int128 Wide;
+    __extension__ using Wide = __int128;
     const Wide x = a[i], y = b[i];
     EXPECT_EQ(sum[i], T(x + y));
     EXPECT_EQ(difference[i], T(x - y));

@@ -104,7 +104,7 @@ std::optional<Patch> match_constant(const Graph& g, const Node& n, bool commutes
 }
 
 Affine shifted(std::vector<float> by) { return {std::vector<float>(by.size(), 1.0f), std::move(by)}; }
-Affine scaled(std::vector<float> by) { return {by, std::vector<float>(by.size(), 0.0f)}; }
+Affine scaled(const std::vector<float>& by) { return {by, std::vector<float>(by.size(), 0.0f)}; }
 
 std::optional<Patch> match_add(const Graph& g, const Node& n) { return match_constant(g, n, true, shifted); }
 std::optional<Patch> match_mul(const Graph& g, const Node& n) { return match_constant(g, n, true, scaled); }
