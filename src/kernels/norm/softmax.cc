@@ -148,7 +148,7 @@ constexpr size_t kInnerStep = 64;  // slices of one task: a multiple of every ve
 }  // namespace
 
 void softmax(const SoftmaxArgs& args, const Parallel& par) noexcept {
-  if (args.extent == 0) return;
+  if (args.extent == 0 || args.inner == 0) return;
   if (args.inner == 1) {
     const auto rows = RETORT_SELECT(softmax_rows);
     const size_t rows_per_task = std::max<size_t>(1, kChunk / args.extent);

@@ -1,7 +1,8 @@
 // retort.Attention: attention straight from where an exporter's graph has Q, K and V, without the reshapes and
 // transposes between. An operand is either split, [B, H, S, D], or lies in rows: [B, S, …] whose trailing axes hold all
 // heads one after the other from element `offset` on, for example Q, K and V side by side. Scores become
-// `hidden` where the flags say so, then the bias is added. Past keys and values are split; so are the present ones.
+// `hidden` where the flags say so, then the bias is added. A query whose scores are all -inf gives NaN as a plain Softmax
+// does, or zeros with `blind_zero`. Past keys and values are split; so are the present ones.
 #include "ops/nn/common/attention.h"
 
 namespace retort::ops {
@@ -11,16 +12,23 @@ struct StridedAttention {
   int64_t q_heads = 1, kv_heads = 1, head_size = 1, v_head_size = 1;
   int64_t q_offset = 0, k_offset = 0, v_offset = 0;
   bool q_split = false, k_split = false, v_split = false, y_split = false;
-  bool flag_hides = false;
+  bool flag_hides = false, blind_zero = false;
   float scale = 1, hidden = -std::numeric_limits<float>::infinity();
-  static constexpr std::tuple attributes{
-      required("q_heads", &StridedAttention::q_heads),     required("kv_heads", &StridedAttention::kv_heads),
-      required("head_size", &StridedAttention::head_size), required("v_head_size", &StridedAttention::v_head_size),
-      attr("q_offset", &StridedAttention::q_offset),       attr("k_offset", &StridedAttention::k_offset),
-      attr("v_offset", &StridedAttention::v_offset),       attr("q_split", &StridedAttention::q_split),
-      attr("k_split", &StridedAttention::k_split),         attr("v_split", &StridedAttention::v_split),
-      attr("y_split", &StridedAttention::y_split),         attr("flag_hides", &StridedAttention::flag_hides),
-      required("scale", &StridedAttention::scale),         attr("hidden", &StridedAttention::hidden)};
+  static constexpr std::tuple attributes{required("q_heads", &StridedAttention::q_heads),
+                                         required("kv_heads", &StridedAttention::kv_heads),
+                                         required("head_size", &StridedAttention::head_size),
+                                         required("v_head_size", &StridedAttention::v_head_size),
+                                         attr("q_offset", &StridedAttention::q_offset),
+                                         attr("k_offset", &StridedAttention::k_offset),
+                                         attr("v_offset", &StridedAttention::v_offset),
+                                         attr("q_split", &StridedAttention::q_split),
+                                         attr("k_split", &StridedAttention::k_split),
+                                         attr("v_split", &StridedAttention::v_split),
+                                         attr("y_split", &StridedAttention::y_split),
+                                         attr("flag_hides", &StridedAttention::flag_hides),
+                                         attr("blind_zero", &StridedAttention::blind_zero),
+                                         required("scale", &StridedAttention::scale),
+                                         attr("hidden", &StridedAttention::hidden)};
   enum Input : size_t { kQ, kK, kV, kBias, kFlags, kPastK, kPastV };
   enum Output : size_t { kY, kPresentK, kPresentV };
 
@@ -101,6 +109,7 @@ struct StridedAttention {
     r.flags = mask(c, kFlags, s);
     r.flag_hides = flag_hides;
     r.hidden = hidden;
+    r.blind = blind_zero ? 0 : std::numeric_limits<double>::quiet_NaN();
     return r;
   }
 

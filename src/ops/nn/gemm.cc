@@ -1,4 +1,5 @@
-// Gemm: alpha · A' · B' + beta · C, where A' and B' are A and B or their transposes and C broadcasts to the result.
+// Gemm: alpha · A' · B' + beta · C, where A' and B' are A and B or their transposes and C broadcasts to the result. With
+// beta 0, C is not read: what NaN it holds does not reach the result.
 #include "ops/nn/common/matrix.h"
 
 namespace retort::ops {
@@ -41,7 +42,7 @@ struct Gemm {
     const MatMulShape s = shape(c);
     const auto a = c.input<T>(0), b = c.input<T>(1);
     const auto y = c.output<T>();
-    const T* add = c.optional<T>(2);
+    const T* add = beta != 0 ? c.optional<T>(2) : nullptr;
     for (size_t i = 0; i < s.m; ++i) {
       for (size_t j = 0; j < s.n; ++j) {
         Sum sum = 0;
@@ -86,8 +87,8 @@ struct Gemm {
       }
       p.a = turned_a;
     }
-    const bool row_bias =
-        c.has(2) && alpha == 1 && beta == 1 && c.count(2) == s.n && c.shape(2).back() == c.out_shape()[1];
+    const bool row_bias = c.has(2) && alpha == 1 && beta == 1 && c.count(2) == s.n && c.shape(2).rank() > 0 &&
+                          c.shape(2).back() == c.out_shape()[1];
     if (row_bias) p.epilogue.bias = c.input<float>(2).data();
     multiply(p, scratch + turned_a_bytes(s), c.parallel());
     if (!row_bias) finish(c, s);
@@ -96,9 +97,9 @@ struct Gemm {
  private:
   size_t turned_a_bytes(const MatMulShape& s) const { return trans_a ? (s.m * s.k * sizeof(float) + 63) / 64 * 64 : 0; }
   void finish(RunContext& c, const MatMulShape& s) const {
-    if (!c.has(2) && alpha == 1) return;
+    const float* add = beta != 0 ? c.optional<float>(2) : nullptr;
+    if (!add && alpha == 1) return;
     float* y = c.output<float>().data();
-    const float* add = c.optional<float>(2);
     for (size_t i = 0; i < s.m; ++i) {
       for (size_t j = 0; j < s.n; ++j, ++y) *y = alpha * *y + (add ? beta * add[c_index(c, i, j)] : 0.0f);
     }

@@ -17,6 +17,10 @@ std::vector<OpCase> along_axes(std::vector<OpCase> own) {
   own.push_back({.about = "middle axis", .attributes = {{"axis", int64_t(-2)}}, .inputs = {random({3, 7, 35}, 4)}});
   own.push_back({.about = "an axis of one", .attributes = {{"axis", int64_t(1)}}, .inputs = {random({3, 1, 5}, 5)}});
   own.push_back({.about = "empty rows", .inputs = {f32({3, 0}, {})}, .outputs = {f32({3, 0}, {})}});
+  own.push_back({.about = "no columns",
+                 .attributes = {{"axis", int64_t(0)}},
+                 .inputs = {f32({3, 0}, {})},
+                 .outputs = {f32({3, 0}, {})}});
   own.push_back({.about = "no rows", .inputs = {f32({0, 3}, {})}, .outputs = {f32({0, 3}, {})}});
   return own;
 }

@@ -76,12 +76,13 @@ bool find_product(const Graph& g, ValueId v, Scores& s, int depth) {
   return false;
 }
 
-// The softmax behind the weights, seen through the guard that turns the NaN of fully masked rows into zeros.
-const Node* find_softmax(const Graph& g, ValueId weights) {
+// The softmax behind the weights, seen through the guard that turns the NaN of fully masked rows into zeros (`guarded`).
+const Node* find_softmax(const Graph& g, ValueId weights, bool& guarded) {
   if (const Node* where = sole_producer_of(g, weights, "Where")) {
     const Node* is_nan = producer_of(g, where->inputs[0], "IsNaN");
     if (!is_nan || is_nan->inputs[0] != where->inputs[2] || scalar_constant(g, where->inputs[1]) != 0.0) return nullptr;
     const Node* softmax = producer_of(g, where->inputs[2], "Softmax");
+    guarded = true;
     return softmax && g.use_count(where->inputs[2]) == 2 ? softmax : nullptr;
   }
   return sole_producer_of(g, weights, "Softmax");
@@ -130,6 +131,7 @@ struct Parts {
   Scores scores;
   HeadOperand q;
   Cached k, v;
+  bool guarded = false;
 };
 
 bool fit(const Parts& p) {
@@ -157,6 +159,7 @@ NodeSpec make_spec(const Parts& p) {
   spec.attributes.set("head_size", p.q.size);
   spec.attributes.set("v_head_size", p.v.fresh.size);
   spec.attributes.set("scale", float(p.scores.scale * p.q.factor * p.k.fresh.factor));
+  if (p.guarded) spec.attributes.set("blind_zero", int64_t(1));
   if (p.scores.flags != ValueId::none) {
     spec.attributes.set("hidden", float(p.scores.hidden));
     if (p.scores.flag_hides) spec.attributes.set("flag_hides", int64_t(1));
@@ -213,8 +216,8 @@ bool connect_result(const Graph& g, const Node& n, NodeSpec spec, Patch& p, cons
 std::optional<Patch> match(const Graph& g, const Node& n) {
   const Shape* y = shape_of(g, n.outputs[0]);
   if (!y || y->rank() < 3 || y->rank() > 4 || !is_float32(g, n.outputs[0])) return std::nullopt;
-  const Node* softmax = find_softmax(g, n.inputs[0]);
   Parts parts;
+  const Node* softmax = find_softmax(g, n.inputs[0], parts.guarded);
   if (!softmax || !over_last_axis(g, *softmax) || !find_product(g, softmax->inputs[0], parts.scores, 6))
     return std::nullopt;
   const auto q = head_operand(g, parts.scores.product->inputs[0], false);

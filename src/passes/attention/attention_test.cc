@@ -94,6 +94,20 @@ TEST(Attention, ScaleOnBothSidesAndMergedHeads) {
 )");
 }
 
+TEST(Attention, GuardAgainstRowsThatSeeNothing) {
+  Block t;
+  const ValueId q = t.input("q", {2, 3, 5, 4}), mask = t.input("mask", {5, 5});
+  const ValueId qk = t.add("MatMul", {q, t.add("Transpose", {q}, perm({0, 1, 3, 2}))});
+  const ValueId p = t.add("Softmax", {t.add("Add", {qk, mask})});
+  const ValueId guarded = t.add("Where", {t.add("IsNaN", {p}), t.scalar(0), p});
+  t.output(t.add("MatMul", {guarded, q}), "y");
+  expect_rewrite(t, {&rule_attention}, R"(graph(q: float32[2,3,5,4], mask: float32[5,5]) {
+  y: float32[2,3,5,4] = retort.Attention(q, q, q, mask) {blind_zero=1, head_size=4, k_split=1, kv_heads=3, q_heads=3, q_split=1, scale=1, v_head_size=4, v_split=1, y_split=1}
+  return y
+}
+)");
+}
+
 TEST(Attention, ScoresThatAreUsedElsewhereStay) {
   Block t;
   const ValueId q = t.input("q", {t.batch, t.seq, 12});

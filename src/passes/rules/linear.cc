@@ -34,7 +34,7 @@ std::optional<Patch> match_gemm(const Graph& g, const Node& n) {
   const size_t columns = size_t(w->shape()[trans_b ? 0 : 1]);
   Patch p(g);
   std::vector<ValueId> inputs{n.inputs[0], alpha == 1 ? n.inputs[1] : p.constant(scaled(*w, alpha), "weights")};
-  if (n.input(2) != ValueId::none) {
+  if (n.input(2) != ValueId::none && beta != 0) {
     const Tensor* c = g.constant(n.inputs[2]);
     std::vector<float> bias = float_content(g, n.inputs[2]);
     if (!c || (bias.size() != 1 && (bias.size() != columns || c->shape().back() != int64_t(columns))))

@@ -32,9 +32,9 @@ std::vector<T> join(const AttentionShape& s, const T* fresh, const HeadStrides& 
   return all;
 }
 
-void softmax(std::vector<double>& x) {
+void softmax(std::vector<double>& x, double blind) {
   const double top = x.empty() ? kNever : *std::max_element(x.begin(), x.end());
-  if (top == kNever) return std::fill(x.begin(), x.end(), 0.0);
+  if (top == kNever) return std::fill(x.begin(), x.end(), blind);
   double sum = 0;
   for (double& v : x) sum += v = std::exp(v - top);
   for (double& v : x) v /= sum;
@@ -109,7 +109,7 @@ void attention_reference(const AttentionShape& s, const AttentionData<T>& d, con
     for (size_t j = 0; j < s.total(); ++j)
       scores[j] = j < first || j >= last ? kNever : rule.apply(scores[j], b, h, i, j);
     keep(2);
-    softmax(scores);
+    softmax(scores, rule.blind);
     keep(3);
     T* y = d.y + s.y.at(b, h, i);
     for (size_t e = 0; e < s.v_head_size; ++e) {

@@ -58,6 +58,7 @@ struct ScoreRule {
   ScoreOperand flags;       ///< bool
   bool flag_hides = false;  ///< true flags hide; else they show
   double hidden = -std::numeric_limits<double>::infinity();
+  double blind = 0;  ///< weight of each key for a query whose scores are all -inf: 0, or the NaN of a plain Softmax
   bool causal = false;
   int64_t left = -1, right = -1;   ///< window around the query's own position; -1: unbounded
   const int64_t* valid = nullptr;  ///< [B]: keys that are no padding; null: all
@@ -78,7 +79,7 @@ struct AttentionData {
   int64_t scores_mode = 0;  ///< 0: scaled, 1: capped, 2: with bias, 3: after the softmax
 };
 
-/// One query at a time, in double: the meaning. A query that sees no key gives zeros.
+/// One query at a time, in double: the meaning.
 template <typename T>
 void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule);
 

@@ -166,7 +166,7 @@ class Runner {
     bool blind = first == last;
     if (may_be_blind && !blind) blind = *std::max_element(x + first, x + last) == kNever;
     if (blind) {
-      std::fill_n(x, keys, 0.0f);
+      std::fill_n(x, keys, float(rule_.blind));
       return;
     }
     std::fill_n(x, first, 0.0f);

@@ -1,5 +1,7 @@
 #include "ops/shape/common/slicing.h"
 
+#include <limits>
+
 #include "base/error.h"
 
 namespace retort::ops {
@@ -7,6 +9,12 @@ namespace {
 
 // Bounds beyond this mean "as far as it goes", whatever the extent.
 constexpr int64_t kFar = int64_t(1) << 30;
+
+// Backwards, ONNX says the least number for "as far as it goes"; exporters also write the largest, and ONNX Runtime takes it
+// so, though NumPy would find nothing there.
+bool to_the_front(int64_t end, int64_t step) {
+  return step < 0 && (end == std::numeric_limits<int64_t>::max() || end == std::numeric_limits<int32_t>::max());
+}
 
 // How a bound stands to the axis: at `offset` from its begin (>= 0, may be a symbol) or from its end (a number <= 0).
 struct Bound {
@@ -63,7 +71,8 @@ AxisSlice slice_axis(int64_t start, int64_t end, int64_t step, int64_t extent) {
   const auto clamp = [&](int64_t b, int64_t lowest) { return std::clamp(b < 0 ? b + extent : b, lowest, high); };
   if (extent == 0) return {0, step, 0};
   AxisSlice s{clamp(start, 0), step, 0};
-  const int64_t distance = step > 0 ? clamp(end, low) - s.start : s.start - clamp(end, low);
+  const int64_t stop = to_the_front(end, step) ? low : clamp(end, low);
+  const int64_t distance = step > 0 ? stop - s.start : s.start - stop;
   const uint64_t stride = step > 0 ? uint64_t(step) : 0 - uint64_t(step);
   if (distance > 0) s.count = int64_t((uint64_t(distance) - 1) / stride) + 1;
   return s;
@@ -71,7 +80,8 @@ AxisSlice slice_axis(int64_t start, int64_t end, int64_t step, int64_t extent) {
 
 Dim slice_extent(DimTable& dims, Dim start, Dim end, int64_t step, Dim extent) {
   if (is_known(start) && is_known(end) && is_known(extent)) return slice_axis(start, end, step, extent).count;
-  if (step == -1 && is_known(start) && is_known(end) && start == -1 && end <= -kFar) return extent;  // reversed
+  if (step == -1 && is_known(start) && is_known(end) && start == -1 && (end <= -kFar || to_the_front(end, step)))
+    return extent;  // reversed
   if (step < 1) return dims.fresh();
   const auto from = bound_of(dims, start, extent), to = bound_of(dims, end, extent);
   if (!from || !to) return dims.fresh();
