@@ -118,7 +118,40 @@ void Session::name_ports(const Model& model) {
   plan_input_.insert(plan_input_.end(), late.begin(), late.end());
   for (ValueId out : g.outputs) outputs_.push_back({g.value(out).name, g.value(out).type});
   for (size_t i = 0; i < input_count(); ++i) input_by_name_.emplace(input_port(i).name, int(i));
+  if (options_.optimization != OptimizationLevel::none) tie_extents();
   for (size_t i = 0; i < outputs_.size(); ++i) output_by_name_.emplace(outputs_[i].name, int(i));
+}
+
+void Session::tie_extents() {
+  std::unordered_map<Dim, Extent> first;
+  for (uint32_t i = 0; i < input_count(); ++i) {
+    const ValueType& type = input_port(i).type;
+    if (!type.is_tensor() || !type.ranked) continue;
+    for (uint32_t axis = 0; axis < type.shape.rank(); ++axis) {
+      if (is_known(type.shape[axis])) continue;
+      const auto [at, added] = first.emplace(type.shape[axis], Extent{i, axis});
+      if (!added) ties_.emplace_back(at->second, Extent{i, axis});
+    }
+  }
+}
+
+// Passes take extents of one name for equal, as ONNX says; a run that does not keep to it would go wrong without a word.
+void Session::check_ties(std::span<const Value* const> ordered) const {
+  const auto extent = [&](Extent e) -> std::optional<int64_t> {
+    const Value* v = ordered[plan_input_[e.input]];
+    const Tensor* t = v ? v->tensor() : nullptr;
+    return t ? std::optional(t->shape()[e.axis]) : std::nullopt;
+  };
+  for (const auto& [a, b] : ties_) {
+    const auto x = extent(a), y = extent(b);
+    if (!x || !y || *x == *y) continue;
+    fail(ErrorCode::invalid_argument,
+         "extent '{}' is {} in input '{}' and {} in input '{}': the model says that they are equal and was optimised "
+         "for "
+         "it; without optimisation (level 0) it runs as it is",
+         dims_->text(input_port(a.input).type.shape[a.axis]), *x, input_port(a.input).name, *y,
+         input_port(b.input).name);
+  }
 }
 
 int Session::input_index(std::string_view name) const {
@@ -210,6 +243,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
     require(v || optional, ErrorCode::fail, "input '{}' was not given", input_port(i).name);
     ordered[plan_input_[i]] = v;
   }
+  check_ties(ordered);
   const FlushDenormals flush(pool_->flushes_denormals());
   std::optional<Profiler> own_profiler;
   Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();

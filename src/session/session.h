@@ -74,6 +74,8 @@ class Session {
   void apply_overrides(Model& model);
   void log_ignored_options() const;
   void name_ports(const Model& model);
+  void tie_extents();
+  void check_ties(std::span<const Value* const> ordered) const;
   void build(Model& model);
   void save(const Model& optimized) const;
   std::unique_ptr<Frame> take_frame();
@@ -91,6 +93,11 @@ class Session {
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
   std::shared_ptr<const Plan> plan_;
+  struct Extent {
+    uint32_t input, axis;
+  };
+  std::vector<std::pair<Extent, Extent>>
+      ties_;                          ///< extents of inputs that bear the same name, the first with each other
   std::vector<uint32_t> plan_input_;  ///< per input index: its position among the plan's inputs
   bool disallow_copies_ = false;
   std::unique_ptr<Profiler> profiler_;

@@ -23,11 +23,12 @@ class OneToOne {
   ValueId node(const char* type, std::vector<ValueId> inputs) {
     return graph().node(graph().add({.type = type, .inputs = std::move(inputs), .version = 13})).outputs[0];
   }
-  Session session(ValueId y) {
+  Session session(ValueId y, OptimizationLevel level = OptimizationLevel::all) {
     graph().value(y).name = "y";
     graph().outputs.push_back(y);
     SessionOptions options;
     options.threads.intra_threads = 1;
+    options.optimization = level;
     return {std::make_shared<Environment>(EnvironmentOptions{}), model_, options};
   }
 
@@ -90,6 +91,33 @@ TEST(Session, FramesOfABurstGoAway) {
   for (auto& c : callers) c.join();
   for (size_t i = 0; i < kManyRuns; ++i) run(session, kLong);
   EXPECT_LT(session.workspace_bytes(), 2 * size_t(kLong) * sizeof(float));
+}
+
+// y = reshape(x, reversed shape of x): nothing to do where the extents are equal.
+Session reshape_session(OptimizationLevel level) {
+  OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), dims.symbol("n")}; });
+  const ValueId transposed = m.node("Transpose", {m.x()});
+  return m.session(m.node("Reshape", {m.x(), m.node("Shape", {transposed})}), level);
+}
+
+TEST(Session, ExtentsOfOneNameMustBeEqualWhereThatWasUsed) {
+  Value x(Tensor(DType::f32, {2, 3}));
+  const Value* inputs[] = {&x};
+  Value y;
+  Value* outputs[] = {&y};
+  Session optimized = reshape_session(OptimizationLevel::all), plain = reshape_session(OptimizationLevel::none);
+  try {
+    optimized.run(inputs, outputs, {}, nullptr);
+    FAIL() << "the clash was not seen";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(e.what()).find("extent 'n' is 2 in input 'x' and 3 in input 'x'"), std::string::npos)
+        << e.what();
+  }
+  EXPECT_FALSE(y.tensor());
+  plain.run(inputs, outputs, {}, nullptr);
+  ASSERT_TRUE(y.tensor());
+  EXPECT_EQ(y.tensor()->shape(), (Shape{3, 2}));
 }
 
 }  // namespace
