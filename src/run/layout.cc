@@ -34,7 +34,6 @@ bool materialise(Slot& slot) {
       slot.data = slot.known.data();
       return true;
     case DType::i32:
-      break;
     case DType::boolean:
       break;
     default:

@@ -52,14 +52,15 @@ const std::string& SessionOptions::config_entry(const std::string& key) const {
   return found == config.end() ? none : found->second;
 }
 
-Session::Session(std::shared_ptr<Environment> environment, std::shared_ptr<Model> model, const SessionOptions& options)
+Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model,
+                 const SessionOptions& options)
     : environment_(std::move(environment)), options_(options), logger_(make_logger(*environment_, options)) {
-  load(std::move(model));
+  load(*model);
 }
 
 Session::~Session() { delete hot_.load(); }
 
-void Session::load(std::shared_ptr<Model> model) {
+void Session::load(Model& model) {
   if (options_.profiling) {
     profiler_ = std::make_unique<Profiler>();
     profile_path_ = profile_path(options_.profile_prefix);
@@ -73,10 +74,10 @@ void Session::load(std::shared_ptr<Model> model) {
   log_ignored_options();
   const FlushDenormals flush(pool_->flushes_denormals());  // for folding constants
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
-  dims_ = model->dims;
-  apply_overrides(*model);
-  name_ports(*model);
-  build(*model);
+  dims_ = model.dims;
+  apply_overrides(model);
+  name_ports(model);
+  build(model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
 }
 

@@ -35,7 +35,7 @@ class Session {
   Session(std::shared_ptr<Environment> environment, const std::string& path, const SessionOptions& options);
   /// Reads a model from bytes, which may be freed after the call.
   Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes, const SessionOptions& options);
-  Session(std::shared_ptr<Environment> environment, std::shared_ptr<Model> model, const SessionOptions& options);
+  Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model, const SessionOptions& options);
   ~Session();
   Session(const Session&) = delete;
 
@@ -70,7 +70,7 @@ class Session {
 
  private:
   struct Lease;
-  void load(std::shared_ptr<Model> model);
+  void load(Model& model);
   void apply_overrides(Model& model);
   void log_ignored_options() const;
   void name_ports(const Model& model);
