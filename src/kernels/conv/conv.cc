@@ -42,10 +42,10 @@ bool winograd_wins(const ConvShape& s) {
   // Both transforms of a tile: 36 loads, 36 stores and 150 operations a vector, half of them for in_c, half for out_c
   // channels (measured: 255 and 190 cycles).
   constexpr double kTransform = 14;
-  // Bringing a weight from memory at 15 GB/s. A transformed filter has four times the weights of a plain one: few tiles
-  // do not pay for them. One core can stream faster (512 channels at 7x7 then gain 1.4x), but not two cores at once,
-  // and 28 MB more of weights in each such layer are not worth it.
-  constexpr double kStream = 1;
+  // Bringing a weight from memory: half of it is the time at 15 GB/s, the rest what products of few rows lose. A
+  // transformed filter has four times the weights of a plain one: few tiles do not pay for them, neither in time nor in
+  // memory.
+  constexpr double kStream = 2;
   if (s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
   const size_t h = s.out_h ? s.out_h : kUnknownExtent, w = s.out_w ? s.out_w : kUnknownExtent;
   const double images = double(std::max<size_t>(s.batch, 1)), channels = double(s.in_c) * double(s.out_c);
@@ -84,8 +84,8 @@ RowsPlan plan_rows(const ConvShape& s) {
   // Gathering costs about 4 cycles a vector of a patch, multiplying it a cycle for each vector of columns: with this
   // many columns a second gather of the same block by another worker costs little.
   constexpr size_t kMinColumns = 128;
-  constexpr size_t kMinPixels = 12, kFewPixels = 64, kMaxPixels = 240;
-  constexpr size_t kSlack = 16;  // floats: copies write whole vectors
+  constexpr size_t kFewPixels = 64, kMaxPixels = 240;  // weights are read once for each block: few blocks
+  constexpr size_t kSlack = 16;                        // floats: copies write whole vectors
   RowsPlan p;
   p.group_in = s.in_c / s.groups;
   p.group_out = s.out_c / s.groups;
@@ -95,7 +95,7 @@ RowsPlan plan_rows(const ConvShape& s) {
   const size_t fitting = kGatherBytes / sizeof(float) / std::max<size_t>(p.row_stride, 1);
   const size_t wanted = ceil_div(wanted_tasks(pixels * p.k * s.out_c), s.groups);
   p.blocks =
-      std::max(ceil_div(pixels, std::clamp(fitting, kMinPixels, kMaxPixels)), std::min(wanted, pixels / kFewPixels));
+      std::max(ceil_div(pixels, std::clamp(fitting, kFewPixels, kMaxPixels)), std::min(wanted, pixels / kFewPixels));
   p.block_pixels = ceil_div(pixels, p.blocks);
   p.blocks = ceil_div(pixels, p.block_pixels);
   p.columns = group_columns(p.group_out, std::min(ceil_div(wanted, p.blocks), p.group_out / kMinColumns));

@@ -227,6 +227,8 @@ void multiply(const ConvArgs& args, const WinogradPlan& plan, const WinogradBloc
   for (size_t xi = 0; xi < kWinogradPlanes; ++xi) {
     product.a = w.v + xi * plan.v_plane;
     product.packed_b = args.packed + xi * weights_plane + block.n0 * in_c;
+    product.b_is_near = xi > 0;
+    product.next_b = xi + 1 < kWinogradPlanes ? product.packed_b + weights_plane : nullptr;
     product.c = w.m + xi * plan.m_plane;
     gemm_block(product, 0, product.n);
   }

@@ -101,6 +101,7 @@ void PanelTask::run() const {
     }
     const size_t tile_rows = base + (i < longer ? 1 : 0);
     prefetch_block(t.c, t.c_stride, tile_rows, columns);
+    if (t.addend && t.addend != t.c) prefetch_block(t.addend, t.addend_stride, tile_rows, columns);
     if (columns % kColumnStep == 0) {
       run_tile(t, tile_rows);
     } else {
@@ -161,8 +162,9 @@ void gemm_panel(const GemmArgs& g, const gemm_detail::Part& part, size_t n) noex
     t.a = g.a + part.m0 * g.a_stride + k0;
     t.b = g.packed_b + n * g.k + k0 * kWidth;
     t.k = k1 - k0;
-    task.is_first = n == part.n0 && k0 == 0;
-    task.next_b = k1 < g.k || n + kWidth < part.n1 ? reinterpret_cast<const char*>(t.b + t.k * kWidth) : nullptr;
+    task.is_first = n == part.n0 && k0 == 0 && !g.b_is_near;
+    const bool is_last = k1 == g.k && n + kWidth >= part.n1;
+    task.next_b = reinterpret_cast<const char*>(is_last ? g.next_b : t.b + t.k * kWidth);
     task.run();
     t.bias = nullptr;
     t.addend = t.c;

@@ -37,6 +37,8 @@ struct GemmArgs {
   float* c = nullptr;  ///< row-major, row stride c_stride; may not overlap A or B
   size_t c_stride = 0;
   Epilogue epilogue;
+  const float* next_b = nullptr;  ///< packed B of the product that follows: prefetched during the last panel
+  bool b_is_near = false;         ///< the product before has prefetched the first panel
 };
 
 /// Whole product, spread over the pool. k == 0 gives act(bias + residual). Thread-safe for distinct C.
