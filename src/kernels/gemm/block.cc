@@ -1,5 +1,5 @@
-// A part of a product: panels of B outermost, then tiles of rows. A panel comes from memory once and is read again from
-// the second-level cache by the following row tiles, while the next one is prefetched.
+// A part of a product: panels of B outermost, then blocks of k, then tiles of rows. A block of a panel comes from memory
+// once and is read again from the nearest caches by the following row tiles, while the next block is prefetched.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/block.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -74,8 +74,8 @@ constexpr size_t kPanelLines = 4 * kWidth * sizeof(float) / 64;
 /// How far ahead of its use a panel is prefetched where no earlier row tile could do it.
 constexpr size_t kAhead = 16 << 10;
 
-/// Rows that lie a multiple of 2 KiB apart share one or two sets of the first-level cache, of eight lines each in many
-/// processors: twelve rows would evict each other. Tiles of seven run at full speed (99 % of the peak, not 90 %).
+/// Rows that lie a multiple of 4 KiB apart share one set of the first-level cache, of eight lines in many processors:
+/// twelve rows would evict each other. Tiles of seven run at full speed (99 % of the peak, not 90 %).
 bool rows_collide(size_t stride) { return stride % 1024 == 0; }
 constexpr size_t kFewRows = 7;
 

@@ -19,7 +19,8 @@ struct Grid {
 };
 Grid make_grid(size_t m, size_t n, size_t k);
 
-/// Longest run of k whose panel (128 bytes a step) stays in a second-level cache of 512 KiB beside the rows of A.
+/// Longest run of k. That part of a panel (128 bytes a step at 512 bits, 32 KiB) stays next to the first-level cache
+/// while all rows of A pass by.
 inline constexpr size_t kMaxKBlock = 256;
 /// k cut into equal blocks, multiples of a cache line; not cut when one tile has all rows, since then no panel is read
 /// twice.
