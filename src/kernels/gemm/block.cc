@@ -1,5 +1,5 @@
-// A part of a product: panels of B outermost, then blocks of k, then tiles of rows. A block of a panel comes from memory
-// once and is read again from the nearest caches by the following row tiles, while the next block is prefetched.
+// A part of a product: panels of B outermost, then blocks of k, then tiles of rows. A block of a panel comes from
+// memory once and is read again from the nearest caches by the following row tiles, while the next block is prefetched.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/block.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
