@@ -1,7 +1,7 @@
 # Compiler options of every target. x86-64-v2 is the oldest processor that Retort runs on; kernels choose wider instructions at run time.
 add_compile_options(-Wall -Wextra -Werror -Wno-psabi -Wno-missing-field-initializers)
-# g++ 12 sees overlaps in std::string that are not there (GCC bug 105651).
-add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# g++ 12 sees overlaps and overflows in std::string that are not there (GCC bug 105651).
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   add_compile_options(-march=x86-64-v2)
@@ -17,3 +17,6 @@ if(RETORT_SANITIZE)
 endif()
 add_compile_options($<$<CONFIG:Release>:-ffunction-sections> $<$<CONFIG:Release>:-fdata-sections>)
 add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+if(RETORT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  add_compile_options(-fpch-preprocess)  # without it ccache does not handle files that use the precompiled header
+endif()

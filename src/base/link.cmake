@@ -3,3 +3,4 @@ find_package(Threads REQUIRED)
 get_target_property(fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
 target_include_directories(retort_base SYSTEM PUBLIC ${fmt_include})
 target_link_libraries(retort_base PUBLIC Threads::Threads)
+set_source_files_properties(${dir}/fmt_impl.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON)  # it compiles fmt's functions itself

@@ -289,7 +289,7 @@ void check_generated(const OpDef& op, const OpTest& test) {
     example.outputs.clear();
     example.output_count = 1;
     example.about = "generated";
-    for (size_t i = 0; i < shapes.size(); ++i) example.about += " " + to_string(shapes[i]);
+    for (size_t i = 0; i < shapes.size(); ++i) example.about += fmt::format(" {}", to_string(shapes[i]));
     check_example(op, test, example);
   }
 }

@@ -184,27 +184,27 @@ std::string DimTable::text(Dim d) const {
     case Op::symbol:
       return n.name;
     case Op::fresh:
-      return "?" + std::to_string(kSymbolBase - d);
+      return fmt::format("?{}", kSymbolBase - d);
     case Op::add:
       return text(n.a) + (is_known(n.b) && n.b < 0 ? "" : "+") + text(n.b);
     case Op::mul:
-      return "(" + text(n.a) + ")*" + text(n.b);
+      return fmt::format("({})*{}", text(n.a), text(n.b));
     case Op::div:
-      return "(" + text(n.a) + ")/" + text(n.b);
+      return fmt::format("({})/{}", text(n.a), text(n.b));
     case Op::min:
-      return "min(" + text(n.a) + "," + text(n.b) + ")";
+      return fmt::format("min({},{})", text(n.a), text(n.b));
     case Op::max:
-      return "max(" + text(n.a) + "," + text(n.b) + ")";
+      return fmt::format("max({},{})", text(n.a), text(n.b));
     case Op::broadcast:
-      return "broadcast(" + text(n.a) + "," + text(n.b) + ")";
+      return fmt::format("broadcast({},{})", text(n.a), text(n.b));
   }
   return "?";
 }
 
 std::string DimTable::text(std::span<const Dim> dims) const {
-  std::string all = "[";
-  for (size_t i = 0; i < dims.size(); ++i) all += (i ? "," : "") + text(dims[i]);
-  return all + "]";
+  std::string all;
+  for (size_t i = 0; i < dims.size(); ++i) all += fmt::format("{}{}", i ? "," : "[", text(dims[i]));
+  return dims.empty() ? "[]" : all + "]";
 }
 
 }  // namespace retort

@@ -1,5 +1,7 @@
 #include "tensor/shape.h"
 
+#include <fmt/format.h>
+
 #include "base/checked.h"
 
 namespace retort {
@@ -28,9 +30,7 @@ size_t element_count(std::span<const int64_t> dims) {
 }
 
 std::string to_string(std::span<const int64_t> dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i ? "," : "") + std::to_string(dims[i]);
-  return text + "]";
+  return fmt::format("[{}]", fmt::join(dims, ","));
 }
 
 }  // namespace retort
