@@ -1,7 +1,5 @@
 #include "tensor/shape.h"
 
-#include <fmt/format.h>
-
 #include "base/checked.h"
 
 namespace retort {
@@ -30,7 +28,9 @@ size_t element_count(std::span<const int64_t> dims) {
 }
 
 std::string to_string(std::span<const int64_t> dims) {
-  return fmt::format("[{}]", fmt::join(dims, ","));
+  std::string text;
+  for (size_t i = 0; i < dims.size(); ++i) text += fmt::format("{}{}", i ? "," : "[", dims[i]);
+  return dims.empty() ? "[]" : text + "]";
 }
 
 }  // namespace retort
