@@ -199,10 +199,11 @@ Function read_function(ReadContext& c, Message m) {
 
 }  // namespace onnx
 
-std::shared_ptr<Model> read_model(const std::string& path, const ReadOptions& options) {
+std::shared_ptr<Model> read_model(const std::string& path, const ReadOptions& options, FileIdentity* identity) {
   return onnx::in_context([&] { return "model '" + path + "'"; },
                           [&] {
                             const onnx::File file = onnx::File::open(path);
+                            if (identity) *identity = file.identity();
                             onnx::Source source{{}, options.trusted ? file.map() : file.read(0, file.size()), true};
                             source.bytes = {static_cast<const char*>(source.owner.get()), file.size()};
                             auto model = std::make_shared<Model>();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ir/graph.h"
+#include "memory/mapping.h"
 
 namespace retort {
 
@@ -46,8 +47,10 @@ struct ReadOptions {
 
 /// Reads the file. Weights are used in place, in a private read-only mapping that they keep alive. Throws Error naming
 /// the file: no_such_file, invalid_protobuf (broken wire data), invalid_graph or invalid_argument (what makes no
-/// sense), not_implemented, fail (the system, unsupported versions). Thread-safe.
-std::shared_ptr<Model> read_model(const std::string& path, const ReadOptions& options = {});
+/// sense), not_implemented, fail (the system, unsupported versions). Thread-safe. `identity`, where it is not null, gets
+/// the version of the file that was read.
+std::shared_ptr<Model> read_model(const std::string& path, const ReadOptions& options = {},
+                                  FileIdentity* identity = nullptr);
 std::shared_ptr<Model> read_model(std::span<const std::byte> bytes, const ReadOptions& options = {});
 
 }  // namespace retort

@@ -5,21 +5,11 @@
 #include "base/error.h"
 #include "ep/cpu.h"
 #include "onnx/functions.h"
-#include "onnx/reader.h"
 #include "onnx/writer.h"
 #include "session/session.h"
 
 namespace retort {
 namespace {
-
-ReadOptions read_options(const SessionOptions& options) {
-  ReadOptions read{.unaligned_from = size_t(64) << 10};
-  for (const auto& [name, file] : options.external_files) {
-    read.memory_files.emplace(name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner)});
-  }
-  read.external_folder = options.config_entry("session.model_external_initializers_file_folder_path");
-  return read;
-}
 
 std::vector<std::string> split_names(const std::string& list) {
   std::vector<std::string> names;
@@ -40,16 +30,21 @@ void set_symbol(Graph& graph, Dim symbol, int64_t extent) {
   }
 }
 
+// Every extent that the model names becomes one of its own.
+void forget_names(Graph& graph) {
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    for (Dim& d : graph.value(ValueId(i)).type.shape) {
+      if (is_symbolic(d)) d = graph.dims().fresh();
+    }
+  }
+  for (NodeId id : graph.order()) {
+    for (Body& b : graph.node(id).bodies) forget_names(*b.graph);
+  }
+}
+
 }  // namespace
 
-Session::Session(std::shared_ptr<Environment> environment, const std::string& path, const SessionOptions& options)
-    : Session(std::move(environment), read_model(path, read_options(options)), options) {}
-
-Session::Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
-                 const SessionOptions& options)
-    : Session(std::move(environment), read_model(bytes, read_options(options)), options) {}
-
-void Session::apply_overrides(Model& model) {
+void Session::apply_overrides(Model& model) const {
   Graph& graph = *model.graph;
   if (!options_.dims_by_denotation.empty()) {
     fail(ErrorCode::not_implemented, "dimensions cannot be set by denotation ('{}'); set them by name",
@@ -82,22 +77,39 @@ void Session::save(const Model& optimized) const {
   write_model(optimized, options_.optimized_model_path, write);
 }
 
-void Session::build(Model& model) {
-  inline_functions(model);
+LowerOptions Session::lower_options() const {
   LowerOptions lower;
   lower.level = int(options_.optimization);
   lower.logger = &logger_;
   lower.disabled = split_names(options_.config_entry("optimization.disable_specified_optimizers"));
-  const Parallel parallel(pool_, options_.cancel_load.get());
-  lower.parallel = parallel;
-  if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
+  return lower;
+}
+
+std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lower) const {
   lower_for_cpu(model, lower);
-  require(!options_.cancel_load->load(), ErrorCode::model_load_canceled, "loading was cancelled");
-  PlanOptions plan{.strict = options_.config_on("session.strict"),
-                   .prepack = !options_.config_on("session.disable_prepacking"),
-                   .parallel = parallel,
-                   .logger = &logger_};
-  plan_ = build_plan(*model.graph, plan);
+  require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
+  return build_plan(*model.graph, {.strict = options_.config_on("session.strict"),
+                                   .prepack = !options_.config_on("session.disable_prepacking"),
+                                   .parallel = lower.parallel,
+                                   .logger = &logger_});
+}
+
+void Session::build(Model& model) {
+  inline_functions(model);
+  LowerOptions lower = lower_options();
+  lower.parallel = Parallel(pool_, options_.cancel_load.get());
+  if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
+  frames_.emplace(plan(model, lower));
+}
+
+std::unique_ptr<FramePool> Session::build_untied() const {
+  const auto model = source_.read_again(options_);
+  apply_overrides(*model);
+  inline_functions(*model);
+  forget_names(*model->graph);
+  LowerOptions lower = lower_options();
+  lower.parallel = Parallel(pool_, nullptr);
+  return std::make_unique<FramePool>(plan(*model, lower));
 }
 
 }  // namespace retort

@@ -10,8 +10,6 @@
 namespace retort {
 namespace {
 
-constexpr uint64_t kRunsPerTrim = 64;  // of one frame
-
 Logger make_logger(const Environment& environment, const SessionOptions& options) {
   const Logger& base = environment.logger();
   const LogLevel level = options.log_severity >= 0 ? LogLevel(options.log_severity) : base.level();
@@ -58,7 +56,20 @@ Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr
   load(*model);
 }
 
-Session::~Session() { delete hot_.load(); }
+Session::Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options)
+    : environment_(std::move(environment)),
+      options_(options),
+      logger_(make_logger(*environment_, options)),
+      source_(std::move(source)) {
+  load(*source_.read(options_));
+}
+
+Session::Session(std::shared_ptr<Environment> environment, const std::string& path, const SessionOptions& options)
+    : Session(std::move(environment), ModelSource(path), options) {}
+
+Session::Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
+                 const SessionOptions& options)
+    : Session(std::move(environment), ModelSource(bytes), options) {}
 
 void Session::load(Model& model) {
   if (options_.profiling) {
@@ -77,6 +88,7 @@ void Session::load(Model& model) {
   dims_ = model.dims;
   apply_overrides(model);
   name_ports(model);
+  if (!ties_.empty()) source_.keep(*model.graph, options_);
   build(model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
 }
@@ -131,27 +143,8 @@ void Session::tie_extents() {
     for (uint32_t axis = 0; axis < type.shape.rank(); ++axis) {
       if (is_known(type.shape[axis])) continue;
       const auto [at, added] = first.emplace(type.shape[axis], Extent{i, axis});
-      if (!added) ties_.emplace_back(at->second, Extent{i, axis});
+      if (!added) ties_.push_back({at->second, {i, axis}});
     }
-  }
-}
-
-// Passes take extents of one name for equal, as ONNX says; a run that does not keep to it would go wrong without a word.
-void Session::check_ties(std::span<const Value* const> ordered) const {
-  const auto extent = [&](Extent e) -> std::optional<int64_t> {
-    const Value* v = ordered[plan_input_[e.input]];
-    const Tensor* t = v ? v->tensor() : nullptr;
-    return t ? std::optional(t->shape()[e.axis]) : std::nullopt;
-  };
-  for (const auto& [a, b] : ties_) {
-    const auto x = extent(a), y = extent(b);
-    if (!x || !y || *x == *y) continue;
-    fail(ErrorCode::invalid_argument,
-         "extent '{}' is {} in input '{}' and {} in input '{}': the model says that they are equal and was optimised "
-         "for "
-         "it; without optimisation (level 0) it runs as it is",
-         dims_->text(input_port(a.input).type.shape[a.axis]), *x, input_port(a.input).name, *y,
-         input_port(b.input).name);
   }
 }
 
@@ -185,67 +178,69 @@ void Session::check_input(size_t index, const Value& value) const {
           dims_->text(want), to_string(t->shape()));
 }
 
-std::unique_ptr<Frame> Session::take_frame() {
-  if (Frame* hot = hot_.exchange(nullptr)) return std::unique_ptr<Frame>(hot);
-  {
-    const std::lock_guard lock(idle_mutex_);
-    if (!idle_.empty()) {
-      auto frame = std::move(idle_.back().frame);
-      idle_.pop_back();
-      return frame;
-    }
-  }
-  return std::make_unique<Frame>(plan_);
-}
-
-// Frames that nobody took between two trims were made for a burst of concurrent runs.
-void Session::trim(Frame& frame) {
-  frame.trim();
-  const std::lock_guard lock(idle_mutex_);
-  std::erase_if(idle_, [&](const Idle& i) { return i.since < trims_; });
-  ++trims_;
-}
-
-void Session::give_frame(std::unique_ptr<Frame> frame) {
-  if (frame->runs() % kRunsPerTrim == 0) trim(*frame);
-  Frame* nobody = nullptr;
-  if (hot_.compare_exchange_strong(nobody, frame.get())) {
-    (void)frame.release();
-    return;
-  }
-  const std::lock_guard lock(idle_mutex_);
-  idle_.push_back({std::move(frame), trims_});
-}
-
 size_t Session::workspace_bytes() {
-  std::unique_ptr<Frame> hot(hot_.exchange(nullptr));
-  size_t bytes = hot ? hot->workspace_bytes() : 0;
-  if (hot) give_frame(std::move(hot));
-  const std::lock_guard lock(idle_mutex_);
-  for (const Idle& i : idle_) bytes += i.frame->workspace_bytes();
-  return bytes;
+  const std::lock_guard lock(untied_mutex_);
+  return frames_->workspace_bytes() + (untied_ ? untied_->workspace_bytes() : 0);
+}
+
+/// What the run reads as an input; null: an optional one that was left out.
+const Value* Session::given(std::span<const Value* const> inputs, size_t index) const {
+  const Value* v = inputs[index];
+  if (!v && index >= inputs_.size()) v = &defaults_[index - inputs_.size()];
+  const bool optional = input_port(index).type.kind == ValueType::Kind::optional;
+  require(v || optional, ErrorCode::fail, "input '{}' was not given", input_port(index).name);
+  return v;
+}
+
+std::optional<int64_t> Session::extent(std::span<const Value* const> inputs, Extent e) const {
+  const Value* v = given(inputs, e.input);
+  const Tensor* t = v ? v->tensor() : nullptr;
+  return t ? std::optional(t->shape()[e.axis]) : std::nullopt;
+}
+
+// Passes take extents of one name for equal, as ONNX says. Where a call does not keep to that, their work would go wrong
+// without a word.
+FramePool& Session::frames_for(std::span<const Value* const> inputs) {
+  for (const Tie& tie : ties_) {
+    const auto x = extent(inputs, tie.a), y = extent(inputs, tie.b);
+    if (x && y && *x != *y) return untied_frames(tie, *x, *y);
+  }
+  return *frames_;
+}
+
+FramePool& Session::untied_frames(const Tie& tie, int64_t x, int64_t y) {
+  const std::lock_guard lock(untied_mutex_);
+  if (untied_) return *untied_;
+  const Port &a = input_port(tie.a.input), &b = input_port(tie.b.input);
+  const std::string clash = cat("extent '{}' is {} in input '{}' and {} in input '{}'",
+                                dims_->text(a.type.shape[tie.a.axis]), x, a.name, y, b.name);
+  try {
+    untied_ = build_untied();
+  } catch (Error& e) {
+    e.add_context(
+        cat("{}, but the model was optimised for equal ones; such a call runs without optimisation (level "
+            "0), or on a second plan, for which the model is read again",
+            clash));
+    throw;
+  }
+  source_ = {};
+  logger_.warn("{}, though the model names them alike: such calls run on a second plan, made now", clash);
+  return *untied_;
 }
 
 struct Session::Lease {
-  explicit Lease(Session& s) : session(s), frame(s.take_frame()) {}
-  ~Lease() { session.give_frame(std::move(frame)); }
-  Session& session;
+  explicit Lease(FramePool& p) : pool(p), frame(p.take()) {}
+  ~Lease() { pool.give(std::move(frame)); }
+  FramePool& pool;
   std::unique_ptr<Frame> frame;
 };
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options) {
-  Lease lease(*this);
-  std::vector<const Value*>& ordered = lease.frame->input_buffer();
-  for (size_t i = 0; i < input_count(); ++i) {
-    const Value* v = inputs[i];
-    if (!v && i >= inputs_.size()) v = &defaults_[i - inputs_.size()];
-    const bool optional = input_port(i).type.kind == ValueType::Kind::optional;
-    require(v || optional, ErrorCode::fail, "input '{}' was not given", input_port(i).name);
-    ordered[plan_input_[i]] = v;
-  }
-  check_ties(ordered);
   const FlushDenormals flush(pool_->flushes_denormals());
+  Lease lease(frames_for(inputs));
+  std::vector<const Value*>& ordered = lease.frame->input_buffer();
+  for (size_t i = 0; i < input_count(); ++i) ordered[plan_input_[i]] = given(inputs, i);
   std::optional<Profiler> own_profiler;
   Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();
   const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;

@@ -1,17 +1,21 @@
-// A loaded model, ready to run. Everything after construction is immutable except idle frames and counters.
+// A loaded model, ready to run. Everything after construction is immutable except idle frames, counters, and a second
+// plan that is made when a call needs it.
 #pragma once
-#include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "ep/cpu.h"
 #include "ir/graph.h"
-#include "run/frame.h"
+#include "run/profiler.h"
 #include "session/environment.h"
+#include "session/frame_pool.h"
+#include "session/model_source.h"
 #include "session/options.h"
 
 namespace retort {
@@ -36,7 +40,6 @@ class Session {
   /// Reads a model from bytes, which may be freed after the call.
   Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes, const SessionOptions& options);
   Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model, const SessionOptions& options);
-  ~Session();
   Session(const Session&) = delete;
 
   const std::vector<Port>& inputs() const { return inputs_; }
@@ -70,17 +73,27 @@ class Session {
 
  private:
   struct Lease;
+  struct Extent {
+    uint32_t input, axis;
+  };
+  struct Tie {
+    Extent a, b;
+  };
+  Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options);
   void load(Model& model);
-  void apply_overrides(Model& model);
+  void apply_overrides(Model& model) const;
   void log_ignored_options() const;
   void name_ports(const Model& model);
   void tie_extents();
-  void check_ties(std::span<const Value* const> ordered) const;
   void build(Model& model);
+  std::unique_ptr<FramePool> build_untied() const;
+  LowerOptions lower_options() const;
+  std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower) const;
   void save(const Model& optimized) const;
-  std::unique_ptr<Frame> take_frame();
-  void give_frame(std::unique_ptr<Frame> frame);
-  void trim(Frame& frame);
+  const Value* given(std::span<const Value* const> inputs, size_t index) const;
+  std::optional<int64_t> extent(std::span<const Value* const> inputs, Extent e) const;
+  FramePool& frames_for(std::span<const Value* const> inputs);
+  FramePool& untied_frames(const Tie& tie, int64_t x, int64_t y);
 
   std::shared_ptr<Environment> environment_;
   SessionOptions options_;
@@ -92,25 +105,16 @@ class Session {
   std::unordered_map<std::string_view, int> input_by_name_, output_by_name_;
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
-  std::shared_ptr<const Plan> plan_;
-  struct Extent {
-    uint32_t input, axis;
-  };
-  std::vector<std::pair<Extent, Extent>>
-      ties_;                          ///< extents of inputs that bear the same name, the first with each other
   std::vector<uint32_t> plan_input_;  ///< per input index: its position among the plan's inputs
   bool disallow_copies_ = false;
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;
   CopyLedger ledger_;
-  std::atomic<Frame*> hot_{nullptr};  ///< the idle frame used last
-  std::mutex idle_mutex_;
-  struct Idle {
-    std::unique_ptr<Frame> frame;
-    uint64_t since = 0;  ///< trims before it was given back
-  };
-  std::vector<Idle> idle_;
-  uint64_t trims_ = 0;
+  std::optional<FramePool> frames_;    ///< of the plan for inputs that keep to the names of their extents
+  std::vector<Tie> ties_;              ///< extents of inputs that bear the same name, the first with each other
+  std::mutex untied_mutex_;            ///< guards the next two
+  ModelSource source_;                 ///< until untied_ is made
+  std::unique_ptr<FramePool> untied_;  ///< of a plan for inputs that do not; null until the first of them
 };
 
 }  // namespace retort

@@ -1,9 +1,15 @@
 #include "session/session.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <numeric>
+#include <filesystem>
+#include <fstream>
 #include <thread>
+
+#include "onnx/writer.h"
+#include "session/binding.h"
+#include "session/session_testing.h"
 
 namespace retort {
 namespace {
@@ -14,22 +20,26 @@ constexpr int64_t kLong = 1 << 19, kShort = 16;
 /// A model of one input x, whose shape `shape` gives, and one output.
 class OneToOne {
  public:
-  explicit OneToOne(Shape (*shape)(DimTable&)) {
+  explicit OneToOne(Shape (*shape)(DimTable&), DType type = DType::f32) {
     model_->ir_version = 8;
-    model_->opsets[""] = 17;
-    graph().inputs.push_back(graph().add_value("x", ValueType::tensor(DType::f32, shape(graph().dims()))));
+    model_->opsets[""] = 13;
+    graph().inputs.push_back(graph().add_value("x", ValueType::tensor(type, shape(graph().dims()))));
   }
   ValueId x() { return graph().inputs[0]; }
-  ValueId node(const char* type, std::vector<ValueId> inputs) {
-    return graph().node(graph().add({.type = type, .inputs = std::move(inputs), .version = 13})).outputs[0];
+  ValueId node(const char* type, std::vector<ValueId> inputs, Attributes attributes = {}) {
+    const NodeId id =
+        graph().add({.type = type, .inputs = std::move(inputs), .attributes = std::move(attributes), .version = 13});
+    return graph().node(id).outputs[0];
   }
-  Session session(ValueId y, OptimizationLevel level = OptimizationLevel::all) {
+  std::shared_ptr<Model> model(ValueId y) {
     graph().value(y).name = "y";
     graph().outputs.push_back(y);
+    return model_;
+  }
+  std::unique_ptr<Session> session(ValueId y) {
     SessionOptions options;
     options.threads.intra_threads = 1;
-    options.optimization = level;
-    return {std::make_shared<Environment>(EnvironmentOptions{}), model_, options};
+    return std::make_unique<Session>(std::make_shared<Environment>(EnvironmentOptions{}), model(y), options);
   }
 
  private:
@@ -38,7 +48,7 @@ class OneToOne {
 };
 
 /// y = softmax(x) + x over a vector of any length: the softmax lies in the workspace.
-Session softmax_session() {
+std::unique_ptr<Session> softmax_session() {
   OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n")}; });
   return m.session(m.node("Add", {m.node("Softmax", {m.x()}), m.x()}));
 }
@@ -57,7 +67,8 @@ float run(Session& session, const Shape& shape) {
 void run(Session& session, int64_t n) { EXPECT_FLOAT_EQ(run(session, Shape{n}), 1.0f + 1.0f / float(n)); }
 
 TEST(Session, WorkspaceShrinksWhenRunsDo) {
-  Session session = softmax_session();
+  const auto owner = softmax_session();
+  Session& session = *owner;
   run(session, kLong);
   EXPECT_GE(session.workspace_bytes(), size_t(kLong) * sizeof(float));
   for (size_t i = 0; i < kManyRuns; ++i) run(session, kShort);
@@ -66,7 +77,8 @@ TEST(Session, WorkspaceShrinksWhenRunsDo) {
 
 TEST(Session, ScratchShrinksWhenRunsDo) {
   OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), dims.symbol("n")}; });
-  Session session = m.session(m.node("MatMul", {m.x(), m.x()}));  // packs its second operand into scratch
+  const auto owner = m.session(m.node("MatMul", {m.x(), m.x()}));  // packs its second operand into scratch
+  Session& session = *owner;
   constexpr int64_t kLarge = 1024, kSmall = 8;
   EXPECT_EQ(run(session, Shape{kLarge, kLarge}), float(kLarge));
   EXPECT_GE(session.workspace_bytes(), size_t(kLarge * kLarge) * sizeof(float));
@@ -75,13 +87,15 @@ TEST(Session, ScratchShrinksWhenRunsDo) {
 }
 
 TEST(Session, WorkspaceStaysWhileItIsUsedNowAndThen) {
-  Session session = softmax_session();
+  const auto owner = softmax_session();
+  Session& session = *owner;
   for (size_t i = 0; i < kManyRuns; ++i) run(session, i % 8 == 0 ? kLong : kShort);
   EXPECT_GE(session.workspace_bytes(), size_t(kLong) * sizeof(float));
 }
 
 TEST(Session, FramesOfABurstGoAway) {
-  Session session = softmax_session();
+  const auto owner = softmax_session();
+  Session& session = *owner;
   std::vector<std::thread> callers;
   for (int c = 0; c < 4; ++c) {
     callers.emplace_back([&] {
@@ -93,31 +107,119 @@ TEST(Session, FramesOfABurstGoAway) {
   EXPECT_LT(session.workspace_bytes(), 2 * size_t(kLong) * sizeof(float));
 }
 
-// y = reshape(x, reversed shape of x): nothing to do where the extents are equal.
-Session reshape_session(OptimizationLevel level) {
-  OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), dims.symbol("n")}; });
-  const ValueId transposed = m.node("Transpose", {m.x()});
-  return m.session(m.node("Reshape", {m.x(), m.node("Shape", {transposed})}), level);
+/// y = the sum of softmax(x), x expanded to n rows and columns: x is small, the workspace is not.
+class Square : public testing::Test {
+ protected:
+  Square() {
+    OneToOne m([](DimTable&) { return Shape{1}; }, DType::i64);
+    const ValueId twice = m.node("Concat", {m.x(), m.x()}, {{"axis", int64_t(0)}});
+    const ValueId rows = m.node("Expand", {m.node("Cast", {m.x()}, {{"to", int64_t(DType::f32)}}), twice});
+    session_ = m.session(m.node("ReduceSum", {m.node("Softmax", {rows})}, {{"keepdims", int64_t(0)}}));
+  }
+  float run(int64_t n) {
+    Tensor x(DType::i64, {1});
+    x.mutable_data<int64_t>()[0] = n;
+    return retort::run(*session_, {Value(x)})[0].tensor()->data<float>()[0];
+  }
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(Square, WithoutMemoryNamesNodeAndShapeAndRunsAgain) {
+  EXPECT_NEAR(run(100), 100, 1e-3);
+  for (const int64_t n : {int64_t(1) << 25, int64_t(1) << 31, int64_t(1) << 33}) {
+    try {
+      run(n);
+      ADD_FAILURE() << n << " x " << n << " floats";
+    } catch (const Error& e) {
+      EXPECT_CONTAINS(std::string(e.what()), "node of output '");
+      EXPECT_CONTAINS(std::string(e.what()), cat("[{},{}]", n, n));
+    }
+    EXPECT_NEAR(run(100), 100, 1e-3);
+    EXPECT_NEAR(run(50), 50, 1e-3);
+  }
 }
 
-TEST(Session, ExtentsOfOneNameMustBeEqualWhereThatWasUsed) {
-  Value x(Tensor(DType::f32, {2, 3}));
-  const Value* inputs[] = {&x};
-  Value y;
-  Value* outputs[] = {&y};
-  Session optimized = reshape_session(OptimizationLevel::all), plain = reshape_session(OptimizationLevel::none);
-  try {
-    optimized.run(inputs, outputs, {}, nullptr);
-    FAIL() << "the clash was not seen";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
-    EXPECT_NE(std::string(e.what()).find("extent 'n' is 2 in input 'x' and 3 in input 'x'"), std::string::npos)
-        << e.what();
+TEST(Binding, MemoryOfAResultThatNobodyHoldsIsUsedAgain) {
+  OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n")}; });
+  const std::shared_ptr<Session> session = m.session(m.node("Softmax", {m.x()}));
+  Binding binding(session);
+  binding.bind_output("y", MemorySpace{});
+  const auto result = [&](int64_t n) {
+    binding.bind_input("x", Tensor(DType::f32, {n}));
+    binding.run(nullptr);
+    return *binding.output_value(0).tensor();
+  };
+  const void* first = result(kLong).data();
+  EXPECT_EQ(result(kLong).data(), first);
+  EXPECT_EQ(result(kShort).data(), first);
+  const Tensor held = result(kShort);
+  EXPECT_EQ(held.data(), first);
+  EXPECT_NE(result(kShort).data(), first);
+}
+
+/// y = reshape(x, reversed shape of x), which passes drop where the extents of x are equal, as its type says. As a file.
+class SquareModel : public testing::Test {
+ protected:
+  SquareModel() {
+    OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), dims.symbol("n")}; });
+    const ValueId transposed = m.node("Transpose", {m.x()});
+    model_ = m.model(m.node("Reshape", {m.x(), m.node("Shape", {transposed})}));
+    write_model(*model_, path_, {});
   }
-  EXPECT_FALSE(y.tensor());
-  plain.run(inputs, outputs, {}, nullptr);
-  ASSERT_TRUE(y.tensor());
-  EXPECT_EQ(y.tensor()->shape(), (Shape{3, 2}));
+  ~SquareModel() override { std::filesystem::remove(path_); }
+
+  std::vector<char> bytes() {
+    std::ifstream in(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  /// The shape of y for an x of [2, 3].
+  static Shape shape(Session& session) {
+    const auto results = run(session, {Value(Tensor(DType::f32, {2, 3}))});
+    return results[0].tensor()->shape();
+  }
+  static std::string refusal(Session& session) {
+    try {
+      shape(session);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  std::shared_ptr<Model> model_;
+  std::string path_ = testing::TempDir() + "square_" + std::to_string(getpid()) + ".onnx";
+  std::shared_ptr<Environment> environment_ = std::make_shared<Environment>(EnvironmentOptions{});
+};
+
+TEST_F(SquareModel, RunsWithExtentsThatDifferOnASecondPlan) {
+  std::vector<char> bytes = this->bytes();
+  Session from_path(environment_, path_, {}), from_bytes(environment_, std::as_bytes(std::span(bytes)), {});
+  std::fill(bytes.begin(), bytes.end(), 'x');
+  for (Session* session : {&from_path, &from_bytes}) {
+    EXPECT_EQ(shape(*session), (Shape{3, 2}));
+    EXPECT_EQ(run(*session, {Value(Tensor(DType::f32, {3, 3}))})[0].tensor()->shape(), (Shape{3, 3}));
+  }
+  std::filesystem::remove(path_);  // it is read once only
+  EXPECT_EQ(shape(from_path), (Shape{3, 2}));
+}
+
+TEST_F(SquareModel, SaysWhyThereIsNoSecondPlan) {
+  Session in_memory(environment_, model_, {}), gone(environment_, path_, {});
+  EXPECT_CONTAINS(refusal(in_memory), "extent 'n' is 2 in input 'x' and 3 in input 'x'");
+  EXPECT_CONTAINS(refusal(in_memory), "no copy of the model was kept");
+  std::filesystem::remove(path_);
+  EXPECT_CONTAINS(refusal(gone), "the file does not exist");
+  std::ofstream(path_) << "other";
+  EXPECT_CONTAINS(refusal(gone), "model '" + path_ + "'");
+}
+
+TEST_F(SquareModel, AChangedFileIsNotTakenForTheModel) {
+  Session session(environment_, path_, {});
+  const std::vector<char> same = bytes();
+  std::filesystem::remove(path_);
+  std::ofstream(path_, std::ios::binary).write(same.data(), std::streamsize(same.size()));
+  std::filesystem::last_write_time(path_, std::filesystem::file_time_type{});
+  EXPECT_CONTAINS(refusal(session), "has changed since");
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+#include "session/frame_pool.h"
+
+namespace retort {
+namespace {
+constexpr uint64_t kRunsPerTrim = 64;  // of one frame
+}  // namespace
+
+std::unique_ptr<Frame> FramePool::take() {
+  if (Frame* hot = hot_.exchange(nullptr)) return std::unique_ptr<Frame>(hot);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto frame = std::move(idle_.back().frame);
+      idle_.pop_back();
+      return frame;
+    }
+  }
+  return std::make_unique<Frame>(plan_);
+}
+
+// Frames that nobody took between two trims were made for a burst of concurrent runs.
+void FramePool::trim(Frame& frame) {
+  frame.trim();
+  const std::lock_guard lock(mutex_);
+  std::erase_if(idle_, [&](const Idle& i) { return i.since < trims_; });
+  ++trims_;
+}
+
+void FramePool::give(std::unique_ptr<Frame> frame) {
+  if (frame->runs() % kRunsPerTrim == 0) trim(*frame);
+  Frame* nobody = nullptr;
+  if (hot_.compare_exchange_strong(nobody, frame.get())) {
+    (void)frame.release();
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  idle_.push_back({std::move(frame), trims_});
+}
+
+size_t FramePool::workspace_bytes() {
+  std::unique_ptr<Frame> hot(hot_.exchange(nullptr));
+  size_t bytes = hot ? hot->workspace_bytes() : 0;
+  if (hot) give(std::move(hot));
+  const std::lock_guard lock(mutex_);
+  for (const Idle& i : idle_) bytes += i.frame->workspace_bytes();
+  return bytes;
+}
+
+}  // namespace retort

@@ -1,0 +1,72 @@
+#include "session/model_source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "memory/host.h"
+#include "onnx/weight_file.h"
+
+namespace retort {
+namespace {
+
+// A second copy of a model is worth this much memory for calls that hardly any program makes.
+constexpr size_t kMostKept = size_t(64) << 20;
+
+ReadOptions read_options(const SessionOptions& options) {
+  ReadOptions read{.unaligned_from = size_t(64) << 10};
+  for (const auto& [name, file] : options.external_files) {
+    read.memory_files.emplace(name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner)});
+  }
+  read.external_folder = options.config_entry("session.model_external_initializers_file_folder_path");
+  return read;
+}
+
+/// The files under the constants of the graph, in the order in which it meets them.
+std::vector<FileIdentity> weight_files(const Graph& graph) {
+  std::vector<FileIdentity> files;
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    const GraphValue& v = graph.value(ValueId(i));
+    const auto range = v.is_constant() ? file_range(v.constant) : std::nullopt;
+    if (range && std::find(files.begin(), files.end(), range->file) == files.end()) files.push_back(range->file);
+  }
+  return files;
+}
+
+/// Whether weights lie in memory that the caller may have freed after the session was made.
+bool lends_weights(const SessionOptions& options) {
+  const auto no_owner = [](const auto& file) { return !file.second.owner; };
+  const auto no_memory = [](const auto& tensor) { return !tensor.second.owner(); };
+  return std::any_of(options.external_files.begin(), options.external_files.end(), no_owner) ||
+         std::any_of(options.external_initializers.begin(), options.external_initializers.end(), no_memory);
+}
+
+}  // namespace
+
+std::shared_ptr<Model> ModelSource::read(const SessionOptions& options) {
+  return path_ ? read_model(*path_, read_options(options), &file_) : read_model(bytes_, read_options(options));
+}
+
+void ModelSource::keep(const Graph& graph, const SessionOptions& options) {
+  weights_ = weight_files(graph);
+  lent_ = lends_weights(options);
+  if (bytes_.empty() || bytes_.size() > kMostKept || lent_) return;
+  kept_ = allocate_block(bytes_.size());
+  std::memcpy(kept_.get(), bytes_.data(), bytes_.size());
+  bytes_ = {static_cast<const std::byte*>(kept_.get()), bytes_.size()};
+}
+
+std::shared_ptr<Model> ModelSource::read_again(const SessionOptions& options) const {
+  require(!lent_, ErrorCode::invalid_argument, "weights lay in memory that the caller lent while the session was made");
+  require(path_ || kept_, ErrorCode::invalid_argument,
+          "no copy of the model was kept, as is of models from bytes up to {} MiB", kMostKept >> 20);
+  ReadOptions read = read_options(options);
+  read.owner = kept_;
+  FileIdentity file;
+  auto model = path_ ? read_model(*path_, read, &file) : read_model(bytes_, read);
+  require(file == file_, ErrorCode::fail, "the file '{}' has changed since", path_.value_or(""));
+  require(weight_files(*model->graph) == weights_, ErrorCode::fail, "the files of its weights have changed since");
+  return model;
+}
+
+}  // namespace retort

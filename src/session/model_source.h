@@ -1,0 +1,42 @@
+// Where a session's model came from, so that it can be read a second time.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/mapping.h"
+#include "onnx/reader.h"
+#include "session/options.h"
+
+namespace retort {
+
+/// Not thread-safe.
+class ModelSource {
+ public:
+  /// A model that was made in memory: it cannot be read again.
+  ModelSource() = default;
+  explicit ModelSource(std::string path) : path_(std::move(path)) {}
+  /// `bytes` must live until keep() was called.
+  explicit ModelSource(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  /// The first time.
+  std::shared_ptr<Model> read(const SessionOptions& options);
+  /// Notes what read_again() will need. `graph` is as it was read. Bytes are copied, unless they are many.
+  void keep(const Graph& graph, const SessionOptions& options);
+  /// The same model once more. Throws invalid_argument when what it was read from was not kept, fail when a file has
+  /// changed, and what read_model() throws.
+  std::shared_ptr<Model> read_again(const SessionOptions& options) const;
+
+ private:
+  std::optional<std::string> path_;
+  FileIdentity file_;  ///< of the model at path_
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<void> kept_;         ///< a copy, which bytes_ points to then
+  std::vector<FileIdentity> weights_;  ///< the files that initializers lie in
+  bool lent_ = false;                  ///< some weights lie in memory of the caller
+};
+
+}  // namespace retort
