@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/describe.h"
 
 namespace retort {
 
@@ -42,7 +43,7 @@ NodeId Graph::add_node(Node node) {
     if (node.outputs[i] == ValueId::none) continue;
     GraphValue& v = value(node.outputs[i]);
     if (v.producer != NodeId::none || v.is_constant()) {
-      fail(ErrorCode::invalid_graph, "value '{}' has two producers; the second is {}", v.name, describe(node));
+      fail(ErrorCode::invalid_graph, "value '{}' has two producers; the second is {}", v.name, describe(*this, node));
     }
     v.producer = id;
     v.producer_slot = i;

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "ir/describe.h"
 #include "ir/graph.h"
 
 namespace retort {
@@ -62,7 +63,17 @@ std::string node_text(const Graph& graph, const Node& n) {
 }  // namespace
 
 std::string describe(const Node& n) {
-  return cat("node '{}' ({}{}{})", n.name, n.domain, n.domain.empty() ? "" : ".", n.type);
+  const std::string type = cat("({}{}{})", n.domain, n.domain.empty() ? "" : ".", n.type);
+  return n.name.empty() ? "node " + type : cat("node '{}' {}", n.name, type);
+}
+
+std::string describe(const Graph& graph, const Node& n) {
+  if (!n.name.empty()) return describe(n);
+  for (ValueId out : n.outputs) {
+    if (out == ValueId::none || graph.value(out).name.empty()) continue;
+    return cat("node of output '{}' ({}{}{})", graph.value(out).name, n.domain, n.domain.empty() ? "" : ".", n.type);
+  }
+  return describe(n);
 }
 
 std::string print(const Graph& graph) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/describe.h"
 #include "ir/graph.h"
 
 namespace retort {
@@ -15,22 +16,23 @@ void verify_node(const Graph& g, const Node& n) {
   for (uint32_t i = 0; i < n.inputs.size(); ++i) {
     const ValueId in = n.inputs[i];
     if (in == ValueId::none) continue;
-    check(size_t(in) < g.value_count(), g, "{} input {} is no value", describe(n), i);
+    check(size_t(in) < g.value_count(), g, "{} input {} is no value", describe(g, n), i);
     const auto& uses = g.value(in).uses;
     check(std::count(uses.begin(), uses.end(), Use{n.id, i}) == 1, g, "{} input {} is not among the uses of '{}'",
-          describe(n), i, g.value(in).name);
+          describe(g, n), i, g.value(in).name);
   }
   for (uint32_t i = 0; i < n.outputs.size(); ++i) {
     const ValueId out = n.outputs[i];
     if (out == ValueId::none) continue;
     const GraphValue& v = g.value(out);
-    check(v.producer == n.id && v.producer_slot == i, g, "{} output {} does not know its producer", describe(n), i);
-    check(!v.is_constant(), g, "{} produces the constant '{}'", describe(n), v.name);
+    check(v.producer == n.id && v.producer_slot == i, g, "{} output {} does not know its producer", describe(g, n), i);
+    check(!v.is_constant(), g, "{} produces the constant '{}'", describe(g, n), v.name);
   }
-  check(n.captures <= n.inputs.size(), g, "{} has more captures than inputs", describe(n));
+  check(n.captures <= n.inputs.size(), g, "{} has more captures than inputs", describe(g, n));
   for (const Body& b : n.bodies) {
-    check(b.graph != nullptr, g, "{} has an empty body", describe(n));
-    check(b.graph->captures == n.captures, g, "{} and its body '{}' disagree about captures", describe(n), b.attribute);
+    check(b.graph != nullptr, g, "{} has an empty body", describe(g, n));
+    check(b.graph->captures == n.captures, g, "{} and its body '{}' disagree about captures", describe(g, n),
+          b.attribute);
     verify(*b.graph);
   }
 }

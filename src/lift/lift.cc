@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "ir/describe.h"
 #include "lift/rewriter.h"
 #include "ops/op.h"
 
@@ -111,7 +112,7 @@ void complete_outputs(Graph& graph, NodeId id) {
 }
 
 void lift_node(Graph& graph, NodeId id) {
-  const std::string name = describe(graph.node(id));
+  const std::string name = describe(graph, graph.node(id));
   const int version = graph.node(id).version;
   try {
     modernise(graph, id);

@@ -17,7 +17,7 @@ constexpr size_t kMinBlock = size_t(64) << 10, kMaxBlock = size_t(32) << 20;
 
 std::shared_ptr<void> allocate_block(size_t bytes) {
   if (bytes < kHuge) return allocate_host(bytes);
-  const size_t wanted = checked_add(round_up(bytes, 4096), kHuge, "workspace size");
+  const size_t wanted = checked_add(bytes, kHuge + 4095, "workspace size") / 4096 * 4096;
   void* base = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) fail(ErrorCode::fail, "out of memory: {} bytes", bytes);
   const size_t at = reinterpret_cast<size_t>(base);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "ir/describe.h"
 
 namespace retort {
 namespace {
@@ -281,7 +282,7 @@ void Inliner::expand_call(Graph& graph, NodeId id, const Function& function) {
     dead.dead = true;
     Expansion(graph, call, function).run();
   } catch (Error& error) {
-    error.add_context(describe(call));
+    error.add_context(describe(graph, call));
     throw;
   }
 }

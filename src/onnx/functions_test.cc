@@ -120,7 +120,8 @@ TEST(Functions, OmittedInputsAndOutputs) {
             "  y: ? = Neg(F/b#0)\n"
             "  return y\n}\n");
   EXPECT_NE(expanded({call("F", {"x", "", "x"}, {"y"})}, {f}).find("y: ? = Clip(x, _, x)"), std::string::npos);
-  expect_refused({call("F", {"x", "x", "x", "x"}, {"y"})}, {f}, "node '' (f.F): 4 inputs where function 'f.F' has 3");
+  expect_refused({call("F", {"x", "x", "x", "x"}, {"y"})}, {f},
+                 "node of output 'y' (f.F): 4 inputs where function 'f.F' has 3");
   expect_refused({call("F", {"x"}, {"y", "z", "w"})}, {f}, "3 outputs where function 'f.F' has 2");
 }
 
@@ -247,7 +248,7 @@ TEST(Functions, NestingIsBounded) {
 }
 
 TEST(Functions, BodiesAreScopesOfTheirOwn) {
-  expect_error(ErrorCode::invalid_graph, "function 'f:F': node '' (Add): input 'x'", [] {
+  expect_error(ErrorCode::invalid_graph, "function 'f:F': node of output 'b' (Add): input 'x'", [] {
     model_of({call("F", {"x"}, {"y"})}, {{"F", {"a"}, {"b"}, {node("Add", {"a", "x"}, {"b"})}}});
   });
   expect_error(ErrorCode::invalid_graph, "output 'b'", [] {

@@ -47,7 +47,7 @@ TEST(ReadGraph, DefinitionsMustBeThereOnce) {
   const auto bad = [&](std::vector<MessageWriter> nodes, const std::string& text) {
     expect_unreadable(model_bytes(chain(std::move(nodes), {float_tensor("c", {1, 2})})), code, text);
   };
-  bad({node("Neg", {"q"}, {"y"})}, "node '' (Neg): input 'q' is not a graph input");
+  bad({node("Neg", {"q"}, {"y"})}, "node of output 'y' (Neg): input 'q' is not a graph input");
   bad({node("Neg", {"x"}, {"y"}), node("Abs", {"x"}, {"y"})}, "two definitions");
   bad({node("Neg", {"x"}, {"x"})}, "the name 'x' of a node output is taken");
   bad({node("Neg", {"x"}, {"c"})}, "the name 'c' of a node output is taken");
@@ -257,7 +257,8 @@ TEST(Captures, OfAnOwnOutputIsACycle) {
 TEST(Captures, UnknownNamesAreErrors) {
   expect_unreadable(model_bytes(with_condition(
                         {branch(body({node("Neg", {"q"}, {"t"})}, "t"), body({node("Neg", {"x"}, {"e"})}, "e"), "y")})),
-                    ErrorCode::invalid_graph, "node '' (If): 'then_branch': node '' (Neg): input 'q'");
+                    ErrorCode::invalid_graph,
+                    "node of output 'y' (If): 'then_branch': node of output 't' (Neg): input 'q'");
   expect_unreadable(model_bytes(with_condition({branch(body({}, "q"), body({}, "x"), "y")})), ErrorCode::invalid_graph,
                     "graph output 'q'");
 }

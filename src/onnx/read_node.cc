@@ -5,17 +5,19 @@
 namespace retort::onnx {
 namespace {
 
-/// "node 'conv1' (Conv)", from the message: for errors.
+/// "node 'conv1' (Conv)" or "node of output 'y' (Conv)", from the message: for errors.
 std::string describe_message(Message m) {
-  std::string_view name, type;
+  std::string_view name, type, output;
   try {
     while (m.next()) {
       if (m.field() == tag::node::name) name = m.bytes();
       if (m.field() == tag::node::op_type) type = m.bytes();
+      if (m.field() == tag::node::output && output.empty()) output = m.bytes();
     }
   } catch (const Error&) {  // what was read so far is as good as it gets
   }
-  return cat("node '{}' ({})", name, type);
+  if (name.empty() && output.empty()) return cat("node ({})", type);
+  return cat("node {}'{}' ({})", name.empty() ? "of output " : "", name.empty() ? output : name, type);
 }
 
 }  // namespace

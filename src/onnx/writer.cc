@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/checked.h"
+#include "ir/describe.h"
 #include "onnx/write_context.h"
 
 namespace retort {
@@ -32,8 +33,10 @@ void complete_opsets(const Graph& graph, Opsets& opsets) {
   for (NodeId id : graph.order()) {
     const Node& n = graph.node(id);
     const auto [at, added] = opsets.try_emplace(n.domain, std::max(n.version, 1));
-    require(n.op || n.version == 0 || n.version == at->second, ErrorCode::not_implemented,
-            "{} is of version {} of its operator set, the model imports {}", describe(n), n.version, at->second);
+    if (!n.op && n.version != 0 && n.version != at->second) {
+      fail(ErrorCode::not_implemented, "{} is of version {} of its operator set, the model imports {}",
+           describe(graph, n), n.version, at->second);
+    }
     for (const Body& b : n.bodies) complete_opsets(*b.graph, opsets);
   }
 }

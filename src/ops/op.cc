@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "ir/describe.h"
 
 namespace retort {
 
@@ -18,17 +19,18 @@ const OpDef* find_op(std::string_view domain, std::string_view name) {
 }
 
 void resolve(Node& node) {
-  const OpDef* op = find_op(node.domain, node.type);
-  if (!op)
-    fail(ErrorCode::not_implemented, "{}: operator {}.{} is not known", describe(node),
-         node.domain.empty() ? "ai.onnx" : node.domain, node.type);
   try {
+    const OpDef* op = find_op(node.domain, node.type);
+    if (!op) {
+      fail(ErrorCode::not_implemented, "operator {}.{} is not known", node.domain.empty() ? "ai.onnx" : node.domain,
+           node.type);
+    }
     node.params = op->parse(node.attributes);
+    node.op = op;
   } catch (Error& e) {
-    e.add_context(describe(node));
+    if (!node.name.empty()) e.add_context(describe(node));  // else the caller knows better what to call it
     throw;
   }
-  node.op = op;
 }
 
 namespace {
@@ -134,7 +136,7 @@ void infer_node(Graph& graph, Node& node) {
     node.op->infer(node.params.get(), context);
   } catch (NotYetKnown) {  // what was set before stays
   } catch (Error& e) {
-    e.add_context(describe(node));
+    e.add_context(describe(graph, node));
     throw;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "ir/describe.h"
 #include "memory/host.h"
 #include "memory/mapping.h"
 #include "plan/plan.h"
@@ -48,7 +49,7 @@ class Builder {
     s.op = node.op;
     s.params = node.params;
     s.node = node.id;
-    s.name = describe(node);
+    s.name = describe(graph_, node);
     s.label = node.name;
     s.captures = node.captures;
     for (ValueId in : node.inputs) s.inputs.push_back(slot(in, Home::none));

@@ -20,7 +20,7 @@ size_t find_gap(const std::vector<Placed>& placed, const ArenaRequest& r, size_t
   size_t at = 0;
   for (const Placed& p : placed) {
     if (p.last < r.first || p.first > r.last) continue;
-    if (at + bytes <= p.begin) break;
+    if (p.begin >= at && p.begin - at >= bytes) break;
     at = std::max(at, p.end);
   }
   return at;
@@ -39,11 +39,12 @@ void plan_arena(const std::vector<ArenaRequest>& requests, ArenaLayout& out) {
   placed.reserve(requests.size());
   for (uint32_t i : order) {
     const ArenaRequest& r = requests[i];
-    const size_t bytes = round_up(std::max<size_t>(r.bytes, 1), kAlignment);
+    const size_t bytes =
+        checked_add(std::max<size_t>(r.bytes, 1), kAlignment - 1, "workspace size") / kAlignment * kAlignment;
     const size_t at = find_gap(placed, r, bytes);
     out.offsets[i] = at;
-    out.bytes = std::max(out.bytes, at + bytes);
-    const Placed block{at, at + bytes, r.first, r.last};
+    const Placed block{at, checked_add(at, bytes, "workspace size"), r.first, r.last};
+    out.bytes = std::max(out.bytes, block.end);
     placed.insert(std::upper_bound(placed.begin(), placed.end(), block,
                                    [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
                   block);

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/error.h"
+#include "base/checked.h"
 #include "run/bodies.h"
+#include "run/in_step.h"
 
 namespace retort {
 namespace {
@@ -159,24 +160,37 @@ void Frame::bind_output(const RunRequest& request, size_t i) {
   if (!given || staged) {
     const bool reusable =
         made_[i] && made_[i].dtype() == slot.type.dtype && made_[i].shape() == slot.type.shape && (staged || !wanted);
-    if (!reusable) made_[i] = Tensor(slot.type.dtype, slot.type.shape);
+    if (!reusable) made_[i] = make_output(request, i);
     data = made_[i].mutable_data();
   }
   set_data(root, data);
   bound_[i] = true;
 }
 
-// Memory for an output: what the binding kept from the last result if nobody holds that any more, else new.
 Tensor Frame::make_output(const RunRequest& request, size_t i) {
+  const SlotIndex out = plan_->outputs[i];
+  const bool for_caller = request.outputs[i] && !request.outputs[i]->tensor();
+  try {
+    return for_caller ? take_spare(request, i) : Tensor(slots_[out].type.dtype, slots_[out].type.shape);
+  } catch (Error& e) {
+    e.add_context(cat("output '{}'", plan_->values[out].name));
+    if (producer_[out] != kNever) e.add_context(plan_->steps[producer_[out]].name);
+    throw;
+  }
+}
+
+// Memory for a result: what the binding kept from the last one if nobody holds that any more, else new.
+Tensor Frame::take_spare(const RunRequest& request, size_t i) {
   const Slot& slot = slots_[plan_->outputs[i]];
   if (request.spares.empty()) return Tensor(slot.type.dtype, slot.type.shape);
   Spare& spare = request.spares[i];
   const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
   if (!spare.memory || spare.memory.use_count() > 1 || spare.capacity < bytes) {
+    // Room to grow, so that a growing result is not moved at every run.
     const bool grows = spare.memory && spare.capacity < bytes;
-    spare.capacity =
-        grows ? bytes + bytes / 4 : bytes;  // room to grow, so that a growing result is not moved at every run
-    spare.memory = allocate_host(spare.capacity);
+    const size_t capacity = grows ? checked_add(bytes, bytes / 4, "tensor size in bytes") : bytes;
+    spare.memory = allocate_host(capacity);
+    spare.capacity = capacity;
   }
   return Tensor(slot.type.dtype, slot.type.shape, spare.memory.get(), spare.memory);
 }
@@ -218,14 +232,14 @@ bool Frame::overlaps_input(size_t output, const void* data, size_t bytes) const 
 void Frame::run_step(const Active& active) {
   const Step& step = plan_->steps[active.step];
   RunContext& context = const_cast<RunContext&>(active.context);
-  try {
-    active.fn ? active.fn(step.params.get(), context) : run_reference(*step.op, step.params.get(), context, step.dtype);
-  } catch (Error& e) {
-    e.add_context(step.name);
-    throw;
-  } catch (NotYetKnown) {
-    fail(ErrorCode::fail, "{}: a shape is not known", step.name);
-  }
+  in_step(step, [&] {
+    try {
+      active.fn ? active.fn(step.params.get(), context)
+                : run_reference(*step.op, step.params.get(), context, step.dtype);
+    } catch (NotYetKnown) {
+      fail(ErrorCode::fail, "a shape is not known");
+    }
+  });
 }
 
 void Frame::run_segment(const RunRequest& request, Segment& segment) {

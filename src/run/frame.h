@@ -83,12 +83,16 @@ class Frame {
   Segment& lay_out_segment(size_t index, uint32_t begin);
   bool inputs_known(const Step& step) const;
   bool infer_step(uint32_t index);
+  bool lay_out_step(uint32_t index);
   bool settle_content(uint32_t index);
   void settle_memory(uint32_t index);
   void forget_content();
   void request_memory(Segment& segment);
   bool reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes);
   void place_segment(Segment& segment);
+  std::string largest_output(const Segment& segment) const;
+  void allocate_workspace(Segment& segment);
+  void reserve_scratch(Segment& segment);
   void activate(Segment& segment);
   void set_data(SlotIndex root, void* data);
   std::span<Slot* const> inputs_of(uint32_t step) const;
@@ -100,6 +104,7 @@ class Frame {
   void bind_output(const RunRequest& request, size_t i);
   void bind_boxed_output(const RunRequest& request, size_t i);
   Tensor make_output(const RunRequest& request, size_t i);
+  Tensor take_spare(const RunRequest& request, size_t i);
   bool overlaps_input(size_t output, const void* data, size_t bytes) const;
   void run_segment(const RunRequest& request, Segment& segment);
   void run_step(const Active& active);

@@ -7,11 +7,13 @@
 #include "base/error.h"
 #include "memory/host.h"
 #include "run/frame.h"
+#include "run/in_step.h"
 
 namespace retort {
 namespace {
 
 constexpr uint32_t kNever = ~0u;
+constexpr size_t kMostElements = SIZE_MAX / 64;  // bytes of that many elements, and of some copies, can be counted
 constexpr size_t kWorthTrimming = size_t(1) << 20;  // less than this is kept: planning anew costs more than it holds
 
 size_t total_bytes(const std::vector<ArenaRequest>& requests) {
@@ -117,15 +119,22 @@ bool Frame::infer_step(uint32_t index) {
     step.op->infer(step.params.get(), context);
   } catch (NotYetKnown) {
     return false;
-  } catch (Error& e) {
-    e.add_context(step.name);
-    throw;
   }
   for (Slot* s : outputs_of(index)) {
     if (!s) continue;
     if (!is_laid_out(s->type)) return false;
     s->count = element_count(s->type.shape);
+    if (s->count > kMostElements) {
+      fail(ErrorCode::invalid_argument, "an output {}{} is more than any memory holds", dtype_name(s->type.dtype),
+           to_string(s->type.shape));
+    }
   }
+  return true;
+}
+
+bool Frame::lay_out_step(uint32_t index) {
+  if (!inputs_known(plan_->steps[index]) || !infer_step(index)) return false;
+  settle_memory(index);
   return true;
 }
 
@@ -203,6 +212,31 @@ void Frame::request_memory(Segment& segment) {
   }
 }
 
+// What needs most of a workspace that cannot be had: "node 'x' (Add), whose output 'y' is float[9,9]".
+std::string Frame::largest_output(const Segment& segment) const {
+  const auto bytes = [&](const Placed& p) { return segment.requests[p.request].bytes; };
+  const auto largest = std::max_element(segment.placed.begin(), segment.placed.end(),
+                                        [&](const Placed& a, const Placed& b) { return bytes(a) < bytes(b); });
+  if (largest == segment.placed.end()) return "";
+  const ValueType& type = slots_[largest->root].type;
+  return cat("{}, whose output '{}' is {}{}", plan_->steps[producer_[largest->root]].name,
+             plan_->values[largest->root].name, dtype_name(type.dtype), to_string(type.shape));
+}
+
+void Frame::allocate_workspace(Segment& segment) {
+  segment.memory = nullptr;  // first give back, then take
+  segment.memory_bytes = 0;
+  try {
+    segment.memory = allocate_block(segment.layout.bytes);
+  } catch (Error& e) {
+    segment.planned.clear();
+    e.add_context(
+        cat("a workspace for {} outputs, the largest that of {}", segment.requests.size(), largest_output(segment)));
+    throw;
+  }
+  segment.memory_bytes = segment.layout.bytes;
+}
+
 // Offsets are kept while every request fits what they were planned for. A second plan leaves room to grow, so that a
 // cache that grows by one row a run is planned anew only once in a while.
 void Frame::place_segment(Segment& segment) {
@@ -218,17 +252,13 @@ void Frame::place_segment(Segment& segment) {
     for (size_t i = 0; grows && i < segment.requests.size(); ++i) {
       const size_t bytes = segment.requests[i].bytes;
       if (bytes > segment.planned[i].bytes)
-        segment.requests[i].bytes = round_up(bytes + bytes / 4, 256);
+        segment.requests[i].bytes = round_up(checked_add(bytes, bytes / 4 + 255, "workspace size") - 255, 256);
       else
         segment.requests[i].bytes = segment.planned[i].bytes;
     }
     segment.planned = segment.requests;
     plan_arena(segment.planned, segment.layout);
-    if (segment.layout.bytes > segment.memory_bytes) {
-      segment.memory = nullptr;  // first give back, then take
-      segment.memory = allocate_block(segment.layout.bytes);
-      segment.memory_bytes = segment.layout.bytes;
-    }
+    if (segment.layout.bytes > segment.memory_bytes) allocate_workspace(segment);
   }
   for (const Placed& p : segment.placed)
     set_data(p.root, static_cast<std::byte*>(segment.memory.get()) + segment.layout.offsets[p.request]);
@@ -257,22 +287,28 @@ void Frame::set_data(SlotIndex root, void* data) {
   for (SlotIndex m : members_[root]) slots_[m].data = data;
 }
 
-void Frame::activate(Segment& segment) {
-  size_t scratch = 0;
+void Frame::reserve_scratch(Segment& segment) {
+  const Step* largest = nullptr;
+  segment.scratch = 0;
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
     const Step& step = plan_->steps[i];
     if (!step.op->scratch || step.view || step.late) continue;
     const RunContext probe(inputs_of(i), outputs_of(i), step.state.get(), nullptr, parallel_);
-    scratch = std::max(scratch, step.op->scratch(step.params.get(), probe));
+    const size_t bytes = in_step(step, [&] { return step.op->scratch(step.params.get(), probe); });
+    if (bytes > segment.scratch) largest = &step;
+    segment.scratch = std::max(segment.scratch, bytes);
   }
-  segment.scratch = scratch;
-  segment.most_scratch = std::max(segment.most_scratch, scratch);
-  if (scratch > scratch_bytes_) {
-    scratch_ = nullptr;
-    scratch_ = allocate_block(scratch);
-    scratch_bytes_ = scratch;
-    laid_out_ = false;  // contexts of other segments hold the old pointer
-  }
+  segment.most_scratch = std::max(segment.most_scratch, segment.scratch);
+  if (segment.scratch <= scratch_bytes_) return;
+  scratch_ = nullptr;  // first give back, then take
+  scratch_bytes_ = 0;
+  scratch_ = in_step(*largest, [&] { return allocate_block(segment.scratch); });
+  scratch_bytes_ = segment.scratch;
+  laid_out_ = false;  // contexts of other segments hold the old pointer
+}
+
+void Frame::activate(Segment& segment) {
+  reserve_scratch(segment);
   segment.active.clear();
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
     const Step& step = plan_->steps[i];
@@ -295,8 +331,7 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
   for (; i < plan_->steps.size(); ++i) {
     const Step& step = plan_->steps[i];
     if (step.late) continue;
-    if (!inputs_known(step) || !infer_step(i)) break;
-    settle_memory(i);
+    if (!in_step(step, [&] { return lay_out_step(i); })) break;
   }
   // The first segment is laid out before the content of the inputs may be looked at, and may be empty.
   if (i == begin && index > 0 && begin < plan_->steps.size()) {

@@ -22,7 +22,9 @@ size_t element_count(std::span<const int64_t> dims) {
   size_t n = 1;
   for (int64_t d : dims) {
     if (d < 0) fail(ErrorCode::invalid_argument, "negative extent in shape {}", to_string(dims));
-    n = checked_mul(n, size_t(d), "number of elements");
+    const auto product = try_mul(n, size_t(d));
+    if (!product) fail(ErrorCode::invalid_argument, "number of elements of shape {} overflows", to_string(dims));
+    n = *product;
   }
   return n;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 
 #include "base/checked.h"
 
@@ -11,7 +12,20 @@ namespace {
 constexpr size_t kAlignment = 64;
 
 std::shared_ptr<void> allocate_strings(size_t count) {
-  return std::shared_ptr<void>(new std::string[count], [](void* p) { delete[] static_cast<std::string*>(p); });
+  try {
+    return std::shared_ptr<void>(new std::string[count], [](void* p) { delete[] static_cast<std::string*>(p); });
+  } catch (const std::bad_alloc&) {
+    fail(ErrorCode::fail, "out of memory: {} strings", count);
+  }
+}
+
+std::shared_ptr<void> allocate_elements(DType dtype, size_t count, const Shape& shape) {
+  try {
+    return dtype == DType::string ? allocate_strings(count) : allocate_host(dtype_bytes(dtype, count));
+  } catch (Error& e) {
+    e.add_context(cat("tensor {}{}", dtype_name(dtype), to_string(shape)));
+    throw;
+  }
 }
 
 }  // namespace
@@ -24,7 +38,7 @@ std::shared_ptr<void> allocate_host(size_t bytes) {
 }
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), count_(element_count(shape)), shape_(std::move(shape)) {
-  owner_ = dtype == DType::string ? allocate_strings(count_) : allocate_host(dtype_bytes(dtype, count_));
+  owner_ = allocate_elements(dtype_, count_, shape_);
   data_ = owner_.get();
 }
 

@@ -1,0 +1,23 @@
+// Errors of a step get its name.
+#pragma once
+#include <new>
+
+#include "base/error.h"
+#include "plan/plan.h"
+
+namespace retort {
+
+/// Runs `f`; an Error, or memory that there is none of, names the step.
+template <typename F>
+decltype(auto) in_step(const Step& step, F&& f) {
+  try {
+    return f();
+  } catch (Error& e) {
+    e.add_context(step.name);
+    throw;
+  } catch (const std::bad_alloc&) {
+    fail(ErrorCode::fail, "{}: out of memory", step.name);
+  }
+}
+
+}  // namespace retort
