@@ -6,17 +6,17 @@
 #include "base/cpu.h"
 #include "base/thread_pool.h"
 #include "kernels/elementwise/cast.h"
-#include "ops/op_test.h"
+#include "ops/generic_testing.h"
 
 namespace retort::ops {
-namespace {
-
 const OpTest* test_of(const OpDef& op) {
   for (const OpTest* t : OpTest::all()) {
     if (t->name() == op.info.name && t->options().domain == op.info.domain) return t;
   }
   return nullptr;
 }
+
+namespace {
 
 std::string_view constraint_of(std::span<const std::string_view> formals, size_t i) {
   size_t n = 0;
@@ -56,6 +56,8 @@ size_t formal_outputs(const OpDef& op) {
   return n;
 }
 
+}  // namespace
+
 DType example_type(const OpDef& op, const OpCase& example) {
   for (size_t i = 0; i < example.inputs.size(); ++i) {
     if (example.inputs[i] && is_t(op.info.inputs, i)) return example.inputs[i].dtype();
@@ -63,25 +65,19 @@ DType example_type(const OpDef& op, const OpCase& example) {
   return DType::undefined;
 }
 
-// One example with T = type.
-struct Trial {
-  const OpDef& op;
-  const OpTest& test;
-  const OpCase& example;
-  std::vector<Tensor> inputs, expected;
-  bool exact = true;  // all inputs kept their values when converted
+Trial::Trial(const OpDef& o, const OpTest& t, const OpCase& e, DType type) : op(o), test(t), example(e) {
+  const DType from = example_type(op, e);
+  inputs = converted(op.info.inputs, e.inputs, from, type, exact);
+  expected = converted(op.info.outputs, e.outputs, from, type, exact);
+}
 
-  Trial(const OpDef& o, const OpTest& t, const OpCase& e, DType type) : op(o), test(t), example(e) {
-    const DType from = example_type(op, e);
-    inputs = converted(op.info.inputs, e.inputs, from, type, exact);
-    expected = converted(op.info.outputs, e.outputs, from, type, exact);
-  }
-  OpRun make() const {
-    size_t outputs = example.output_count ? example.output_count : expected.size();
-    if (outputs == 0) outputs = formal_outputs(op);
-    return OpRun(op.info.domain, op.info.name, example.attributes, inputs, outputs);
-  }
-};
+OpRun Trial::make() const {
+  size_t outputs = example.output_count ? example.output_count : expected.size();
+  if (outputs == 0) outputs = formal_outputs(op);
+  return OpRun(op.info.domain, op.info.name, example.attributes, inputs, outputs);
+}
+
+namespace {
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
@@ -114,6 +110,8 @@ bool can_run_in_place(const Trial& t, const std::vector<Tensor>& outputs) {
          t.inputs[0].dtype() == outputs[0].dtype() && t.inputs[0].count() == outputs[0].count();
 }
 
+}  // namespace
+
 void check_kernels(const Trial& t) {
   OpRun run = t.make();
   const std::vector<Tensor> reference = run.run({.reference = true});
@@ -130,6 +128,8 @@ void check_kernels(const Trial& t) {
     if (can_run_in_place(t, one)) expect_same_bits(run.run({.in_place = true}), one, "in place");
   }
 }
+
+namespace {
 
 using Symbols = std::vector<std::pair<Dim, int64_t>>;
 
@@ -203,6 +203,8 @@ std::vector<Dim> content_of(const Tensor& t) {
   return list;
 }
 
+}  // namespace
+
 void check_inference(const Trial& t) {
   OpRun run = t.make();
   DimTable dims;
@@ -228,6 +230,8 @@ void check_inference(const Trial& t) {
   check_symbolic(run, t.test, numeric, false, false, true);
   check_symbolic(run, t.test, numeric, false, false, false);
 }
+
+namespace {
 
 void check_example(const OpDef& op, const OpTest& test, const OpCase& example) {
   SCOPED_TRACE(example.about);

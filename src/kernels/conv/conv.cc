@@ -100,7 +100,7 @@ RowsPlan plan_rows(const ConvShape& s) {
   p.blocks = ceil_div(pixels, p.block_pixels);
   p.columns = group_columns(p.group_out, std::min(ceil_div(wanted, p.blocks), p.group_out / kMinColumns));
   p.column_groups = ceil_div(p.group_out, p.columns);
-  p.direct = s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1 && s.pad_top + s.pad_left == 0 &&
+  p.direct = s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
              s.out_h == s.in_h && s.out_w == s.in_w && !s.input_is_nchw && !s.scaled_input;
   if (!p.direct) {
     p.worker_bytes = round_up(sizeof(WorkerHead) + (p.block_pixels * p.row_stride + kSlack) * sizeof(float), 128);
@@ -115,7 +115,8 @@ using namespace conv_detail;
 ConvAlgorithm choose_conv(const ConvShape& s, bool allow_winograd) {
   if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;
   if (s.groups > 1) return ConvAlgorithm::grouped;
-  if (s.kernel_h * s.kernel_w == 1 && s.pad_top + s.pad_left == 0 && !s.input_is_nchw) return ConvAlgorithm::pointwise;
+  if (s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 && !s.input_is_nchw)
+    return ConvAlgorithm::pointwise;
   if (allow_winograd && !s.scaled_input && is_3x3_stride_1(s) && winograd_wins(s)) return ConvAlgorithm::winograd4;
   return ConvAlgorithm::rows;
 }

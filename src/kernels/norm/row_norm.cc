@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/dispatch.h"
@@ -191,7 +192,11 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 
 void row_norm(const RowNorm& args, const Parallel& par) noexcept {
-  if (args.width == 0) return;
+  if (args.width == 0) {  // statistics of nothing
+    if (args.mean) std::fill_n(args.mean, args.rows, 0.0f);
+    if (args.inv_std) std::fill_n(args.inv_std, args.rows, 1 / std::sqrt(args.epsilon));
+    return;
+  }
   const auto block = RETORT_SELECT(row_norm_block);
   const size_t rows_per_task = std::max<size_t>(kRowGroup, kChunk / args.width & ~(kRowGroup - 1));
   for_chunks(

@@ -33,13 +33,15 @@ struct MaxPool : PoolAttributes {
     const Window w = window(c);
     int64_t* indices = c.wants(1) ? c.output<int64_t>(1).data() : nullptr;
     const T* start = c.input<T>(0).data();
+    using Limits = std::numeric_limits<T>;
+    const T least = Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest();  // of a window without a pixel
     for_each_plane<T>(c, w, [&](const T* x, T* y) {
       for_each_position(w, [&](int64_t p, std::span<const int64_t> at) {
         int64_t best = -1;
         for_each_tap(w, at, [&](int64_t, int64_t pixel) {
           if (best < 0 || x[pixel] > x[best]) best = pixel;
         });
-        y[p] = best < 0 ? std::numeric_limits<T>::lowest() : x[best];
+        y[p] = best < 0 ? least : x[best];
         if (indices) *indices++ = (x - start) + (storage_order == 1 && best >= 0 ? column_major(w, best) : best);
       });
     });

@@ -1,0 +1,31 @@
+// What every operator is held to; see op_test.h.
+#pragma once
+#include <vector>
+
+#include "ops/op_test.h"
+
+namespace retort::ops {
+
+/// The examples of an operator, or null.
+const OpTest* test_of(const OpDef& op);
+/// The element type of constraint T in an example.
+DType example_type(const OpDef& op, const OpCase& example);
+
+/// One example with T = type. All references must outlive it.
+struct Trial {
+  Trial(const OpDef& op, const OpTest& test, const OpCase& example, DType type);
+  OpRun make() const;
+
+  const OpDef& op;
+  const OpTest& test;
+  const OpCase& example;
+  std::vector<Tensor> inputs, expected;
+  bool exact = true;  ///< all inputs kept their values when converted
+};
+
+/// Expected outputs, reference and kernels agree.
+void check_kernels(const Trial& trial);
+/// Inference and what is made agree.
+void check_inference(const Trial& trial);
+
+}  // namespace retort::ops
