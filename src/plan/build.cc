@@ -7,6 +7,7 @@
 #include "ir/describe.h"
 #include "memory/host.h"
 #include "memory/mapping.h"
+#include "plan/in_step.h"
 #include "plan/plan.h"
 
 namespace retort {
@@ -58,7 +59,8 @@ class Builder {
       using Kind = ValueType::Kind;
       return v != kNoSlot && value(v).type.kind != Kind::tensor && value(v).type.kind != Kind::unknown;
     };
-    s.late = s.op->has(kDynamicOutput) || s.op->has(kBoxed) || std::any_of(s.outputs.begin(), s.outputs.end(), is_boxed);
+    s.late =
+        s.op->has(kDynamicOutput) || s.op->has(kBoxed) || std::any_of(s.outputs.begin(), s.outputs.end(), is_boxed);
     for (Body& b : node.bodies) {
       s.bodies.push_back(build_plan(*b.graph, options_));
       s.body_names.push_back(b.attribute);
@@ -192,8 +194,17 @@ class Builder {
   void keep_constants() {
     for (PlanValue& v : plan_->values) {
       if (!v.constant.data()) continue;  // none, or packed and dropped
-      if (!is_aligned(v.constant.dtype(), v.constant.data())) v.constant = move_from_file(v.constant);
+      if (!is_aligned(v.constant.dtype(), v.constant.data())) align(v);
       plan_->constant_bytes += v.constant.bytes();
+    }
+  }
+
+  static void align(PlanValue& v) {
+    try {
+      v.constant = move_from_file(v.constant);
+    } catch (Error& e) {
+      e.add_context(cat("weight '{}' of shape {}", v.name, to_string(v.constant.shape())));
+      throw;
     }
   }
 
@@ -211,12 +222,7 @@ class Builder {
       constants.push_back(held[i] ? &held[i] : nullptr);
     }
     PrepareContext context(types, constants, options_.parallel, options_.strict, &memory_);
-    try {
-      s.state = s.op->prepare(s.params.get(), context);
-    } catch (Error& e) {
-      e.add_context(s.name);
-      throw;
-    }
+    in_step(s, [&] { s.state = s.op->prepare(s.params.get(), context); });
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < s.inputs.size(); ++i) {
       if (constants[i] && context.released(i) && --readers_[value(s.inputs[i]).root] == 0) drop(s.inputs[i]);

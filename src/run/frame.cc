@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "plan/in_step.h"
 #include "run/bodies.h"
-#include "run/in_step.h"
 
 namespace retort {
 namespace {

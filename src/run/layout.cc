@@ -6,14 +6,14 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "memory/host.h"
+#include "plan/in_step.h"
 #include "run/frame.h"
-#include "run/in_step.h"
 
 namespace retort {
 namespace {
 
 constexpr uint32_t kNever = ~0u;
-constexpr size_t kMostElements = SIZE_MAX / 64;  // bytes of that many elements, and of some copies, can be counted
+constexpr size_t kMostElements = SIZE_MAX / 64;     // bytes of that many elements, and of some copies, can be counted
 constexpr size_t kWorthTrimming = size_t(1) << 20;  // less than this is kept: planning anew costs more than it holds
 
 size_t total_bytes(const std::vector<ArenaRequest>& requests) {
