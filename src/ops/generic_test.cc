@@ -254,8 +254,7 @@ void check_example(const OpDef& op, const OpTest& test, const OpCase& example) {
 // Shapes for an elementwise operator of n inputs: all alike, and with broadcasting when there are several.
 std::vector<std::vector<Shape>> elementwise_shapes(size_t n) {
   std::vector<std::vector<Shape>> list;
-  for (const Shape& s : {Shape{0}, Shape{}, Shape{1}, Shape{7}, Shape{3, 5, 7}, Shape{40001}})
-    list.push_back(std::vector<Shape>(n, s));
+  for (const Shape& s : {Shape{0}, Shape{}, Shape{1}, Shape{7}, Shape{3, 5, 7}, Shape{40001}}) list.emplace_back(n, s);
   if (n < 2) return list;
   const Shape pairs[][2] = {{{3, 67}, {67}},  {{3, 67}, {3, 1}},     {{67}, {}},
                             {{}, {67}},       {{2, 1, 5}, {3, 1}},   {{1, 4, 1, 3}, {2, 1, 5, 1}},

@@ -14,6 +14,7 @@
 //     kMayAliasInput0 allows it, with and without constant inputs for prepare();
 //   - what infer() says of shapes and content is what the kernel makes, and replacing extents by symbols says the same.
 // Elementwise operators are also run on generated inputs of sizes 0, 1, odd and large, drawn from [low, high].
+// extents_test.cc runs every example again with extents of 0 and 1 in place of its own.
 // An operator without any example fails; one that cannot be run alone (bodies, random numbers) names its own test.
 #pragma once
 #include <string>

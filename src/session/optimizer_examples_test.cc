@@ -77,7 +77,7 @@ void convolution_of_a_signal(TestGraph& t) {
 // Every activation behind a convolution and behind a matrix product.
 void epilogues(TestGraph& t) {
   const ValueId x = t.input("x", {1, 4, 5, 6}), r = t.input("r", {3, 7});
-  const auto finish = [&](const std::string& name, const std::string& type, Attributes a,
+  const auto finish = [&](const std::string& name, const std::string& type, const Attributes& a,
                           std::vector<ValueId> more = {}) {
     for (const bool image : {true, false}) {
       const ValueId v =

@@ -27,7 +27,7 @@ struct Table {
     std::mt19937 random(unsigned(in * 7 + out));
     for (size_t i = 0; i < out * taps; ++i) index.push_back(int32_t(random() % in));
     for (size_t i = 0; weights && i < out * taps; ++i)
-      weight.push_back(float(i % taps + 1) / float(taps * (taps + 1) / 2));
+      weight.push_back(2 * float(i % taps + 1) / float(taps * (taps + 1)));
   }
   ResizeAxis axis(size_t out, size_t taps) const {
     return {out, taps, index.data(), weight.empty() ? nullptr : weight.data()};

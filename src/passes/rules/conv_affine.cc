@@ -117,7 +117,7 @@ std::optional<Patch> match_sub(const Graph& g, const Node& n) {
 std::optional<Patch> match_div(const Graph& g, const Node& n) {
   return match_constant(g, n, false, [](std::vector<float> c) {
     for (float& v : c) v = 1 / v;
-    return scaled(std::move(c));
+    return scaled(c);
   });
 }
 
