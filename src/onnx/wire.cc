@@ -22,6 +22,7 @@ bool Message::next() {
     if (reader_.length() == 0) return false;
     if (peek_varint(reader_).value > UINT32_MAX) broken("is followed by a tag that is none");
     reader_.next();
+    field_ = reader_.tag();
     read_value();
     return true;
   } catch (const protozero::exception& e) {

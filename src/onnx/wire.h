@@ -25,7 +25,7 @@ class Message {
 
   /// Moves to the next field; false at the end.
   bool next();
-  uint32_t field() const { return reader_.tag(); }
+  uint32_t field() const { return field_; }
   Wire wire() const { return reader_.wire_type(); }
 
   int64_t integer() const {
@@ -90,6 +90,7 @@ class Message {
   const char* origin_;            ///< first byte of the model
   const char* what_;
   uint32_t depth_;
+  uint32_t field_ = 0;  ///< of its own: without NDEBUG protozero forgets the tag once the value has been read
   uint64_t scalar_ = 0;
   std::string_view bytes_;
 };
