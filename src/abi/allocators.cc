@@ -6,7 +6,6 @@
 
 #include "abi/key_values.h"
 #include "abi/slots.h"
-#include "base/checked.h"
 
 namespace retort::abi {
 namespace {
@@ -16,8 +15,8 @@ constexpr size_t kAlignment = 64;
 constexpr uint32_t kStatsSince = 23;
 
 void* ORT_API_CALL host_alloc(OrtAllocator*, size_t size) {
-  if (size == 0 || size > SIZE_MAX - kAlignment) return nullptr;
-  return std::aligned_alloc(kAlignment, round_up(size, kAlignment));
+  void* p = nullptr;
+  return size > 0 && posix_memalign(&p, kAlignment, size) == 0 ? p : nullptr;
 }
 
 void ORT_API_CALL host_free(OrtAllocator*, void* p) { std::free(p); }

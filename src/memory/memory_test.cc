@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "memory/access.h"
 #include "memory/host.h"
 #include "memory/mapping.h"
 
@@ -97,6 +98,24 @@ TEST(BlockPool, PiecesAreAlignedAndApart) {
       }
     }
   }
+}
+
+TEST(BlockPool, UnderAddressSanitizerNoPieceReachesIntoTheNext) {
+  if (!kAccessIsChecked) GTEST_SKIP();
+  BlockPool pool;
+  const std::shared_ptr<void> piece = pool.allocate(100), next = pool.allocate(100);
+  volatile char* const end = static_cast<char*>(piece.get()) + 100;
+  EXPECT_DEATH(*end = 1, "heap-buffer-overflow");
+}
+
+TEST(Access, UnderAddressSanitizerWhatIsForbiddenIsFound) {
+  if (!kAccessIsChecked) GTEST_SKIP();
+  const std::shared_ptr<void> memory = allocate_block(128);
+  volatile char* const bytes = static_cast<char*>(memory.get());
+  forbid_access(memory.get(), 128);
+  allow_access(memory.get(), 65);
+  bytes[64] = 1;
+  EXPECT_DEATH(bytes[65] = 1, "use-after-poison");
 }
 
 TEST(BlockPool, PiecesOutliveThePool) {

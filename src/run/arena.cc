@@ -4,11 +4,13 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "memory/access.h"
 
 namespace retort {
 namespace {
 
 constexpr size_t kAlignment = 64;
+constexpr size_t kRedZone = kAccessIsChecked ? kAlignment : 0;
 
 struct Placed {
   size_t begin, end;
@@ -39,8 +41,8 @@ void plan_arena(const std::vector<ArenaRequest>& requests, ArenaLayout& out) {
   placed.reserve(requests.size());
   for (uint32_t i : order) {
     const ArenaRequest& r = requests[i];
-    const size_t bytes =
-        checked_add(std::max<size_t>(r.bytes, 1), kAlignment - 1, "workspace size") / kAlignment * kAlignment;
+    const size_t bytes = checked_add(std::max<size_t>(r.bytes, 1), kAlignment - 1 + kRedZone, "workspace size") /
+                         kAlignment * kAlignment;
     const size_t at = find_gap(placed, r, bytes);
     out.offsets[i] = at;
     const Placed block{at, checked_add(at, bytes, "workspace size"), r.first, r.last};

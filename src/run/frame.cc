@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "memory/access.h"
 #include "plan/in_step.h"
 #include "run/bodies.h"
 
@@ -242,11 +243,25 @@ void Frame::run_step(const Active& active) {
   });
 }
 
+// Only the values that live at this step, and as much scratch as it asked for, may be touched while it runs.
+void Frame::guard_memory(const Segment& segment, const Active& active) const {
+  auto* const arena = static_cast<std::byte*>(segment.memory.get());
+  forbid_access(arena, segment.memory_bytes);
+  for (size_t i = 0; i < segment.planned.size(); ++i) {
+    const ArenaRequest& r = segment.planned[i];
+    if (r.first <= active.step && active.step <= r.last) allow_access(arena + segment.layout.offsets[i], r.bytes);
+  }
+  const Step& step = plan_->steps[active.step];
+  forbid_access(scratch_.get(), scratch_bytes_);
+  if (step.op->scratch && !step.late) allow_access(scratch_.get(), step.op->scratch(step.params.get(), active.context));
+}
+
 void Frame::run_segment(const RunRequest& request, Segment& segment) {
   for (const Active& active : segment.active) {
     if (request.cancel && request.cancel->load(std::memory_order_relaxed)) {
       fail(ErrorCode::fail, "the run was terminated at {}", plan_->steps[active.step].name);
     }
+    if (kAccessIsChecked) guard_memory(segment, active);
     if (!request.profiler) {
       run_step(active);
       continue;

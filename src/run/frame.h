@@ -107,6 +107,7 @@ class Frame {
   Tensor take_spare(const RunRequest& request, size_t i);
   bool overlaps_input(size_t output, const void* data, size_t bytes) const;
   void run_segment(const RunRequest& request, Segment& segment);
+  void guard_memory(const Segment& segment, const Active& active) const;
   void run_step(const Active& active);
   void finish_output(const RunRequest& request, size_t i);
   std::string shape_clash(size_t output, const Tensor& bound) const;
