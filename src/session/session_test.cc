@@ -207,6 +207,11 @@ TEST_F(SquareModel, SaysWhyThereIsNoSecondPlan) {
   Session in_memory(environment_, model_, {}), gone(environment_, path_, {});
   EXPECT_CONTAINS(refusal(in_memory), "extent 'n' is 2 in input 'x' and 3 in input 'x'");
   EXPECT_CONTAINS(refusal(in_memory), "no copy of the model was kept");
+  SessionOptions options;
+  const float lent = 0;
+  options.external_initializers["w"] = Tensor(DType::f32, {1}, const_cast<float*>(&lent), nullptr);
+  Session with_lent(environment_, path_, options);
+  EXPECT_CONTAINS(refusal(with_lent), "weights lay in memory that the caller lent");
   std::filesystem::remove(path_);
   EXPECT_CONTAINS(refusal(gone), "the file does not exist");
   std::ofstream(path_) << "other";
