@@ -1,5 +1,7 @@
 // Gemm: alpha · A' · B' + beta · C, where A' and B' are A and B or their transposes and C broadcasts to the result. With
 // beta 0, C is not read: what NaN it holds does not reach the result.
+#include "kernels/elementwise/convert.h"
+#include "ops/math/arithmetic.h"
 #include "ops/nn/common/matrix.h"
 
 namespace retort::ops {
@@ -36,6 +38,15 @@ struct Gemm {
     return row * (s.rank() > 0 ? size_t(s.back()) : 1) + column;
   }
 
+  /// An integer becomes what Cast makes of the product.
+  template <typename Sum>
+  static Sum scaled(float factor, Sum x) {
+    if constexpr (std::integral<Sum>)
+      return kernels::convert<Sum>(factor * float(x));
+    else
+      return factor * x;
+  }
+
   template <typename T>
   void reference(RunContext& c) const {
     using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
@@ -47,9 +58,10 @@ struct Gemm {
       for (size_t j = 0; j < s.n; ++j) {
         Sum sum = 0;
         for (size_t k = 0; k < s.k; ++k)
-          sum += Sum(a[trans_a ? k * s.m + i : i * s.k + k]) * Sum(b[trans_b ? j * s.k + k : k * s.n + j]);
-        if (alpha != 1) sum = Sum(alpha * sum);
-        if (add) sum += beta == 1 ? Sum(add[c_index(c, i, j)]) : Sum(beta * add[c_index(c, i, j)]);
+          sum = wrap_add(
+              sum, wrap_mul(Sum(a[trans_a ? k * s.m + i : i * s.k + k]), Sum(b[trans_b ? j * s.k + k : k * s.n + j])));
+        if (alpha != 1) sum = scaled(alpha, sum);
+        if (add) sum = wrap_add(sum, beta == 1 ? Sum(add[c_index(c, i, j)]) : scaled(beta, Sum(add[c_index(c, i, j)])));
         y[i * s.n + j] = T(sum);
       }
     }
