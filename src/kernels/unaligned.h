@@ -1,9 +1,15 @@
 // Weights as they lie in a model file.
 #pragma once
+#include <cstddef>
+#include <cstring>
 
 namespace retort::kernels {
 
-/// A float at any byte: model files do not align weights. What packs them reads them so.
-using UnalignedFloat [[gnu::aligned(1)]] = float;
+/// Element i of floats that begin at any byte: model files do not align weights, and what packs them reads them so.
+inline float load_unaligned(const float* p, size_t i) {
+  float value;
+  std::memcpy(&value, reinterpret_cast<const char*>(p) + i * sizeof(float), sizeof(value));
+  return value;
+}
 
 }  // namespace retort::kernels

@@ -27,6 +27,26 @@ TEST(Conv, Pointwise) {
   }
 }
 
+// A model file does not align its weights.
+TEST(Conv, WeightsAtAnyByteArePackedAlike) {
+  for (const ConvAlgorithm algorithm : {ConvAlgorithm::rows, ConvAlgorithm::winograd4, ConvAlgorithm::depthwise}) {
+    const size_t groups = algorithm == ConvAlgorithm::depthwise ? 20 : 1;
+    const ConvShape s =
+        ConvCase{.in_c = 20, .out_c = 20, .in_h = 8, .in_w = 8, .kernel_h = 3, .kernel_w = 3, .groups = groups}.shape();
+    std::vector<float> weights(20 * 20 / groups * 9);
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = float(i % 37) - 18;
+    std::vector<char> moved(weights.size() * sizeof(float) + 1);
+    std::memcpy(moved.data() + 1, weights.data(), moved.size() - 1);
+    std::vector<float> packed(conv_packed_bytes(s, algorithm) / sizeof(float) + 16), again = packed;
+    const auto aligned64 = [](std::vector<float>& v) {
+      return v.data() + (64 - reinterpret_cast<uintptr_t>(v.data()) % 64) % 64 / sizeof(float);
+    };
+    conv_pack(s, algorithm, weights.data(), aligned64(packed));
+    conv_pack(s, algorithm, reinterpret_cast<const float*>(moved.data() + 1), aligned64(again));
+    EXPECT_EQ(std::memcmp(aligned64(packed), aligned64(again), conv_packed_bytes(s, algorithm)), 0) << int(algorithm);
+  }
+}
+
 TEST(Conv, Rows) {
   for (const size_t in_c : {1, 3, 17, 24, 33}) {
     for (const size_t kernel : {2, 3, 5}) {

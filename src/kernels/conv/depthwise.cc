@@ -175,7 +175,7 @@ void depthwise_pack_lanes(const ConvShape& s, const float* weights, float* packe
   std::memset(packed, 0, conv_detail::depthwise_packed_bytes(s));
   for (size_t c = 0; c < s.out_c; ++c) {
     float* lane = packed + c / kLanes * kLanes * taps + c % kLanes;
-    for (size_t t = 0; t < taps; ++t) lane[t * kLanes] = static_cast<const UnalignedFloat*>(weights)[c * taps + t];
+    for (size_t t = 0; t < taps; ++t) lane[t * kLanes] = load_unaligned(weights, c * taps + t);
   }
 }
 

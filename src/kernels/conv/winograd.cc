@@ -174,8 +174,7 @@ void winograd_pack_panel(const ConvShape& s, const float* weights, size_t column
   for (size_t c = 0; c < s.in_c; ++c, u += kWidth) {
     double w[9][kWidth] = {}, rows[6][3][kWidth];
     for (size_t o = 0; o < columns; ++o) {
-      for (size_t tap = 0; tap < 9; ++tap)
-        w[tap][o] = double(static_cast<const UnalignedFloat*>(weights)[(o * s.in_c + c) * 9 + tap]);
+      for (size_t tap = 0; tap < 9; ++tap) w[tap][o] = double(load_unaligned(weights, (o * s.in_c + c) * 9 + tap));
     }
     for (size_t i = 0; i < 18; ++i) {
       const double* g = kFilterTransform[i / 3];

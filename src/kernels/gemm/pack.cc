@@ -47,9 +47,9 @@ HWY_INLINE void transpose_step(D d, const float* b, size_t stride, float* to) {
 }
 
 /// One panel whose elements lie anywhere.
-void pack_any(const UnalignedFloat* b, size_t row_stride, size_t column_stride, size_t k, size_t columns, float* to) {
+void pack_any(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t columns, float* to) {
   for (size_t i = 0; i < k; ++i, b += row_stride, to += kWidth) {
-    for (size_t c = 0; c < columns; ++c) to[c] = b[c * column_stride];
+    for (size_t c = 0; c < columns; ++c) to[c] = load_unaligned(b, c * column_stride);
     std::fill(to + columns, to + kWidth, 0.0f);
   }
 }
@@ -64,7 +64,7 @@ void pack_transposed(const float* b, size_t column_stride, size_t k, size_t colu
       transpose_step(FloatTag(), b + c * column_stride + i, column_stride, at + c);
     for (; c < quads; c += 4) transpose_step(hn::Full128<float>(), b + c * column_stride + i, column_stride, at + c);
     for (size_t row = 0; quads < kWidth && row < 4; ++row, at += kWidth) {
-      for (c = quads; c < columns; ++c) at[c] = static_cast<const UnalignedFloat*>(b)[c * column_stride + i + row];
+      for (c = quads; c < columns; ++c) at[c] = load_unaligned(b, c * column_stride + i + row);
       std::fill(at + columns, at + kWidth, 0.0f);
     }
   }
