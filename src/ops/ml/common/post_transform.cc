@@ -1,0 +1,74 @@
+#include "ops/ml/common/post_transform.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+
+namespace retort::ops {
+namespace {
+
+template <typename T>
+void softmax(std::span<T> scores, bool keep_zeros) {
+  if (scores.empty()) return;
+  const T max = *std::max_element(scores.begin(), scores.end());
+  T sum = 0;
+  for (T& s : scores) {
+    if (keep_zeros && s == 0) continue;
+    s = std::exp(s - max);
+    sum += s;
+  }
+  for (T& s : scores)
+    if (sum != 0) s /= sum;
+}
+
+template <typename T>
+T probit(T p) {
+  constexpr T a = T(0.147);
+  const T x = 2 * p - 1, log = std::log((1 - x) * (1 + x));
+  const T half = 2 / (std::numbers::pi_v<T> * a) + log / 2;
+  const T root = std::sqrt(std::sqrt(half * half - log / a) - half);
+  return std::numbers::sqrt2_v<T> * (x < 0 ? -root : root);
+}
+
+}  // namespace
+
+PostTransform post_transform(std::string_view name) {
+  constexpr std::string_view kNames[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+  const auto* found = std::ranges::find(kNames, name);
+  require(found != std::end(kNames), ErrorCode::invalid_argument,
+          "post_transform \"{}\" is none of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT", name);
+  return PostTransform(found - std::begin(kNames));
+}
+
+template <typename T>
+T logistic(T x) noexcept {
+  const T e = std::exp(-std::abs(x)), y = 1 / (1 + e);
+  return x < 0 ? 1 - y : y;
+}
+
+template <typename T>
+void apply(PostTransform transform, std::span<T> scores) noexcept {
+  switch (transform) {
+    case PostTransform::none:
+      return;
+    case PostTransform::softmax:
+      return softmax(scores, false);
+    case PostTransform::softmax_zero:
+      return softmax(scores, true);
+    case PostTransform::logistic:
+      for (T& s : scores) s = logistic(s);
+      return;
+    case PostTransform::probit:
+      for (T& s : scores) s = probit(s);
+      return;
+  }
+}
+
+template void apply(PostTransform, std::span<float>) noexcept;
+template void apply(PostTransform, std::span<double>) noexcept;
+template float logistic(float) noexcept;
+template double logistic(double) noexcept;
+
+}  // namespace retort::ops

@@ -1,0 +1,179 @@
+#include "ops/ml/common/tree_ensemble.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace retort::ops {
+
+template <typename T>
+TreeEnsemble<T>::TreeEnsemble(const TreeTables& tables) : targets_(size_t(tables.targets)) {
+  require(tables.splits.size() + tables.leaves.size() < UINT32_MAX, ErrorCode::invalid_graph, "too many tree nodes");
+  std::vector<bool> seen(tables.splits.size(), false);
+  for (const TreeTables::Child root : tables.roots) roots_.push_back(add_tree(tables, root, seen));
+  const auto unseen = std::ranges::find(seen, false);
+  require(unseen == seen.end(), ErrorCode::invalid_graph, "node {} of a tree is reached from no root",
+          unseen - seen.begin());
+}
+
+template <typename T>
+uint32_t TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
+  require(leaf < tables.leaves.size(), ErrorCode::invalid_graph, "leaf {} of a tree is not there: {} leaves", leaf,
+          tables.leaves.size());
+  const auto self = uint32_t(nodes_.size());
+  Detail detail{.first = uint32_t(weights_.size())};
+  for (const TreeTables::Weight& w : tables.leaves[leaf]) {
+    require(w.target >= 0 && size_t(w.target) < targets_, ErrorCode::invalid_graph,
+            "a leaf speaks of target {}, there are {}", w.target, targets_);
+    weights_.push_back({uint32_t(w.target), T(w.value)});
+  }
+  detail.last = uint32_t(weights_.size());
+  nodes_.push_back({T(0), 0, {self, self}});
+  details_.push_back(detail);
+  return self;
+}
+
+// Depth first, so that a path lies close together. Iterative: a tree may be as deep as it has nodes.
+template <typename T>
+uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen) {
+  struct Open {
+    TreeTables::Child child;
+    uint32_t parent;
+    bool no;
+  };
+  std::vector<Open> open{{root, UINT32_MAX, false}};
+  const auto first = uint32_t(nodes_.size());
+  while (!open.empty()) {
+    const Open next = open.back();
+    open.pop_back();
+    const auto at = uint32_t(nodes_.size());
+    if (next.parent != UINT32_MAX) nodes_[next.parent].child[next.no] = at;
+    if (next.child < 0) {
+      add_leaf(tables, size_t(~next.child));
+      continue;
+    }
+    const auto index = size_t(next.child);
+    require(index < tables.splits.size(), ErrorCode::invalid_graph, "node {} of a tree is not there: {} nodes", index,
+            tables.splits.size());
+    require(!seen[index], ErrorCode::invalid_graph, "node {} is reached twice: the nodes do not form trees", index);
+    seen[index] = true;
+    const TreeTables::Split& split = tables.splits[index];
+    require(split.feature >= 0 && split.feature < INT32_MAX, ErrorCode::invalid_graph, "a tree asks for feature {}",
+            split.feature);
+    features_ = std::max(features_, size_t(split.feature) + 1);
+    plain_ &= split.mode == Branch::leq && !split.missing_is_true;
+    Detail detail{split.mode, split.missing_is_true, uint32_t(members_.size()), 0};
+    for (const double m : split.members) members_.push_back(T(m));
+    std::sort(members_.begin() + detail.first, members_.end());
+    detail.last = uint32_t(members_.size());
+    nodes_.push_back({T(split.value), uint32_t(split.feature), {0, 0}});
+    details_.push_back(detail);
+    open.push_back({split.no, at, true});
+    open.push_back({split.yes, at, false});
+  }
+  return first;
+}
+
+template <typename T>
+bool TreeEnsemble<T>::holds(const Detail& detail, T x, T value) const noexcept {
+  if (detail.missing_is_true && std::isnan(x)) return true;
+  switch (detail.mode) {
+    case Branch::leq:
+      return x <= value;
+    case Branch::lt:
+      return x < value;
+    case Branch::gte:
+      return x >= value;
+    case Branch::gt:
+      return x > value;
+    case Branch::eq:
+      return x == value;
+    case Branch::neq:
+      return x != value;
+    case Branch::member:
+      return !std::isnan(x) && std::binary_search(members_.begin() + detail.first, members_.begin() + detail.last, x);
+  }
+  return false;
+}
+
+// All lanes go down a level at a time: the loads of one hide those of the others. Leaves lead to themselves.
+template <typename T>
+template <class Lanes, class Holds>
+void TreeEnsemble<T>::walk(Lanes lanes, const Holds& holds) const noexcept {
+  const Node* nodes = nodes_.data();
+  bool moved = features_ > 0;
+  while (moved) {
+    moved = false;
+    for (Lane& lane : lanes) {
+      const Node& node = nodes[lane.at];
+      const uint32_t next = node.child[!holds(lane.at, lane.row[node.feature], node.value)];
+      moved |= next != lane.at;
+      lane.at = next;
+    }
+  }
+}
+
+template <typename T>
+void TreeEnsemble<T>::walk(std::span<Lane> lanes) const noexcept {
+  if (!plain_) return walk(lanes, [this](uint32_t at, T x, T value) { return holds(details_[at], x, value); });
+  const auto plain = [](uint32_t, T x, T value) { return x <= value; };
+  if (lanes.size() == kLanes) {  // a count that the compiler knows
+    walk(lanes.template first<kLanes>(), plain);
+  } else {
+    walk(lanes, plain);
+  }
+}
+
+template <typename T>
+void TreeEnsemble<T>::add(uint32_t leaf, Aggregate aggregate, T* scores, bool* spoken) const noexcept {
+  for (uint32_t i = details_[leaf].first; i < details_[leaf].last; ++i) {
+    const Weight w = weights_[i];
+    T& score = scores[w.target];
+    if (!spoken[w.target]) {
+      score = w.value;
+    } else if (aggregate == Aggregate::min) {
+      score = std::min(score, w.value);
+    } else if (aggregate == Aggregate::max) {
+      score = std::max(score, w.value);
+    } else {
+      score += w.value;
+    }
+    spoken[w.target] = true;
+  }
+}
+
+template <typename T>
+void TreeEnsemble<T>::evaluate(const T* x, size_t rows, size_t columns, Aggregate aggregate, T* scores,
+                               bool* spoken) const noexcept {
+  std::fill_n(scores, rows * targets_, T(0));
+  std::fill_n(spoken, rows * targets_, false);
+  Lane lanes[kLanes];
+  if (rows < kLanes) {  // several trees at a time for each row
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t t = 0; t < roots_.size(); t += kLanes) {
+        const size_t n = std::min(kLanes, roots_.size() - t);
+        for (size_t i = 0; i < n; ++i) lanes[i] = {x + r * columns, roots_[t + i]};
+        walk({lanes, n});
+        for (size_t i = 0; i < n; ++i) add(lanes[i].at, aggregate, scores + r * targets_, spoken + r * targets_);
+      }
+    }
+  } else {
+    for (const uint32_t root : roots_) {
+      for (size_t r = 0; r < rows; r += kLanes) {
+        const size_t n = std::min(kLanes, rows - r);
+        for (size_t i = 0; i < n; ++i) lanes[i] = {x + (r + i) * columns, root};
+        walk({lanes, n});
+        for (size_t i = 0; i < n; ++i)
+          add(lanes[i].at, aggregate, scores + (r + i) * targets_, spoken + (r + i) * targets_);
+      }
+    }
+  }
+  if (aggregate == Aggregate::average && !roots_.empty())
+    for (size_t i = 0; i < rows * targets_; ++i) scores[i] /= T(roots_.size());
+}
+
+template class TreeEnsemble<float>;
+template class TreeEnsemble<double>;
+
+}  // namespace retort::ops

@@ -1,0 +1,152 @@
+// TreeEnsembleClassifier: sums what decision trees say of each row of X into scores of classes, and picks one. For two
+// classes ONNX leaves open what scores mean; they are read as ONNX Runtime reads them.
+#include <set>
+
+#include "ops/ml/common/tree_attributes.h"
+
+namespace retort::ops {
+namespace {
+
+struct TreeEnsembleClassifier : TreeAttributes {
+  std::vector<int64_t> int_labels, class_trees, class_nodes, class_ids;
+  std::vector<std::string> string_labels;
+  std::vector<float> class_weights;
+  std::optional<Tensor> class_weights_tensor;
+  static constexpr auto attributes = std::tuple_cat(
+      tree_attributes, std::tuple{attr("classlabels_int64s", &TreeEnsembleClassifier::int_labels),
+                                  attr("classlabels_strings", &TreeEnsembleClassifier::string_labels),
+                                  attr("class_treeids", &TreeEnsembleClassifier::class_trees),
+                                  attr("class_nodeids", &TreeEnsembleClassifier::class_nodes),
+                                  attr("class_ids", &TreeEnsembleClassifier::class_ids),
+                                  attr("class_weights", &TreeEnsembleClassifier::class_weights),
+                                  attr("class_weights_as_tensor", &TreeEnsembleClassifier::class_weights_tensor)});
+
+  size_t classes() const { return int_labels.size() + string_labels.size(); }
+
+  void check() const {
+    require(int_labels.empty() != string_labels.empty(), ErrorCode::invalid_graph,
+            "exactly one of classlabels_int64s and classlabels_strings is needed");
+    const size_t given = bases().size();
+    require(given == 0 || given == classes() || (given == 1 && classes() == 2), ErrorCode::invalid_graph,
+            "{} base_values for {} classes", given, classes());
+    post_transform(transform);
+  }
+
+  void infer(InferContext& c) const {
+    const DType label = int_labels.empty() ? DType::string : DType::i64;
+    if (c.wants(0)) c.set(0, label);
+    if (c.wants(1)) c.set(1, DType::f32);
+    const Shape& x = c.shape(0);
+    const Dim rows = x.rank() == 1 ? 1 : x[0];
+    if (c.wants(0)) c.set(0, label, {rows});
+    if (c.wants(1)) c.set(1, DType::f32, {rows, Dim(classes())});
+  }
+
+  TreeState trees(DType x) const {
+    const Weights weights{class_trees, class_nodes, class_ids, numbers_of(class_weights, class_weights_tensor)};
+    return {tables(weights, int64_t(classes())), x};
+  }
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    return std::make_unique<TreeState>(trees(c.type(0).dtype));
+  }
+  /// Scores and whether they were spoken of, for each row.
+  size_t scratch(const RunContext& c) const { return rows(c) * classes() * (sizeof(double) + 1); }
+
+  void run(RunContext& c) const {
+    if (const auto* state = c.state<TreeState>()) return evaluate(c, *state);
+    evaluate(c, trees(c.dtype(0)));
+  }
+
+ private:
+  // How a row's scores become a class and probabilities.
+  struct Rule {
+    std::vector<double> bases;
+    PostTransform transform;
+    bool binary;    // two classes, and the trees speak of one of them only
+    bool positive;  // no weight is below zero
+  };
+
+  static size_t rows(const RunContext& c) { return c.shape(0).rank() == 1 ? 1 : size_t(c.shape(0)[0]); }
+
+  Rule rule() const {
+    const std::vector<double> weights = numbers_of(class_weights, class_weights_tensor);
+    const std::set<int64_t> spoken(class_ids.begin(), class_ids.end());
+    return {bases(), post_transform(transform), classes() == 2 && spoken.size() == 1,
+            std::ranges::none_of(weights, [](double w) { return w < 0; })};
+  }
+
+  void evaluate(RunContext& c, const TreeState& state) const {
+    const Rule how = rule();
+    const size_t n = classes();
+    for_tree_rows(c, state, [&]<typename T>(const TreeEnsemble<T>& ensemble, const T* x, size_t first, size_t count) {
+      T* scores = static_cast<T*>(c.scratch()) + first * n;
+      bool* spoken = reinterpret_cast<bool*>(static_cast<T*>(c.scratch()) + rows(c) * n) + first * n;
+      ensemble.evaluate(x, count, size_t(c.shape(0).back()), Aggregate::sum, scores, spoken);
+      for (size_t r = 0; r < count; ++r) {
+        const std::span<T> s(scores + r * n, n);
+        const std::span<const bool> has(spoken + r * n, n);
+        store(c, first + r, n == 2 ? decide_two(how, s, has) : decide_many(how, s, has));
+        if (c.wants(1)) std::copy(s.begin(), s.end(), c.output<float>(1).begin() + ptrdiff_t((first + r) * n));
+      }
+    });
+  }
+
+  void store(RunContext& c, size_t row, size_t label) const {
+    if (!c.wants(0)) return;
+    if (int_labels.empty()) {
+      c.output<std::string>(0)[row] = string_labels[classes() == 1 ? 0 : label];
+    } else {
+      c.output<int64_t>(0)[row] = classes() == 1 ? int64_t(label) : int_labels[label];
+    }
+  }
+
+  // The class of the largest score; of one class only whether its score is above zero.
+  template <typename T>
+  static size_t decide_many(const Rule& how, std::span<T> s, std::span<const bool> spoken) {
+    for (size_t i = 0; i < how.bases.size(); ++i) s[i] += T(how.bases[i]);
+    if (s.size() == 1) return s[0] > 0;
+    size_t best = s.size();
+    for (size_t i = 0; i < s.size(); ++i)
+      if ((spoken[i] || !how.bases.empty()) && (best == s.size() || s[i] > s[best])) best = i;
+    apply(how.transform, s);
+    return best == s.size() ? 0 : best;
+  }
+
+  // Where the second class has no score, the first one's is that of the second against all.
+  template <typename T>
+  static size_t decide_two(const Rule& how, std::span<T> s, std::span<const bool> spoken) {
+    const bool both = spoken[1] || how.bases.size() == 2;
+    if (how.bases.size() == 2 && spoken[1]) {
+      s[1] = T(how.bases[1]) + s[0];
+      s[0] = spoken[0] ? -s[1] : 0;
+    } else if (!how.bases.empty() && spoken[0]) {
+      s[0] += T(how.bases[0]);
+    }
+    const T against = spoken[1] ? s[1] : s[0];
+    const size_t label = against > (how.binary && how.positive ? T(0.5) : T(0));
+    if (both) {
+      apply(how.transform, s);
+    } else if (how.transform == PostTransform::logistic) {
+      s[1] = logistic(s[0]);
+      s[0] = logistic(-s[0]);
+    } else {
+      s[1] = s[0];
+      s[0] = how.binary && how.positive ? 1 - s[0] : -s[0];
+    }
+    return label;
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_tree_ensemble_classifier;
+constinit const OpDef op_tree_ensemble_classifier = define<TreeEnsembleClassifier>({
+    .name = "TreeEnsembleClassifier",
+    .domain = "ai.onnx.ml",
+    .since = {1, 3, 5},
+    .inputs = {"X: T"},
+    .outputs = {"Y: L", "Z: float"},
+    .types = types({DType::f32, DType::f64, DType::i64, DType::i32}),
+});
+
+}  // namespace retort::ops

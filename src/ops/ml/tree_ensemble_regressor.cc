@@ -1,0 +1,91 @@
+// TreeEnsembleRegressor: what decision trees say of each row of X, aggregated for each target.
+#include "ops/ml/common/tree_attributes.h"
+
+namespace retort::ops {
+namespace {
+
+struct TreeEnsembleRegressor : TreeAttributes {
+  int64_t targets = 1;
+  std::string aggregate = "SUM";
+  std::vector<int64_t> target_trees, target_nodes, target_ids;
+  std::vector<float> target_weights;
+  std::optional<Tensor> target_weights_tensor;
+  static constexpr auto attributes = std::tuple_cat(
+      tree_attributes, std::tuple{attr("n_targets", &TreeEnsembleRegressor::targets),
+                                  attr("aggregate_function", &TreeEnsembleRegressor::aggregate),
+                                  attr("target_treeids", &TreeEnsembleRegressor::target_trees),
+                                  attr("target_nodeids", &TreeEnsembleRegressor::target_nodes),
+                                  attr("target_ids", &TreeEnsembleRegressor::target_ids),
+                                  attr("target_weights", &TreeEnsembleRegressor::target_weights),
+                                  attr("target_weights_as_tensor", &TreeEnsembleRegressor::target_weights_tensor)});
+
+  void check() const {
+    require(targets > 0, ErrorCode::invalid_graph, "n_targets is {}", targets);
+    const size_t bases_given = bases().size();
+    require(bases_given == 0 || bases_given == size_t(targets), ErrorCode::invalid_graph,
+            "{} base_values for {} targets", bases_given, targets);
+    function();
+    post_transform(transform);
+  }
+  Aggregate function() const {
+    constexpr std::string_view kNames[] = {"AVERAGE", "SUM", "MIN", "MAX"};
+    const auto* found = std::ranges::find(kNames, aggregate);
+    require(found != std::end(kNames), ErrorCode::invalid_graph,
+            "aggregate_function \"{}\" is none of AVERAGE, SUM, MIN, MAX", aggregate);
+    return Aggregate(found - std::begin(kNames));
+  }
+
+  void infer(InferContext& c) const {
+    c.set(0, DType::f32);
+    const Shape& x = c.shape(0);
+    c.set(0, DType::f32, {x.rank() == 1 ? 1 : x[0], Dim(targets)});
+  }
+
+  TreeState trees(DType x) const {
+    return {
+        tables({target_trees, target_nodes, target_ids, numbers_of(target_weights, target_weights_tensor)}, targets),
+        x};
+  }
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    return std::make_unique<TreeState>(trees(c.type(0).dtype));
+  }
+
+  void run(RunContext& c) const {
+    if (const auto* state = c.state<TreeState>()) return evaluate(c, *state);
+    evaluate(c, trees(c.dtype(0)));
+  }
+
+ private:
+  void evaluate(RunContext& c, const TreeState& state) const {
+    const std::vector<double> base = bases();
+    const PostTransform last = post_transform(transform);
+    const Aggregate how = function();
+    const auto n = size_t(targets);
+    float* y = c.output<float>().data();
+    for_tree_rows(c, state, [&]<typename T>(const TreeEnsemble<T>& ensemble, const T* x, size_t first, size_t count) {
+      T* scores = static_cast<T*>(c.scratch()) + first * n;
+      bool* spoken = reinterpret_cast<bool*>(static_cast<T*>(c.scratch()) + c.out_count()) + first * n;
+      ensemble.evaluate(x, count, size_t(c.shape(0).back()), how, scores, spoken);
+      for (size_t i = 0; i < count * n; ++i)
+        y[first * n + i] = float(scores[i] + (base.empty() ? T(0) : T(base[i % n])));
+      for (size_t r = first; r < first + count; ++r) apply(last, std::span(y + r * n, n));
+    });
+  }
+
+ public:
+  size_t scratch(const RunContext& c) const { return c.out_count() * (sizeof(double) + 1); }
+};
+
+}  // namespace
+
+extern const OpDef op_tree_ensemble_regressor;
+constinit const OpDef op_tree_ensemble_regressor = define<TreeEnsembleRegressor>({
+    .name = "TreeEnsembleRegressor",
+    .domain = "ai.onnx.ml",
+    .since = {1, 3, 5},
+    .inputs = {"X: T"},
+    .outputs = {"Y: float"},
+    .types = types({DType::f32, DType::f64, DType::i64, DType::i32}),
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,231 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<float>;
+using Strings = std::vector<std::string>;
+using Items = std::vector<Attributes::Item>;
+
+Attributes with(Attributes attributes, const Items& own) {
+  for (const auto& [name, value] : own) attributes.set(name, value);
+  return attributes;
+}
+
+// x0 <= 0 ? leaf 1 : x1 < 2 ? leaf 3 : leaf 4, and a tree that is leaf 0 alone.
+Attributes two_trees(const Items& own) {
+  return with({{"nodes_treeids", Ints{0, 0, 0, 0, 0, 1}},
+               {"nodes_nodeids", Ints{0, 1, 2, 3, 4, 0}},
+               {"nodes_featureids", Ints{0, 0, 1, 0, 0, 0}},
+               {"nodes_truenodeids", Ints{1, 0, 3, 0, 0, 0}},
+               {"nodes_falsenodeids", Ints{2, 0, 4, 0, 0, 0}},
+               {"nodes_modes", Strings{"BRANCH_LEQ", "LEAF", "BRANCH_LT", "LEAF", "LEAF", "LEAF"}},
+               {"nodes_values", Floats{0, 0, 2, 0, 0, 0}}},
+              own);
+}
+const Tensor kRows = f32({4, 2}, {-1, 0, 1, 1, 1, 2, NAN, NAN});
+
+Attributes regressor(const Items& own) {
+  return with(two_trees({{"n_targets", int64_t(2)},
+                         {"target_treeids", Ints{0, 0, 0, 0, 1}},
+                         {"target_nodeids", Ints{1, 3, 3, 4, 0}},
+                         {"target_ids", Ints{0, 0, 1, 1, 0}},
+                         {"target_weights", Floats{0.5f, 1, -1, 2, 0.25f}}}),
+              own);
+}
+const OpTest tree_ensemble_regressor(
+    "TreeEnsembleRegressor",
+    {{.about = "sum; NaN takes the other side",
+      .attributes = regressor({}),
+      .inputs = {kRows},
+      .outputs = {f32({4, 2}, {0.75f, 0, 1.25f, -1, 0.25f, 2, 0.25f, 2})},
+      .fixed_types = true},
+     {.about = "average, integers",
+      .attributes = regressor({{"aggregate_function", std::string("AVERAGE")}}),
+      .inputs = {i64({1, 2}, {1, 1})},
+      .outputs = {f32({1, 2}, {0.625f, -0.5f})},
+      .fixed_types = true},
+     {.about = "minimum of what was said",
+      .attributes = regressor({{"aggregate_function", std::string("MIN")}}),
+      .inputs = {f64({2, 2}, {-1, 0, 1, 1})},
+      .outputs = {f32({2, 2}, {0.25f, 0, 0.25f, -1})},
+      .fixed_types = true},
+     {.about = "maximum, base values, one row without a batch",
+      .attributes = regressor({{"aggregate_function", std::string("MAX")}, {"base_values", Floats{1, 10}}}),
+      .inputs = {f32({2}, {1, 1})},
+      .outputs = {f32({1, 2}, {2, 9})},
+      .fixed_types = true},
+     {.about = "missing values tracked",
+      .attributes = regressor({{"nodes_missing_value_tracks_true", Ints{1, 0, 0, 0, 0, 0}}}),
+      .inputs = {kRows},
+      .outputs = {f32({4, 2}, {0.75f, 0, 1.25f, -1, 0.25f, 2, 0.75f, 0})},
+      .fixed_types = true},
+     {.about = "logistic",
+      .attributes = regressor({{"post_transform", std::string("LOGISTIC")}}),
+      .inputs = {f32({1, 2}, {1, 1})},
+      .outputs = {f32({1, 2}, {0.777299861f, 0.268941421f})},
+      .fixed_types = true},
+     {.about = "no rows", .attributes = regressor({}), .inputs = {f32({0, 2}, {})}, .outputs = {f32({0, 2}, {})}}},
+    {.domain = "ai.onnx.ml"});
+
+// Leaves 1, 3 and 4 say one class each, the lone leaf says class 0.
+Attributes classifier(const Ints& classes, const Floats& weights, const Items& own) {
+  return with(two_trees({{"class_treeids", Ints{0, 0, 0, 1}},
+                         {"class_nodeids", Ints{1, 3, 4, 0}},
+                         {"class_ids", classes},
+                         {"class_weights", weights}}),
+              own);
+}
+const Items kLabels = {{"classlabels_int64s", Ints{7, 8}}};
+Items labels_and(std::string transform) { return {kLabels[0], {"post_transform", std::move(transform)}}; }
+
+const OpTest tree_ensemble_classifier(
+    "TreeEnsembleClassifier",
+    {{.about = "three classes",
+      .attributes = classifier({0, 1, 2, 0}, {0.5f, 1, 2, 0.25f}, {{"classlabels_strings", Strings{"a", "b", "c"}}}),
+      .inputs = {f32({3, 2}, {-1, 0, 1, 1, 1, 2})},
+      .outputs = {strings({3}, {"a", "b", "c"}), f32({3, 3}, {0.75f, 0, 0, 0.25f, 1, 0, 0.25f, 0, 2})},
+      .fixed_types = true},
+     {.about = "two classes from the scores of one: probabilities",
+      .attributes = classifier({0, 0, 0, 0}, {0.125f, 0.5f, 0.25f, 0.125f}, kLabels),
+      .inputs = {f32({3, 2}, {-1, 0, 1, 1, 1, 2})},
+      .outputs = {i64({3}, {7, 8, 7}), f32({3, 2}, {0.75f, 0.25f, 0.375f, 0.625f, 0.625f, 0.375f})},
+      .fixed_types = true},
+     {.about = "weights below zero: scores for and against",
+      .attributes = classifier({0, 0, 0, 0}, {-0.5f, 0.5f, 0.25f, 0.25f}, kLabels),
+      .inputs = {f32({2, 2}, {-1, 0, 1, 1})},
+      .outputs = {i64({2}, {7, 8}), f32({2, 2}, {0.25f, -0.25f, -0.75f, 0.75f})},
+      .fixed_types = true},
+     {.about = "logistic of one score",
+      .attributes = classifier({0, 0, 0, 0}, {-0.5f, 0.5f, 0.25f, 0.25f}, labels_and("LOGISTIC")),
+      .inputs = {f32({2, 2}, {-1, 0, 1, 1})},
+      .outputs = {i64({2}, {7, 8}), f32({2, 2}, {0.562176501f, 0.437823499f, 0.320821301f, 0.679178699f})},
+      .fixed_types = true},
+     {.about = "two classes with scores of their own",
+      .attributes = classifier({0, 1, 1, 0}, {0.5f, 0.75f, 0.5f, 0.25f}, labels_and("SOFTMAX")),
+      .inputs = {f32({1, 2}, {1, 1})},
+      .outputs = {i64({1}, {8}), f32({1, 2}, {0.377540669f, 0.622459331f})},
+      .fixed_types = true}},
+    {.domain = "ai.onnx.ml"});
+
+// Feature 0 is 1 or 3 ? leaf 0 : feature 1 > 0.5 ? leaf 1 : leaf 2.
+const OpTest tree_ensemble("TreeEnsemble",
+                           {{.about = "sets and leaves",
+                             .attributes = {{"n_targets", int64_t(2)},
+                                            {"tree_roots", Ints{0}},
+                                            {"nodes_featureids", Ints{0, 1}},
+                                            {"nodes_modes", u8({2}, {6, 3})},
+                                            {"nodes_splits", f32({2}, {0, 0.5f})},
+                                            {"nodes_truenodeids", Ints{0, 1}},
+                                            {"nodes_trueleafs", Ints{1, 1}},
+                                            {"nodes_falsenodeids", Ints{1, 2}},
+                                            {"nodes_falseleafs", Ints{0, 1}},
+                                            {"membership_values", f32({3}, {3, 1, NAN})},
+                                            {"leaf_targetids", Ints{0, 1, 0}},
+                                            {"leaf_weights", f32({3}, {1, 2, 3})}},
+                             .inputs = {f32({4, 2}, {1, 0, 2, 1, 2, 0.5f, 3, 1})},
+                             .outputs = {f32({4, 2}, {1, 0, 0, 2, 3, 0, 1, 0})}}},
+                           {.domain = "ai.onnx.ml"});
+
+// A forest as attributes, and what it means, node by node.
+struct Forest {
+  Ints tree, node, feature, yes, no, missing;
+  Strings modes;
+  Floats values, weights;
+
+  Forest(uint32_t seed, bool plain) {
+    std::mt19937 random(seed);
+    constexpr const char* kModes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"};
+    for (int64_t t = 0; t < 11; ++t) {
+      const int64_t splits = int64_t(random() % 40);  // node i leads to 2i + 1 and 2i + 2; deep ones are leaves
+      for (int64_t i = 0; i < 2 * splits + 1; ++i) {
+        tree.push_back(t);
+        node.push_back(i);
+        feature.push_back(int64_t(random() % 5));
+        yes.push_back(2 * i + 1);
+        no.push_back(2 * i + 2);
+        missing.push_back(plain ? 0 : int64_t(random() % 2));
+        modes.push_back(i >= splits ? "LEAF" : plain ? kModes[0] : kModes[random() % 6]);
+        values.push_back(float(random() % 5));
+        weights.push_back(float(random() % 64) / 8);
+      }
+    }
+  }
+
+  Attributes attributes() const {
+    const Ints zeros(tree.size(), 0);
+    return {{"nodes_treeids", tree},    {"nodes_nodeids", node},    {"nodes_featureids", feature},
+            {"nodes_truenodeids", yes}, {"nodes_falsenodeids", no}, {"nodes_missing_value_tracks_true", missing},
+            {"nodes_modes", modes},     {"nodes_values", values},   {"target_treeids", tree},
+            {"target_nodeids", node},   {"target_ids", zeros},      {"target_weights", weights},
+            {"n_targets", int64_t(1)}};
+  }
+
+  bool holds(size_t n, float x) const {
+    if (std::isnan(x) && missing[n]) return true;
+    const std::string& mode = modes[n];
+    const float v = values[n];
+    return mode == "BRANCH_LEQ"   ? x <= v
+           : mode == "BRANCH_LT"  ? x < v
+           : mode == "BRANCH_GTE" ? x >= v
+           : mode == "BRANCH_GT"  ? x > v
+           : mode == "BRANCH_EQ"  ? x == v
+                                  : x != v;
+  }
+
+  float score(const float* x) const {
+    float sum = 0;
+    for (size_t root = 0; root < tree.size(); ++root) {
+      if (node[root] != 0) continue;
+      size_t at = root;
+      while (modes[at] != "LEAF") at = root + size_t(holds(at, x[feature[at]]) ? yes[at] : no[at]);
+      sum += weights[at];
+    }
+    return sum;
+  }
+};
+
+TEST(TreeEnsemble, WalksAsItsNodesSay) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    const Forest forest(seed, seed % 2 == 0);
+    for (const int64_t rows : {1, 7, 8, 9, 65, 200}) {
+      Tensor x = random({rows, 5}, seed, -1, 6);
+      for (size_t i = 0; i < x.count(); i += 13) x.mutable_data<float>()[i] = NAN;
+      OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", forest.attributes(), {x}, 1);
+      const Tensor y = run.run()[0];
+      for (int64_t r = 0; r < rows; ++r) {
+        ASSERT_EQ(y.data<float>()[r], forest.score(x.data<float>() + r * 5)) << "seed " << seed << " row " << r;
+      }
+    }
+  }
+}
+
+void expect_refused(Attributes attributes, std::string_view word) {
+  try {
+    OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", attributes, {kRows}, 1);
+    run.run();
+    FAIL() << "accepted; expected an error with " << word;
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
+  }
+}
+
+TEST(TreeEnsemble, RefusesWhatIsNoTree) {
+  expect_refused(regressor({{"nodes_truenodeids", Ints{2, 0, 3, 0, 0, 0}}}), "reached twice");
+  expect_refused(regressor({{"nodes_truenodeids", Ints{1, 0, 0, 0, 0, 0}}}), "from no root");
+  expect_refused(regressor({{"nodes_falsenodeids", Ints{2, 0, 9, 0, 0, 0}}}), "not there");
+  expect_refused(regressor({{"nodes_values", Floats{0}}}), "nodes_values has 1");
+  expect_refused(regressor({{"target_ids", Ints{0, 0, 2, 1, 0}}}), "target 2");
+  expect_refused(regressor({{"nodes_featureids", Ints{0, 0, 2, 0, 0, 0}}}), "3 features");
+  expect_refused(regressor({{"nodes_featureids", Ints{0, 0, -1, 0, 0, 0}}}), "feature -1");
+  expect_refused(regressor({{"nodes_modes", Strings{"?", "LEAF", "LEAF", "LEAF", "LEAF", "LEAF"}}}), "\"?\"");
+}
+
+}  // namespace
+}  // namespace retort::ops

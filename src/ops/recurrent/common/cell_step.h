@@ -1,0 +1,118 @@
+// One direction of a recurrent operator while it runs: its memory, its products, and what one step sees.
+#pragma once
+#include <algorithm>
+#include <optional>
+
+#include "base/checked.h"
+#include "kernels/gemm/gemm.h"
+#include "ops/recurrent/common/recurrent.h"
+
+namespace retort::ops {
+
+/// Weights [n, k], of which products use the transpose: plain rows for the reference, else packed by gemm_pack_b.
+template <typename T>
+struct Matrix {
+  size_t n = 0, k = 0;
+  const T* plain = nullptr;
+  const float* packed = nullptr;
+};
+
+/// C [m, n] = A [m, k] · Bᵀ + bias + residual.
+template <typename T>
+struct CellProduct {
+  size_t m = 0;
+  const T* a = nullptr;  ///< rows of b.k elements, no gaps
+  Matrix<T> b;
+  T* c = nullptr;
+  size_t c_stride = 0;
+  const T* bias = nullptr;      ///< [n] or null
+  const T* residual = nullptr;  ///< [m, n] with the stride of C, or null
+};
+
+/// The meaning: plain loops.
+template <typename T>
+struct PlainMath {
+  static void multiply(const CellProduct<T>& p, const Parallel&) {
+    for (size_t i = 0; i < p.m; ++i) {
+      for (size_t j = 0; j < p.b.n; ++j) {
+        double sum = p.bias ? double(p.bias[j]) : 0;
+        if (p.residual) sum += double(p.residual[i * p.c_stride + j]);
+        for (size_t l = 0; l < p.b.k; ++l) sum += double(p.a[i * p.b.k + l]) * double(p.b.plain[j * p.b.k + l]);
+        p.c[i * p.c_stride + j] = T(sum);
+      }
+    }
+  }
+  static void apply(const CellFunction& f, T* x, size_t n) {
+    for (size_t i = 0; i < n; ++i) x[i] = T(f(double(x[i])));
+  }
+};
+
+/// Production: packed weights, vector kernels.
+struct FastMath {
+  static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
+    kernels::GemmArgs g{.m = p.m,
+                        .n = p.b.n,
+                        .k = p.b.k,
+                        .a = p.a,
+                        .a_stride = p.b.k,
+                        .packed_b = p.b.packed,
+                        .c = p.c,
+                        .c_stride = p.c_stride};
+    g.epilogue.bias = p.bias;
+    g.epilogue.residual = p.residual;
+    g.epilogue.residual_stride = p.c_stride;
+    kernels::gemm(g, parallel);
+  }
+  static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
+};
+
+/// The memory of one direction. h and c live from step to step, [batch, hidden].
+template <typename T>
+struct CellMemory {
+  T* x = nullptr;      ///< X·Wᵀ and bias of all steps: [steps·batch, width]
+  T* row = nullptr;    ///< of one step: [batch, width]
+  T* gates = nullptr;  ///< the cell's own: [batch, width]
+  T* bias = nullptr;   ///< [width]
+  T *h = nullptr, *c = nullptr;
+
+  static size_t bytes(const RecurrentShape& s) {
+    const size_t rows = checked_add(checked_mul(s.steps, s.batch, "steps of all batches"), 2 * s.batch + 1, "gates");
+    const size_t states = checked_mul(2 * s.batch, s.hidden, "hidden states");
+    const size_t elements = checked_add(checked_mul(rows, s.width(), "gates"), states, "gates");
+    return round_up(checked_mul(elements, sizeof(T), "gates"), 64);
+  }
+  CellMemory(const RecurrentShape& s, T* memory) {
+    x = memory;
+    row = x + s.steps * s.batch * s.width();
+    gates = row + s.batch * s.width();
+    bias = gates + s.batch * s.width();
+    h = bias + s.width();
+    c = h + s.batch * s.hidden;
+  }
+};
+
+template <typename T>
+struct CellStep {
+  const RecurrentShape& s;
+  const Parallel& parallel;
+  std::array<Matrix<T>, 2> r{};  ///< by the operator's parts()
+  const T* bias = nullptr;       ///< of R where it is separate: [width]
+  const T* peepholes = nullptr;  ///< [3 * hidden] or null
+  std::span<const CellFunction> functions;
+  std::optional<float> clip;
+  const int32_t* lengths = nullptr;
+  size_t index = 0;      ///< steps done before
+  const T* x = nullptr;  ///< X·Wᵀ and bias of this step: [batch, width]
+  T* gates = nullptr;    ///< working memory: [batch, width]
+  T* h = nullptr;        ///< [batch, hidden]: the state before, and after for batch items that have not ended
+  T* c = nullptr;        ///< the cell state likewise; working memory of operators that have none
+
+  bool ended(size_t b) const { return lengths && index >= size_t(lengths[b]); }
+  /// Clips what goes into a function.
+  void limit(T* v, size_t n) const {
+    if (!clip) return;
+    for (size_t i = 0; i < n; ++i) v[i] = v[i] < T(-*clip) ? T(-*clip) : v[i] > T(*clip) ? T(*clip) : v[i];
+  }
+};
+
+}  // namespace retort::ops

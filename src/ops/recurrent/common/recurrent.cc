@@ -1,0 +1,126 @@
+#include "ops/recurrent/common/recurrent.h"
+
+#include "base/checked.h"
+#include "kernels/gemm/gemm.h"
+
+namespace retort::ops {
+namespace {
+
+bool may_equal(Dim a, Dim b) { return !is_known(a) || !is_known(b) || a == b; }
+
+// Throws when input i is there and known not to have this shape.
+void expect(const InferContext& c, size_t i, std::string_view name, std::initializer_list<Dim> wanted) {
+  if (!c.has(i) || !c.ranked(i)) return;
+  const Shape& shape = c.shape(i);
+  bool fits = shape.rank() == wanted.size();
+  for (size_t d = 0; fits && d < wanted.size(); ++d) fits = may_equal(shape[d], wanted.begin()[d]);
+  require(fits, ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, c.dims().text(shape),
+          c.dims().text(std::span(wanted.begin(), wanted.size())));
+}
+
+size_t padded(size_t k, size_t n) { return round_up(kernels::gemm_packed_bytes(k, n), 64); }
+
+}  // namespace
+
+void RecurrentAttributes::check(std::span<const char* const> defaults) const {
+  require(direction == "forward" || direction == "reverse" || direction == "bidirectional", ErrorCode::invalid_argument,
+          "direction \"{}\" is none of forward, reverse, bidirectional", direction);
+  require(layout == 0 || layout == 1, ErrorCode::invalid_argument, "layout is {}, expected 0 or 1", layout);
+  require(!clip || *clip > 0, ErrorCode::invalid_argument, "clip is {}, expected a positive number", clip.value_or(0));
+  require(activations.empty() || activations.size() == directions() * defaults.size(), ErrorCode::invalid_argument,
+          "{} activations for direction {}, expected {}", activations.size(), direction,
+          directions() * defaults.size());
+  functions(defaults);
+}
+
+std::vector<CellFunction> RecurrentAttributes::functions(std::span<const char* const> defaults) const {
+  std::vector<std::string> names = activations;
+  for (size_t d = 0; activations.empty() && d < directions(); ++d)
+    names.insert(names.end(), defaults.begin(), defaults.end());
+  return cell_functions(names, activation_alpha, activation_beta);
+}
+
+void RecurrentAttributes::infer(InferContext& c, size_t gates, bool cell) const {
+  const size_t outputs = cell ? 3 : 2;
+  for (size_t i = 0; i < outputs; ++i)
+    if (c.wants(i)) c.set(i, c.dtype(kX));
+  const Shape &x = c.shape(kX), &r = c.shape(kR);
+  require(x.rank() == 3 && r.rank() == 3, ErrorCode::invalid_argument, "X has shape {} and R {}, expected rank 3",
+          c.dims().text(x), c.dims().text(r));
+  const Dim d = Dim(directions()), hidden = r[2], steps = x[layout ? 1 : 0], batch = x[layout ? 0 : 1];
+  require(!hidden_size || may_equal(hidden, *hidden_size), ErrorCode::invalid_argument,
+          "hidden_size is {} but R has shape {}", hidden_size.value_or(0), c.dims().text(r));
+  const Dim width = c.dims().mul(hidden, Dim(gates));
+  expect(c, kW, "W", {d, width, x[2]});
+  expect(c, kR, "R", {d, width, hidden});
+  expect(c, kB, "B", {d, c.dims().mul(width, 2)});
+  expect(c, kLengths, "sequence_lens", {batch});
+  const Shape state = layout ? Shape{batch, d, hidden} : Shape{d, batch, hidden};
+  expect(c, kInitialH, "initial_h", {state[0], state[1], state[2]});
+  if (cell) expect(c, kInitialC, "initial_c", {state[0], state[1], state[2]});
+  if (cell) expect(c, kPeepholes, "P", {d, c.dims().mul(hidden, 3)});
+  if (c.wants(0)) c.set(0, c.dtype(kX), layout ? Shape{batch, steps, d, hidden} : Shape{steps, d, batch, hidden});
+  for (size_t i = 1; i < outputs; ++i)
+    if (c.wants(i)) c.set(i, c.dtype(kX), state);
+}
+
+RecurrentShape RecurrentAttributes::shape(const RunContext& c, size_t gates) const {
+  const Shape& x = c.shape(kX);
+  return {.steps = size_t(x[layout ? 1 : 0]),
+          .batch = size_t(x[layout ? 0 : 1]),
+          .input = size_t(x[2]),
+          .hidden = size_t(c.shape(kR)[2]),
+          .directions = directions(),
+          .gates = gates,
+          .batch_major = layout != 0};
+}
+
+std::unique_ptr<State> RecurrentAttributes::pack(PrepareContext& c, size_t gates, std::span<const size_t> parts) const {
+  const Tensor *w = c.unaligned_constant(kW), *r = c.unaligned_constant(kR);
+  if (!w || !r || w->dtype() != DType::f32) return nullptr;
+  const RecurrentShape s{
+      .input = size_t(w->shape()[2]), .hidden = size_t(r->shape()[2]), .directions = directions(), .gates = gates};
+  auto packed = std::make_unique<PackedRecurrent>();
+  packed->owner = c.packed_memory(packed_bytes(s, parts));
+  packed->set(s, parts, w->data<float>(), r->data<float>(), packed->owner.get());
+  c.release(kW);
+  c.release(kR);
+  return packed;
+}
+
+const int32_t* sequence_lengths(const RunContext& c, const RecurrentShape& s) {
+  if (!c.has(RecurrentAttributes::kLengths)) return nullptr;
+  const auto lengths = c.input<int32_t>(RecurrentAttributes::kLengths);
+  bool full = true;
+  for (const int32_t n : lengths) {
+    require(n >= 0 && size_t(n) <= s.steps, ErrorCode::invalid_argument, "sequence_lens holds {}, expected 0 to {}", n,
+            s.steps);
+    full &= size_t(n) == s.steps;
+  }
+  return full ? nullptr : lengths.data();
+}
+
+size_t packed_bytes(const RecurrentShape& s, std::span<const size_t> parts) {
+  size_t bytes = padded(s.input, s.width());
+  for (const size_t gates : parts) bytes = checked_add(bytes, padded(s.hidden, gates * s.hidden), "packed weights");
+  return checked_mul(bytes, s.directions, "packed weights");
+}
+
+void PackedRecurrent::set(const RecurrentShape& s, std::span<const size_t> parts, const float* w, const float* r,
+                          void* memory) {
+  char* at = static_cast<char*>(memory);
+  const auto pack = [&at](const char*& from, size_t k, size_t n) {
+    float* to = reinterpret_cast<float*>(at);
+    kernels::gemm_pack_b(reinterpret_cast<const float*>(from), 1, k, k, n, to);
+    from += k * n * sizeof(float);
+    at += padded(k, n);
+    return to;
+  };
+  const char *w_at = reinterpret_cast<const char*>(w), *r_at = reinterpret_cast<const char*>(r);
+  for (size_t d = 0; d < s.directions; ++d) {
+    directions[d].w = pack(w_at, s.input, s.width());
+    for (size_t p = 0; p < parts.size(); ++p) directions[d].r[p] = pack(r_at, s.hidden, parts[p] * s.hidden);
+  }
+}
+
+}  // namespace retort::ops

@@ -1,0 +1,151 @@
+// RNN, GRU and LSTM. An operator is a struct `Op : Recurrent<Op>` with
+//   static constexpr size_t kGates;                               blocks of `hidden` rows of W and R, in ONNX's order
+//   static constexpr std::array<const char*, n> kFunctions;       the default activations
+//   static constexpr bool kCell;                                  has a cell state: inputs 6 and 7, output 2
+//   template <class Math, typename T> void step(const CellStep<T>&) const;
+// and where they differ from what stands here: separate_bias(), parts().
+#pragma once
+#include "ops/recurrent/common/cell_step.h"
+
+namespace retort::ops {
+
+template <typename Op>
+struct Recurrent : RecurrentAttributes {
+  static constexpr auto attributes = recurrent_attributes;
+  /// R's bias is not simply added to W's.
+  bool separate_bias() const { return false; }
+  /// Gates of R that are multiplied together.
+  std::vector<size_t> parts() const { return {Op::kGates}; }
+
+  void check() const { RecurrentAttributes::check(Op::kFunctions); }
+  void infer(InferContext& c) const { RecurrentAttributes::infer(c, Op::kGates, Op::kCell); }
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return pack(c, Op::kGates, self().parts()); }
+
+  size_t scratch(const RunContext& c) const {
+    if (c.dtype(kX) != DType::f32) return 0;
+    const RecurrentShape s = shape(c, Op::kGates);
+    const size_t weights = c.state<PackedRecurrent>() ? 0 : packed_bytes(s, self().parts());
+    return checked_add(weights, checked_mul(s.directions, CellMemory<float>::bytes(s), "gates"), "gates");
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const RecurrentShape s = shape(c, Op::kGates);
+    char* memory = static_cast<char*>(c.scratch());
+    PackedRecurrent own;
+    const PackedRecurrent* packed = c.state<PackedRecurrent>();
+    if (!packed) {
+      own.set(s, self().parts(), c.input<float>(kW).data(), c.input<float>(kR).data(), memory);
+      memory += packed_bytes(s, self().parts());
+      packed = &own;
+    }
+    run<FastMath>(c, s, reinterpret_cast<float*>(memory), [&](size_t d, Matrix<float>& w, auto& r) {
+      w.packed = packed->directions[d].w;
+      for (size_t p = 0; p < r.size(); ++p) r[p].packed = packed->directions[d].r[p];
+    });
+  }
+
+  template <std::floating_point T>
+  void reference(RunContext& c) const {
+    const RecurrentShape s = shape(c, Op::kGates);
+    std::vector<T> memory(s.directions * CellMemory<T>::bytes(s) / sizeof(T));
+    run<PlainMath<T>>(c, s, memory.data(), [&](size_t d, Matrix<T>& w, auto& r) {
+      w.plain = c.input<T>(kW).data() + d * s.width() * s.input;
+      r[0].plain = c.input<T>(kR).data() + d * s.width() * s.hidden;
+      r[1].plain = r[0].plain + r[0].n * s.hidden;
+    });
+  }
+
+ private:
+  const Op& self() const { return static_cast<const Op&>(*this); }
+
+  // Both directions, side by side; `weights(d, w, r)` says where the matrices of direction d are.
+  template <class Math, typename T, class Weights>
+  void run(RunContext& c, const RecurrentShape& s, T* memory, const Weights& weights) const {
+    const int32_t* lengths = sequence_lengths(c, s);
+    const std::vector<CellFunction> all = functions(Op::kFunctions);
+    const auto direction = [&](size_t d, const Parallel& parallel) {
+      const CellMemory<T> space(s, memory + d * CellMemory<T>::bytes(s) / sizeof(T));
+      CellStep<T> step{.s = s,
+                       .parallel = parallel,
+                       .clip = clip,
+                       .lengths = lengths,
+                       .gates = space.gates,
+                       .h = space.h,
+                       .c = space.c};
+      Matrix<T> w{.n = s.width(), .k = s.input};
+      const auto split = self().parts();
+      for (size_t p = 0; p < split.size(); ++p) step.r[p] = {.n = split[p] * s.hidden, .k = s.hidden};
+      weights(d, w, step.r);
+      step.functions = std::span(all).subspan(d * Op::kFunctions.size(), Op::kFunctions.size());
+      if (Op::kCell && c.has(kPeepholes)) step.peepholes = c.input<T>(kPeepholes).data() + d * 3 * s.hidden;
+      const T* bias = input_bias(c, d, space, step);
+      Math::multiply({.m = s.steps * s.batch,
+                      .a = c.input<T>(kX).data(),
+                      .b = w,
+                      .c = space.x,
+                      .c_stride = s.width(),
+                      .bias = bias},
+                     parallel);
+      walk<Math>(c, d, space, step);
+    };
+    if (s.directions == 1) return direction(0, c.parallel());
+    c.parallel().for_each(s.directions, [&](size_t d, int) { direction(d, {}); });
+  }
+
+  // What is added to X·Wᵀ; null: nothing. A separate bias of R goes to the step.
+  template <typename T>
+  const T* input_bias(const RunContext& c, size_t d, const CellMemory<T>& space, CellStep<T>& step) const {
+    if (!c.has(kB)) return nullptr;
+    const size_t width = step.s.width();
+    const T *w = c.input<T>(kB).data() + d * 2 * width, *r = w + width;
+    if (self().separate_bias()) {
+      step.bias = r;
+      return w;
+    }
+    for (size_t i = 0; i < width; ++i) space.bias[i] = w[i] + r[i];
+    return space.bias;
+  }
+
+  template <class Math, typename T>
+  void walk(RunContext& c, size_t d, const CellMemory<T>& space, CellStep<T>& step) const {
+    const RecurrentShape& s = step.s;
+    const size_t width = s.width();
+    T* y = c.wants(0) ? c.output<T>(0).data() : nullptr;
+    load_state(c, kInitialH, d, s, step.h);
+    if (Op::kCell) load_state(c, kInitialC, d, s, step.c);
+    const bool contiguous = !step.lengths && (!s.batch_major || s.batch == 1);
+    for (size_t& i = step.index; i < s.steps && !c.parallel().cancelled(); ++i) {
+      const auto time = [&](size_t b) {
+        if (!reversed(d) || step.ended(b)) return i;
+        return (step.lengths ? size_t(step.lengths[b]) : s.steps) - 1 - i;
+      };
+      step.x = contiguous ? space.x + s.x_row(time(0), 0) * width : space.row;
+      for (size_t b = 0; !contiguous && b < s.batch; ++b)
+        std::copy_n(space.x + s.x_row(time(b), b) * width, width, space.row + b * width);
+      self().template step<Math>(step);
+      for (size_t b = 0; y && b < s.batch; ++b) {
+        T* to = y + s.y_row(time(b), d, b) * s.hidden;
+        step.ended(b) ? (void)std::fill_n(to, s.hidden, T(0)) : (void)std::copy_n(step.h + b * s.hidden, s.hidden, to);
+      }
+    }
+    store_state(c, 1, d, s, step.h);
+    if (Op::kCell) store_state(c, 2, d, s, step.c);
+  }
+
+  template <typename T>
+  static void load_state(const RunContext& c, size_t input, size_t d, const RecurrentShape& s, T* state) {
+    for (size_t b = 0; b < s.batch; ++b) {
+      if (c.has(input))
+        std::copy_n(c.input<T>(input).data() + s.state_row(d, b) * s.hidden, s.hidden, state + b * s.hidden);
+      else
+        std::fill_n(state + b * s.hidden, s.hidden, T(0));
+    }
+  }
+  template <typename T>
+  static void store_state(const RunContext& c, size_t output, size_t d, const RecurrentShape& s, const T* state) {
+    for (size_t b = 0; c.wants(output) && b < s.batch; ++b)
+      std::copy_n(state + b * s.hidden, s.hidden, c.output<T>(output).data() + s.state_row(d, b) * s.hidden);
+  }
+};
+
+}  // namespace retort::ops

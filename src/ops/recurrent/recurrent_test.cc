@@ -1,0 +1,157 @@
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+const Tensor kNone;
+
+// Weights of `gates` blocks for every form that the operators have in common: shapes with tails, all options.
+std::vector<OpCase> forms(int64_t gates, bool cell, std::vector<OpCase> own) {
+  const int64_t hidden = 35, width = gates * hidden;
+  const auto inputs = [&](int64_t steps, int64_t batch, int64_t in, int64_t d, bool batch_major) {
+    return std::vector<Tensor>{random(batch_major ? Shape{batch, steps, in} : Shape{steps, batch, in}, 1, -1, 1),
+                               random({d, width, in}, 2, -0.5, 0.5), random({d, width, hidden}, 3, -0.5, 0.5)};
+  };
+  const auto add = [&](std::string about, Attributes attributes, std::vector<Tensor> in) {
+    own.push_back({.about = std::move(about),
+                   .attributes = std::move(attributes),
+                   .inputs = std::move(in),
+                   .output_count = size_t(cell ? 3 : 2)});
+  };
+  const auto with_state = [&](std::vector<Tensor> in, int64_t batch, int64_t d, bool batch_major, Tensor lengths) {
+    const Shape state = batch_major ? Shape{batch, d, hidden} : Shape{d, batch, hidden};
+    in.push_back(random({d, 2 * width}, 4, -1, 1));
+    in.push_back(std::move(lengths));
+    in.push_back(random(state, 5, -1, 1));
+    if (cell) in.push_back(random(state, 6, -1, 1));
+    if (cell) in.push_back(random({d, 3 * hidden}, 7, -1, 1));
+    return in;
+  };
+  add("one item", {}, inputs(9, 1, 17, 1, false));
+  add("a batch, backwards", {{"direction", "reverse"}}, inputs(5, 3, 16, 1, false));
+  add("both directions, states and lengths", {{"direction", "bidirectional"}, {"hidden_size", hidden}},
+      with_state(inputs(4, 3, 7, 2, false), 3, 2, false, i32({3}, {4, 0, 2})));
+  add("batch first", {{"direction", "bidirectional"}, {"layout", int64_t(1)}},
+      with_state(inputs(4, 3, 7, 2, true), 3, 2, true, i32({3}, {1, 4, 3})));
+  add("clipped", {{"clip", 0.25f}}, with_state(inputs(3, 2, 5, 1, false), 2, 1, false, kNone));
+  add("no steps", {}, with_state(inputs(0, 2, 5, 1, false), 2, 1, false, kNone));
+  add("no batch", {}, inputs(3, 0, 5, 1, false));
+  add("no input elements", {}, inputs(3, 2, 0, 1, false));
+  return own;
+}
+
+const OpTest rnn("RNN",
+                 forms(1, false,
+                       {{.about = "weights only",
+                         .attributes = {},
+                         .inputs = {f32({2, 2, 1}, {0, 0, 0.5f, 1}), f32({1, 2, 1}, {-1, -0.75f}),
+                                    f32({1, 2, 2}, {0.75f, 1, -0.5f, -0.5f})},
+                         .outputs = {f32({2, 1, 2, 2}, {0, 0, 0, 0, -0.4621171f, -0.3583574f, -0.7615942f, -0.635149f}),
+                                     f32({1, 2, 2}, {-0.4621171f, -0.3583574f, -0.7615942f, -0.635149f})}},
+                        {.about = "both directions, all inputs",
+                         .attributes = {{"direction", "bidirectional"}},
+                         .inputs = {f32({2, 2, 1}, {0, 0, 0.5f, 1}), f32({2, 2, 1}, {0.75f, -0.25f, -0.5f, 0.75f}),
+                                    f32({2, 2, 2}, {-0.5f, -0.25f, 0.25f, 0, -1, -1, 0.75f, 0.5f}),
+                                    f32({2, 4}, {0.75f, 0, 0.75f, -0.5f, 0, 0.75f, -0.75f, -0.5f}), i32({2}, {1, 2}),
+                                    f32({2, 2, 2}, {-0.75f, 0, 1, -0.75f, -0.25f, -0.25f, 1, -0.75f})},
+                         .outputs = {f32({2, 2, 2, 2}, {0.9540453f, -0.5963736f, 0.8298019f, -0.2449186f, -0.2449186f,
+                                                        -0.0624187f, -0.6197988f, 0.01105165f, 0, 0, 0.955922f,
+                                                        -0.4949154f, 0, 0, -0.9051483f, 0.8798267f}),
+                                     f32({2, 2, 2}, {0.9540453f, -0.5963736f, 0.955922f, -0.4949154f, -0.2449186f,
+                                                     -0.0624187f, -0.6197988f, 0.01105165f})}},
+                        {.about = "other functions",
+                         .attributes = {{"activations", std::vector<std::string>{"Affine"}},
+                                        {"activation_alpha", std::vector<float>{0.5f}},
+                                        {"activation_beta", std::vector<float>{0.25f}}},
+                         .inputs = {f32({2, 2, 1}, {0, 0, 0.5f, 1}), f32({1, 2, 1}, {0, -0.5f}),
+                                    f32({1, 2, 2}, {-1, 0.5f, -1, -0.5f}), f32({1, 4}, {0, 0, -0.75f, 1})},
+                         .outputs = {f32({2, 1, 2, 2}, {-0.125f, 0.75f, -0.125f, 0.75f, 0.125f, 0.5f, 0.125f, 0.375f}),
+                                     f32({1, 2, 2}, {0.125f, 0.5f, 0.125f, 0.375f})}}}));
+
+const OpTest gru(
+    "GRU",
+    forms(3, false,
+          {{.about = "weights only",
+            .attributes = {},
+            .inputs = {f32({2, 2, 1}, {0.5f, 1, -1, 0.5f}), f32({1, 6, 1}, {-0.5f, 0, 1, -0.5f, 0.5f, -0.75f}),
+                       f32({1, 6, 2}, {-0.5f, 1, -0.25f, 0, -0.5f, -0.75f, -0.25f, 0.25f, 0, 0.5f, -0.25f, 0.25f})},
+            .outputs = {f32({2, 1, 2, 2}, {0.1376875f, -0.1791787f, 0.2876491f, -0.3175745f, -0.1427596f, 0.2235803f,
+                                           0.2182646f, -0.3729612f}),
+                        f32({1, 2, 2}, {-0.1427596f, 0.2235803f, 0.2182646f, -0.3729612f})}},
+           {.about = "both directions, all inputs",
+            .attributes = {{"direction", "bidirectional"}},
+            .inputs = {f32({2, 2, 1}, {0.5f, 1, -1, 0.5f}),
+                       f32({2, 6, 1}, {0.5f, 1, -0.25f, -1, 0.5f, 0, 0.75f, 0, -0.25f, -1, 0, 0.25f}),
+                       f32({2, 6, 2},
+                           {0.5f, 0.75f, -0.75f, 0.25f,  0.75f, -0.5f, -0.25f, 0.75f, 0.25f, 0,     0.5f,  0,
+                            1,    0.5f,  -1,     -0.75f, 0,     0.75f, -1,     0.5f,  0.5f,  0.75f, 0.75f, -0.75f}),
+                       f32({2, 12}, {0,     0.75f, -0.25f, -0.75f, 0, -1, -0.75f, 0.75f, 0.5f,  0.75f, 0.75f,  0.75f,
+                                     -0.5f, 0,     0.25f,  -0.5f,  1, -1, 0.75f,  0.25f, -0.5f, 0.5f,  -0.25f, 0.75f}),
+                       i32({2}, {1, 2}), f32({2, 2, 2}, {1, -0.5f, 0, -0.75f, 0.5f, 0.25f, 0.75f, 0.75f})},
+            .outputs = {f32({2, 2, 2, 2},
+                            {0.8993559f, -0.3463877f, 0.5875569f, -0.7044957f, 0.5501472f, 0.09189106f, 0.7549028f,
+                             0.2070546f, 0, 0, 0.7326674f, -0.5712761f, 0, 0, 0.7585498f, 0.2052896f}),
+                        f32({2, 2, 2}, {0.8993559f, -0.3463877f, 0.7326674f, -0.5712761f, 0.5501472f, 0.09189106f,
+                                        0.7549028f, 0.2070546f})}},
+           {.about = "other functions",
+            .attributes = {{"activations", std::vector<std::string>{"HardSigmoid", "LeakyRelu"}},
+                           {"activation_alpha", std::vector<float>{0.25f, 0.5f}},
+                           {"activation_beta", std::vector<float>{0.5f}},
+                           {"linear_before_reset", int64_t(1)}},
+            .inputs = {f32({2, 2, 1}, {0.5f, 1, -1, 0.5f}), f32({1, 6, 1}, {1, 1, 1, -0.75f, -1, 0}),
+                       f32({1, 6, 2}, {-0.25f, 1, 0.75f, -0.25f, 0.25f, 0.25f, 1, -1, 0, 0.5f, 0, 1}),
+                       f32({1, 12}, {1, 0.75f, 0, 0.75f, -1, 0.25f, -0.5f, -0.5f, 0.5f, 0.5f, 0.75f, -0.75f})},
+            .outputs = {f32({2, 1, 2, 2}, {-0.1171875f, -0.04516602f, -0.08398438f, -0.02050781f, 0.1234476f,
+                                           -0.2008115f, -0.1816932f, -0.06146996f}),
+                        f32({1, 2, 2}, {0.1234476f, -0.2008115f, -0.1816932f, -0.06146996f})}}}));
+
+const OpTest lstm(
+    "LSTM",
+    forms(4, true,
+          {{.about = "weights only",
+            .attributes = {},
+            .inputs = {f32({2, 2, 1}, {0.75f, 0.75f, -0.5f, -1}),
+                       f32({1, 8, 1}, {0.5f, 0.75f, 0, -0.75f, -0.75f, -0.25f, 0.5f, -0.5f}),
+                       f32({1, 8, 2}, {-1, 0.5f, 0.5f, -0.75f, 0.25f, -0.25f, 0, -1, 0.25f, -0.5f, 0, -0.25f, 0.25f, -1,
+                                       -0.25f, 0.25f})},
+            .outputs = {f32({2, 1, 2, 2}, {0.1046248f, -0.0814503f, 0.1046248f, -0.0814503f, 0.03695787f, -0.02148887f,
+                                           0.009635042f, 0.01218571f}),
+                        f32({1, 2, 2}, {0.03695787f, -0.02148887f, 0.009635042f, 0.01218571f}),
+                        f32({1, 2, 2}, {0.07236193f, -0.0351171f, 0.01883437f, 0.01749337f})}},
+           {.about = "both directions, all inputs",
+            .attributes = {{"direction", "bidirectional"}},
+            .inputs = {f32({2, 2, 1}, {0.75f, 0.75f, -0.5f, -1}),
+                       f32({2, 8, 1}, {0.5f, -0.25f, -1, 0.5f, 0, 0.25f, -0.75f, -0.25f, 0.75f, 0.75f, -0.5f, 0.25f, -1,
+                                       0.75f, -0.5f, -0.25f}),
+                       f32({2, 8, 2}, {1,  0,      0.75f, -0.75f, 0.5f,  1,      -1,     -0.5f, -0.75f, -0.5f,  -0.5f,
+                                       -1, 1,      -0.5f, 1,      0.5f,  -0.75f, 0.5f,   0.5f,  -0.75f, -0.75f, -0.25f,
+                                       -1, -0.25f, 0,     0.25f,  0.25f, 0,      -0.75f, 0.25f, 0,      0.75f}),
+                       f32({2, 16}, {0.5f,   0.5f,   0.25f,  -0.25f, -0.5f, 0,    0.25f, -0.25f, -0.75f, -1,     -1,
+                                     -0.75f, -0.25f, -0.5f,  -0.75f, -0.5f, 0.5f, -0.5f, 1,      0.25f,  -0.75f, 1,
+                                     0.75f,  0.5f,   -0.75f, 0.75f,  0.5f,  0.5f, 0.5f,  0.25f,  -0.25f, 1}),
+                       i32({2}, {1, 2}), f32({2, 2, 2}, {1, 0.5f, -0.25f, 0, 0.25f, -1, -1, 0}),
+                       f32({2, 2, 2}, {0.25f, -0.75f, -0.5f, -0.75f, 1, 0, -0.5f, 0.75f}),
+                       f32({2, 6}, {1, -0.5f, 1, 0.5f, 0.75f, 0, 1, -0.75f, -1, 1, 0, -0.25f})},
+            .outputs = {f32({2, 2, 2, 2},
+                            {-0.06502219f, -0.0003941864f, -0.04667013f, -0.1902019f, 0.01944075f, 0.323209f,
+                             0.1056374f, 0.6302052f, 0, 0, -0.02869504f, -0.08178858f, 0, 0, -0.03537998f, 0.4433234f}),
+                        f32({2, 2, 2}, {-0.06502219f, -0.0003941864f, -0.02869504f, -0.08178858f, 0.01944075f,
+                                        0.323209f, 0.1056374f, 0.6302052f}),
+                        f32({2, 2, 2}, {-0.1982968f, -0.002968431f, -0.05808245f, -0.5501058f, 0.0255287f, 0.430243f,
+                                        0.1501097f, 0.9381244f})}},
+           {.about = "other functions",
+            .attributes = {{"activations", std::vector<std::string>{"sigmoid", "Softsign", "Relu"}},
+                           {"input_forget", int64_t(1)}},
+            .inputs = {f32({2, 2, 1}, {0.75f, 0.75f, -0.5f, -1}),
+                       f32({1, 8, 1}, {0.5f, -0.5f, 0.25f, 0.75f, 0.75f, -0.75f, 1, 0.5f}),
+                       f32({1, 8, 2},
+                           {0.5f, -0.75f, 1, -0.25f, 1, -0.5f, -1, 0.75f, 0.25f, -0.25f, 1, 1, -1, 0.25f, 0.75f, 0.5f}),
+                       f32({1, 16},
+                           {0.25f, 0, 0, -0.5f, -0.75f, -0.25f, 0.5f, 1, 1, -0.75f, -1, 1, 0.5f, 0.5f, 0.75f, -0.25f})},
+            .outputs = {f32({2, 1, 2, 2}, {0.1711951f, 0.09642671f, 0.1711951f, 0.09642671f, 0.1139445f, 0.1229577f,
+                                           0.05890927f, 0.08688523f}),
+                        f32({1, 2, 2}, {0.1139445f, 0.1229577f, 0.05890927f, 0.08688523f}),
+                        f32({1, 2, 2}, {0.4243037f, 0.2427448f, 0.2407292f, 0.2100426f})}}}));
+
+}  // namespace
+}  // namespace retort::ops

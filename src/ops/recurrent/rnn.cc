@@ -1,0 +1,37 @@
+// RNN: h' = f(x·Wᵀ + h·Rᵀ + Wb + Rb).
+#include "ops/recurrent/common/recurrent_op.h"
+
+namespace retort::ops {
+namespace {
+
+struct Rnn : Recurrent<Rnn> {
+  static constexpr size_t kGates = 1;
+  static constexpr std::array<const char*, 1> kFunctions{"Tanh"};
+  static constexpr bool kCell = false;
+
+  template <class Math, typename T>
+  void step(const CellStep<T>& s) const {
+    const size_t hidden = s.s.hidden;
+    Math::multiply({.m = s.s.batch, .a = s.h, .b = s.r[0], .c = s.gates, .c_stride = hidden, .residual = s.x},
+                   s.parallel);
+    for (size_t b = 0; b < s.s.batch; ++b) {
+      if (s.ended(b)) continue;
+      T* h = std::copy_n(s.gates + b * hidden, hidden, s.h + b * hidden) - hidden;
+      s.limit(h, hidden);
+      Math::apply(s.functions[0], h, hidden);
+    }
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_rnn;
+constinit const OpDef op_rnn = define<Rnn>({
+    .name = "RNN",
+    .since = {1, 7, 14, 22},
+    .inputs = {"X: T", "W: T", "R: T", "B: T?", "sequence_lens: int32?", "initial_h: T?"},
+    .outputs = {"Y: T?", "Y_h: T?"},
+    .types = kFloats,
+});
+
+}  // namespace retort::ops
