@@ -50,6 +50,7 @@ T logistic(T x) noexcept {
 
 template <typename T>
 void apply(PostTransform transform, std::span<T> scores) noexcept {
+  if (scores.size() == 1 && transform != PostTransform::probit) return;
   switch (transform) {
     case PostTransform::none:
       return;

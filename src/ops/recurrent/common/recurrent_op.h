@@ -128,8 +128,8 @@ struct Recurrent : RecurrentAttributes {
         step.ended(b) ? (void)std::fill_n(to, s.hidden, T(0)) : (void)std::copy_n(step.h + b * s.hidden, s.hidden, to);
       }
     }
-    store_state(c, 1, d, s, step.h);
-    if (Op::kCell) store_state(c, 2, d, s, step.c);
+    store_state(c, 1, d, step, step.h);
+    if (Op::kCell) store_state(c, 2, d, step, step.c);
   }
 
   template <typename T>
@@ -141,10 +141,17 @@ struct Recurrent : RecurrentAttributes {
         std::fill_n(state + b * s.hidden, s.hidden, T(0));
     }
   }
+  // The state after a batch item's last step; 0 where it has none, as in ONNX Runtime.
   template <typename T>
-  static void store_state(const RunContext& c, size_t output, size_t d, const RecurrentShape& s, const T* state) {
-    for (size_t b = 0; c.wants(output) && b < s.batch; ++b)
-      std::copy_n(state + b * s.hidden, s.hidden, c.output<T>(output).data() + s.state_row(d, b) * s.hidden);
+  static void store_state(const RunContext& c, size_t output, size_t d, const CellStep<T>& step, const T* state) {
+    const size_t hidden = step.s.hidden;
+    for (size_t b = 0; c.wants(output) && b < step.s.batch; ++b) {
+      T* to = c.output<T>(output).data() + step.s.state_row(d, b) * hidden;
+      if (step.lengths && step.lengths[b] == 0)
+        std::fill_n(to, hidden, T(0));
+      else
+        std::copy_n(state + b * hidden, hidden, to);
+    }
   }
 };
 
