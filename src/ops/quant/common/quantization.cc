@@ -1,0 +1,147 @@
+#include "ops/quant/common/quantization.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/elementwise/chunks.h"
+#include "ops/math/common/small_float.h"
+#include "ops/shape/common/element.h"
+
+namespace retort::ops {
+namespace {
+
+bool may_equal(Dim a, Dim b) { return !is_known(a) || !is_known(b) || a == b; }
+
+float number(const void* data, DType type, size_t i) {
+  switch (type) {
+    case DType::f16:
+      return float(static_cast<const float16*>(data)[i]);
+    case DType::bf16:
+      return float(static_cast<const bfloat16*>(data)[i]);
+    case DType::f8e8m0:
+      return decode_small_float(type, static_cast<const uint8_t*>(data)[i]);
+    default:
+      return static_cast<const float*>(data)[i];
+  }
+}
+
+}  // namespace
+
+void QuantizationAttributes::check() const {
+  require(block_size >= 0, ErrorCode::invalid_argument, "block_size is {}", block_size);
+}
+
+void QuantizationAttributes::check_shapes(const InferContext& c) const {
+  if (!c.ranked(kX) || !c.ranked(kScale)) return;
+  const Shape &x = c.shape(kX), &scale = c.shape(kScale);
+  bool fits = true;
+  if (block_size > 0) {
+    const size_t along = c.axis(axis, x.rank());
+    fits = scale.rank() == x.rank();
+    for (size_t d = 0; fits && d < x.rank(); ++d) {
+      const Dim wanted = d == along && is_known(x[d]) ? ceil_div(x[d], Dim(block_size)) : x[d];
+      fits = d == along && !is_known(x[d]) ? true : may_equal(scale[d], wanted);
+    }
+  } else if (scale.rank() == 1 && scale[0] != 1) {
+    fits = may_equal(scale[0], x[c.axis(axis, x.rank())]);
+  } else {
+    fits = scale.rank() <= 1;
+  }
+  require(fits, ErrorCode::invalid_argument, "scale has shape {}, X {}; axis {}, block_size {}", c.dims().text(scale),
+          c.dims().text(x), axis, block_size);
+  if (!c.has(kZeroPoint) || !c.ranked(kZeroPoint)) return;
+  const Shape& zero = c.shape(kZeroPoint);
+  bool same = zero.rank() == scale.rank();
+  for (size_t d = 0; same && d < zero.rank(); ++d) same = may_equal(zero[d], scale[d]);
+  const auto one = [](const Shape& s) { return s.rank() == 0 || (s.rank() == 1 && s[0] == 1); };
+  require(same || (one(zero) && one(scale)), ErrorCode::invalid_argument, "zero point has shape {}, scale {}",
+          c.dims().text(zero), c.dims().text(scale));
+}
+
+void QuantizationAttributes::for_each_run(const RunContext& c, const Parallel& parallel,
+                                          FunctionRef<void(const Run&)> run) const {
+  const Shape& x = c.shape(kX);
+  const size_t count = c.count(kX);
+  if (count == 0) return;
+  if (whole(c)) {
+    return kernels::for_chunks(parallel, count, [&](size_t begin, size_t end) { run({begin, end - begin, 0, 0}); });
+  }
+  const size_t along = normalize_axis(axis, x.rank()), extent = size_t(x[along]);
+  size_t inner = 1;
+  for (size_t d = along + 1; d < x.rank(); ++d) inner *= size_t(x[d]);
+  const size_t block = block_size > 0 ? size_t(block_size) : 1, blocks = ceil_div(extent, block);
+  const size_t rows = count / (extent * inner);
+  // Rows of one index along the axis, or where those are single elements all of the axis.
+  const size_t tasks = inner > 1 ? rows * extent : rows;
+  const size_t per_chunk = std::max<size_t>(1, kernels::kChunk / (count / tasks));
+  kernels::for_chunks(
+      parallel, tasks,
+      [&](size_t begin, size_t end) {
+        for (size_t t = begin; t < end; ++t) {
+          if (inner > 1 && block_size == 0) {
+            run({t * inner, inner, t % extent, 0});
+          } else if (inner > 1) {
+            run({t * inner, inner, (t / extent * blocks + t % extent / block) * inner, 1});
+          } else if (block_size == 0) {
+            run({t * extent, extent, 0, 1});
+          } else {
+            for (size_t b = 0; b < blocks; ++b)
+              run({t * extent + b * block, std::min(block, extent - b * block), t * blocks + b, 0});
+          }
+        }
+      },
+      per_chunk);
+}
+
+std::pair<int32_t, int32_t> code_range(DType type) {
+  if (type == DType::i32) return {INT32_MIN, INT32_MAX};
+  const int bits = int(dtype_bits(type));
+  const bool is_signed = type == DType::i8 || type == DType::i16 || type == DType::i4 || type == DType::i2;
+  if (is_signed) return {-(1 << (bits - 1)), (1 << (bits - 1)) - 1};
+  return {0, (1 << bits) - 1};
+}
+
+int32_t integer_code(const void* data, DType type, size_t i) {
+  switch (type) {
+    case DType::i8:
+      return static_cast<const int8_t*>(data)[i];
+    case DType::u8:
+      return static_cast<const uint8_t*>(data)[i];
+    case DType::i16:
+      return static_cast<const int16_t*>(data)[i];
+    case DType::u16:
+      return static_cast<const uint16_t*>(data)[i];
+    case DType::i32:
+      return static_cast<const int32_t*>(data)[i];
+    default:
+      break;
+  }
+  const size_t bits = dtype_bits(type);
+  const int32_t code = get_packed(static_cast<const uint8_t*>(data), i, bits);
+  return code > code_range(type).second ? code - (1 << bits) : code;
+}
+
+Scales Scales::load(const RunContext& c) {
+  using Attributes = QuantizationAttributes;
+  const size_t n = c.count(Attributes::kScale);
+  float* scale = static_cast<float*>(c.scratch());
+  int32_t* zero = reinterpret_cast<int32_t*>(scale + n);
+  for (size_t i = 0; i < n; ++i) {
+    scale[i] = number(c.data(Attributes::kScale), c.dtype(Attributes::kScale), i);
+    zero[i] = 0;
+    if (!c.has(Attributes::kZeroPoint)) continue;
+    const DType type = c.dtype(Attributes::kZeroPoint);
+    const void* data = c.data(Attributes::kZeroPoint);
+    if (!is_small_float(type)) {
+      zero[i] = integer_code(data, type, i);
+      continue;
+    }
+    const uint8_t code =
+        is_packed(type) ? get_packed(static_cast<const uint8_t*>(data), i, 4) : static_cast<const uint8_t*>(data)[i];
+    require(decode_small_float(type, code) == 0, ErrorCode::invalid_argument, "the zero point of {} must be 0",
+            dtype_name(type));
+  }
+  return {scale, zero};
+}
+
+}  // namespace retort::ops

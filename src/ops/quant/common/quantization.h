@@ -1,0 +1,54 @@
+// What QuantizeLinear and DequantizeLinear share: real = (code - zero point) · scale, with one scale and zero point for
+// a whole tensor, for each index along an axis, or for each block of indices along it.
+#pragma once
+#include <span>
+
+#include "base/function_ref.h"
+#include "ops/op.h"
+
+namespace retort::ops {
+
+struct QuantizationAttributes {
+  int64_t axis = 1, block_size = 0;
+  static constexpr std::tuple quantization_attributes{attr("axis", &QuantizationAttributes::axis),
+                                                      attr("block_size", &QuantizationAttributes::block_size)};
+  enum Input : size_t { kX, kScale, kZeroPoint };
+  void check() const;
+  /// Throws invalid_argument, naming the shapes, where scale or zero point do not fit X.
+  void check_shapes(const InferContext& c) const;
+
+  /// A run of elements: element `first + i` has scale `scale + i * step`.
+  struct Run {
+    size_t first, n, scale, step;
+  };
+  /// All elements of X in runs, spread over `parallel`.
+  void for_each_run(const RunContext& c, const Parallel& parallel, FunctionRef<void(const Run&)> run) const;
+
+ private:
+  bool whole(const RunContext& c) const { return c.count(kScale) == 1 && block_size == 0; }
+};
+
+/// Types that codes may have.
+inline constexpr TypeSet kIntegerCodes =
+    types({DType::i8, DType::u8, DType::i16, DType::u16, DType::i4, DType::u4, DType::i2, DType::u2});
+inline constexpr TypeSet kFloatCodes =
+    types({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz, DType::f4e2m1});
+
+/// The scales as floats and the zero points as integers (0 where there are none, or where codes are floats, whose zero
+/// point must be 0), in the scratch memory of a kernel.
+struct Scales {
+  const float* scale;
+  const int32_t* zero;
+  static size_t bytes(const RunContext& c) {
+    return c.count(QuantizationAttributes::kScale) * (sizeof(float) + sizeof(int32_t));
+  }
+  /// Throws invalid_argument when the zero points of float codes are not 0.
+  static Scales load(const RunContext& c);
+};
+
+/// Smallest and largest integer code; 32-bit integers too.
+std::pair<int32_t, int32_t> code_range(DType type);
+/// Element i of a tensor of integer codes.
+int32_t integer_code(const void* data, DType type, size_t i);
+
+}  // namespace retort::ops

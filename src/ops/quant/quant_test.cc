@@ -1,0 +1,148 @@
+#include <cmath>
+
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+Tensor i8(Shape shape, const std::vector<int8_t>& values) { return Tensor::of(std::move(shape), values); }
+Tensor scalar_u8(uint8_t value) { return u8({}, {value}); }
+Tensor packed(DType type, Shape shape, const std::vector<uint8_t>& bytes) {
+  Tensor t(type, std::move(shape));
+  std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(t.mutable_data()));
+  return t;
+}
+
+const OpTest quantize_linear("QuantizeLinear",
+                             {{.about = "half to even, both ends, NaN",
+                               .inputs = {f32({8}, {1, 3, -5, 2000, -2000, 5, 254, NAN}), f32({}, {2}), scalar_u8(128)},
+                               .outputs = {u8({8}, {128, 130, 126, 255, 0, 130, 255, 0})},
+                               .fixed_types = true},
+                              {.about = "no zero point: uint8",
+                               .inputs = {f32({2}, {3, -1}), f32({}, {1})},
+                               .outputs = {u8({2}, {3, 0})},
+                               .fixed_types = true},
+                              {.about = "an axis with elements behind it",
+                               .attributes = {{"axis", int64_t(0)}},
+                               .inputs = {f32({2, 2}, {1, 2, 3, 4}), f32({2}, {1, 0.5f}), i8({2}, {0, -1})},
+                               .outputs = {i8({2, 2}, {1, 2, 5, 7})},
+                               .fixed_types = true},
+                              {.about = "the last axis",
+                               .inputs = {f32({2, 2}, {1, 2, 3, 4}), f32({2}, {1, 0.5f}), i8({2}, {0, -1})},
+                               .outputs = {i8({2, 2}, {1, 3, 3, 7})},
+                               .fixed_types = true},
+                              {.about = "blocks, the last one short",
+                               .attributes = {{"block_size", int64_t(2)}},
+                               .inputs = {f32({1, 3}, {2, 4, 6}), f32({1, 2}, {2, 3})},
+                               .outputs = {u8({1, 3}, {1, 2, 2})},
+                               .fixed_types = true},
+                              {.about = "four bits",
+                               .attributes = {{"output_dtype", int64_t(22)}},
+                               .inputs = {f32({3}, {-20, 3, 20}), f32({}, {1})},
+                               .outputs = {packed(DType::i4, {3}, {0x38, 0x07})},
+                               .fixed_types = true},
+                              {.about = "float8",
+                               .attributes = {{"output_dtype", int64_t(17)}},
+                               .inputs = {f32({3}, {2, -4, 1e6f}), f32({}, {2})},
+                               .outputs = {packed(DType::f8e4m3fn, {3}, {0x38, 0xc0, 0x7e})},
+                               .fixed_types = true},
+                              {.about = "nothing",
+                               .inputs = {f32({0, 3}, {}), f32({3}, {1, 2, 3})},
+                               .outputs = {u8({0, 3}, {})},
+                               .fixed_types = true},
+                              {.about = "more than a chunk",
+                               .inputs = {random({5, 7001}), f32({}, {0.25f}), scalar_u8(100)},
+                               .fixed_types = true}});
+
+const OpTest dequantize_linear("DequantizeLinear",
+                               {{.about = "one scale",
+                                 .inputs = {u8({3}, {0, 128, 255}), f32({}, {2}), scalar_u8(128)},
+                                 .outputs = {f32({3}, {-256, 0, 254})},
+                                 .fixed_types = true},
+                                {.about = "an axis",
+                                 .attributes = {{"axis", int64_t(0)}},
+                                 .inputs = {i8({2, 2}, {1, 2, -3, 4}), f32({2}, {1, 0.5f})},
+                                 .outputs = {f32({2, 2}, {1, 2, -1.5f, 2})},
+                                 .fixed_types = true},
+                                {.about = "blocks along the first axis",
+                                 .attributes = {{"axis", int64_t(0)}, {"block_size", int64_t(2)}},
+                                 .inputs = {i8({3, 2}, {1, 2, 3, 4, 5, 6}), f32({2, 2}, {1, 2, 3, 4}),
+                                            i8({2, 2}, {0, 1, 0, 1})},
+                                 .outputs = {f32({3, 2}, {1, 2, 3, 6, 15, 20})},
+                                 .fixed_types = true},
+                                {.about = "32 bits",
+                                 .inputs = {i32({2}, {-2000000000, 7}), f32({}, {0.5f})},
+                                 .outputs = {f32({2}, {-1e9f, 3.5f})},
+                                 .fixed_types = true},
+                                {.about = "four bits, signed",
+                                 .inputs = {packed(DType::i4, {3}, {0x38, 0x07}), f32({}, {2})},
+                                 .outputs = {f32({3}, {-16, 6, 14})},
+                                 .fixed_types = true},
+                                {.about = "float8",
+                                 .inputs = {packed(DType::f8e4m3fn, {2}, {0x38, 0xc0}), f32({}, {2})},
+                                 .outputs = {f32({2}, {2, -4})},
+                                 .fixed_types = true}});
+
+const OpTest dynamic_quantize_linear(
+    "DynamicQuantizeLinear",
+    {{.about = "both signs",
+      .inputs = {f32({3}, {-1, 0, 1.55f})},
+      .outputs = {u8({3}, {0, 100, 255}), f32({}, {0.01f}), u8({}, {100})}},
+     {.about = "all above zero",
+      .inputs = {f32({2}, {51, 255})},
+      .outputs = {u8({2}, {51, 255}), f32({}, {1}), u8({}, {0})}},
+     {.about = "all zero", .inputs = {f32({2}, {0, 0})}, .outputs = {u8({2}, {0, 0}), f32({}, {1}), u8({}, {0})}},
+     {.about = "nothing", .inputs = {f32({0}, {})}, .outputs = {u8({0}, {}), f32({}, {1}), u8({}, {0})}}});
+
+// Codes over the whole range of their type.
+Tensor codes(Shape shape) {
+  Tensor t(DType::u8, std::move(shape));
+  for (size_t i = 0; i < t.count(); ++i) t.mutable_data<uint8_t>()[i] = uint8_t(i * 89 + i / 7);
+  return t;
+}
+Tensor plain_product(const Tensor& a, const Tensor& b, int32_t a_zero, int32_t b_zero) {
+  const int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
+  Tensor y(DType::i32, {m, n});
+  for (int64_t i = 0; i < m * n; ++i) {
+    int32_t sum = 0;
+    for (int64_t l = 0; l < k; ++l)
+      sum += (a.data<uint8_t>()[i / n * k + l] - a_zero) * (b.data<uint8_t>()[l * n + i % n] - b_zero);
+    y.mutable_data<int32_t>()[i] = sum;
+  }
+  return y;
+}
+
+const OpTest matmul_integer("MatMulInteger",
+                            {{.about = "zero points by row and column",
+                              .inputs = {u8({2, 2}, {1, 2, 3, 4}), i8({2, 2}, {1, -1, 2, -2}), u8({2}, {1, 2}),
+                                         i8({2}, {0, 1})},
+                              .outputs = {i32({2, 2}, {2, -3, 5, -8})},
+                              .fixed_types = true},
+                             {.about = "a batch against one matrix, no zero points",
+                              .inputs = {u8({2, 1, 2}, {1, 2, 255, 255}), u8({2, 1}, {255, 255})},
+                              .outputs = {i32({2, 1, 1}, {765, 130050})},
+                              .fixed_types = true},
+                             {.about = "sums beyond what a float holds",
+                              .inputs = {codes({3, 700}), codes({700, 37}), scalar_u8(3), scalar_u8(255)},
+                              .outputs = {plain_product(codes({3, 700}), codes({700, 37}), 3, 255)},
+                              .fixed_types = true},
+                             {.about = "nothing to sum",
+                              .inputs = {u8({2, 0}, {}), u8({0, 1}, {})},
+                              .outputs = {i32({2, 1}, {0, 0})},
+                              .fixed_types = true}});
+
+const OpTest conv_integer("ConvInteger",
+                          {{.about = "padding is the zero point",
+                            .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+                            .inputs = {u8({1, 1, 2, 2}, {2, 3, 4, 5}), u8({1, 1, 2, 2}, {1, 1, 1, 1}), scalar_u8(1)},
+                            .outputs = {i32({1, 1, 3, 3}, {1, 3, 2, 4, 10, 6, 3, 7, 4})},
+                            .fixed_types = true},
+                           {.about = "groups, zero points by output",
+                            .attributes = {{"group", int64_t(2)}},
+                            .inputs = {u8({1, 2, 1, 2}, {1, 2, 3, 4}), i8({2, 1, 1, 1}, {2, -3}), scalar_u8(0),
+                                       i8({2}, {1, -1})},
+                            .outputs = {i32({1, 2, 1, 2}, {1, 2, -6, -8})},
+                            .fixed_types = true}});
+
+}  // namespace
+}  // namespace retort::ops

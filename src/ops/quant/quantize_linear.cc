@@ -1,0 +1,104 @@
+// QuantizeLinear: y = x / scale, rounded half to even, + zero point, held within the range of the codes. Codes that are
+// floats round as Cast does.
+#include <cmath>
+
+#include "ops/math/common/small_float.h"
+#include "ops/quant/common/quantization.h"
+#include "ops/shape/common/element.h"
+
+namespace retort::ops {
+namespace {
+
+struct QuantizeLinear : QuantizationAttributes {
+  DType output_dtype = DType::undefined;
+  bool saturate = true;
+  int64_t precision = 0;  // of the division: always float here
+  static constexpr auto attributes =
+      std::tuple_cat(quantization_attributes, std::tuple{attr("output_dtype", &QuantizeLinear::output_dtype),
+                                                         attr("saturate", &QuantizeLinear::saturate),
+                                                         attr("precision", &QuantizeLinear::precision)});
+
+  void infer(InferContext& c) const {
+    const DType y = c.has(kZeroPoint)                  ? c.dtype(kZeroPoint)
+                    : output_dtype != DType::undefined ? output_dtype
+                                                       : DType::u8;
+    require(contains(kIntegerCodes | kFloatCodes, y), ErrorCode::invalid_argument,
+            "codes of {} do not exist, expected an integer of 2 to 16 bits or a float of 4 or 8", dtype_name(y));
+    require(!c.has(kZeroPoint) || output_dtype == DType::undefined || output_dtype == y, ErrorCode::invalid_argument,
+            "the zero point is {}, output_dtype {}", dtype_name(y), dtype_name(output_dtype));
+    c.set(0, y);
+    check_shapes(c);
+    c.set(0, y, c.shape(kX));
+  }
+
+  size_t scratch(const RunContext& c) const { return Scales::bytes(c); }
+
+  void run(RunContext& c) const {
+    const Scales s = Scales::load(c);
+    const bool packed = is_packed(c.out_dtype());  // neighbours share a byte: serial
+    if (packed && c.out_count() > 0)
+      static_cast<uint8_t*>(c.out_data())[dtype_bytes(c.out_dtype(), c.out_count()) - 1] = 0;
+    for_each_run(c, packed ? Parallel() : c.parallel(), [&](const Run& r) { convert(c, s, r); });
+  }
+
+ private:
+  void convert(const RunContext& c, const Scales& s, const Run& r) const {
+    switch (c.dtype(kX)) {
+      case DType::f16:
+        return from(c, s, r, c.input<float16>(kX).data());
+      case DType::bf16:
+        return from(c, s, r, c.input<bfloat16>(kX).data());
+      case DType::i32:
+        return from(c, s, r, c.input<int32_t>(kX).data());
+      default:
+        return from(c, s, r, c.input<float>(kX).data());
+    }
+  }
+
+  template <typename X>
+  void from(const RunContext& c, const Scales& s, const Run& r, const X* x) const {
+    const DType type = c.out_dtype();
+    if (type == DType::u8) return round(s, r, x, static_cast<uint8_t*>(c.out_data()), type);
+    if (type == DType::i8) return round(s, r, x, static_cast<int8_t*>(c.out_data()), type);
+    if (type == DType::u16) return round(s, r, x, static_cast<uint16_t*>(c.out_data()), type);
+    if (type == DType::i16) return round(s, r, x, static_cast<int16_t*>(c.out_data()), type);
+    auto* bytes = static_cast<uint8_t*>(c.out_data());
+    for (size_t i = 0; i < r.n; ++i) {
+      const size_t k = r.scale + i * r.step, at = r.first + i;
+      const float v = float(x[at]) / s.scale[k];
+      const uint8_t code = is_small_float(type) ? encode_small_float(type, v, saturate, ScaleRounding::up)
+                                                : uint8_t(rounded(v, s.zero[k], code_range(type)));
+      if (is_packed(type))
+        set_packed(bytes, at, dtype_bits(type), code);
+      else
+        bytes[at] = code;
+    }
+  }
+
+  template <typename X, typename Y>
+  static void round(const Scales& s, const Run& r, const X* x, Y* y, DType type) {
+    const auto range = code_range(type);
+    for (size_t i = 0; i < r.n; ++i) {
+      const size_t k = r.scale + i * r.step;
+      y[r.first + i] = Y(rounded(float(x[r.first + i]) / s.scale[k], s.zero[k], range));
+    }
+  }
+  // NaN becomes the smallest code.
+  static int32_t rounded(float v, int32_t zero, std::pair<int32_t, int32_t> range) {
+    const float code = std::nearbyint(v) + float(zero);
+    return code >= float(range.second) ? range.second : code > float(range.first) ? int32_t(code) : range.first;
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_quantize_linear;
+constinit const OpDef op_quantize_linear = define<QuantizeLinear>({
+    .name = "QuantizeLinear",
+    .since = {10, 13, 19, 21, 23, 24, 25},
+    .inputs = {"x: T", "y_scale: S", "y_zero_point: Z?"},
+    .outputs = {"y: Z"},
+    .types = types({DType::f32, DType::f16, DType::bf16, DType::i32}),
+});
+
+}  // namespace retort::ops
