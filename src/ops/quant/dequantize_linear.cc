@@ -74,7 +74,7 @@ struct DequantizeLinear : QuantizationAttributes {
 extern const OpDef op_dequantize_linear;
 constinit const OpDef op_dequantize_linear = define<DequantizeLinear>({
     .name = "DequantizeLinear",
-    .since = {10, 13, 19, 21, 23, 24, 25},
+    .since = {10, 13, 19, 21, 23, 24, 25, 28},
     .inputs = {"x: T", "x_scale: S", "x_zero_point: T?"},
     .outputs = {"y: R"},
     .types = kIntegerCodes | kFloatCodes | types({DType::i32}),

@@ -95,7 +95,7 @@ struct QuantizeLinear : QuantizationAttributes {
 extern const OpDef op_quantize_linear;
 constinit const OpDef op_quantize_linear = define<QuantizeLinear>({
     .name = "QuantizeLinear",
-    .since = {10, 13, 19, 21, 23, 24, 25},
+    .since = {10, 13, 19, 21, 23, 24, 25, 28},
     .inputs = {"x: T", "y_scale: S", "y_zero_point: Z?"},
     .outputs = {"y: Z"},
     .types = types({DType::f32, DType::f16, DType::bf16, DType::i32}),
