@@ -171,6 +171,16 @@ TEST(Lift, GroupNormalizationPerChannel) {
             "y = GroupNormalization(x0, %2, %5) num_groups=2\n");
 }
 
+TEST(Lift, FusedConvTakenApart) {
+  const auto g = graph_of(1, "FusedConv", {f32({1, 3, 4, 4}), f32({2, 3, 1, 1}), f32({2}), f32({1, 2, 4, 4})},
+                          {{"activation", std::string("LeakyRelu")},
+                           {"activation_params", std::vector<float>{0.25f}},
+                           {"group", int64_t(1)}},
+                          1, "com.microsoft");
+  lift(*g);
+  EXPECT_EQ(text(*g), "%0 = Conv(x0, x1, x2) group=1\n%1 = Add(%0, x3)\ny = LeakyRelu(%1) alpha=0.25\n");
+}
+
 TEST(Lift, UpsampleAndResize) {
   EXPECT_EQ(lifted(9, "Upsample", {f32({1, 1, 2, 2}), floats({1, 1, 2, 2})}, {{"mode", std::string("linear")}}),
             "y = Resize(x0, _, [1,1,2,2]f) coordinate_transformation_mode=asymmetric mode=linear nearest_mode=floor\n");

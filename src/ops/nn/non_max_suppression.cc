@@ -1,0 +1,98 @@
+// NonMaxSuppression: of boxes [B, N, 4] that overlap by more than iou_threshold, the one with the best of scores
+// [B, C, N], for each batch and class; the result lists (batch, class, box).
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "ops/op.h"
+
+namespace retort::ops {
+namespace {
+
+struct Box {
+  float y1, x1, y2, x2;
+  float area() const { return (y2 - y1) * (x2 - x1); }
+};
+
+float overlap(const Box& a, const Box& b) {
+  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1), width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  if (!(height > 0 && width > 0 && a.area() > 0 && b.area() > 0)) return 0;
+  return height * width / (a.area() + b.area() - height * width);
+}
+
+struct NonMaxSuppression {
+  bool center_point_box = false;
+  static constexpr std::tuple attributes{attr("center_point_box", &NonMaxSuppression::center_point_box)};
+  enum Input : size_t { kBoxes, kScores, kMost, kOverlap, kScore };
+
+  void infer(InferContext& c) const {
+    c.set(0, DType::i64);
+    const Shape &boxes = c.shape(kBoxes), &scores = c.shape(kScores);
+    const auto equal = [](Dim a, Dim b) { return !is_known(a) || !is_known(b) || a == b; };
+    require(boxes.rank() == 3 && scores.rank() == 3 && equal(boxes[2], 4) && equal(boxes[0], scores[0]) &&
+                equal(boxes[1], scores[2]),
+            ErrorCode::invalid_argument, "boxes have shape {} and scores {}, expected [B, N, 4] and [B, C, N]",
+            c.dims().text(boxes), c.dims().text(scores));
+    c.set(0, DType::i64, {c.unknown_extent(), 3});
+  }
+
+  void run(RunContext& c) const {
+    const auto one = [&]<typename T>(size_t input, T otherwise) {
+      require(c.count(input) <= 1, ErrorCode::invalid_argument, "input {} has shape {}, expected one element", input,
+              c.has(input) ? to_string(c.shape(input)) : "");
+      return c.count(input) ? c.input<T>(input)[0] : otherwise;
+    };
+    const auto most = size_t(std::max<int64_t>(one(kMost, int64_t(0)), 0));
+    const float limit = one(kOverlap, 0.0f), least = one(kScore, -std::numeric_limits<float>::infinity());
+    require(limit >= 0 && limit <= 1, ErrorCode::invalid_argument, "iou_threshold is {}, expected 0 to 1", limit);
+    const Shape &b = c.shape(kBoxes), &s = c.shape(kScores);
+    const auto batches = size_t(b[0]), n = size_t(b[1]), classes = size_t(s[1]);
+    std::vector<int64_t> chosen;
+    std::vector<Box> boxes(n);
+    for (size_t batch = 0; batch < batches && most > 0; ++batch) {
+      for (size_t i = 0; i < n; ++i) boxes[i] = corners(c.input<float>(kBoxes).data() + (batch * n + i) * 4);
+      for (size_t k = 0; k < classes; ++k) {
+        const float* scores = c.input<float>(kScores).data() + (batch * classes + k) * n;
+        for (const uint32_t box : best(boxes, {scores, n}, most, limit, least, c.has(kScore)))
+          chosen.insert(chosen.end(), {int64_t(batch), int64_t(k), int64_t(box)});
+      }
+    }
+    void* y = c.allocate(0, DType::i64, {int64_t(chosen.size() / 3), 3});
+    std::ranges::copy(chosen, static_cast<int64_t*>(y));
+  }
+
+ private:
+  Box corners(const float* v) const {
+    if (center_point_box) return {v[1] - v[3] / 2, v[0] - v[2] / 2, v[1] + v[3] / 2, v[0] + v[2] / 2};
+    return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
+  }
+
+  // Best first; of equal scores the earlier box.
+  static std::vector<uint32_t> best(const std::vector<Box>& boxes, std::span<const float> scores, size_t most,
+                                    float limit, float least, bool has_least) {
+    std::vector<uint32_t> order, kept;
+    for (uint32_t i = 0; i < scores.size(); ++i)
+      if (scores[i] > least || (!has_least && scores[i] == least)) order.push_back(i);  // NaN never
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return scores[a] > scores[b]; });
+    for (const uint32_t i : order) {
+      if (kept.size() == most) break;
+      if (std::ranges::none_of(kept, [&](uint32_t k) { return overlap(boxes[k], boxes[i]) > limit; }))
+        kept.push_back(i);
+    }
+    return kept;
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_non_max_suppression;
+constinit const OpDef op_non_max_suppression = define<NonMaxSuppression>({
+    .name = "NonMaxSuppression",
+    .since = {10, 11},
+    .inputs = {"boxes: float", "scores: float", "max_output_boxes_per_class: int64?", "iou_threshold: float?",
+               "score_threshold: float?"},
+    .outputs = {"selected_indices: int64"},
+    .traits = kDynamicOutput,
+});
+
+}  // namespace retort::ops

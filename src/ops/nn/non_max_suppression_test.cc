@@ -1,0 +1,34 @@
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+const Tensor kBoxes = f32({1, 4, 4}, {0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 10, 1, 11, 1, 1, 0, 0});
+const Tensor kScores = f32({1, 1, 4}, {0.75f, 0.875f, 0.5f, 0.25f});
+Tensor one(float v) { return f32({1}, {v}); }
+
+const OpTest non_max_suppression(
+    "NonMaxSuppression",
+    {{.about = "the best of those that overlap; corners in any order",
+      .inputs = {kBoxes, kScores, i64({1}, {3}), one(0.5f)},
+      .outputs = {i64({2, 3}, {0, 0, 1, 0, 0, 2})}},
+     {.about = "scores above a threshold only",
+      .inputs = {kBoxes, kScores, i64({1}, {3}), one(0.5f), one(0.5f)},
+      .outputs = {i64({1, 3}, {0, 0, 1})}},
+     {.about = "at most so many, each class for itself",
+      .inputs = {kBoxes, f32({1, 2, 4}, {0.75f, 0.875f, 0.5f, 0.25f, 1, 0.5f, 0.5f, 1}), i64({}, {1}), one(0.5f)},
+      .outputs = {i64({2, 3}, {0, 0, 1, 0, 1, 0})}},
+     {.about = "centre and size",
+      .attributes = {{"center_point_box", int64_t(1)}},
+      .inputs = {f32({1, 2, 4}, {0.5f, 0.5f, 1, 1, 0.6f, 0.5f, 1, 1}), f32({1, 1, 2}, {1, 2}), i64({}, {2}), one(0.5f)},
+      .outputs = {i64({1, 3}, {0, 0, 1})}},
+     {.about = "NaN is no score",
+      .inputs = {kBoxes, f32({1, 1, 4}, {__builtin_nanf(""), 1, __builtin_nanf(""), 2}), i64({}, {9}), one(1)},
+      .outputs = {i64({2, 3}, {0, 0, 3, 0, 0, 1})}},
+     {.about = "none asked for", .inputs = {kBoxes, kScores}, .outputs = {i64({0, 3}, {})}},
+     {.about = "no boxes",
+      .inputs = {f32({2, 0, 4}, {}), f32({2, 3, 0}, {}), i64({}, {5})},
+      .outputs = {i64({0, 3}, {})}}});
+
+}  // namespace
+}  // namespace retort::ops

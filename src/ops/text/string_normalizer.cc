@@ -1,0 +1,70 @@
+// StringNormalizer: drops stop words and changes the case of what is left, by Unicode's simple mappings. If nothing is
+// left, one empty string is.
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ops/op.h"
+#include "ops/text/common/utf8.h"
+
+namespace retort::ops {
+namespace {
+
+enum class Case : uint8_t { none, lower, upper };
+
+struct StringNormalizer {
+  std::string action = "NONE", locale;
+  bool case_sensitive = false;
+  std::vector<std::string> stop_words;
+  static constexpr std::tuple attributes{attr("case_change_action", &StringNormalizer::action),
+                                         attr("is_case_sensitive", &StringNormalizer::case_sensitive),
+                                         attr("locale", &StringNormalizer::locale),
+                                         attr("stopwords", &StringNormalizer::stop_words)};
+
+  Case change() const {
+    constexpr std::string_view kNames[] = {"NONE", "LOWER", "UPPER"};
+    const auto* found = std::ranges::find(kNames, action);
+    require(found != std::end(kNames), ErrorCode::invalid_argument,
+            "case_change_action \"{}\" is none of NONE, LOWER, UPPER", action);
+    return Case(found - std::begin(kNames));
+  }
+  void check() const { change(); }
+
+  void infer(InferContext& c) const {
+    c.set(0, DType::string);
+    const Shape& x = c.shape(0);
+    require(x.rank() == 1 || (x.rank() == 2 && (!is_known(x[0]) || x[0] == 1)), ErrorCode::invalid_argument,
+            "X has shape {}, expected [C] or [1, C]", c.dims().text(x));
+    if (stop_words.empty() && is_known(x.back()) && x.back() > 0) return c.set(0, DType::string, x);
+    const Dim kept = c.unknown_extent();
+    c.set(0, DType::string, x.rank() == 1 ? Shape{kept} : Shape{1, kept});
+  }
+
+  void run(RunContext& c) const {
+    std::unordered_set<std::string> stops;
+    for (const std::string& word : stop_words) stops.insert(case_sensitive ? word : with_case(word, false));
+    std::vector<const std::string*> kept;
+    for (const std::string& word : c.input<std::string>(0)) {
+      if (stops.empty() || !stops.contains(case_sensitive ? word : with_case(word, false))) kept.push_back(&word);
+    }
+    const auto n = int64_t(std::max<size_t>(kept.size(), 1));
+    auto* y = static_cast<std::string*>(c.allocate(0, DType::string, c.shape(0).rank() == 1 ? Shape{n} : Shape{1, n}));
+    const Case to = change();
+    for (size_t i = 0; i < kept.size(); ++i)
+      y[i] = to == Case::none ? *kept[i] : with_case(*kept[i], to == Case::upper);
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_string_normalizer;
+constinit const OpDef op_string_normalizer = define<StringNormalizer>({
+    .name = "StringNormalizer",
+    .since = {10},
+    .inputs = {"X: T"},
+    .outputs = {"Y: T"},
+    .types = kString,
+    .traits = kDynamicOutput,
+});
+
+}  // namespace retort::ops
