@@ -130,7 +130,11 @@ void Session::name_ports(const Model& model) {
   }
   plan_input_.insert(plan_input_.end(), late.begin(), late.end());
   for (ValueId out : g.outputs) outputs_.push_back({g.value(out).name, g.value(out).type});
-  for (size_t i = 0; i < input_count(); ++i) input_by_name_.emplace(input_port(i).name, int(i));
+  for (size_t i = 0; i < input_count(); ++i) {
+    const ValueType& type = input_port(i).type;
+    input_by_name_.emplace(input_port(i).name, int(i));
+    if (type.is_tensor() && type.ranked && type.shape.rank() == 0) scalar_inputs_.push_back(i);
+  }
   if (options_.optimization != OptimizationLevel::none) tie_extents();
   for (size_t i = 0; i < outputs_.size(); ++i) output_by_name_.emplace(outputs_[i].name, int(i));
 }
@@ -172,8 +176,10 @@ void Session::check_input(size_t index, const Value& value) const {
           dtype_name(t->dtype()));
   if (!port.type.ranked) return;
   const Shape& want = port.type.shape;
+  // Programs give [1] for what is declared a scalar, and ONNX Runtime takes it.
+  const bool one = want.rank() == 0 && t->count() == 1;
   const bool fits =
-      want.rank() == t->shape().rank() && std::equal(want.begin(), want.end(), t->shape().begin(), admits);
+      one || (want.rank() == t->shape().rank() && std::equal(want.begin(), want.end(), t->shape().begin(), admits));
   require(fits, ErrorCode::invalid_argument, "input '{}' must have shape {}, {} was given", port.name,
           dims_->text(want), to_string(t->shape()));
 }
@@ -241,6 +247,14 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   Lease lease(frames_for(inputs));
   std::vector<const Value*>& ordered = lease.frame->input_buffer();
   for (size_t i = 0; i < input_count(); ++i) ordered[plan_input_[i]] = given(inputs, i);
+  std::vector<Value> scalars;  // views of one element that came in another shape
+  for (const size_t i : scalar_inputs_) {
+    const Value*& value = ordered[plan_input_[i]];
+    const Tensor* t = value ? value->tensor() : nullptr;
+    if (!t || t->shape().rank() == 0) continue;
+    scalars.reserve(scalar_inputs_.size());
+    value = &scalars.emplace_back(t->reshaped({}));
+  }
   std::optional<Profiler> own_profiler;
   Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();
   const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;

@@ -105,7 +105,8 @@ class Session {
   std::unordered_map<std::string_view, int> input_by_name_, output_by_name_;
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
-  std::vector<uint32_t> plan_input_;  ///< per input index: its position among the plan's inputs
+  std::vector<uint32_t> plan_input_;   ///< per input index: its position among the plan's inputs
+  std::vector<size_t> scalar_inputs_;  ///< declared as scalars: a run may be given any shape of one element
   bool disallow_copies_ = false;
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;

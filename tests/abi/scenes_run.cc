@@ -43,6 +43,14 @@ SCENE(run, other_shapes) {
   run(s, d.session, {"x"}, {floats(s, data, {0, 3})}, {"y", "s"});
 }
 
+SCENE(run, one_element_for_a_scalar) {
+  OrtSession* session = open(s, "scalar");
+  float data[2] = {3, 4};
+  run(s, session, {"s"}, {floats(s, data, {})}, {"y"});
+  run(s, session, {"s"}, {floats(s, data, {1})}, {"y"});
+  run(s, session, {"s"}, {floats(s, data, {1})}, {"y"});
+}
+
 SCENE(run, wrong_inputs) {
   Dense d(s);
   float data[6] = {};
