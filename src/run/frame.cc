@@ -74,7 +74,7 @@ void Frame::run(const RunRequest& request) {
   ++runs_;
   request_ = &request;
   parallel_ = request.parallel;
-  std::fill(bound_.begin(), bound_.end(), false);
+  std::fill(bound_.begin(), bound_.end(), kUnbound);
   const auto steps = uint32_t(plan_->steps.size());
   if (!take_signature(request)) {
     laid_out_ = false;
@@ -114,21 +114,23 @@ void Frame::bind_inputs(const RunRequest& request) {
   }
 }
 
-// Settles the memory of every output whose shape is known by now.
+// Settles the memory of every output whose shape is known by now. An output may be a view whose shape only a later
+// segment tells; what it views is written before, so its memory is settled as soon as that is laid out.
 void Frame::bind_outputs(const RunRequest& request) {
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     if (bound_[i]) continue;
-    const SlotIndex out = plan_->outputs[i];
-    const ValueType& type = slots_[out].type;
-    if (!type.is_tensor() || !type.is_static()) continue;
+    const SlotIndex out = plan_->outputs[i], root = plan_->values[out].root;
     const Home home = plan_->values[out].home;
-    if (home == Home::output) bind_output(request, i);
-    if (home == Home::boxed) bind_boxed_output(request, i);
+    if (is_laid_out(slots_[out].type)) {
+      if (home == Home::output) bind_output(request, i, slots_[out]);
+      if (home == Home::boxed) bind_boxed_output(request, i);
+    } else if (home == Home::output && is_laid_out(slots_[root].type)) {
+      bind_output(request, i, slots_[root]);
+    }
   }
 }
 
-std::string Frame::shape_clash(size_t output, const Tensor& bound) const {
-  const Slot& s = slots_[plan_->outputs[output]];
+std::string Frame::shape_clash(size_t output, const Tensor& bound, const Slot& s) const {
   return cat(
       "output '{}': the given buffer is {}{}, the run produces {}{}; bind a buffer of that shape or let the run "
       "allocate it",
@@ -136,23 +138,26 @@ std::string Frame::shape_clash(size_t output, const Tensor& bound) const {
       dtype_name(s.type.dtype), to_string(s.type.shape));
 }
 
-void Frame::bind_output(const RunRequest& request, size_t i) {
+void Frame::bind_output(const RunRequest& request, size_t i, const Slot& slot) {
   const SlotIndex out = plan_->outputs[i], root = plan_->values[out].root;
   // The first of several outputs that share this memory gets it; the others are copied at the end.
-  if (slots_[root].data && std::any_of(bound_.begin(), bound_.end(), [](char b) { return b; })) {
+  if (slots_[root].data && std::any_of(bound_.begin(), bound_.end(), [](Bound b) { return b != kUnbound; })) {
     for (size_t j = 0; j < i; ++j) {
       if (bound_[j] && plan_->values[plan_->outputs[j]].root == root) return;
     }
   }
-  Slot& slot = slots_[out];
   Value* wanted = request.outputs[i];
   const Tensor* given = wanted ? wanted->tensor() : nullptr;
-  if (given && (given->dtype() != slot.type.dtype || !(given->shape() == slot.type.shape))) {
-    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given));
+  const bool final_shape = &slot == &slots_[out];
+  if (given && (given->dtype() != slot.type.dtype ||
+                (final_shape ? !(given->shape() == slot.type.shape) : given->count() != slot.count))) {
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
   }
   void* data = given ? const_cast<void*>(given->data()) : nullptr;
-  const bool staged = given && overlaps_input(i, data, given->bytes());
-  if (staged && request.disallow_copies) {
+  // A buffer that may turn out to have the wrong shape stays untouched until that is known.
+  const bool overlaps = given && overlaps_input(i, data, given->bytes());
+  const bool staged = overlaps || (given && !final_shape);
+  if (overlaps && request.disallow_copies) {
     fail(ErrorCode::invalid_argument,
          "output '{}' overlaps an input and would have to be copied, which session.disallow_implicit_copies forbids; "
          "bind it elsewhere",
@@ -161,18 +166,18 @@ void Frame::bind_output(const RunRequest& request, size_t i) {
   if (!given || staged) {
     const bool reusable =
         made_[i] && made_[i].dtype() == slot.type.dtype && made_[i].shape() == slot.type.shape && (staged || !wanted);
-    if (!reusable) made_[i] = make_output(request, i);
+    if (!reusable) made_[i] = make_output(request, i, slot);
     data = made_[i].mutable_data();
   }
   set_data(root, data);
-  bound_[i] = true;
+  bound_[i] = final_shape ? kBound : kBoundEarly;
 }
 
-Tensor Frame::make_output(const RunRequest& request, size_t i) {
+Tensor Frame::make_output(const RunRequest& request, size_t i, const Slot& slot) {
   const SlotIndex out = plan_->outputs[i];
   const bool for_caller = request.outputs[i] && !request.outputs[i]->tensor();
   try {
-    return for_caller ? take_spare(request, i) : Tensor(slots_[out].type.dtype, slots_[out].type.shape);
+    return for_caller ? take_spare(request, i, slot) : Tensor(slot.type.dtype, slot.type.shape);
   } catch (Error& e) {
     e.add_context(cat("output '{}'", plan_->values[out].name));
     if (producer_[out] != kNever) e.add_context(plan_->steps[producer_[out]].name);
@@ -181,8 +186,7 @@ Tensor Frame::make_output(const RunRequest& request, size_t i) {
 }
 
 // Memory for a result: what the binding kept from the last one if nobody holds that any more, else new.
-Tensor Frame::take_spare(const RunRequest& request, size_t i) {
-  const Slot& slot = slots_[plan_->outputs[i]];
+Tensor Frame::take_spare(const RunRequest& request, size_t i, const Slot& slot) {
   if (request.spares.empty()) return Tensor(slot.type.dtype, slot.type.shape);
   Spare& spare = request.spares[i];
   const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
@@ -204,12 +208,12 @@ void Frame::bind_boxed_output(const RunRequest& request, size_t i) {
   Value* wanted = request.outputs[i];
   const Tensor* given = wanted ? wanted->tensor() : nullptr;
   if (given && (given->dtype() != slot.type.dtype || !(given->shape() == slot.type.shape))) {
-    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given));
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
   }
   Tensor t = given ? *given : Tensor(slot.type.dtype, slot.type.shape);
   slot.data = t.mutable_data();
   slot.boxed = std::move(t);
-  bound_[i] = true;
+  bound_[i] = kBound;
 }
 
 // Whether writing the output would destroy an input that is still needed. It would not when one elementwise step reads
@@ -290,7 +294,7 @@ void Frame::finish_output(const RunRequest& request, size_t i) {
   }
   if (!given) {
     if (bound_[i] && made_[i]) {
-      *wanted = std::move(made_[i]);
+      *wanted = made_[i].shape() == slot.type.shape ? std::move(made_[i]) : made_[i].reshaped(slot.type.shape);
       made_[i] = Tensor();
     } else if (plan_->values[out].home == Home::boxed && slot.boxed.tensor()) {
       *wanted = slot.boxed;
@@ -301,16 +305,16 @@ void Frame::finish_output(const RunRequest& request, size_t i) {
     }
     return;
   }
-  if (given->data() == slot.data) return;
   if (given->dtype() != slot.type.dtype || !(given->shape() == slot.type.shape))
-    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given));
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
+  if (given->data() == slot.data) return;
   if (request.disallow_copies) {
     fail(ErrorCode::invalid_argument,
          "output '{}' would have to be copied, which session.disallow_implicit_copies forbids",
          plan_->values[out].name);
   }
   copy_elements(slot.data, *given);
-  if (request.ledger) request.ledger->add(bound_[i] ? CopyCause::alias : CopyCause::dynamic, given->bytes());
+  if (request.ledger) request.ledger->add(bound_[i] == kBound ? CopyCause::alias : CopyCause::dynamic, given->bytes());
 }
 
 }  // namespace retort

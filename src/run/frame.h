@@ -16,6 +16,9 @@
 
 namespace retort {
 
+/// A tensor whose extents are all numbers.
+inline bool is_laid_out(const ValueType& t) { return t.is_tensor() && t.is_static(); }
+
 /// Memory of an earlier result, used again while nobody else holds it.
 struct Spare {
   std::shared_ptr<void> memory;
@@ -55,6 +58,8 @@ class Frame {
 
  private:
   friend class BodyFrames;
+  /// kBoundEarly: what the output is a view of has memory, the view's own shape is not known yet.
+  enum Bound : char { kUnbound, kBound, kBoundEarly };
   struct Active {  ///< a step that does something under the current layout
     KernelFn fn;   ///< null: through the reference
     uint32_t step;
@@ -101,16 +106,16 @@ class Frame {
   // frame.cc: a run under a layout
   void bind_inputs(const RunRequest& request);
   void bind_outputs(const RunRequest& request);
-  void bind_output(const RunRequest& request, size_t i);
+  void bind_output(const RunRequest& request, size_t i, const Slot& made);
   void bind_boxed_output(const RunRequest& request, size_t i);
-  Tensor make_output(const RunRequest& request, size_t i);
-  Tensor take_spare(const RunRequest& request, size_t i);
+  Tensor make_output(const RunRequest& request, size_t i, const Slot& made);
+  Tensor take_spare(const RunRequest& request, size_t i, const Slot& made);
   bool overlaps_input(size_t output, const void* data, size_t bytes) const;
   void run_segment(const RunRequest& request, Segment& segment);
   void guard_memory(const Segment& segment, const Active& active) const;
   void run_step(const Active& active);
   void finish_output(const RunRequest& request, size_t i);
-  std::string shape_clash(size_t output, const Tensor& bound) const;
+  std::string shape_clash(size_t output, const Tensor& bound, const Slot& made) const;
 
   std::shared_ptr<const Plan> plan_;
   std::vector<Slot> slots_;
@@ -126,7 +131,7 @@ class Frame {
   std::shared_ptr<void> scratch_;
   size_t scratch_bytes_ = 0;
   std::vector<Tensor> made_;  ///< per output: memory that this run made or staged
-  std::vector<char> bound_;   ///< per output: its memory is settled in this run
+  std::vector<Bound> bound_;  ///< per output: whether its memory is settled in this run
   Parallel parallel_;
   DimTable dims_;
   std::vector<std::unique_ptr<BodyRunner>> bodies_;  ///< per step; null for steps without bodies

@@ -22,8 +22,6 @@ size_t total_bytes(const std::vector<ArenaRequest>& requests) {
   return sum;
 }
 
-bool is_laid_out(const ValueType& t) { return t.is_tensor() && t.is_static(); }
-
 // Content as the element type of the tensor wants it.
 template <typename T>
 void write_content(const Slot& slot, void* to) {

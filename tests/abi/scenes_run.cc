@@ -51,6 +51,18 @@ SCENE(run, one_element_for_a_scalar) {
   run(s, session, {"s"}, {floats(s, data, {1})}, {"y"});
 }
 
+SCENE(run, outputs_that_view_what_came_before) {
+  OrtSession* session = open(s, "late_view");
+  float data[6] = {1, 0, 2, 3, 0, 0}, dense[6] = {1, 2, 3, 4, 5, 6}, given[12] = {}, wrong[12] = {};
+  run(s, session, {"x"}, {floats(s, data, {6})}, {"y"});
+  run(s, session, {"x"}, {floats(s, data, {6})}, {"flat", "y"});
+  run(s, session, {"x"}, {floats(s, dense, {6})}, {"y", "flat"});
+  run(s, session, {"x"}, {floats(s, data, {6})}, {"y"}, {floats(s, given, {4, 3})});
+  run(s, session, {"x"}, {floats(s, dense, {6})}, {"y", "flat"}, {floats(s, given, {2, 6}), nullptr});
+  run(s, session, {"x"}, {floats(s, data, {6})}, {"y"}, {floats(s, wrong, {3, 4})});
+  run(s, session, {"x"}, {floats(s, data, {6})}, {"y"}, {floats(s, wrong, {5})});
+}
+
 SCENE(run, wrong_inputs) {
   Dense d(s);
   float data[6] = {};
