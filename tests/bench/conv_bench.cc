@@ -227,7 +227,7 @@ class Subject {
 
  private:
   std::string name() const {
-    static constexpr const char* kNames[] = {"pointwise", "rows", "winograd4", "depthwise", "grouped"};
+    static constexpr const char* kNames[] = {"pointwise", "rows", "winograd4", "winograd2", "depthwise", "grouped"};
     char text[128];
     std::snprintf(text, sizeof text, "%s %zu->%zu @%zu %zux%zu/%zu %s", layer_.model, layer_.in_c, layer_.out_c,
                   layer_.size, layer_.kernel, layer_.kernel, layer_.stride, kNames[int(args_.algorithm)]);
@@ -254,7 +254,7 @@ void add_subjects(std::vector<Subject>& subjects, const char* part, const Parall
     const ConvAlgorithm best = choose_conv(shape_of(layer), true);
     const bool both = layer.kernel == 3 && layer.stride == 1 && layer.kind == Layer::dense;
     std::vector<ConvAlgorithm> algorithms{best};
-    if (both) algorithms = {ConvAlgorithm::rows, ConvAlgorithm::winograd4};
+    if (both) algorithms = {ConvAlgorithm::rows, ConvAlgorithm::winograd4, ConvAlgorithm::winograd2};
     for (const ConvAlgorithm a : algorithms) {
       Subject subject(layer, a, par);
       if (subject.matches(part)) subjects.push_back(std::move(subject));

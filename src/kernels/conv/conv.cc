@@ -36,24 +36,28 @@ bool is_3x3_stride_1(const ConvShape& s) {
 }
 
 // Compares times in units of one multiply-add of 16 lanes.
-bool winograd_wins(const ConvShape& s) {
+ConvAlgorithm cheapest_3x3(const ConvShape& s) {
   constexpr size_t kMinChannels = 16;    // below, vectors are half empty
   constexpr size_t kUnknownExtent = 28;  // a usual map, where the size is not known before the first run
-  // Both transforms of a tile: 36 loads, 36 stores and 150 operations a vector, half of them for in_c, half for out_c
-  // channels (measured: 255 and 190 cycles).
-  constexpr double kTransform = 14;
-  // Bringing a weight from memory: half of it is the time at 15 GB/s, the rest what products of few rows lose. A
-  // transformed filter has four times the weights of a plain one: few tiles do not pay for them, neither in time nor in
-  // memory.
+  // Both transforms of a tile, half of it for in_c, half for out_c channels. F(4x4): 36 loads, 36 stores and 150
+  // operations a vector (measured: 255 and 190 cycles); F(2x2): 16, 16 and 56.
+  constexpr double kTransform4 = 14, kTransform2 = 5;
+  // Bringing a weight from memory: half of it is the time at 15 GB/s, the rest what products of few rows lose. The
+  // filters of F(4x4) have four times the weights of plain ones, those of F(2x2) 1.8 times: few tiles do not pay for
+  // them, neither in time nor in memory.
   constexpr double kStream = 2;
-  if (s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
+  if (s.in_c < kMinChannels || s.out_c < kMinChannels) return ConvAlgorithm::rows;
   const size_t h = s.out_h ? s.out_h : kUnknownExtent, w = s.out_w ? s.out_w : kUnknownExtent;
   const double images = double(std::max<size_t>(s.batch, 1)), channels = double(s.in_c) * double(s.out_c);
-  const double tiles = images * double(ceil_div<size_t>(h, 4) * ceil_div<size_t>(w, 4));
-  const double direct = images * double(h * w) * 9 * channels / 16 + 9 * channels * kStream;
-  const double winograd =
-      tiles * (36 * channels / 16 + kTransform * double(s.in_c + s.out_c)) + 36 * channels * kStream;
-  return winograd < direct;
+  const auto cost = [&](double products, double planes, double transform) {
+    return products * planes * (channels / 16) + planes * channels * kStream +
+           products * transform * double(s.in_c + s.out_c);
+  };
+  const auto tiles = [&](size_t edge) { return images * double(ceil_div(h, edge) * ceil_div(w, edge)); };
+  const double direct = cost(images * double(h * w), 9, 0);
+  const double winograd4 = cost(tiles(4), 36, kTransform4), winograd2 = cost(tiles(2), 16, kTransform2);
+  if (direct <= std::min(winograd4, winograd2)) return ConvAlgorithm::rows;
+  return winograd4 < winograd2 ? ConvAlgorithm::winograd4 : ConvAlgorithm::winograd2;
 }
 
 // Each panel of columns as the GEMM wants it, taps outermost: row (tap, channel).
@@ -117,14 +121,15 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool allow_winograd) {
   if (s.groups > 1) return ConvAlgorithm::grouped;
   if (s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 && !s.input_is_nchw)
     return ConvAlgorithm::pointwise;
-  if (allow_winograd && !s.scaled_input && is_3x3_stride_1(s) && winograd_wins(s)) return ConvAlgorithm::winograd4;
+  if (allow_winograd && !s.scaled_input && is_3x3_stride_1(s)) return cheapest_3x3(s);
   return ConvAlgorithm::rows;
 }
 
 size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
   switch (algorithm) {
     case ConvAlgorithm::winograd4:
-      return winograd_packed_bytes(s);
+    case ConvAlgorithm::winograd2:
+      return winograd_packed_bytes(s, algorithm);
     case ConvAlgorithm::depthwise:
       return depthwise_packed_bytes(s);
     default:
@@ -136,7 +141,8 @@ size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
 void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept {
   switch (algorithm) {
     case ConvAlgorithm::winograd4:
-      return winograd_pack(s, weights, packed);
+    case ConvAlgorithm::winograd2:
+      return winograd_pack(s, algorithm, weights, packed);
     case ConvAlgorithm::depthwise:
       return depthwise_pack(s, weights, packed);
     default:
@@ -148,7 +154,8 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
   if (s.out_pixels() * s.out_c == 0) return 0;
   switch (algorithm) {
     case ConvAlgorithm::winograd4:
-      return plan_winograd(s).worker_bytes * size_t(workers);
+    case ConvAlgorithm::winograd2:
+      return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
     case ConvAlgorithm::depthwise:
       return 0;
     default:
@@ -164,6 +171,7 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
   if (args.shape.out_pixels() * args.shape.out_c == 0) return;
   switch (args.algorithm) {
     case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd2:
       return conv_winograd(args, scratch, par);
     case ConvAlgorithm::depthwise:
       return conv_depthwise(args, par);

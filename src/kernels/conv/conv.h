@@ -35,7 +35,7 @@ struct ConvShape {
   /// The input is dense [batch, in_c, in_h, in_w]; for the first layer of a network. ConvAlgorithm::rows only, groups
   /// == 1.
   bool input_is_nchw = false;
-  /// ConvArgs::input_scale is given. Channels-last input; not for winograd4 and depthwise.
+  /// ConvArgs::input_scale is given. Channels-last input; not for Winograd and depthwise.
   bool scaled_input = false;
 
   size_t out_pixels() const { return batch * out_h * out_w; }
@@ -45,6 +45,7 @@ enum class ConvAlgorithm : uint8_t {
   pointwise,  ///< 1x1 without padding: one GEMM over the pixels, rows gathered first when strided or scaled
   rows,       ///< any kernel, groups == 1: blocks of input patches gathered as rows, then GEMM
   winograd4,  ///< 3x3, stride 1, dilation 1, groups == 1: F(4x4, 3x3)
+  winograd2,  ///< likewise F(2x2, 3x3)
   depthwise,  ///< groups == in_c == out_c
   grouped,    ///< any: `rows` for each group
 };

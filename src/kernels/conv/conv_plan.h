@@ -46,21 +46,25 @@ inline constexpr size_t kMostTilePixels = 14;
 bool reads_lines(const ConvShape& shape);
 LinesPlan plan_lines(const ConvShape& shape);
 
-/// Task = (block of 4x4 output tiles, group of output channels). Per worker: the transformed input V [36][tile][in_c]
-/// of one block, the products M [36][tile][columns], and in_c zeros that stand for the padding.
+/// Edge of a tile of outputs, and products for one.
+inline size_t winograd_tile(ConvAlgorithm a) { return a == ConvAlgorithm::winograd2 ? 2 : 4; }
+inline size_t winograd_planes(ConvAlgorithm a) { return (winograd_tile(a) + 2) * (winograd_tile(a) + 2); }
+
+/// Task = (block of output tiles, group of output channels). Per worker: the transformed input V [plane][tile][in_c]
+/// of one block, the products M [plane][tile][columns], and in_c zeros that stand for the padding.
 struct WinogradPlan {
+  size_t tile = 0, planes = 0;
   size_t tiles_h = 0, tiles_w = 0, tiles = 0;
   size_t block_tiles = 0, blocks = 0;
   size_t columns = 0, column_groups = 0;
   size_t v_stride = 0, v_plane = 0, m_stride = 0, m_plane = 0;
   size_t worker_bytes = 0;
 };
-WinogradPlan plan_winograd(const ConvShape& shape);
+WinogradPlan plan_winograd(const ConvShape& shape, ConvAlgorithm algorithm);
 /// What one task of a Winograd convolution computes: tiles [t0, t1) of the batch, output channels [n0, n1).
 struct WinogradBlock {
   size_t t0, t1, n0, n1;
 };
-inline constexpr size_t kWinogradPlanes = 36;
 
 /// The first bytes of a worker's scratch.
 struct alignas(64) WorkerHead {
@@ -80,8 +84,8 @@ inline constexpr size_t kMaxLanes = 16;  ///< floats of the widest vector; chann
 
 size_t depthwise_packed_bytes(const ConvShape& shape);
 void depthwise_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
-size_t winograd_packed_bytes(const ConvShape& shape);
-void winograd_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
+size_t winograd_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
+void winograd_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept;
 
 void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;

@@ -93,6 +93,7 @@ TEST(Conv, MorePaddingThanImage) {
   c.pad_all(6);
   check_conv(c.with(ConvAlgorithm::rows));
   check_conv(c.with(ConvAlgorithm::winograd4));
+  check_conv(c.with(ConvAlgorithm::winograd2));
   c.groups = c.out_c = c.in_c;
   check_conv(c.with(ConvAlgorithm::depthwise));
   c.dilation_h = c.dilation_w = 4;
@@ -118,17 +119,19 @@ TEST(Conv, Grouped) {
 }
 
 TEST(Conv, Winograd) {
-  for (const size_t in_c : {1, 3, 17, 24, 33, 64}) {
-    for (const size_t out_c : {1, 17, 64, 200}) {
-      ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 14, .batch = 2, .kernel_h = 3, .kernel_w = 3};
-      c.pad_top = 1, c.pad_left = 1, c.pad_bottom = 0, c.pad_right = 2;
-      check_conv(c.with(ConvAlgorithm::winograd4));
+  for (const ConvAlgorithm algorithm : {ConvAlgorithm::winograd4, ConvAlgorithm::winograd2}) {
+    for (const size_t in_c : {1, 3, 17, 24, 33, 64}) {
+      for (const size_t out_c : {1, 17, 64, 200}) {
+        ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 14, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+        c.pad_top = 1, c.pad_left = 1, c.pad_bottom = 0, c.pad_right = 2;
+        check_conv(c.with(algorithm));
+      }
     }
-  }
-  for (const size_t size : {1, 3, 4, 5, 8, 23}) {
-    ConvCase c{.in_c = 8, .out_c = 16, .in_h = size, .in_w = size + 1, .batch = 3, .kernel_h = 3, .kernel_w = 3};
-    c.pad_all(1);
-    check_conv(c.with(ConvAlgorithm::winograd4));
+    for (const size_t size : {1, 3, 4, 5, 8, 23}) {
+      ConvCase c{.in_c = 8, .out_c = 16, .in_h = size, .in_w = size + 1, .batch = 3, .kernel_h = 3, .kernel_w = 3};
+      c.pad_all(1);
+      check_conv(c.with(algorithm));
+    }
   }
 }
 
@@ -167,9 +170,10 @@ std::vector<ConvCase> one_of_each() {
   scaled.scaled_input = true;
   grouped.groups = 2, grouped.out_c = 38;
   depthwise.groups = depthwise.out_c = 20;
-  return {full.with(ConvAlgorithm::rows),       full.with(ConvAlgorithm::winograd4),
-          point.with(ConvAlgorithm::pointwise), scaled.with(ConvAlgorithm::pointwise),
-          grouped.with(ConvAlgorithm::grouped), depthwise.with(ConvAlgorithm::depthwise)};
+  return {full.with(ConvAlgorithm::rows),          full.with(ConvAlgorithm::winograd4),
+          full.with(ConvAlgorithm::winograd2),     point.with(ConvAlgorithm::pointwise),
+          scaled.with(ConvAlgorithm::pointwise),   grouped.with(ConvAlgorithm::grouped),
+          depthwise.with(ConvAlgorithm::depthwise)};
 }
 
 TEST(Conv, EveryEpilogue) {
@@ -224,6 +228,7 @@ TEST(Conv, SameBitsForAnyNumberOfThreads) {
   for (const ConvCase& c : {small, large}) {
     cases.push_back(c.with(ConvAlgorithm::rows));
     cases.push_back(c.with(ConvAlgorithm::winograd4));
+    cases.push_back(c.with(ConvAlgorithm::winograd2));
   }
   large.groups = large.in_c;
   cases.push_back(large.with(ConvAlgorithm::depthwise));
@@ -248,6 +253,10 @@ TEST(Conv, Choice) {
   ConvShape unknown = c.shape();
   unknown.batch = unknown.in_h = unknown.in_w = unknown.out_h = unknown.out_w = 0;
   EXPECT_EQ(choose_conv(unknown, true), ConvAlgorithm::winograd4);
+  ConvCase narrow = c;
+  narrow.in_c = narrow.out_c = 256;
+  narrow.in_h = narrow.in_w = 14;
+  EXPECT_EQ(choose(narrow), ConvAlgorithm::winograd2);  // 16 tiles do not pay for 36 · 256 · 256 weights, 49 for 16 do
   ConvCase wide = c;
   wide.in_c = wide.out_c = 512;
   wide.in_h = wide.in_w = 7;

@@ -1,7 +1,8 @@
 // Winograd convolution F(4x4, 3x3): a 4x4 tile of outputs from a 6x6 tile of inputs by 36 multiplications instead of
-// 144. After A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks" (2015), with the interpolation
-// points 0, ±1/sqrt(2), ±sqrt(2), ∞: at the same cost their error is a fifth of that of 0, ±1, ±2, ∞ (measured: 2e-6
-// against 1e-5 of the largest output, 256 channels).
+// 144; and F(2x2, 3x3): 16 instead of 36, with half the filters. After A. Lavin and S. Gray, "Fast Algorithms for
+// Convolutional Neural Networks" (2015), for the large tile with the interpolation points 0, ±1/sqrt(2), ±sqrt(2), ∞:
+// at the same cost their error is a fifth of that of 0, ±1, ±2, ∞ (measured: 2e-6 against 1e-5 of the largest output,
+// 256 channels). The small tile has the points 0, ±1, ∞.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/winograd.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -23,12 +24,15 @@ namespace {
 constexpr float kSqrt2 = std::numbers::sqrt2_v<float>;
 constexpr double kNear = std::numbers::sqrt2 / 2, kFar = std::numbers::sqrt2;
 // G. Row of point p: [1, p, p²] / product of the distances to the other points.
-constexpr double kFilterTransform[6][3] = {{1, 0, 0},
-                                           {-2 / 3.0, -2 / 3.0 * kNear, -1 / 3.0},
-                                           {-2 / 3.0, 2 / 3.0 * kNear, -1 / 3.0},
-                                           {1 / 6.0, kFar / 6, 1 / 3.0},
-                                           {1 / 6.0, -kFar / 6, 1 / 3.0},
-                                           {0, 0, 1}};
+template <size_t kTile>
+constexpr double kFilterTransform[kTile + 2][3] = {{1, 0, 0},
+                                                   {-2 / 3.0, -2 / 3.0 * kNear, -1 / 3.0},
+                                                   {-2 / 3.0, 2 / 3.0 * kNear, -1 / 3.0},
+                                                   {1 / 6.0, kFar / 6, 1 / 3.0},
+                                                   {1 / 6.0, -kFar / 6, 1 / 3.0},
+                                                   {0, 0, 1}};
+template <>
+constexpr double kFilterTransform<2>[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
 
 // o = B^T · d, where the rows of B^T are the coefficients of x(x² - 1/2)(x² - 2) without the factor of each point.
 HWY_INLINE void input_transform(const Float (&d)[6], Float (&o)[6]) {
@@ -45,7 +49,19 @@ HWY_INLINE void input_transform(const Float (&d)[6], Float (&o)[6]) {
   o[5] = hn::NegMulAdd(middle, d[3], hn::Add(d[1], d[5]));
 }
 
+HWY_INLINE void input_transform(const Float (&d)[4], Float (&o)[4]) {
+  o[0] = hn::Sub(d[0], d[2]);
+  o[1] = hn::Add(d[1], d[2]);
+  o[2] = hn::Sub(d[2], d[1]);
+  o[3] = hn::Sub(d[3], d[1]);
+}
+
 // o = A^T · m, where row i of A^T holds the powers i of the points.
+HWY_INLINE void output_transform(const Float (&m)[4], Float (&o)[2]) {
+  o[0] = hn::Add(m[0], hn::Add(m[1], m[2]));
+  o[1] = hn::Add(m[3], hn::Sub(m[1], m[2]));
+}
+
 HWY_INLINE void output_transform(const Float (&m)[6], Float (&o)[4]) {
   const FloatTag t;
   const Float half = hn::Set(t, 0.5f), two = hn::Set(t, 2.0f), near = hn::Set(t, kSqrt2 / 2), far = hn::Set(t, kSqrt2);
@@ -105,42 +121,63 @@ HWY_INLINE void transform_tile(const float* const (&pixels)[36], size_t channel,
   transform_rows<RowPair::ends>(pixels, channel, n, v + channel, plane);
 }
 
-// Y = A^T · M · A of n output channels of one tile, finished and stored.
-HWY_INLINE void finish_tile(const float* m, size_t plane, const Finish& finish, const OutputTile& at) {
-  Float rows[4][6];
-#pragma GCC unroll 6
-  for (size_t j = 0; j < 6; ++j) {
-    Float column[6], o[4];
-#pragma GCC unroll 6
-    for (size_t i = 0; i < 6; ++i) column[i] = hn::LoadU(FloatTag(), m + (i * 6 + j) * plane);
-    output_transform(column, o);
-#pragma GCC unroll 6
+HWY_INLINE void transform_tile(const float* const (&pixels)[16], size_t channel, size_t n, float* v, size_t plane) {
+  Float rows[4][4];
+#pragma GCC unroll 4
+  for (size_t j = 0; j < 4; ++j) {
+    Float d[4], o[4];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; ++i) d[i] = load_first(pixels[i * 4 + j] + channel, n);
+    input_transform(d, o);
+#pragma GCC unroll 4
     for (size_t i = 0; i < 4; ++i) rows[i][j] = o[i];
   }
-  Float y[16];
-#pragma GCC unroll 6
+#pragma GCC unroll 4
   for (size_t i = 0; i < 4; ++i) {
     Float o[4];
-    output_transform(rows[i], o);
-#pragma GCC unroll 6
-    for (size_t j = 0; j < 4; ++j) y[i * 4 + j] = o[j];
+    input_transform(rows[i], o);
+#pragma GCC unroll 4
+    for (size_t j = 0; j < 4; ++j) hn::StoreU(o[j], FloatTag(), v + channel + (i * 4 + j) * plane);
   }
-  finish.store<4, 4>(y, at);
 }
 
-}  // namespace
+// Y = A^T · M · A of n output channels of one tile, finished and stored.
+template <size_t kTile>
+HWY_INLINE void finish_tile(const float* m, size_t plane, const Finish& finish, const OutputTile& at) {
+  constexpr size_t kSide = kTile + 2;
+  Float rows[kTile][kSide];
+#pragma GCC unroll 6
+  for (size_t j = 0; j < kSide; ++j) {
+    Float column[kSide], o[kTile];
+#pragma GCC unroll 6
+    for (size_t i = 0; i < kSide; ++i) column[i] = hn::LoadU(FloatTag(), m + (i * kSide + j) * plane);
+    output_transform(column, o);
+#pragma GCC unroll 6
+    for (size_t i = 0; i < kTile; ++i) rows[i][j] = o[i];
+  }
+  Float y[kTile * kTile];
+#pragma GCC unroll 6
+  for (size_t i = 0; i < kTile; ++i) {
+    Float o[kTile];
+    output_transform(rows[i], o);
+#pragma GCC unroll 6
+    for (size_t j = 0; j < kTile; ++j) y[i * kTile + j] = o[j];
+  }
+  finish.store<kTile, kTile>(y, at);
+}
 
-// `zeros`: in_c of them.
-void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
-                    const conv_detail::WinogradBlock& block, const float* zeros, float* v) noexcept {
+template <size_t kTile>
+void transform_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
+                     const conv_detail::WinogradBlock& block, const float* zeros, float* v) {
+  constexpr size_t kSide = kTile + 2;
   const ConvShape& s = args.shape;
   for (size_t t = block.t0; t < block.t1; ++t, v += plan.v_stride) {
     const float* image = args.input + t / (plan.tiles_h * plan.tiles_w) * s.in_h * s.in_w * s.in_pixel_stride;
     // Coordinates left of or above the image wrap around and are larger than its size too.
-    const size_t y0 = t / plan.tiles_w % plan.tiles_h * 4 - s.pad_top, x0 = t % plan.tiles_w * 4 - s.pad_left;
-    const float* pixels[36];
-    for (size_t i = 0; i < 36; ++i) {
-      const size_t y = y0 + i / 6, x = x0 + i % 6;
+    const size_t y0 = t / plan.tiles_w % plan.tiles_h * kTile - s.pad_top, x0 = t % plan.tiles_w * kTile - s.pad_left;
+    const float* pixels[kSide * kSide];
+    for (size_t i = 0; i < kSide * kSide; ++i) {
+      const size_t y = y0 + i / kSide, x = x0 + i % kSide;
       pixels[i] = y < s.in_h && x < s.in_w ? image + (y * s.in_w + x) * s.in_pixel_stride : zeros;
     }
     size_t c = 0;
@@ -149,47 +186,66 @@ void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
   }
 }
 
-void winograd_output(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
-                     const conv_detail::WinogradBlock& block, const float* m) noexcept {
+template <size_t kTile>
+void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, const conv_detail::WinogradBlock& block,
+                  const float* m) {
   const ConvShape& s = args.shape;
   const Finish finish(args);
   for (size_t t = block.t0; t < block.t1; ++t, m += plan.m_stride) {
-    const size_t y = t / plan.tiles_w % plan.tiles_h * 4, x = t % plan.tiles_w * 4;
+    const size_t y = t / plan.tiles_w % plan.tiles_h * kTile, x = t % plan.tiles_w * kTile;
     const size_t b = t / (plan.tiles_h * plan.tiles_w);
     OutputTile at{(b * s.out_h + y) * s.out_w + x, s.out_w, s.out_h - y, s.out_w - x, block.n0, kLanes};
     const float* sums = m;
     for (; at.channel + kLanes <= block.n1; at.channel += kLanes, sums += kLanes) {
-      finish_tile(sums, plan.m_plane, finish, {at.pixel, at.line, at.rows, at.columns, at.channel, kLanes});
+      finish_tile<kTile>(sums, plan.m_plane, finish, {at.pixel, at.line, at.rows, at.columns, at.channel, kLanes});
     }
     at.channels = block.n1 - at.channel;
-    if (at.channels > 0) finish_tile(sums, plan.m_plane, finish, at);
+    if (at.channels > 0) finish_tile<kTile>(sums, plan.m_plane, finish, at);
   }
 }
 
 // U = G · w · G^T of one panel of `columns` filters, in double with one rounding at the end; `u`: that panel of the
 // first plane.
-void winograd_pack_panel(const ConvShape& s, const float* weights, size_t columns, float* u) noexcept {
-  constexpr size_t kWidth = 2 * kLanes;
+template <size_t kTile>
+void pack_panel(const ConvShape& s, const float* weights, size_t columns, float* u) {
+  constexpr size_t kWidth = 2 * kLanes, kSide = kTile + 2;
   const size_t plane = gemm_packed_bytes(s.in_c, s.out_c) / sizeof(float);
   for (size_t c = 0; c < s.in_c; ++c, u += kWidth) {
-    double w[9][kWidth] = {}, rows[6][3][kWidth];
+    double w[9][kWidth] = {}, rows[kSide][3][kWidth];
     for (size_t o = 0; o < columns; ++o) {
       for (size_t tap = 0; tap < 9; ++tap) w[tap][o] = double(load_unaligned(weights, (o * s.in_c + c) * 9 + tap));
     }
-    for (size_t i = 0; i < 18; ++i) {
-      const double* g = kFilterTransform[i / 3];
+    for (size_t i = 0; i < 3 * kSide; ++i) {
+      const double* g = kFilterTransform<kTile>[i / 3];
       for (size_t o = 0; o < kWidth; ++o) {
         rows[i / 3][i % 3][o] = g[0] * w[i % 3][o] + g[1] * w[3 + i % 3][o] + g[2] * w[6 + i % 3][o];
       }
     }
-    for (size_t xi = 0; xi < 36; ++xi) {
-      const double* g = kFilterTransform[xi % 6];
-      const auto& row = rows[xi / 6];
+    for (size_t xi = 0; xi < kSide * kSide; ++xi) {
+      const double* g = kFilterTransform<kTile>[xi % kSide];
+      const auto& row = rows[xi / kSide];
       for (size_t o = 0; o < kWidth; ++o) {
         u[xi * plane + o] = float(g[0] * row[0][o] + g[1] * row[1][o] + g[2] * row[2][o]);
       }
     }
   }
+}
+
+}  // namespace
+
+// `zeros`: in_c of them.
+void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
+                    const conv_detail::WinogradBlock& block, const float* zeros, float* v) noexcept {
+  plan.tile == 2 ? transform_block<2>(args, plan, block, zeros, v) : transform_block<4>(args, plan, block, zeros, v);
+}
+
+void winograd_output(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
+                     const conv_detail::WinogradBlock& block, const float* m) noexcept {
+  plan.tile == 2 ? finish_block<2>(args, plan, block, m) : finish_block<4>(args, plan, block, m);
+}
+
+void winograd_pack_panel(const ConvShape& s, size_t tile, const float* weights, size_t columns, float* u) noexcept {
+  tile == 2 ? pack_panel<2>(s, weights, columns, u) : pack_panel<4>(s, weights, columns, u);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE
@@ -209,11 +265,11 @@ WinogradScratch worker_scratch(const WinogradPlan& plan, size_t in_c, void* scra
   w.head = worker_head(scratch, plan.worker_bytes, worker);
   w.zeros = reinterpret_cast<float*>(w.head + 1);
   w.v = w.zeros + round_up(in_c, 16);
-  w.m = w.v + kWinogradPlanes * plan.v_plane;
+  w.m = w.v + plan.planes * plan.v_plane;
   return w;
 }
 
-// The 36 products M = V · U of a block.
+// The products M = V · U of a block, one for each plane.
 void multiply(const ConvArgs& args, const WinogradPlan& plan, const WinogradBlock& block, const WinogradScratch& w) {
   const size_t in_c = args.shape.in_c;
   const size_t weights_plane = gemm_packed_bytes(in_c, args.shape.out_c) / sizeof(float);
@@ -223,34 +279,36 @@ void multiply(const ConvArgs& args, const WinogradPlan& plan, const WinogradBloc
   product.k = in_c;
   product.a_stride = plan.v_stride;
   product.c_stride = plan.m_stride;
-  for (size_t xi = 0; xi < kWinogradPlanes; ++xi) {
+  for (size_t xi = 0; xi < plan.planes; ++xi) {
     product.a = w.v + xi * plan.v_plane;
     product.packed_b = args.packed + xi * weights_plane + block.n0 * in_c;
     product.b_is_near = xi > 0;
-    product.next_b = xi + 1 < kWinogradPlanes ? product.packed_b + weights_plane : nullptr;
+    product.next_b = xi + 1 < plan.planes ? product.packed_b + weights_plane : nullptr;
     product.c = w.m + xi * plan.m_plane;
     gemm_block(product, 0, product.n);
   }
 }
 
-// A plane starts an odd number of lines after the one before, so that the 36 stores of a tile go to different sets of
+// A plane starts an odd number of lines after the one before, so that the stores of a tile go to different sets of
 // the cache.
 size_t spread_plane(size_t floats) { return (floats / 16 | 1) * 16; }
 
 }  // namespace
 
-WinogradPlan plan_winograd(const ConvShape& s) {
+WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
   constexpr size_t kCacheBytes = 640 << 10;  // V and M of a block; the weights stream through the rest of a 1 MiB cache
   constexpr size_t kMaxColumns = 128, kMinColumns = 64, kMinTiles = 12, kMaxTiles = 96;
   WinogradPlan p;
-  p.tiles_h = ceil_div<size_t>(s.out_h, 4);
-  p.tiles_w = ceil_div<size_t>(s.out_w, 4);
+  p.tile = winograd_tile(algorithm);
+  p.planes = winograd_planes(algorithm);
+  p.tiles_h = ceil_div(s.out_h, p.tile);
+  p.tiles_w = ceil_div(s.out_w, p.tile);
   p.tiles = s.batch * p.tiles_h * p.tiles_w;
-  const size_t wanted = wanted_tasks(p.tiles * kWinogradPlanes * s.in_c * s.out_c);
+  const size_t wanted = wanted_tasks(p.tiles * p.planes * s.in_c * s.out_c);
   const size_t most = std::max<size_t>(s.out_c / kMinColumns, 1);
   p.v_stride = spread_stride(s.in_c);
   const auto tile_blocks = [&](size_t columns) {
-    const size_t tile_bytes = kWinogradPlanes * (p.v_stride + spread_stride(columns)) * sizeof(float);
+    const size_t tile_bytes = p.planes * (p.v_stride + spread_stride(columns)) * sizeof(float);
     const size_t fitting = std::clamp(kCacheBytes / tile_bytes, kMinTiles, kMaxTiles);
     return std::max(ceil_div(p.tiles, fitting), std::min(wanted, p.tiles / kMinTiles));
   };
@@ -263,25 +321,28 @@ WinogradPlan plan_winograd(const ConvShape& s) {
   p.m_stride = spread_stride(p.columns);
   p.v_plane = spread_plane(p.block_tiles * p.v_stride);
   p.m_plane = spread_plane(p.block_tiles * p.m_stride);
-  const size_t floats = round_up(s.in_c, 16) + kWinogradPlanes * (p.v_plane + p.m_plane);
+  const size_t floats = round_up(s.in_c, 16) + p.planes * (p.v_plane + p.m_plane);
   p.worker_bytes = round_up(sizeof(WorkerHead) + floats * sizeof(float), 128);
   return p;
 }
 
-size_t winograd_packed_bytes(const ConvShape& s) { return kWinogradPlanes * gemm_packed_bytes(s.in_c, s.out_c); }
+size_t winograd_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
+  return winograd_planes(algorithm) * gemm_packed_bytes(s.in_c, s.out_c);
+}
 
-// [36] packed right-hand sides of in_c rows and out_c columns.
-void winograd_pack(const ConvShape& s, const float* weights, float* packed) noexcept {
+// [plane] packed right-hand sides of in_c rows and out_c columns.
+void winograd_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept {
   const auto pack_panel = RETORT_SELECT(winograd_pack_panel);
   const size_t width = gemm_panel_width();
   for (size_t n0 = 0; n0 < s.out_c; n0 += width) {
-    pack_panel(s, weights + n0 * s.in_c * 9, std::min(width, s.out_c - n0), packed + n0 * s.in_c);
+    pack_panel(s, winograd_tile(algorithm), weights + n0 * s.in_c * 9, std::min(width, s.out_c - n0),
+               packed + n0 * s.in_c);
   }
 }
 
 void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
   const ConvShape& s = args.shape;
-  const WinogradPlan plan = plan_winograd(s);
+  const WinogradPlan plan = plan_winograd(s, args.algorithm);
   reset_workers(scratch, plan.worker_bytes, par.workers());
   const auto transform_input = RETORT_SELECT(winograd_input);
   const auto finish = RETORT_SELECT(winograd_output);
