@@ -31,15 +31,16 @@ std::shared_ptr<void> BlockPool::allocate(size_t bytes) {
   if (kAccessIsChecked) return allocate_block(bytes);
   const size_t padded = round_up(std::max<size_t>(bytes, 1), 64);
   const std::lock_guard lock(mutex_);
-  if (padded > size_ - used_) {
+  auto block = std::find_if(open_.begin(), open_.end(), [&](const Block& b) { return padded <= b.size - b.used; });
+  if (block == open_.end()) {
     if (padded >= kMaxBlock / 2) return allocate_block(padded);
-    size_ = std::clamp(round_up(std::max(total_, padded), kMinBlock), kMinBlock, kMaxBlock);
-    block_ = allocate_block(size_);
-    used_ = 0;
+    const size_t size = std::clamp(round_up(std::max(total_, padded), kMinBlock), kMinBlock, kMaxBlock);
+    block = open_.insert(block, {allocate_block(size), 0, size});
   }
-  std::shared_ptr<void> piece(block_, static_cast<char*>(block_.get()) + used_);
-  used_ += padded;
+  std::shared_ptr<void> piece(block->memory, static_cast<char*>(block->memory.get()) + block->used);
+  block->used += padded;
   total_ += padded;
+  if (block->used == block->size) open_.erase(block);
   return piece;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace retort {
 
@@ -18,10 +19,13 @@ class BlockPool {
   std::shared_ptr<void> allocate(size_t bytes);
 
  private:
+  struct Block {
+    std::shared_ptr<void> memory;
+    size_t used, size;
+  };
   std::mutex mutex_;
-  std::shared_ptr<void> block_;
-  size_t used_ = 0, size_ = 0;  ///< of block_
-  size_t total_ = 0;            ///< handed out so far
+  std::vector<Block> open_;  ///< with room at the end; smaller pieces fill what a larger one left
+  size_t total_ = 0;         ///< handed out so far
 };
 
 }  // namespace retort

@@ -46,6 +46,11 @@ std::optional<FileRange> file_range(const std::shared_ptr<void>& owner, const vo
 
 void release_pages(const Tensor& tensor) { release(tensor.owner(), tensor.data(), tensor.bytes()); }
 
+void release_mapping(const Tensor& tensor) {
+  if (const Unmap* mapping = mapping_of(tensor.owner()))
+    release(tensor.owner(), tensor.owner().get(), mapping->file.size);
+}
+
 Tensor move_from_file(const Tensor& tensor) {
   constexpr size_t kPiece = size_t(4) << 20;
   std::shared_ptr<void> memory = allocate_block(tensor.bytes());

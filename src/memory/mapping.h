@@ -33,6 +33,9 @@ std::optional<FileRange> file_range(const std::shared_ptr<void>& owner, const vo
 /// come back from the file when somebody reads them again. Nothing for other memory.
 void release_pages(const Tensor& tensor);
 
+/// Likewise all pages of the mapping that the tensor lies in.
+void release_mapping(const Tensor& tensor);
+
 /// An aligned copy of a tensor of whole elements, whose pages are released as the copy grows.
 Tensor move_from_file(const Tensor& tensor);
 

@@ -54,6 +54,22 @@ TEST(Mapping, ReleasedPagesComeBackFromTheFile) {
   EXPECT_EQ(sum(all), kBytes);
 }
 
+TEST(Mapping, AllPagesOfAMappingGo) {
+  constexpr size_t kBytes = 1 << 20;
+  std::FILE* file = std::tmpfile();
+  ASSERT_TRUE(file);
+  const std::string bytes(kBytes, 1);
+  ASSERT_EQ(std::fwrite(bytes.data(), 1, kBytes, file), kBytes);
+  ASSERT_EQ(std::fflush(file), 0);
+  const std::shared_ptr<void> mapping = map_file(fileno(file), {.size = kBytes});
+  std::fclose(file);
+  const Tensor all(DType::u8, {int64_t(kBytes)}, mapping.get(), mapping);
+  EXPECT_EQ(sum(all), kBytes);
+  release_mapping(Tensor(DType::u8, {100}, static_cast<char*>(mapping.get()) + 5000, mapping));
+  EXPECT_EQ(resident_kib(mapping.get()), 0u);
+  EXPECT_EQ(sum(all), kBytes);
+}
+
 TEST(Mapping, AMovedTensorIsAlignedAndLeavesTheFile) {
   constexpr size_t kBytes = 9 << 20;
   std::FILE* file = std::tmpfile();
@@ -116,6 +132,18 @@ TEST(Access, UnderAddressSanitizerWhatIsForbiddenIsFound) {
   allow_access(memory.get(), 65);
   bytes[64] = 1;
   EXPECT_DEATH(bytes[65] = 1, "use-after-poison");
+}
+
+// A large piece that did not fit leaves room for small ones.
+TEST(BlockPool, SmallPiecesFillBlocks) {
+  if (kAccessIsChecked) GTEST_SKIP();  // every piece is a block then
+  constexpr size_t kLarge = size_t(9) << 20, kSmall = size_t(128) << 10;
+  BlockPool pool;
+  std::vector<std::shared_ptr<void>> pieces;
+  for (int i = 0; i < 7; ++i) pieces.push_back(pool.allocate(kLarge));  // the last ones leave 5 MiB of a block of 32
+  const auto base = reinterpret_cast<uintptr_t>(pieces[4].get());
+  pieces.push_back(pool.allocate(kLarge));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(pool.allocate(kSmall).get()), base + 3 * kLarge);
 }
 
 TEST(BlockPool, PiecesOutliveThePool) {

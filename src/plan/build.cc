@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -153,8 +154,9 @@ class Builder {
     return readers;
   }
 
-  // The largest weights first, so that no thread is left alone with one at the end; small ones as they lie in the file,
-  // because reading one brings its neighbours into memory, which should not be done with yet.
+  // The largest weights first, so that no thread is left alone with one at the end, nor memory holds both forms of one
+  // then; small ones of a file as they lie there, because reading one brings its neighbours into memory, which should
+  // not be done with yet.
   std::pair<size_t, const void*> packing_order(const Step& s) {
     constexpr size_t kLarge = size_t(1) << 20;
     const Tensor* largest = nullptr;
@@ -163,7 +165,9 @@ class Builder {
       if (!largest || value(v).constant.bytes() > largest->bytes()) largest = &value(v).constant;
     }
     if (!largest) return {SIZE_MAX, nullptr};
-    return {largest->bytes() < kLarge ? SIZE_MAX : SIZE_MAX - largest->bytes(), largest->data()};
+    const size_t bytes = largest->bytes();
+    const bool by_place = bytes < kLarge && file_range(largest->owner(), largest->data(), bytes);
+    return {by_place ? SIZE_MAX : SIZE_MAX - bytes, largest->data()};
   }
 
   void prepare_steps() {
@@ -174,6 +178,7 @@ class Builder {
       if (s.op->prepare && wanted) steps.push_back(&s);
     }
     readers_ = count_readers();
+    release_mappings();
     std::stable_sort(steps.begin(), steps.end(),
                      [&](const Step* a, const Step* b) { return packing_order(*a) < packing_order(*b); });
     std::vector<std::exception_ptr> errors(steps.size());
@@ -190,22 +195,44 @@ class Builder {
     require(!options_.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
   }
 
-  // Kernels read aligned elements; constants that no kernel has packed are copied if the file does not align them.
-  void keep_constants() {
-    for (PlanValue& v : plan_->values) {
-      if (!v.constant.data()) continue;  // none, or packed and dropped
-      if (!is_aligned(v.constant.dtype(), v.constant.data())) align(v);
-      plan_->constant_bytes += v.constant.bytes();
+  // What reading the graph and the passes brought into memory comes back piece by piece, as it is packed.
+  void release_mappings() {
+    const void* last = nullptr;
+    for (const PlanValue& v : plan_->values) {
+      const void* owner = v.constant.owner().get();
+      if (owner && owner != last) release_mapping(v.constant);
+      last = owner;
     }
   }
 
-  static void align(PlanValue& v) {
-    try {
-      v.constant = move_from_file(v.constant);
-    } catch (Error& e) {
-      e.add_context(cat("weight '{}' of shape {}", v.name, to_string(v.constant.shape())));
-      throw;
+  // Kernels read aligned elements: constants that no kernel has packed are copied if the file does not align them. Small
+  // ones always are: reading one where it lies brings up to 2 MiB of the file into memory.
+  void keep_constants() {
+    constexpr size_t kSmall = size_t(64) << 10;
+    for (PlanValue& v : plan_->values) {
+      if (!v.constant.data()) continue;  // none, or packed and dropped
+      const size_t bytes = v.constant.bytes();
+      try {
+        if (bytes < kSmall && file_range(v.constant.owner(), v.constant.data(), bytes)) {
+          copy_to_pool(v.constant);
+        } else if (!is_aligned(v.constant.dtype(), v.constant.data())) {
+          v.constant = move_from_file(v.constant);
+        }
+      } catch (Error& e) {
+        e.add_context(cat("weight '{}' of shape {}", v.name, to_string(v.constant.shape())));
+        throw;
+      }
+      plan_->constant_bytes += bytes;
     }
+  }
+
+  void copy_to_pool(Tensor& constant) {
+    const Tensor original = constant;
+    std::shared_ptr<void> copy = memory_.allocate(original.bytes());
+    std::memcpy(copy.get(), original.data(), original.bytes());
+    void* data = copy.get();
+    constant = Tensor(original.dtype(), original.shape(), data, std::move(copy));
+    release_mapping(original);
   }
 
   // On any thread of the pool.

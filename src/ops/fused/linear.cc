@@ -31,7 +31,7 @@ struct Linear : ActivationAttributes {
     require(w && w->dtype() == DType::f32, ErrorCode::invalid_graph, "retort.Linear needs constant float weights");
     const size_t k = size_t(w->shape()[trans_b ? 1 : 0]), n = size_t(w->shape()[trans_b ? 0 : 1]);
     c.release(kW);
-    return pack_matrices(c, w->data<float>(), 1, k, n, trans_b ? Strides{1, k} : Strides{n, 1});
+    return pack_matrices(c, *w, 1, k, n, trans_b ? Strides{1, k} : Strides{n, 1});
   }
 
   kernels::GemmArgs arguments(const RunContext& c) const {

@@ -75,7 +75,7 @@ struct Gemm {
     const Shape turned_b = turned(b->shape(), trans_b);
     const MatMulShape s = matmul_shape({1, turned_b[0]}, turned_b);
     c.release(1);
-    return pack_matrices(c, b->data<float>(), 1, s.k, s.n, b_strides(s));
+    return pack_matrices(c, *b, 1, s.k, s.n, b_strides(s));
   }
   size_t scratch(const RunContext& c) const {
     if (c.dtype(0) != DType::f32) return 0;

@@ -35,7 +35,7 @@ struct MatMul {
         matmul_shape(b->shape().rank() > 1 ? Shape{1, b->shape()[b->shape().rank() - 2]} : b->shape(), b->shape());
     const size_t count = s.b_size ? b->count() / s.b_size : 0;
     c.release(1);
-    return pack_matrices(c, b->data<float>(), count, s.k, s.n, {s.n, 1});
+    return pack_matrices(c, *b, count, s.k, s.n, {s.n, 1});
   }
   size_t scratch(const RunContext& c) const {
     if (c.dtype(0) != DType::f32) return 0;

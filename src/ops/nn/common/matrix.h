@@ -38,8 +38,8 @@ struct PackedMatrices : State {
   const float* at(size_t i) const { return static_cast<const float*>(memory.get()) + (count == 1 ? 0 : i * stride); }
 };
 /// `b` need not be aligned.
-std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const float* b, size_t count, size_t k, size_t n,
-                                              Strides strides);
+std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Tensor& b, size_t count, size_t k,
+                                              size_t n, Strides strides);
 
 /// C = A · B in float; `packed` may be null: B is packed into `scratch` then. Every row of A is contiguous.
 struct Product {
