@@ -75,9 +75,10 @@ format-check: ## fail on sources that clang-format would change
 	@tools/setup.sh lint
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
-tidy: $(RELEASE)/build.ninja ## clang-tidy on every source of the build (or FILES)
+tidy: $(BUILD)/tidy/build.ninja ## clang-tidy on every source of the build (or FILES)
 	@tools/setup.sh lint
-	@python3 tools/tidy.py $(RELEASE) --jobs $(JOBS) $(FILES)
+	@mkdir -p $(BUILD)/tidy/generated/abi && python3 tools/gen_abi.py sources $(BUILD)/tidy/generated/abi
+	@python3 tools/tidy.py $(BUILD)/tidy --jobs $(JOBS) $(FILES)
 
 clean: ## remove what was built
-	@rm -rf $(RELEASE) $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/test $(OUT)
+	@rm -rf $(RELEASE) $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/tidy $(BUILD)/test $(OUT)

@@ -16,13 +16,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GCC_ONLY = {"-fno-gnu-unique", "-fvect-cost-model=dynamic", "-fpch-preprocess", "-Winvalid-pch"}
+GCC_ONLY = {"-fno-gnu-unique", "-fvect-cost-model=dynamic"}
 QUIET = ["--quiet", "--extra-arg=-Wno-unknown-warning-option"]
-
-
-def plain_header(word):
-    """The header in place of the file that CMake has GCC precompile, which clang takes for one of its own."""
-    return os.path.join(ROOT, "cmake", "precompiled.h") if word.endswith("cmake_pch.hxx") else word
 
 
 def commands(build):
@@ -34,7 +29,7 @@ def commands(build):
     for e in entries:
         path = os.path.relpath(e["file"], ROOT)
         if not path.startswith("..") and not os.path.abspath(e["file"]).startswith(os.path.abspath(build) + os.sep):
-            words = [plain_header(w) for w in shlex.split(e["command"]) if w not in GCC_ONLY]
+            words = [w for w in shlex.split(e["command"]) if w not in GCC_ONLY]
             mine.setdefault(path, {"directory": e["directory"], "file": e["file"], "arguments": words})
     for file in glob.glob(os.path.join(ROOT, "examples", "*", "*.cc")):
         words = ["c++", "-std=c++20", "-I" + os.path.join(ROOT, "include"), "-c", file]

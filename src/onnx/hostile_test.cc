@@ -170,15 +170,16 @@ double time_of(const std::string& bytes) {
   return 1e3 * double(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-/// Eight times the content must not take 64 times as long.
+/// Eight times the content must not take 64 times as long. On a busy machine a round may; the best ones count.
 void expect_linear(const std::function<std::string(int)>& make, int size) {
   const std::string small = make(size), large = make(size * 8);
   double t1 = 1e9, t8 = 1e9;
-  for (int round = 0; round < 3; ++round) {
+  const auto linear = [&] { return t8 < 30 * t1 + 50; };
+  for (int round = 0; round < 3 || (round < 10 && !linear()); ++round) {
     t1 = std::min(t1, time_of(small));
     t8 = std::min(t8, time_of(large));
   }
-  EXPECT_LT(t8, 30 * t1 + 50) << t1 << " ms became " << t8 << " ms";
+  EXPECT_TRUE(linear()) << t1 << " ms became " << t8 << " ms";
 }
 
 TEST(Hostile, NothingIsQuadratic) {
