@@ -34,15 +34,20 @@ size_t sum(const Tensor& t) {
   return total;
 }
 
+/// A file of these bytes, mapped; null when there is no room for it.
+std::shared_ptr<void> mapping_of(const std::string& bytes) {
+  std::FILE* file = std::tmpfile();
+  if (!file) return nullptr;
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() && std::fflush(file) == 0;
+  std::shared_ptr<void> mapping = written ? map_file(fileno(file), {.size = bytes.size()}) : nullptr;
+  std::fclose(file);
+  return mapping;
+}
+
 TEST(Mapping, ReleasedPagesComeBackFromTheFile) {
   constexpr size_t kBytes = 1 << 20;
-  std::FILE* file = std::tmpfile();
-  ASSERT_TRUE(file);
-  const std::string bytes(kBytes, 1);
-  ASSERT_EQ(std::fwrite(bytes.data(), 1, kBytes, file), kBytes);
-  ASSERT_EQ(std::fflush(file), 0);
-  const std::shared_ptr<void> mapping = map_file(fileno(file), {.size = kBytes});
-  std::fclose(file);
+  const std::shared_ptr<void> mapping = mapping_of(std::string(kBytes, 1));
+  ASSERT_TRUE(mapping);
   const Tensor all(DType::u8, {int64_t(kBytes)}, mapping.get(), mapping);
   EXPECT_EQ(sum(all), kBytes);
   EXPECT_EQ(resident_kib(mapping.get()), kBytes / 1024);
@@ -56,13 +61,8 @@ TEST(Mapping, ReleasedPagesComeBackFromTheFile) {
 
 TEST(Mapping, AllPagesOfAMappingGo) {
   constexpr size_t kBytes = 1 << 20;
-  std::FILE* file = std::tmpfile();
-  ASSERT_TRUE(file);
-  const std::string bytes(kBytes, 1);
-  ASSERT_EQ(std::fwrite(bytes.data(), 1, kBytes, file), kBytes);
-  ASSERT_EQ(std::fflush(file), 0);
-  const std::shared_ptr<void> mapping = map_file(fileno(file), {.size = kBytes});
-  std::fclose(file);
+  const std::shared_ptr<void> mapping = mapping_of(std::string(kBytes, 1));
+  ASSERT_TRUE(mapping);
   const Tensor all(DType::u8, {int64_t(kBytes)}, mapping.get(), mapping);
   EXPECT_EQ(sum(all), kBytes);
   release_mapping(Tensor(DType::u8, {100}, static_cast<char*>(mapping.get()) + 5000, mapping));
@@ -72,14 +72,10 @@ TEST(Mapping, AllPagesOfAMappingGo) {
 
 TEST(Mapping, AMovedTensorIsAlignedAndLeavesTheFile) {
   constexpr size_t kBytes = 9 << 20;
-  std::FILE* file = std::tmpfile();
-  ASSERT_TRUE(file);
   std::string bytes(kBytes, 0);
   for (size_t i = 0; i < kBytes; ++i) bytes[i] = char(i % 251);
-  ASSERT_EQ(std::fwrite(bytes.data(), 1, kBytes, file), kBytes);
-  ASSERT_EQ(std::fflush(file), 0);
-  const std::shared_ptr<void> mapping = map_file(fileno(file), {.size = kBytes});
-  std::fclose(file);
+  const std::shared_ptr<void> mapping = mapping_of(bytes);
+  ASSERT_TRUE(mapping);
   const Tensor in_file(DType::f32, {int64_t(kBytes / 4 - 1)}, static_cast<char*>(mapping.get()) + 1, mapping);
   const Tensor moved = move_from_file(in_file);
   EXPECT_TRUE(is_aligned(DType::f32, moved.data()));

@@ -69,6 +69,8 @@ class InferContext {
   std::span<Slot*const> inputs_, outputs_;
 };
 
+/// False when both are numbers and differ.
+inline bool may_equal(Dim a, Dim b) { return !is_known(a) || !is_known(b) || a == b; }
 /// Two shapes by the numpy rule.
 Shape broadcast_shapes(DimTable& dims, const Shape& a, const Shape& b);
 /// `axis` brought into [0, rank); throws invalid_argument when outside [-rank, rank).

@@ -47,7 +47,7 @@ struct TreeEnsembleOp {
   std::unique_ptr<State> prepare(PrepareContext& c) const {
     return std::make_unique<TreeState>(trees(c.type(0).dtype));
   }
-  size_t scratch(const RunContext& c) const { return c.out_count() * (sizeof(double) + 1); }
+  size_t scratch(const RunContext& c) const { return tree_scratch(c, size_t(targets)); }
   void run(RunContext& c) const {
     if (const auto* state = c.state<TreeState>()) return evaluate(c, *state);
     evaluate(c, trees(c.dtype(0)));
@@ -93,10 +93,7 @@ struct TreeEnsembleOp {
 
   void evaluate(RunContext& c, const TreeState& state) const {
     const auto n = size_t(targets);
-    for_tree_rows(c, state, [&]<typename T>(const TreeEnsemble<T>& ensemble, const T* x, size_t first, size_t count) {
-      T* scores = static_cast<T*>(c.scratch()) + first * n;
-      bool* spoken = reinterpret_cast<bool*>(static_cast<T*>(c.scratch()) + c.out_count()) + first * n;
-      ensemble.evaluate(x, count, size_t(c.shape(0).back()), Aggregate(aggregate), scores, spoken);
+    evaluate_trees(c, state, Aggregate(aggregate), [&]<typename T>(size_t first, size_t count, T* scores, const bool*) {
       for (size_t r = 0; r < count; ++r) apply(PostTransform(transform), std::span(scores + r * n, n));
       const auto store = [&]<typename Y>(Y* y) {
         for (size_t i = 0; i < count * n; ++i) y[first * n + i] = Y(scores[i]);

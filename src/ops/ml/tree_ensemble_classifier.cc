@@ -42,22 +42,6 @@ struct TreeEnsembleClassifier : TreeAttributes {
     if (c.wants(1)) c.set(1, DType::f32, {rows, Dim(classes())});
   }
 
-  TreeState trees(DType x) const {
-    const Weights weights{class_trees, class_nodes, class_ids, numbers_of(class_weights, class_weights_tensor)};
-    return {tables(weights, int64_t(classes())), x};
-  }
-  std::unique_ptr<State> prepare(PrepareContext& c) const {
-    return std::make_unique<TreeState>(trees(c.type(0).dtype));
-  }
-  /// Scores and whether they were spoken of, for each row.
-  size_t scratch(const RunContext& c) const { return rows(c) * classes() * (sizeof(double) + 1); }
-
-  void run(RunContext& c) const {
-    if (const auto* state = c.state<TreeState>()) return evaluate(c, *state);
-    evaluate(c, trees(c.dtype(0)));
-  }
-
- private:
   // How a row's scores become a class and probabilities.
   struct Rule {
     std::vector<double> bases;
@@ -65,30 +49,40 @@ struct TreeEnsembleClassifier : TreeAttributes {
     bool binary;    // two classes, and the trees speak of one of them only
     bool positive;  // no weight is below zero
   };
+  struct Trees : TreeState {
+    Trees(const TreeTables& tables, DType x, Rule r) : TreeState(tables, x), rule(std::move(r)) {}
+    Rule rule;
+  };
 
-  static size_t rows(const RunContext& c) { return c.shape(0).rank() == 1 ? 1 : size_t(c.shape(0)[0]); }
-
-  Rule rule() const {
-    const std::vector<double> weights = numbers_of(class_weights, class_weights_tensor);
+  Trees trees(DType x) const {
+    const Weights weights{class_trees, class_nodes, class_ids, numbers_of(class_weights, class_weights_tensor)};
     const std::set<int64_t> spoken(class_ids.begin(), class_ids.end());
-    return {bases(), post_transform(transform), classes() == 2 && spoken.size() == 1,
-            std::ranges::none_of(weights, [](double w) { return w < 0; })};
+    return {tables(weights, int64_t(classes())),
+            x,
+            {bases(), post_transform(transform), classes() == 2 && spoken.size() == 1,
+             std::ranges::none_of(weights.values, [](double w) { return w < 0; })}};
+  }
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return std::make_unique<Trees>(trees(c.type(0).dtype)); }
+  size_t scratch(const RunContext& c) const { return tree_scratch(c, classes()); }
+
+  void run(RunContext& c) const {
+    if (const auto* state = c.state<Trees>()) return evaluate(c, *state);
+    evaluate(c, trees(c.dtype(0)));
   }
 
-  void evaluate(RunContext& c, const TreeState& state) const {
-    const Rule how = rule();
+ private:
+  void evaluate(RunContext& c, const Trees& trees) const {
     const size_t n = classes();
-    for_tree_rows(c, state, [&]<typename T>(const TreeEnsemble<T>& ensemble, const T* x, size_t first, size_t count) {
-      T* scores = static_cast<T*>(c.scratch()) + first * n;
-      bool* spoken = reinterpret_cast<bool*>(static_cast<T*>(c.scratch()) + rows(c) * n) + first * n;
-      ensemble.evaluate(x, count, size_t(c.shape(0).back()), Aggregate::sum, scores, spoken);
-      for (size_t r = 0; r < count; ++r) {
-        const std::span<T> s(scores + r * n, n);
-        const std::span<const bool> has(spoken + r * n, n);
-        store(c, first + r, n == 2 ? decide_two(how, s, has) : decide_many(how, s, has));
-        if (c.wants(1)) std::copy(s.begin(), s.end(), c.output<float>(1).begin() + ptrdiff_t((first + r) * n));
-      }
-    });
+    evaluate_trees(c, trees, Aggregate::sum,
+                   [&]<typename T>(size_t first, size_t count, T* scores, const bool* spoken) {
+                     for (size_t r = 0; r < count; ++r) {
+                       const std::span<T> s(scores + r * n, n);
+                       const std::span<const bool> has(spoken + r * n, n);
+                       store(c, first + r, n == 2 ? decide_two(trees.rule, s, has) : decide_many(trees.rule, s, has));
+                       if (c.wants(1))
+                         std::copy(s.begin(), s.end(), c.output<float>(1).begin() + ptrdiff_t((first + r) * n));
+                     }
+                   });
   }
 
   void store(RunContext& c, size_t row, size_t label) const {

@@ -41,39 +41,33 @@ struct TreeEnsembleRegressor : TreeAttributes {
     c.set(0, DType::f32, {x.rank() == 1 ? 1 : x[0], Dim(targets)});
   }
 
-  TreeState trees(DType x) const {
-    return {
-        tables({target_trees, target_nodes, target_ids, numbers_of(target_weights, target_weights_tensor)}, targets),
-        x};
+  struct Trees : TreeState {
+    Trees(const TreeTables& tables, DType x, std::vector<double> b) : TreeState(tables, x), bases(std::move(b)) {}
+    std::vector<double> bases;
+  };
+  Trees trees(DType x) const {
+    const Weights weights{target_trees, target_nodes, target_ids, numbers_of(target_weights, target_weights_tensor)};
+    return {tables(weights, targets), x, bases()};
   }
-  std::unique_ptr<State> prepare(PrepareContext& c) const {
-    return std::make_unique<TreeState>(trees(c.type(0).dtype));
-  }
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return std::make_unique<Trees>(trees(c.type(0).dtype)); }
+  size_t scratch(const RunContext& c) const { return tree_scratch(c, size_t(targets)); }
 
   void run(RunContext& c) const {
-    if (const auto* state = c.state<TreeState>()) return evaluate(c, *state);
+    if (const auto* state = c.state<Trees>()) return evaluate(c, *state);
     evaluate(c, trees(c.dtype(0)));
   }
 
  private:
-  void evaluate(RunContext& c, const TreeState& state) const {
-    const std::vector<double> base = bases();
+  void evaluate(RunContext& c, const Trees& trees) const {
     const PostTransform last = post_transform(transform);
-    const Aggregate how = function();
     const auto n = size_t(targets);
-    float* y = c.output<float>().data();
-    for_tree_rows(c, state, [&]<typename T>(const TreeEnsemble<T>& ensemble, const T* x, size_t first, size_t count) {
-      T* scores = static_cast<T*>(c.scratch()) + first * n;
-      bool* spoken = reinterpret_cast<bool*>(static_cast<T*>(c.scratch()) + c.out_count()) + first * n;
-      ensemble.evaluate(x, count, size_t(c.shape(0).back()), how, scores, spoken);
+    evaluate_trees(c, trees, function(), [&]<typename T>(size_t first, size_t count, const T* scores, const bool*) {
+      float* y = c.output<float>().data() + first * n;
       for (size_t i = 0; i < count * n; ++i)
-        y[first * n + i] = float(scores[i] + (base.empty() ? T(0) : T(base[i % n])));
-      for (size_t r = first; r < first + count; ++r) apply(last, std::span(y + r * n, n));
+        y[i] = float(scores[i] + (trees.bases.empty() ? T(0) : T(trees.bases[i % n])));
+      for (size_t r = 0; r < count; ++r) apply(last, std::span(y + r * n, n));
     });
   }
-
- public:
-  size_t scratch(const RunContext& c) const { return c.out_count() * (sizeof(double) + 1); }
 };
 
 }  // namespace

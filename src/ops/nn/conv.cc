@@ -23,17 +23,7 @@ struct Conv : WindowAttributes {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
-    const Shape &x = c.shape(0), &w = c.shape(1);
-    require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not fit",
-            c.dims().text(x), c.dims().text(w));
-    if (is_known(x[1]) && is_known(w[1]) && is_known(w[0])) {
-      require(x[1] == w[1] * group && w[0] % group == 0, ErrorCode::invalid_argument,
-              "{} channels, weights {}, group {}", x[1], c.dims().text(w), group);
-    }
-    Shape y = x;
-    y[1] = w[0];
-    for (size_t i = 2; i < x.rank(); ++i) y[i] = window_extent(c.dims(), *this, i - 2, x[i], w[i], false);
-    c.set(0, c.dtype(0), y);
+    c.set(0, c.dtype(0), convolved_shape(c, *this, group));
   }
 
   Window window(const RunContext& c) const {

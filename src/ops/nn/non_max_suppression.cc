@@ -28,9 +28,8 @@ struct NonMaxSuppression {
   void infer(InferContext& c) const {
     c.set(0, DType::i64);
     const Shape &boxes = c.shape(kBoxes), &scores = c.shape(kScores);
-    const auto equal = [](Dim a, Dim b) { return !is_known(a) || !is_known(b) || a == b; };
-    require(boxes.rank() == 3 && scores.rank() == 3 && equal(boxes[2], 4) && equal(boxes[0], scores[0]) &&
-                equal(boxes[1], scores[2]),
+    require(boxes.rank() == 3 && scores.rank() == 3 && may_equal(boxes[2], 4) && may_equal(boxes[0], scores[0]) &&
+                may_equal(boxes[1], scores[2]),
             ErrorCode::invalid_argument, "boxes have shape {} and scores {}, expected [B, N, 4] and [B, C, N]",
             c.dims().text(boxes), c.dims().text(scores));
     c.set(0, DType::i64, {c.unknown_extent(), 3});

@@ -21,17 +21,7 @@ struct ConvInteger : WindowAttributes {
 
   void infer(InferContext& c) const {
     c.set(0, DType::i32);
-    const Shape &x = c.shape(kX), &w = c.shape(kW);
-    require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not fit",
-            c.dims().text(x), c.dims().text(w));
-    if (is_known(x[1]) && is_known(w[1]) && is_known(w[0])) {
-      require(x[1] == w[1] * group && w[0] % group == 0, ErrorCode::invalid_argument,
-              "{} channels, weights {}, group {}", x[1], c.dims().text(w), group);
-    }
-    Shape y = x;
-    y[1] = w[0];
-    for (size_t i = 2; i < x.rank(); ++i) y[i] = window_extent(c.dims(), *this, i - 2, x[i], w[i], false);
-    c.set(0, DType::i32, y);
+    c.set(0, DType::i32, convolved_shape(c, *this, group));
   }
 
   size_t scratch(const RunContext& c) const { return Memory(c, sizes(c), nullptr).bytes; }

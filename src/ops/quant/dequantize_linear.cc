@@ -24,9 +24,7 @@ struct DequantizeLinear : QuantizationAttributes {
     const DType y = result(c.dtype(kScale));
     require(is_float(y) && y != DType::f64, ErrorCode::invalid_argument,
             "a scale of {} needs an output_dtype of float32, float16 or bfloat16", dtype_name(y));
-    c.set(0, y);
-    check_shapes(c);
-    c.set(0, y, c.shape(kX));
+    infer_as(c, y);
   }
 
   size_t scratch(const RunContext& c) const { return Scales::bytes(c); }

@@ -26,9 +26,7 @@ struct QuantizeLinear : QuantizationAttributes {
             "codes of {} do not exist, expected an integer of 2 to 16 bits or a float of 4 or 8", dtype_name(y));
     require(!c.has(kZeroPoint) || output_dtype == DType::undefined || output_dtype == y, ErrorCode::invalid_argument,
             "the zero point is {}, output_dtype {}", dtype_name(y), dtype_name(output_dtype));
-    c.set(0, y);
-    check_shapes(c);
-    c.set(0, y, c.shape(kX));
+    infer_as(c, y);
   }
 
   size_t scratch(const RunContext& c) const { return Scales::bytes(c); }

@@ -14,7 +14,11 @@ struct Gru : Recurrent<Gru> {
   static constexpr auto attributes =
       std::tuple_cat(recurrent_attributes, std::tuple{attr("linear_before_reset", &Gru::linear_before_reset)});
   bool separate_bias() const { return linear_before_reset != 0; }
-  std::vector<size_t> parts() const { return linear_before_reset ? std::vector<size_t>{3} : std::vector<size_t>{2, 1}; }
+  std::span<const size_t> parts() const {
+    static constexpr size_t kAll[] = {3}, kCandidateApart[] = {2, 1};
+    if (linear_before_reset) return kAll;
+    return kCandidateApart;
+  }
 
   template <class Math, typename T>
   void step(const CellStep<T>& s) const {

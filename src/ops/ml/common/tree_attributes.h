@@ -51,39 +51,52 @@ struct TreeState : State {
   TreeState(const TreeTables& tables, DType x);
 };
 
-/// Calls block(ensemble, rows of X [count, columns] in its type, first row, count) for all rows, on all threads.
-/// Throws invalid_argument when X has too few columns or not rank 1 or 2.
+/// Rows of X [N, features], or of one row without N.
+inline size_t tree_rows(const Shape& x) { return x.rank() == 1 ? 1 : size_t(x[0]); }
+/// Scratch memory that evaluate_trees() needs.
+inline size_t tree_scratch(const RunContext& c, size_t targets) {
+  return tree_rows(c.shape(0)) * targets * (sizeof(double) + sizeof(bool));
+}
+
+/// Calls block(first row, rows, scores, spoken) for all rows of input 0, on all threads: what the trees say, as
+/// TreeEnsemble::evaluate() gives it, in scratch memory that the block may change. Throws invalid_argument when X has
+/// too few columns or not rank 1 or 2.
 template <class Block>
-void for_tree_rows(const RunContext& c, const TreeState& state, const Block& block) {
+void evaluate_trees(const RunContext& c, const TreeState& state, Aggregate aggregate, const Block& block) {
   const Shape& x = c.shape(0);
   require(x.rank() >= 1 && x.rank() <= 2, ErrorCode::invalid_argument, "X has shape {}, expected [N, features]",
           to_string(x));
-  const size_t columns = size_t(x.back()), rows = x.rank() == 1 ? 1 : size_t(x[0]);
-  const size_t needed = state.wide ? state.wide->features() : state.single->features();
-  require(columns >= needed, ErrorCode::invalid_argument, "X has shape {}, the trees ask for {} features", to_string(x),
-          needed);
-  const auto convert = [&]<typename From>(std::type_identity<From>) {
+  const size_t columns = size_t(x.back()), rows = tree_rows(x);
+  const auto all = [&]<typename From, typename T>(const TreeEnsemble<T>& ensemble, std::type_identity<From>) {
+    require(columns >= ensemble.features(), ErrorCode::invalid_argument,
+            "X has shape {}, the trees ask for {} features", to_string(x), ensemble.features());
+    const size_t n = ensemble.targets();
+    T* scores = static_cast<T*>(c.scratch());
+    bool* spoken = reinterpret_cast<bool*>(scores + rows * n);
     for_row_blocks(rows, c.parallel(), [&](size_t first, size_t count) {
       const From* from = static_cast<const From*>(c.data(0)) + first * columns;
-      if constexpr (std::same_as<From, double>)
-        return block(*state.wide, from, first, count);
-      else if constexpr (std::same_as<From, float>)
-        return block(*state.single, from, first, count);
-      else
-        block(*state.single, std::vector<float>(from, from + count * columns).data(), first, count);
+      const auto evaluate = [&](const T* features) {
+        ensemble.evaluate(features, count, columns, aggregate, scores + first * n, spoken + first * n);
+      };
+      if constexpr (std::same_as<From, T>) {
+        evaluate(from);
+      } else {
+        evaluate(std::vector<T>(from, from + count * columns).data());
+      }
+      block(first, count, scores + first * n, spoken + first * n);
     });
   };
   switch (c.dtype(0)) {
     case DType::f64:
-      return convert(std::type_identity<double>{});
+      return all(*state.wide, std::type_identity<double>{});
     case DType::i64:
-      return convert(std::type_identity<int64_t>{});
+      return all(*state.single, std::type_identity<int64_t>{});
     case DType::i32:
-      return convert(std::type_identity<int32_t>{});
+      return all(*state.single, std::type_identity<int32_t>{});
     case DType::f16:
-      return convert(std::type_identity<float16>{});
+      return all(*state.single, std::type_identity<float16>{});
     default:
-      return convert(std::type_identity<float>{});
+      return all(*state.single, std::type_identity<float>{});
   }
 }
 

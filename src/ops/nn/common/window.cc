@@ -82,6 +82,20 @@ Shape pooled_shape(InferContext& c, const WindowAttributes& a, bool ceil) {
   return y;
 }
 
+Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group) {
+  const Shape &x = c.shape(0), &w = c.shape(1);
+  require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not fit",
+          c.dims().text(x), c.dims().text(w));
+  if (is_known(x[1]) && is_known(w[1]) && is_known(w[0])) {
+    require(x[1] == w[1] * group && w[0] % group == 0, ErrorCode::invalid_argument, "{} channels, weights {}, group {}",
+            x[1], c.dims().text(w), group);
+  }
+  Shape y = x;
+  y[1] = w[0];
+  for (size_t i = 2; i < x.rank(); ++i) y[i] = window_extent(c.dims(), a, i - 2, x[i], w[i], false);
+  return y;
+}
+
 Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, std::span<const int64_t> kernel,
                       std::span<const int64_t> out) {
   require(in.size() <= kMaxSpatial, ErrorCode::not_implemented, "{} spatial axes", in.size());

@@ -52,12 +52,20 @@ void widen(const void* codes, DType type, size_t first, size_t n, int32_t zero, 
 }
 
 ZeroPoints::ZeroPoints(const RunContext& c, size_t input, size_t wanted, std::string_view what) {
-  if (!c.has(input)) return;
-  require(c.count(input) == 1 || c.count(input) == wanted, ErrorCode::invalid_argument,
-          "{} has shape {}, expected one element or {}", what, to_string(c.shape(input)), wanted);
-  data_ = c.data(input);
-  type_ = c.dtype(input);
-  step_ = c.count(input) == 1 ? 0 : 1;
+  if (c.has(input)) set(c.dtype(input), c.shape(input), c.data(input), wanted, what);
+}
+
+ZeroPoints::ZeroPoints(const Tensor* constant, size_t wanted, std::string_view what) {
+  if (constant) set(constant->dtype(), constant->shape(), constant->data(), wanted, what);
+}
+
+void ZeroPoints::set(DType type, const Shape& shape, const void* data, size_t wanted, std::string_view what) {
+  const size_t count = element_count(shape);
+  require(count == 1 || count == wanted, ErrorCode::invalid_argument, "{} has shape {}, expected one element or {}",
+          what, to_string(shape), wanted);
+  data_ = data;
+  type_ = type;
+  step_ = count == 1 ? 0 : 1;
 }
 
 int32_t ZeroPoints::at(size_t i) const {

@@ -26,9 +26,13 @@ void widen(const void* codes, DType type, size_t first, size_t n, int32_t zero, 
 class ZeroPoints {
  public:
   ZeroPoints(const RunContext& c, size_t input, size_t wanted, std::string_view what);
+  /// Those of a constant; null: none.
+  ZeroPoints(const Tensor* constant, size_t wanted, std::string_view what);
   int32_t at(size_t i) const;
 
  private:
+  void set(DType type, const Shape& shape, const void* data, size_t wanted, std::string_view what);
+
   const void* data_ = nullptr;
   DType type_ = DType::u8;
   size_t step_ = 0;

@@ -10,8 +10,6 @@
 namespace retort::ops {
 namespace {
 
-bool may_equal(Dim a, Dim b) { return !is_known(a) || !is_known(b) || a == b; }
-
 float number(const void* data, DType type, size_t i) {
   switch (type) {
     case DType::f16:
@@ -29,6 +27,12 @@ float number(const void* data, DType type, size_t i) {
 
 void QuantizationAttributes::check() const {
   require(block_size >= 0, ErrorCode::invalid_argument, "block_size is {}", block_size);
+}
+
+void QuantizationAttributes::infer_as(InferContext& c, DType y) const {
+  c.set(0, y);
+  check_shapes(c);
+  c.set(0, y, c.shape(kX));
 }
 
 void QuantizationAttributes::check_shapes(const InferContext& c) const {

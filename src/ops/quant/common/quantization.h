@@ -14,8 +14,9 @@ struct QuantizationAttributes {
                                                       attr("block_size", &QuantizationAttributes::block_size)};
   enum Input : size_t { kX, kScale, kZeroPoint };
   void check() const;
-  /// Throws invalid_argument, naming the shapes, where scale or zero point do not fit X.
-  void check_shapes(const InferContext& c) const;
+  /// Output 0 has X's shape and type `y`. Throws invalid_argument, naming the shapes, where scale or zero point do not
+  /// fit X.
+  void infer_as(InferContext& c, DType y) const;
 
   /// A run of elements: element `first + i` has scale `scale + i * step`.
   struct Run {
@@ -25,6 +26,7 @@ struct QuantizationAttributes {
   void for_each_run(const RunContext& c, const Parallel& parallel, FunctionRef<void(const Run&)> run) const;
 
  private:
+  void check_shapes(const InferContext& c) const;
   bool whole(const RunContext& c) const { return c.count(kScale) == 1 && block_size == 0; }
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string>
 
 #include "base/error.h"
 
@@ -32,11 +31,10 @@ constexpr Named kFunctions[] = {
     {"softplus", softplus, {}, {}},
 };
 
-const Named& find(const std::string& name) {
-  std::string lower = name;
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
-  const auto* found = std::ranges::find(kFunctions, lower, &Named::name);
+const Named& find(std::string_view name) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
+  const auto* found =
+      std::ranges::find_if(kFunctions, [&](const Named& f) { return std::ranges::equal(f.name, name, {}, {}, lower); });
   require(found != std::end(kFunctions), ErrorCode::invalid_argument,
           "activation \"{}\" is none of Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, "
           "HardSigmoid, Elu, Softsign, Softplus",
@@ -101,18 +99,18 @@ void CellFunction::apply(float* x, size_t n) const noexcept {
   }
 }
 
-std::vector<CellFunction> cell_functions(std::span<const std::string> names, std::span<const float> alphas,
-                                         std::span<const float> betas) {
-  std::vector<CellFunction> functions;
+CellFunctions cell_functions(std::span<const std::string_view> names, std::span<const float> alphas,
+                             std::span<const float> betas) {
   const auto next = [](std::span<const float>& given, std::optional<float> fallback) {
     if (!fallback || given.empty()) return fallback.value_or(0.0f);
     const float value = given.front();
     given = given.subspan(1);
     return value;
   };
-  for (const std::string& name : names) {
-    const Named& f = find(name);
-    functions.push_back({f.kind, next(alphas, f.alpha), next(betas, f.beta)});
+  CellFunctions functions;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Named& f = find(names[i]);
+    functions.at(i) = {f.kind, next(alphas, f.alpha), next(betas, f.beta)};
   }
   return functions;
 }

@@ -1,7 +1,8 @@
 // The functions f, g, h of recurrent cells, which attributes choose by name.
 #pragma once
+#include <array>
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include "kernels/elementwise/unary.h"
 
@@ -22,7 +23,7 @@ struct CellFunction {
     softsign,          ///< x / (1 + |x|)
     softplus,          ///< ln(1 + eˣ)
   };
-  Kind kind;
+  Kind kind = Kind::tanh;
   float alpha = 0, beta = 0;
 
   double operator()(double x) const;
@@ -30,9 +31,11 @@ struct CellFunction {
   void apply(float* x, size_t n) const noexcept;
 };
 
-/// The functions named, upper or lower case; alphas and betas go in turn to those that take one, which have
+/// Three for each of two directions at most.
+using CellFunctions = std::array<CellFunction, 6>;
+/// The functions named, upper or lower case, at most 6; alphas and betas go in turn to those that take one, which have
 /// defaults where there are too few. Throws invalid_argument on an unknown name.
-std::vector<CellFunction> cell_functions(std::span<const std::string> names, std::span<const float> alphas,
-                                         std::span<const float> betas);
+CellFunctions cell_functions(std::span<const std::string_view> names, std::span<const float> alphas,
+                             std::span<const float> betas);
 
 }  // namespace retort::ops

@@ -6,8 +6,6 @@
 namespace retort::ops {
 namespace {
 
-bool may_equal(Dim a, Dim b) { return !is_known(a) || !is_known(b) || a == b; }
-
 // Throws when input i is there and known not to have this shape.
 void expect(const InferContext& c, size_t i, std::string_view name, std::initializer_list<Dim> wanted) {
   if (!c.has(i) || !c.ranked(i)) return;
@@ -33,11 +31,12 @@ void RecurrentAttributes::check(std::span<const char* const> defaults) const {
   functions(defaults);
 }
 
-std::vector<CellFunction> RecurrentAttributes::functions(std::span<const char* const> defaults) const {
-  std::vector<std::string> names = activations;
-  for (size_t d = 0; activations.empty() && d < directions(); ++d)
-    names.insert(names.end(), defaults.begin(), defaults.end());
-  return cell_functions(names, activation_alpha, activation_beta);
+CellFunctions RecurrentAttributes::functions(std::span<const char* const> defaults) const {
+  std::array<std::string_view, std::tuple_size_v<CellFunctions>> names;
+  const size_t count = directions() * defaults.size();
+  for (size_t i = 0; i < count; ++i)
+    names.at(i) = activations.empty() ? std::string_view(defaults[i % defaults.size()]) : activations[i];
+  return cell_functions(std::span(names).first(count), activation_alpha, activation_beta);
 }
 
 void RecurrentAttributes::infer(InferContext& c, size_t gates, bool cell) const {

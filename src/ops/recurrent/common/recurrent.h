@@ -44,7 +44,7 @@ struct RecurrentAttributes {
   /// direction.
   void check(std::span<const char* const> defaults) const;
   /// Those of both directions, one direction after the other.
-  std::vector<CellFunction> functions(std::span<const char* const> defaults) const;
+  CellFunctions functions(std::span<const char* const> defaults) const;
   /// Types and shapes of all outputs; throws invalid_argument naming the shapes that clash.
   void infer(InferContext& c, size_t gates, bool cell) const;
   RecurrentShape shape(const RunContext& c, size_t gates) const;

@@ -15,7 +15,10 @@ struct Recurrent : RecurrentAttributes {
   /// R's bias is not simply added to W's.
   bool separate_bias() const { return false; }
   /// Gates of R that are multiplied together.
-  std::vector<size_t> parts() const { return {Op::kGates}; }
+  std::span<const size_t> parts() const {
+    static constexpr size_t kAll[] = {Op::kGates};
+    return kAll;
+  }
 
   void check() const { RecurrentAttributes::check(Op::kFunctions); }
   void infer(InferContext& c) const { RecurrentAttributes::infer(c, Op::kGates, Op::kCell); }
@@ -62,7 +65,7 @@ struct Recurrent : RecurrentAttributes {
   template <class Math, typename T, class Weights>
   void run(RunContext& c, const RecurrentShape& s, T* memory, const Weights& weights) const {
     const int32_t* lengths = sequence_lengths(c, s);
-    const std::vector<CellFunction> all = functions(Op::kFunctions);
+    const CellFunctions all = functions(Op::kFunctions);
     const auto direction = [&](size_t d, const Parallel& parallel) {
       const CellMemory<T> space(s, memory + d * CellMemory<T>::bytes(s) / sizeof(T));
       CellStep<T> step{.s = s,
