@@ -1,10 +1,19 @@
-# The command-line tool: sees the engine through the C interface only, and opens it at run time.
+# The command-line tool: sees the engine through the C interface only, and opens it at run time. Formats are read by static
+# libraries, so that the program needs no other file.
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
-file(GLOB retort_cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/retort/*.cc)
-add_executable(retort_cli ${retort_cli_sources})
+set(suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+foreach(format IN ITEMS turbojpeg png16 minizip z)
+  find_library(retort_${format} ${format} REQUIRED)
+endforeach()
+set(CMAKE_FIND_LIBRARY_SUFFIXES ${suffixes})
+file(GLOB_RECURSE retort_cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/retort/*.cc)
+add_executable(retort_cli ${retort_cli_sources} ${CMAKE_SOURCE_DIR}/examples/digits/allocations.cc)
 set_target_properties(retort_cli PROPERTIES OUTPUT_NAME retort)
-target_include_directories(retort_cli PRIVATE ${CMAKE_SOURCE_DIR}/include)
-target_link_libraries(retort_cli PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+target_include_directories(retort_cli PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/apps/retort
+                                              ${CMAKE_SOURCE_DIR}/examples/digits)
+target_link_libraries(retort_cli PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json ${retort_turbojpeg} ${retort_png16}
+                                         ${retort_minizip} ${retort_z} ${CMAKE_DL_LIBS})
 target_compile_definitions(retort_cli PRIVATE RETORT_VERSION="${PROJECT_VERSION}")
 install(TARGETS retort_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -268,8 +268,11 @@ def small_enough(c, library):
 
 
 def cli(c):
-    return python_tests(c, "cli", os.path.join("tests", "cli", "cli_test.py"), RETORT_CLI=os.path.join(c.out, "bin", "retort"),
-                        RETORT_LIBRARY=c.library)
+    total = Count()
+    for path in sorted(glob.glob(os.path.join(ROOT, "tests", "cli", "*_test.py"))):
+        total += python_tests(c, "cli." + os.path.basename(path)[:-3], path, RETORT_CLI=os.path.join(c.out, "bin", "retort"),
+                              RETORT_LIBRARY=c.library)
+    return total
 
 
 def expect(client, count, c):

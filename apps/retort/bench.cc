@@ -1,31 +1,22 @@
 // retort bench: latency of one engine, or of two side by side in one process. Blocks of runs in turn (A B A B …), a
 // pause before each block because an engine's threads may spin after a run, the first run of a block dropped, medians
 // of all. Before that, load time, first run and peak memory in processes of their own, the engines in turn.
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstring>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "commands.h"
 #include "start.h"
-#include "tensors.h"
+#include "stats.h"
+#include "terminal.h"
 
 namespace retort::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct Options : Common {
   std::string against;
   double seconds = 4;
   int block = 5, starts = 3;
 };
-
-double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
 /// One engine with the model loaded and bound, and its measured times.
 struct Side {
@@ -55,58 +46,28 @@ struct Side {
       if (i > 0) times.push_back(milliseconds(Clock::now() - begin));
     }
   }
-  double quantile(double q) const {
-    std::vector<double> sorted = times;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted.empty() ? 0 : sorted[std::min(sorted.size() - 1, size_t(q * double(sorted.size())))];
-  }
+  double quantile(double q) const { return cli::quantile(times, q); }
 };
-
-// Largest difference of real numbers relative to the largest value of the second engine's outputs; infinite where type,
-// shape or what is no finite number differs.
-double disagreement(const HostTensor& a, const HostTensor& b) {
-  if (a.type != b.type || a.shape != b.shape) return INFINITY;
-  if (!is_real(b.type)) return 0;
-  double scale = 0, difference = 0;
-  for (size_t i = 0; i < b.count(); ++i) {
-    const double p = number(a, i), q = number(b, i);
-    if (std::isfinite(p) && std::isfinite(q)) {
-      scale = std::max(scale, std::fabs(q));
-      difference = std::max(difference, std::fabs(p - q));
-    } else if (p != q && !(std::isnan(p) && std::isnan(q))) {
-      return INFINITY;
-    }
-  }
-  return scale > 0 ? difference / scale : difference;
-}
 
 double disagreement(const Side& a, const Side& b) {
   const auto x = a.bound->outputs(), y = b.bound->outputs();
   double worst = 0;
   for (const auto& [name, t] : y) {
     const auto found = x.find(name);
-    worst = std::max(worst, found == x.end() ? INFINITY : disagreement(found->second, t));
+    worst = std::max(worst, found == x.end() ? INFINITY : compare(found->second, t).scaled);
   }
   return worst;
 }
 
-void show_progress(double done) {
-  if (!isatty(STDERR_FILENO)) return;
-  const int width = 40, full = int(done * width);
-  std::fprintf(stderr, "\r[%s%s] %3d %%", std::string(size_t(full), '#').c_str(),
-               std::string(size_t(width - full), '.').c_str(), int(done * 100));
-  if (done >= 1) std::fprintf(stderr, "\r%60s\r", "");
-}
-
 void measure(const Options& o, std::vector<Side>& sides) {
   const auto begin = Clock::now();
+  Progress progress("measuring");
   double spent = 0;
   do {
     for (Side& s : sides) s.run_block(o.block);
     spent = milliseconds(Clock::now() - begin) / 1000;
-    show_progress(std::min(1.0, spent / o.seconds));
+    progress.show(std::min(1.0, spent / o.seconds));
   } while (spent < o.seconds || sides[0].times.size() < 10);
-  show_progress(1);
 }
 
 void measure_starts(const Options& o, std::vector<Side>& sides) {

@@ -3,8 +3,17 @@
 #include <CLI/CLI.hpp>
 
 #include "engine.h"
+#include "tensors.h"
 
 namespace retort::cli {
+
+/// Exit codes; README.md and the man page list them.
+inline constexpr int kFailed = 1, kWrongUsage = 2, kDifferent = 3;
+
+/// Ends the program with a code other than that of a failure; everything was said before.
+struct Exit {
+  int code;
+};
 
 /// A file that there is.
 inline const CLI::Validator kFile = CLI::ExistingFile.description("");
@@ -12,21 +21,35 @@ inline const CLI::Validator kFile = CLI::ExistingFile.description("");
 /// Options that subcommands share.
 struct Common {
   std::string model, library;
-  std::vector<std::string> inputs;  ///< name=file, or file where the model has one input
+  std::vector<std::string> inputs;  ///< name=file, or file where the model has one input or the file has names
   std::string input_folder;         ///< input_0.pb, input_1.npy, …: in the order of the model's inputs
   std::vector<std::string> shapes;  ///< name=1x3x224x224
-  std::vector<std::string> config;  ///< key=value
+  std::vector<std::string> config, providers;  ///< key=value; NAME or NAME:key=value,key=value
   std::vector<int> threads{1};
+  MediaOptions media;
+  std::string resize;
   uint64_t seed = 1;
+  bool random = true;  ///< what is not given is random; false: only where nothing is given
   bool json = false;
 
+  void add_json(CLI::App& app);
+  void add_library(CLI::App& app);
+  /// The model, the engine and its settings.
   void add_model(CLI::App& app);
   void add_inputs(CLI::App& app);
+  void add_media(CLI::App& app);
   void add_threads(CLI::App& app, const std::string& what);
   SessionSettings settings(int thread_count) const;
-  /// Given files first; what is not given is random. Throws Failure when a name or a shape does not fit the ports.
+  /// The shapes that --shape gives, by input.
+  std::map<std::string, std::vector<int64_t>> wanted_shapes() const;
+  /// Given files first; what is not given is random, free extents as named ones of other inputs or else 1. Throws
+  /// Failure when a name or a shape does not fit the ports.
   std::map<std::string, HostTensor> read_inputs(const std::vector<PortInfo>& ports) const;
 };
+
+std::pair<std::string, std::string> split_at(const std::string& text, char at, const char* form);
+/// "1x3x224x224"; "scalar"
+std::string dims_text(const std::vector<int64_t>& shape);
 
 void add_run(CLI::App& app);
 void add_inspect(CLI::App& app);

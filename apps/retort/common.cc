@@ -3,16 +3,11 @@
 #include <sstream>
 
 #include "commands.h"
-#include "tensors.h"
 
 namespace retort::cli {
 namespace {
 
-std::pair<std::string, std::string> split(const std::string& text, const char* form) {
-  const size_t at = text.find('=');
-  if (at == std::string::npos || at == 0) throw Failure("'" + text + "' must have the form " + form);
-  return {text.substr(0, at), text.substr(at + 1)};
-}
+constexpr const char* kShapeForm = "NAME=1x3x224x224";
 
 std::vector<int64_t> parse_shape(const std::string& text) {
   std::vector<int64_t> shape;
@@ -44,34 +39,191 @@ std::string folder_file(const std::string& folder, size_t index) {
   throw Failure(folder + " has no input_" + std::to_string(index) + ".pb or .npy");
 }
 
+using Tensors = std::map<std::string, HostTensor>;
+
+/// The array of `name`, or the only one.
+HostTensor take(Tensors&& arrays, const std::string& name, const std::string& file) {
+  const auto found = arrays.find(name);
+  if (found != arrays.end()) return std::move(found->second);
+  if (arrays.size() == 1) return std::move(arrays.begin()->second);
+  throw Failure(file + " has no array '" + name + "'");
+}
+
+class InputReader {
+ public:
+  InputReader(const Common& options, const std::vector<PortInfo>& ports) : o_(options), ports_(ports) {}
+
+  Tensors read() {
+    for (const auto& [name, shape] : o_.wanted_shapes()) learn(find_port(ports_, name), wanted_[name] = shape);
+    for (const std::string& text : o_.inputs) read_given(text);
+    for (size_t i = 0; i < ports_.size() && !o_.input_folder.empty(); ++i) {
+      const std::string file = folder_file(o_.input_folder, i);
+      if (!all_.contains(ports_[i].name)) give(ports_[i], take(read_file(file, ports_[i]), ports_[i].name, file));
+    }
+    const bool given = !all_.empty();
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      const PortInfo& port = ports_[i];
+      if (all_.contains(port.name)) continue;
+      if (given && !o_.random)
+        throw Failure("input '" + port.name + "' is not given; --random fills what no file gives");
+      all_[port.name] = random_tensor(port, random_shape(port), o_.seed + i);
+    }
+    return std::move(all_);
+  }
+
+ private:
+  Tensors read_file(const std::string& file, const PortInfo& port) { return read_tensor_file(file, port, o_.media); }
+
+  void read_given(const std::string& text) {
+    const bool named = text.find('=') != std::string::npos;
+    if (!named && text.ends_with(".npz")) {
+      for (auto& [name, tensor] : read_file(text, {})) give(find_port(ports_, name), std::move(tensor));
+      return;
+    }
+    const bool one = ports_.size() == 1 && !named;
+    const auto [name, file] = one ? std::pair(ports_[0].name, text) : split_at(text, '=', "NAME=FILE");
+    const PortInfo& port = find_port(ports_, name);
+    give(port, take(read_file(file, port), name, file));
+  }
+
+  void give(const PortInfo& port, HostTensor tensor) {
+    learn(port, tensor.shape);
+    all_[port.name] = std::move(tensor);
+  }
+
+  /// Extents with a name are the same everywhere.
+  void learn(const PortInfo& port, const std::vector<int64_t>& shape) {
+    for (size_t i = 0; i < shape.size() && i < port.symbols.size(); ++i) {
+      if (!port.symbols[i].empty()) extents_.emplace(port.symbols[i], shape[i]);
+    }
+  }
+
+  std::vector<int64_t> random_shape(const PortInfo& port) const {
+    const auto wanted = wanted_.find(port.name);
+    if (wanted != wanted_.end()) return wanted->second;
+    std::vector<int64_t> shape = port.shape;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      const auto known = extents_.find(port.symbols[i]);
+      if (shape[i] < 0 && known != extents_.end()) shape[i] = known->second;
+    }
+    return shape;
+  }
+
+  const Common& o_;
+  const std::vector<PortInfo>& ports_;
+  Tensors all_;
+  std::map<std::string, std::vector<int64_t>> wanted_;
+  std::map<std::string, int64_t> extents_;
+};
+
+std::vector<float> parse_floats(const std::string& text) {
+  std::vector<float> values;
+  std::stringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    char* end = nullptr;
+    values.push_back(std::strtof(part.c_str(), &end));
+    if (part.empty() || *end) throw CLI::ValidationError("'" + text + "' must look like 0.485,0.456,0.406");
+  }
+  return values;
+}
+
 }  // namespace
 
-void Common::add_model(CLI::App& app) {
-  app.add_option("MODEL", model, "ONNX model file")->required()->check(kFile)->type_name("");
+std::pair<std::string, std::string> split_at(const std::string& text, char at, const char* form) {
+  const size_t i = text.find(at);
+  if (i == std::string::npos || i == 0) throw Failure("'" + text + "' must have the form " + form);
+  return {text.substr(0, i), text.substr(i + 1)};
+}
+
+std::string dims_text(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (size_t i = 0; i < shape.size(); ++i) text += (i ? "x" : "") + std::to_string(shape[i]);
+  return text.empty() ? "scalar" : text;
+}
+
+void Common::add_json(CLI::App& app) { app.add_flag("--json", json, "print JSON, for programs"); }
+
+void Common::add_library(CLI::App& app) {
   app.add_option("--library", library,
                  "engine to use: any library with the C interface of ONNX Runtime (default: the file that "
                  "RETORT_LIBRARY names, else this installation's)")
       ->type_name("FILE");
+}
+
+void Common::add_model(CLI::App& app) {
+  app.add_option("MODEL", model, "ONNX model file")->required()->check(kFile)->type_name("");
+  add_library(app);
   app.add_option("--config", config, "session configuration entry; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_flag("--json", json, "print JSON");
+  app.add_option("--provider", providers,
+                 "what shall run the model: an execution provider of the engine (retort devices lists them) and its "
+                 "options; may be repeated, the first is asked first; what none takes, the CPU runs")
+      ->type_name("NAME[:KEY=VALUE,…]")
+      ->allow_extra_args(false);
+  add_json(app);
 }
 
 void Common::add_inputs(CLI::App& app) {
-  app.add_option("-i,--input", inputs,
-                 "an input from a .npy or .pb file; may be repeated; NAME= may be left out for a model of one input")
+  app.add_option(
+         "-i,--input", inputs,
+         "an input from a file: .npy, .npz, .pb (ONNX TensorProto), a picture (.png, .jpg) or sound (.wav); may "
+         "be repeated; NAME= may be left out for a model of one input, and for an .npz with the inputs' names")
       ->type_name("[NAME=]FILE")
       ->allow_extra_args(false);
   app.add_option("--inputs", input_folder,
                  "folder with input_0.pb (or .npy), input_1.pb, … in the order of the model's inputs")
       ->check(CLI::ExistingDirectory.description(""))
       ->type_name("DIR");
-  app.add_option("--shape", shapes,
-                 "shape of an input that no file gives: it is filled at random; free extents are 1 otherwise")
-      ->type_name("NAME=1x3x224x224")
+  app.add_option(
+         "--shape", shapes,
+         "shape of an input that is filled at random; may be repeated; extents that the model leaves free are 1 "
+         "otherwise, or as those of the same name in other inputs")
+      ->type_name(kShapeForm)
       ->allow_extra_args(false);
-  app.add_option("--seed", seed, "seed of random inputs")->capture_default_str()->type_name("N");
+  app.add_option("--seed", seed, "seed of random inputs: the same seed gives the same numbers")
+      ->capture_default_str()
+      ->type_name("N");
+  add_media(app);
+}
+
+void Common::add_media(CLI::App& app) {
+  const auto floats = [](std::vector<float>& to) {
+    return [&to](const std::string& text) { to = parse_floats(text); };
+  };
+  constexpr const char* kGroup = "Pictures and sound";
+  app.add_option_function<std::string>(
+         "--resize",
+         [this](const std::string& text) {
+           char rest = 0;
+           const int n = std::sscanf(text.c_str(), "%5dx%5d%c", &media.width, &media.height, &rest);
+           if (n != 2 || media.width < 1 || media.height < 1)
+             throw CLI::ValidationError("--resize", "'" + text + "' must look like 224x224");
+         })
+      ->type_name("WIDTHxHEIGHT")
+      ->description("resize a picture to so many pixels, without keeping its proportions")
+      ->group(kGroup);
+  app.add_option("--scale", media.scale,
+                 "what the brightest pixel value (255) becomes where the input has floats; integers keep 0 to 255")
+      ->capture_default_str()
+      ->type_name("X")
+      ->group(kGroup);
+  app.add_option_function<std::string>("--mean", floats(media.mean),
+                                       "subtracted after --scale: one number, or one per channel")
+      ->type_name("X[,X,X]")
+      ->group(kGroup);
+  app.add_option_function<std::string>("--std", floats(media.std),
+                                       "divided by after --mean: one number, or one per channel")
+      ->type_name("X[,X,X]")
+      ->group(kGroup);
+  app.add_option("--layout", media.layout,
+                 "order of a picture's axes: nchw (channels before rows and columns) or nhwc (after); default: by the "
+                 "input's shape")
+      ->check(CLI::IsMember({"nchw", "nhwc"}).description(""))
+      ->type_name("nchw|nhwc")
+      ->group(kGroup);
+  app.add_flag("--bgr", media.bgr, "channels in the order blue, green, red")->group(kGroup);
+  app.add_flag("--fit", media.fit, "cut sound, or fill it with silence, to the length of the input")->group(kGroup);
 }
 
 void Common::add_threads(CLI::App& app, const std::string& what) {
@@ -89,29 +241,27 @@ void Common::add_threads(CLI::App& app, const std::string& what) {
 SessionSettings Common::settings(int thread_count) const {
   SessionSettings s;
   s.threads = thread_count;
-  for (const std::string& entry : config) s.config.insert(split(entry, "KEY=VALUE"));
+  for (const std::string& entry : config) s.config.insert(split_at(entry, '=', "KEY=VALUE"));
+  for (const std::string& text : providers) {
+    const size_t colon = text.find(':');
+    auto& [name, entries] = s.providers.emplace_back(text.substr(0, colon), std::map<std::string, std::string>());
+    std::stringstream stream(colon == std::string::npos ? "" : text.substr(colon + 1));
+    for (std::string part; std::getline(stream, part, ',');) entries.insert(split_at(part, '=', "KEY=VALUE"));
+  }
   return s;
 }
 
-std::map<std::string, HostTensor> Common::read_inputs(const std::vector<PortInfo>& ports) const {
-  std::map<std::string, HostTensor> all;
+std::map<std::string, std::vector<int64_t>> Common::wanted_shapes() const {
   std::map<std::string, std::vector<int64_t>> wanted;
   for (const std::string& text : shapes) {
-    const auto [name, shape] = split(text, "NAME=1x3x224x224");
-    wanted[find_port(ports, name).name] = parse_shape(shape);
+    const auto [name, shape] = split_at(text, '=', kShapeForm);
+    wanted[name] = parse_shape(shape);
   }
-  for (const std::string& text : inputs) {
-    const bool unnamed = ports.size() == 1 && text.find('=') == std::string::npos;
-    const auto [name, file] = unnamed ? std::pair(ports[0].name, text) : split(text, "NAME=FILE");
-    all[find_port(ports, name).name] = read_tensor_file(file);
-  }
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const PortInfo& port = ports[i];
-    if (all.count(port.name)) continue;
-    all[port.name] = input_folder.empty() ? random_tensor(port, wanted[port.name], seed + i)
-                                          : read_tensor_file(folder_file(input_folder, i));
-  }
-  return all;
+  return wanted;
+}
+
+std::map<std::string, HostTensor> Common::read_inputs(const std::vector<PortInfo>& ports) const {
+  return InputReader(*this, ports).read();
 }
 
 }  // namespace retort::cli

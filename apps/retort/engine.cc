@@ -7,7 +7,6 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 
 namespace retort::cli {
 namespace {
@@ -44,7 +43,11 @@ size_t type_bytes(ONNXTensorElementDataType type) {
 }
 
 size_t HostTensor::count() const {
-  return std::accumulate(shape.begin(), shape.end(), size_t(1), [](size_t n, int64_t d) { return n * size_t(d); });
+  size_t n = 1;
+  for (const int64_t d : shape) {
+    if (d < 0 || __builtin_mul_overflow(n, size_t(d), &n)) throw Failure("the shape of a tensor makes no sense");
+  }
+  return n;
 }
 
 std::string shape_text(const PortInfo& port) {
@@ -76,7 +79,9 @@ EngineLibrary::EngineLibrary(const std::string& path) {
   const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (!get) throw Failure(path + " has no OrtGetApiBase: it is no ONNX Runtime compatible library");
   version_ = get()->GetVersionString();
-  for (uint32_t v = ORT_API_VERSION; v > 16 && !api_; --v) api_ = get()->GetApi(v);
+  for (api_version_ = ORT_API_VERSION; api_version_ > 16; --api_version_) {
+    if ((api_ = get()->GetApi(api_version_))) break;
+  }
   if (!api_) throw Failure(path + " is too old: it offers no API of version 17 or newer");
   OrtEnv* env = nullptr;
   check(api_->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "retort", &env));
@@ -92,23 +97,82 @@ void EngineLibrary::check(OrtStatus* status) const {
 
 std::string EngineLibrary::build_info() const { return api_->GetBuildInfoString(); }
 
+OrtExperimentalFnPtr EngineLibrary::experimental(const char* name) const {
+  return api_version_ >= 28 ? api_->GetExperimentalFunction(name) : nullptr;
+}
+
+std::string EngineLibrary::text(const std::function<OrtStatus*(OrtAllocator*, char**)>& fill) const {
+  OrtAllocator* allocator = nullptr;
+  check(api_->GetAllocatorWithDefaultOptions(&allocator));
+  char* made = nullptr;
+  check(fill(allocator, &made));
+  std::string result = made ? made : "";
+  if (made) allocator->Free(allocator, made);
+  return result;
+}
+
+std::vector<std::string> EngineLibrary::providers() const {
+  char** names = nullptr;
+  int count = 0;
+  check(api_->GetAvailableProviders(&names, &count));
+  std::vector<std::string> all(names, names + count);
+  check(api_->ReleaseAvailableProviders(names, count));
+  return all;
+}
+
+Handle<OrtSessionOptions> EngineSession::options(const SessionSettings& settings) const {
+  const EngineLibrary& engine = *engine_;
+  const OrtApi& api = engine.api();
+  OrtSessionOptions* made = nullptr;
+  engine.check(api.CreateSessionOptions(&made));
+  auto options = engine.own(made, api.ReleaseSessionOptions);
+  engine.check(api.SetIntraOpNumThreads(made, settings.threads));
+  engine.check(api.SetInterOpNumThreads(made, 1));
+  engine.check(api.SetSessionGraphOptimizationLevel(made, GraphOptimizationLevel(settings.optimization)));
+  if (!settings.profile.empty()) engine.check(api.EnableProfiling(made, settings.profile.c_str()));
+  if (!settings.optimized.empty()) engine.check(api.SetOptimizedModelFilePath(made, settings.optimized.c_str()));
+  for (const auto& [key, value] : settings.config)
+    engine.check(api.AddSessionConfigEntry(made, key.c_str(), value.c_str()));
+  for (const auto& [name, entries] : settings.providers) {
+    std::vector<const char*> keys, values;
+    for (const auto& [key, value] : entries) {
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+    engine.check(
+        api.SessionOptionsAppendExecutionProvider(made, name.c_str(), keys.data(), values.data(), keys.size()));
+  }
+  return options;
+}
+
 EngineSession::EngineSession(const EngineLibrary& engine, const std::string& model, const SessionSettings& settings)
     : engine_(&engine) {
-  const OrtApi& api = engine.api();
-  OrtSessionOptions* options = nullptr;
-  engine.check(api.CreateSessionOptions(&options));
-  const auto owned = engine.own(options, api.ReleaseSessionOptions);
-  engine.check(api.SetIntraOpNumThreads(options, settings.threads));
-  engine.check(api.SetInterOpNumThreads(options, 1));
-  engine.check(api.SetSessionGraphOptimizationLevel(options, GraphOptimizationLevel(settings.optimization)));
-  if (!settings.profile.empty()) engine.check(api.EnableProfiling(options, settings.profile.c_str()));
-  for (const auto& [key, value] : settings.config)
-    engine.check(api.AddSessionConfigEntry(options, key.c_str(), value.c_str()));
+  const auto made = options(settings);
   OrtSession* session = nullptr;
-  engine.check(api.CreateSession(engine.env(), model.c_str(), options, &session));
-  session_ = engine.own(session, api.ReleaseSession);
+  engine.check(engine.api().CreateSession(engine.env(), model.c_str(), made.get(), &session));
+  session_ = engine.own(session, engine.api().ReleaseSession);
+  read_ports();
+}
+
+EngineSession::EngineSession(const EngineLibrary& engine, const std::string& bytes, const std::string& folder,
+                             SessionSettings settings)
+    : engine_(&engine) {
+  settings.config["session.model_external_initializers_file_folder_path"] = folder;
+  const auto made = options(settings);
+  OrtSession* session = nullptr;
+  engine.check(engine.api().CreateSessionFromArray(engine.env(), bytes.data(), bytes.size(), made.get(), &session));
+  session_ = engine.own(session, engine.api().ReleaseSession);
+  read_ports();
+}
+
+void EngineSession::read_ports() {
   inputs_ = ports(false);
   outputs_ = ports(true);
+}
+
+std::optional<uint64_t> EngineSession::copied_bytes() const {
+  const auto ask = engine_->find<uint64_t(ORT_API_CALL*)(const OrtSession*)>("RetortSessionCopiedBytes");
+  return ask ? std::optional(ask(handle())) : std::nullopt;
 }
 
 std::vector<PortInfo> EngineSession::ports(bool outputs) const {
@@ -165,15 +229,43 @@ std::map<std::string, std::string> EngineSession::metadata() const {
 }
 
 std::string EngineSession::end_profiling() {
-  const OrtApi& api = engine_->api();
-  OrtAllocator* allocator = nullptr;
-  engine_->check(api.GetAllocatorWithDefaultOptions(&allocator));
-  char* path = nullptr;
-  engine_->check(api.SessionEndProfiling(handle(), allocator, &path));
-  std::string result = path;
-  allocator->Free(allocator, path);
-  return result;
+  return engine_->text(
+      [&](OrtAllocator* a, char** out) { return engine_->api().SessionEndProfiling(handle(), a, out); });
 }
+
+namespace {
+
+/// Numbers stay in the tensor's memory, strings are copied.
+Handle<OrtValue> make_value(const EngineLibrary& engine, const OrtMemoryInfo* memory, HostTensor& t) {
+  const OrtApi& api = engine.api();
+  OrtValue* value = nullptr;
+  if (t.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    engine.check(api.CreateTensorWithDataAsOrtValue(memory, t.bytes.data(), t.bytes.size(), t.shape.data(),
+                                                    t.shape.size(), t.type, &value));
+    return engine.own(value, api.ReleaseValue);
+  }
+  OrtAllocator* allocator = nullptr;
+  engine.check(api.GetAllocatorWithDefaultOptions(&allocator));
+  engine.check(api.CreateTensorAsOrtValue(allocator, t.shape.data(), t.shape.size(), t.type, &value));
+  auto owned = engine.own(value, api.ReleaseValue);
+  std::vector<const char*> texts;
+  for (const std::string& s : t.strings) texts.push_back(s.c_str());
+  engine.check(api.FillStringTensor(value, texts.data(), texts.size()));
+  return owned;
+}
+
+void read_strings(const EngineLibrary& engine, const OrtValue* value, HostTensor& out) {
+  const OrtApi& api = engine.api();
+  out.strings.resize(out.count());
+  for (size_t i = 0; i < out.strings.size(); ++i) {
+    size_t length = 0;
+    engine.check(api.GetStringTensorElementLength(value, i, &length));
+    out.strings[i].resize(length);
+    engine.check(api.GetStringTensorElement(value, length, i, out.strings[i].data()));
+  }
+}
+
+}  // namespace
 
 BoundRun::BoundRun(EngineSession& session, std::map<std::string, HostTensor>& inputs) : session_(session) {
   const EngineLibrary& engine = session.engine();
@@ -185,11 +277,8 @@ BoundRun::BoundRun(EngineSession& session, std::map<std::string, HostTensor>& in
   engine.check(api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
   const auto owned = engine.own(memory, api.ReleaseMemoryInfo);
   for (auto& [name, tensor] : inputs) {
-    OrtValue* value = nullptr;
-    engine.check(api.CreateTensorWithDataAsOrtValue(memory, tensor.bytes.data(), tensor.bytes.size(),
-                                                    tensor.shape.data(), tensor.shape.size(), tensor.type, &value));
-    values_.push_back(engine.own(value, api.ReleaseValue));
-    engine.check(api.BindInput(binding, name.c_str(), value));
+    values_.push_back(make_value(engine, memory, tensor));
+    engine.check(api.BindInput(binding, name.c_str(), values_.back().get()));
   }
   for (const PortInfo& out : session.outputs()) engine.check(api.BindOutputToDevice(binding, out.name.c_str(), memory));
 }
@@ -227,6 +316,10 @@ bool read_tensor(const EngineLibrary& engine, OrtValue* value, HostTensor& out) 
   engine.check(api.GetDimensionsCount(info, &rank));
   out.shape.resize(rank);
   engine.check(api.GetDimensions(info, out.shape.data(), rank));
+  if (out.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    read_strings(engine, value, out);
+    return true;
+  }
   if (type_bytes(out.type) == 0) return false;
   void* data = nullptr;
   engine.check(api.GetTensorMutableData(value, &data));

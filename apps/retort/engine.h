@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,18 +30,22 @@ struct PortInfo {
   bool ranked = true;
 };
 
-/// Host data in an engine-neutral form; strings are not supported here.
+/// Host data in an engine-neutral form.
 struct HostTensor {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   std::vector<int64_t> shape;
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> bytes = {};
+  std::vector<std::string> strings = {};  ///< in place of bytes, for tensors of strings
+  /// Throws Failure when the extents make no size.
   size_t count() const;
 };
 
 struct SessionSettings {
   int threads = 1;
   int optimization = ORT_ENABLE_ALL;
-  std::string profile;  ///< prefix of the profile; "": off
+  std::string profile;    ///< prefix of the profile; "": off
+  std::string optimized;  ///< file for the optimised model; "": not saved
+  std::vector<std::pair<std::string, std::map<std::string, std::string>>> providers;  ///< asked first to last, then CPU
   std::map<std::string, std::string> config;
 };
 
@@ -50,14 +55,21 @@ class EngineLibrary;
 class EngineSession {
  public:
   EngineSession(const EngineLibrary& engine, const std::string& model, const SessionSettings& settings);
+  /// From the bytes of a model, whose external data lies in `folder`.
+  EngineSession(const EngineLibrary& engine, const std::string& bytes, const std::string& folder,
+                SessionSettings settings);
   const std::vector<PortInfo>& inputs() const { return inputs_; }
   const std::vector<PortInfo>& outputs() const { return outputs_; }
   OrtSession* handle() const { return session_.get(); }
   const EngineLibrary& engine() const { return *engine_; }
   std::map<std::string, std::string> metadata() const;
   std::string end_profiling();
+  /// Bytes that the engine has copied on its own account so far; nothing where it does not tell.
+  std::optional<uint64_t> copied_bytes() const;
 
  private:
+  Handle<OrtSessionOptions> options(const SessionSettings& settings) const;
+  void read_ports();
   std::vector<PortInfo> ports(bool outputs) const;
   const EngineLibrary* engine_;
   Handle<OrtSession> session_;
@@ -70,7 +82,7 @@ class BoundRun {
   /// `inputs` must outlive the object.
   BoundRun(EngineSession& session, std::map<std::string, HostTensor>& inputs);
   void run();
-  /// The outputs of the last run; non-tensors are left out.
+  /// The outputs of the last run; what is no tensor is left out.
   std::map<std::string, HostTensor> outputs() const;
   /// Binds the tensors of the last run as the outputs of the next ones, so that nothing is allocated any more.
   void keep_outputs();
@@ -90,13 +102,23 @@ class EngineLibrary {
   void check(OrtStatus* status) const;
   std::string version() const { return version_; }
   std::string build_info() const;
+  std::vector<std::string> providers() const;
+  /// One of the functions of retort_tools.h and session.hpp; null where the library has none of that name.
+  template <typename Function>
+  Function find(const char* name) const {
+    return reinterpret_cast<Function>(experimental(name));
+  }
+  /// The text that `fill(allocator, &text)` makes.
+  std::string text(const std::function<OrtStatus*(OrtAllocator*, char**)>& fill) const;
   template <typename T>
   Handle<T> own(T* pointer, void (*release)(T*)) const {
     return Handle<T>(pointer, release);
   }
 
  private:
+  OrtExperimentalFnPtr experimental(const char* name) const;
   const OrtApi* api_ = nullptr;
+  uint32_t api_version_ = 0;
   std::string version_;
   Handle<OrtEnv> env_;
 };

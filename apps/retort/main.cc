@@ -1,4 +1,6 @@
 // The command-line tool. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage.
+#include <allocations.h>
+
 #include "commands.h"
 
 namespace {
@@ -16,6 +18,7 @@ retort COMMAND --help tells the options of a command. Exit codes: 0 done, 1 the 
 }  // namespace
 
 int main(int argc, char** argv) try {
+  digits::count_allocations(false);  // until somebody asks: it costs a little
   CLI::App app{"Retort runs ONNX models.", "retort"};
   app.set_version_flag("--version", "retort " RETORT_VERSION);
   app.footer(kExamples);
@@ -26,12 +29,14 @@ int main(int argc, char** argv) try {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    return app.exit(e) == 0 ? 0 : retort::cli::kWrongUsage;
   }
   if (!app.get_subcommands().empty()) return 0;
   std::fputs(app.help().c_str(), stderr);
-  return 2;
+  return retort::cli::kWrongUsage;
+} catch (const retort::cli::Exit& e) {
+  return e.code;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "retort: %s\n", e.what());
-  return 1;
+  return retort::cli::kFailed;
 }

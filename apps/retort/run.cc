@@ -1,11 +1,9 @@
 // retort run: one model, once or several times, outputs shown or saved.
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <nlohmann/json.hpp>
+#include <allocations.h>
 
 #include "commands.h"
-#include "tensors.h"
+#include "stats.h"
+#include "terminal.h"
 
 namespace retort::cli {
 namespace {
@@ -13,74 +11,87 @@ namespace {
 struct Options : Common {
   std::string save, profile;
   int repeat = 1;
+  bool copies = false;
 };
 
-std::string dims_text(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (size_t i = 0; i < shape.size(); ++i) text += (i ? "x" : "") + std::to_string(shape[i]);
-  return text.empty() ? "scalar" : text;
-}
-
-std::string file_name(std::string name) {
-  for (char& c : name) {
-    if (c == '/' || c == ':' || c == '\\') c = '_';
-  }
-  return name + ".npy";
-}
-
-struct Summary {
-  double low = 0, high = 0, mean = 0;
-  bool valid = false;
+/// What the engine does behind a bound run, besides computing.
+struct Cost {
+  std::optional<uint64_t> copied;       ///< bytes
+  std::optional<uint64_t> allocations;  ///< of the whole process; the largest number of one run
 };
 
-Summary summarise(const HostTensor& t) {
-  const size_t n = t.count();
-  if (n == 0 || !is_real(t.type)) return {};
-  Summary s{number(t, 0), number(t, 0), 0, true};
-  for (size_t i = 0; i < n; ++i) {
-    const double v = number(t, i);
-    s.low = std::min(s.low, v);
-    s.high = std::max(s.high, v);
-    s.mean += v / double(n);
+/// Runs that give their outputs the memory of the last ones, after two that may still allocate.
+Cost measure_cost(EngineSession& session, BoundRun& bound) {
+  constexpr int kRuns = 8;
+  bound.keep_outputs();
+  bound.run();
+  bound.run();
+  Cost cost;
+  const auto before = session.copied_bytes();
+  for (int i = 0; i < kRuns && digits::allocations_are_counted(); ++i) {
+    digits::count_allocations(true);
+    const uint64_t start = digits::allocations();
+    bound.run();
+    const uint64_t made = digits::allocations() - start;
+    digits::count_allocations(false);
+    cost.allocations = std::max(cost.allocations.value_or(0), made);
   }
-  return s;
+  if (before) cost.copied = (*session.copied_bytes() - *before) / kRuns;
+  return cost;
 }
 
-constexpr size_t kShown = 10;  // outputs of up to so many numbers are printed whole
-
-void print_text(const PortInfo& port, const HostTensor* t) {
-  if (!t) {
-    std::printf("%-24s not a tensor of numbers: not shown\n", port.name.c_str());
-    return;
-  }
-  std::printf("%-24s %s %s", port.name.c_str(), type_name(t->type), dims_text(t->shape).c_str());
-  const Summary s = summarise(*t);
-  if (s.valid && t->count() > kShown) std::printf("   min %.6g  mean %.6g  max %.6g", s.low, s.mean, s.high);
-  if (s.valid && t->count() <= kShown) {
-    std::printf("  ");
-    for (size_t i = 0; i < t->count(); ++i) {
-      const double v = number(*t, i);
-      std::printf(" %.*g", v == std::floor(v) ? 15 : 6, v);
-    }
-  }
-  std::printf("\n");
+std::string told(std::optional<uint64_t> number, const char* unit, const char* otherwise) {
+  return number ? std::to_string(*number) + unit : otherwise;
 }
 
-nlohmann::json json_of(const HostTensor& t) {
-  nlohmann::json all = {{"type", type_name(t.type)}, {"shape", t.shape}};
-  const Summary s = summarise(t);
-  if (s.valid) all.update({{"min", s.low}, {"mean", s.mean}, {"max", s.high}});
+void print_text(const Options& o, const EngineSession& session, const std::map<std::string, HostTensor>& inputs,
+                const std::map<std::string, HostTensor>& outputs, const std::vector<double>& times, const Cost& cost) {
+  for (const PortInfo& port : session.outputs()) {
+    const auto found = outputs.find(port.name);
+    std::printf("%-24s %s\n", port.name.c_str(),
+                found == outputs.end() ? "not a tensor: not shown" : tensor_text(found->second).c_str());
+  }
+  if (o.inputs.empty() && o.input_folder.empty() && !inputs.empty())
+    std::printf("%s\n", paint(Paint::dim, "inputs are random (seed " + std::to_string(o.seed) +
+                                              "); --input NAME=FILE gives real ones")
+                            .c_str());
+  if (o.repeat > 1)
+    std::printf("%d runs: median %.3f ms, fastest %.3f ms, slowest %.3f ms\n", o.repeat, quantile(times, 0.5),
+                quantile(times, 0), quantile(times, 1));
+  if (o.copies)
+    std::printf("a bound run copies %s and makes %s\n",
+                told(cost.copied, " bytes", "(this engine does not tell)").c_str(),
+                told(cost.allocations, " heap allocations", "(not counted in this build)").c_str());
+}
+
+nlohmann::json report(const Options& o, const EngineSession& session, const std::map<std::string, HostTensor>& inputs,
+                      const std::map<std::string, HostTensor>& outputs, const std::vector<double>& times,
+                      const Cost& cost) {
+  nlohmann::json all = {{"model", o.model}, {"engine", session.engine().version()}};
+  for (const auto& [name, t] : inputs) all["inputs"][name] = {{"type", type_name(t.type)}, {"shape", t.shape}};
+  for (const auto& [name, t] : outputs) all["outputs"][name] = tensor_json(t);
+  all["runs"] = {{"count", o.repeat},
+                 {"median_ms", quantile(times, 0.5)},
+                 {"min_ms", quantile(times, 0)},
+                 {"max_ms", quantile(times, 1)}};
+  if (o.copies) {
+    all["per_run"] = {{"copied_bytes", nullptr}, {"allocations", nullptr}};
+    if (cost.copied) all["per_run"]["copied_bytes"] = *cost.copied;
+    if (cost.allocations) all["per_run"]["allocations"] = *cost.allocations;
+  }
   return all;
 }
 
-void print(const std::vector<PortInfo>& ports, const std::map<std::string, HostTensor>& outputs, bool json) {
-  nlohmann::json all = nlohmann::json::object();
-  for (const PortInfo& port : ports) {
-    const auto found = outputs.find(port.name);
-    if (!json) print_text(port, found == outputs.end() ? nullptr : &found->second);
-    if (json && found != outputs.end()) all[port.name] = json_of(found->second);
+std::vector<double> run_often(BoundRun& bound, int repeat) {
+  std::vector<double> times;
+  Progress progress("running");
+  for (int i = 0; i < repeat; ++i) {
+    const auto begin = Clock::now();
+    bound.run();
+    times.push_back(milliseconds(Clock::now() - begin));
+    if (repeat > 1) progress.show(double(i + 1) / repeat);
   }
-  if (json) std::printf("%s\n", all.dump(2).c_str());
+  return times;
 }
 
 void run(const Options& o) {
@@ -90,13 +101,14 @@ void run(const Options& o) {
   EngineSession session(engine, o.model, settings);
   auto inputs = o.read_inputs(session.inputs());
   BoundRun bound(session, inputs);
-  for (int i = 0; i < o.repeat; ++i) bound.run();
+  const std::vector<double> times = run_often(bound, o.repeat);
   const auto outputs = bound.outputs();
-  print(session.outputs(), outputs, o.json);
-  if (!o.save.empty()) {
-    std::filesystem::create_directories(o.save);
-    for (const auto& [name, t] : outputs) write_npy(o.save + "/" + file_name(name), t);
-  }
+  const Cost cost = o.copies ? measure_cost(session, bound) : Cost();
+  if (o.json)
+    std::printf("%s\n", report(o, session, inputs, outputs, times, cost).dump(2).c_str());
+  else
+    print_text(o, session, inputs, outputs, times, cost);
+  if (!o.save.empty()) write_tensors(o.save, outputs);
   if (!o.profile.empty()) std::fprintf(stderr, "profile: %s\n", session.end_profiling().c_str());
 }
 
@@ -108,16 +120,28 @@ void add_run(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   o->add_model(*sub);
   o->add_inputs(*sub);
+  o->random = false;
+  sub->add_flag("--random", o->random,
+                "fill inputs at random that no file gives; without it that happens only when no input is given at all");
   o->add_threads(*sub, "threads inside an operator");
   sub->get_option("--threads")->expected(1)->type_name("N");
   sub->add_option("--repeat", o->repeat, "number of runs")
       ->capture_default_str()
       ->check(CLI::PositiveNumber.description(""))
       ->type_name("N");
-  sub->add_option("--save", o->save, "folder for the outputs, one .npy each; made where there is none")
-      ->type_name("DIR");
-  sub->add_option("--profile", o->profile, "write a Chrome trace to PREFIX_<time>.json")->type_name("PREFIX");
-  sub->footer("Example: retort run model.onnx --input image=cat.npy --save out");
+  sub->add_option("--save", o->save,
+                  "where the outputs go: a folder (made where there is none) that gets one .npy each, or a file .npz")
+      ->type_name("DIR|FILE.npz");
+  sub->add_flag(
+      "--copies", o->copies,
+      "tell what a run with bound inputs and outputs costs besides computing: bytes that the engine copies and "
+      "memory that it allocates; both should be 0");
+  sub->add_option("--profile", o->profile, "write a Chrome trace to PREFIX_<time>.json; see retort profile")
+      ->type_name("PREFIX");
+  sub->footer(
+      "A picture becomes (pixel / 255 * scale - mean) / std, per channel.\n\n"
+      "Example: retort run model.onnx --input image=cat.jpg --resize 224x224 --mean 0.485,0.456,0.406 \\\n"
+      "                               --std 0.229,0.224,0.225 --save out");
   sub->callback([o] { run(*o); });
 }
 

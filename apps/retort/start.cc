@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 
+#include "stats.h"
+
 namespace retort::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// A line of /proc/self/status in MiB, for example "VmRSS:".
 double status_mib(const char* key) {
@@ -24,8 +23,6 @@ double status_mib(const char* key) {
   std::fclose(f);
   return kib / 1024;
 }
-
-double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
 Start start(const Common& options, const std::string& library, int threads) {
   const EngineLibrary engine(library);

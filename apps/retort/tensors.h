@@ -1,4 +1,4 @@
-// Tensors in files (.npy, ONNX TensorProto .pb) and at random.
+// Tensors in files and at random.
 #pragma once
 #include <string>
 
@@ -6,10 +6,22 @@
 
 namespace retort::cli {
 
-/// By the suffix of the path: .npy (C order), .pb. Throws Failure naming the file.
-HostTensor read_tensor_file(const std::string& path);
-/// Throws Failure for element types that numpy does not have.
-void write_npy(const std::string& path, const HostTensor& tensor);
+/// How pictures and sound become tensors.
+struct MediaOptions {
+  std::vector<float> mean, std;  ///< per channel, or one for all; applied after `scale`
+  float scale = 1;               ///< what the brightest pixel value becomes, where the input has floats
+  int width = 0, height = 0;     ///< pixels to resize to; 0: as the picture is
+  std::string layout;            ///< "nchw", "nhwc"; "": by the input's shape
+  bool bgr = false;              ///< blue first
+  bool fit = false;              ///< sound is cut, or filled with silence, to the length that the input has
+};
+
+/// Arrays by name: .npz has many, other files one without a name. By the suffix: .npy, .npz, .pb; .png, .jpg, .jpeg and
+/// .wav are brought to the type and shape of `port`. Throws Failure naming the file.
+std::map<std::string, HostTensor> read_tensor_file(const std::string& path, const PortInfo& port,
+                                                   const MediaOptions& media);
+/// Into the folder `to`, a .npy each (.pb for types that numpy lacks), or into the file where `to` ends in .npz.
+void write_tensors(const std::string& to, const std::map<std::string, HostTensor>& tensors);
 /// Normal floats, integers 0 and 1; the same for the same seed. Free extents become 1 where `shape` is empty.
 HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed);
 
@@ -17,5 +29,7 @@ HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape
 bool is_real(ONNXTensorElementDataType type);
 /// Element i of a tensor of real numbers; 64-bit integers are rounded.
 double number(const HostTensor& tensor, size_t i);
+/// Makes element i the number, rounded to the type: floats, or integers of up to 32 bits. Throws Failure for others.
+void set_number(HostTensor& tensor, size_t i, double value);
 
 }  // namespace retort::cli

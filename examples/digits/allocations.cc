@@ -8,7 +8,10 @@
 
 namespace {
 std::atomic<uint64_t> count{0};
-void tick() { count.fetch_add(1, std::memory_order_relaxed); }
+std::atomic<bool> counting{true};
+void tick() {
+  if (counting.load(std::memory_order_relaxed)) count.fetch_add(1, std::memory_order_relaxed);
+}
 }  // namespace
 
 // The C library keeps these names for this purpose. operator new calls malloc; free stays as it is.
@@ -45,10 +48,12 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
 
 uint64_t digits::allocations() { return count.load(std::memory_order_relaxed); }
 bool digits::allocations_are_counted() { return true; }
+void digits::count_allocations(bool on) { counting.store(on, std::memory_order_relaxed); }
 
 #else
 
 uint64_t digits::allocations() { return 0; }
 bool digits::allocations_are_counted() { return false; }
+void digits::count_allocations(bool) {}
 
 #endif

@@ -11,4 +11,7 @@ uint64_t allocations();
 /// False where something else already stands in front of malloc (sanitizers).
 bool allocations_are_counted();
 
+/// Stops and goes on with counting; it is on at first.
+void count_allocations(bool on);
+
 }  // namespace digits

@@ -57,7 +57,7 @@ struct Node {
   uint32_t captures = 0;  ///< how many trailing inputs are captures of the bodies
   std::vector<Body> bodies;
   std::string name;
-  std::vector<std::string> origins;  ///< names of the model's nodes that it came from, when fused
+  std::vector<std::string> origins;  ///< labels (describe.h) of the model's nodes that it came from, when fused
   uint32_t position = 0;             ///< place in the model's order; fused nodes inherit it
   bool dead = false;
 

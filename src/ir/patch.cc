@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ir/describe.h"
 
 namespace retort {
 
@@ -25,7 +26,7 @@ std::vector<std::string> Patch::origins(const Graph& graph) const {
   std::vector<std::string> names;
   for (NodeId id : covered_) {
     const Node& n = graph.node(id);
-    const auto& from = n.origins.empty() ? std::vector<std::string>{n.name} : n.origins;
+    const auto& from = n.origins.empty() ? std::vector<std::string>{label(graph, n)} : n.origins;
     for (const std::string& name : from) {
       if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }

@@ -3,7 +3,6 @@
 #include "ir/graph.h"
 
 namespace retort {
-namespace {
 
 std::string type_text(const Graph& graph, const ValueType& type) {
   switch (type.kind) {
@@ -32,6 +31,8 @@ std::string attribute_text(const Attribute& a) {
   if (const auto* v = std::get_if<Tensor>(&a)) return std::string(dtype_name(v->dtype())) + to_string(v->shape());
   return std::string(attribute_kind(a));
 }
+
+namespace {
 
 std::string values_text(const Graph& graph, std::span<const ValueId> ids) {
   std::string text;
@@ -65,6 +66,14 @@ std::string node_text(const Graph& graph, const Node& n) {
 std::string describe(const Node& n) {
   const std::string type = cat("({}{}{})", n.domain, n.domain.empty() ? "" : ".", n.type);
   return n.name.empty() ? "node " + type : cat("node '{}' {}", n.name, type);
+}
+
+const std::string& label(const Graph& graph, const Node& n) {
+  if (!n.name.empty()) return n.name;
+  for (ValueId out : n.outputs) {
+    if (out != ValueId::none) return graph.value(out).name;
+  }
+  return n.name;
 }
 
 std::string describe(const Graph& graph, const Node& n) {

@@ -55,7 +55,10 @@ ValueId Rewriter::add(NodeSpec spec) {
 }
 
 void Rewriter::replace_output(size_t i, ValueId by) {
-  if (i < node().outputs.size() && node().outputs[i] != ValueId::none) graph_.replace_uses(node().outputs[i], by);
+  if (i >= node().outputs.size() || node().outputs[i] == ValueId::none) return;
+  GraphValue& before = graph_.value(node().outputs[i]);
+  if (before.type.kind == ValueType::Kind::unknown) before.type = graph_.value(by).type;  // for who asks by the old id
+  graph_.replace_uses(node().outputs[i], by);
 }
 
 void Rewriter::drop_output(size_t i) {

@@ -1,6 +1,7 @@
 #include "passes/optimize.h"
 
 #include <chrono>
+#include <utility>
 
 #include "passes/passes.h"
 #include "passes/rules/rules.h"
@@ -102,16 +103,17 @@ class Pipeline {
  private:
   void run(const Stage& stage, Graph& graph) {
     const auto start = std::chrono::steady_clock::now();
+    const size_t before = options_.report ? graph.order().size() : 0;
     try {
       each_graph(stage, graph);
     } catch (Error& e) {
       e.add_context(cat("pass {}", stage.name));
       throw;
     }
-    const std::string counts = context_.take_counts();
-    if (!options_.log || counts.empty()) return;
+    std::map<std::string, size_t> counts = context_.take_counts();
+    if (!options_.report || counts.empty()) return;
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    options_.log(cat("{} ({:.2f} ms): {}", stage.name, time.count(), counts));
+    options_.report({stage.name, time.count(), before, graph.order().size(), std::move(counts)});
   }
 
   // Bodies first, so that the outer graph sees them optimised.
@@ -137,6 +139,13 @@ class Pipeline {
 };
 
 }  // namespace
+
+std::string PassReport::text() const {
+  std::string line = cat("{} ({:.2f} ms)", name, milliseconds);
+  const char* between = ": ";
+  for (const auto& [what, times] : counts) line += cat("{}{} x{}", std::exchange(between, ", "), what, times);
+  return line;
+}
 
 void optimize(Graph& graph, const PassOptions& options) {
   if (options.level > 0) Pipeline(options).run(graph);

@@ -1,6 +1,7 @@
 // Graph optimisation: from the core dialect as lifted to the form that runs fast on the CPU.
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,15 @@
 
 namespace retort {
 
+/// What one pass did to a graph and its bodies.
+struct PassReport {
+  std::string_view name;
+  double milliseconds = 0;
+  size_t nodes_before = 0, nodes_after = 0;  ///< of the graph without its bodies
+  std::map<std::string, size_t> counts;      ///< how often each rule, or kind of change, was applied; never empty
+  std::string text() const;                  ///< "cleanup (0.12 ms): noop_cast x2, other x1"
+};
+
 struct PassOptions {
   /// As ONNX Runtime's graph optimisation level: 0 nothing, 1 basic (folding, duplicates, dead code), 2 extended
   /// (fusions), 3 and above everything, layout included.
@@ -16,8 +26,8 @@ struct PassOptions {
   /// Leaves out the stages that make operators of the domains `retort` and `com.microsoft`: the result can be saved.
   bool portable = false;
   std::vector<std::string> disabled;  ///< names of passes and rules to leave out
-  /// Gets a line for each pass that changed something: name, time, what was done how often. May be empty.
-  std::function<void(std::string_view line)> log;
+  /// Gets a report of each pass that changed something, in order. May be empty.
+  std::function<void(const PassReport&)> report;
 };
 
 /// Optimises `graph` and the bodies within. Nodes must be resolved; those without an operator (claimed by another

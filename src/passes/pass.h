@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "ir/patch.h"
 #include "ops/op.h"
@@ -18,8 +19,8 @@ class PassContext {
   const PassOptions& options() const { return options_; }
   bool enabled(std::string_view name) const;
   void count(std::string_view what, size_t times = 1) { counts_[std::string(what)] += times; }
-  /// "name x3, other x1"; forgets the counts.
-  std::string take_counts();
+  /// What was counted since the last call.
+  std::map<std::string, size_t> take_counts() { return std::exchange(counts_, {}); }
 
  private:
   const PassOptions& options_;

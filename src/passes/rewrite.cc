@@ -92,13 +92,6 @@ bool PassContext::enabled(std::string_view name) const {
   return std::find(off.begin(), off.end(), name) == off.end();
 }
 
-std::string PassContext::take_counts() {
-  std::string text;
-  for (const auto& [what, times] : counts_) text += (text.empty() ? "" : ", ") + what + " x" + std::to_string(times);
-  counts_.clear();
-  return text;
-}
-
 namespace {
 
 /// Forgets a constant that nothing uses any more, and the pages of the file that were read for it.

@@ -52,7 +52,7 @@ class Builder {
     s.params = node.params;
     s.node = node.id;
     s.name = describe(graph_, node);
-    s.label = node.name;
+    s.label = label(graph_, node);
     s.captures = node.captures;
     for (ValueId in : node.inputs) s.inputs.push_back(slot(in, Home::none));
     for (ValueId out : node.outputs) s.outputs.push_back(slot(out, Home::none));

@@ -104,15 +104,9 @@ TEST(OptimizerExamples, MakeEveryPassDoSomething) {
     TestGraph t;
     example.build(t);
     PassOptions options;
-    options.log = [&](std::string_view line) {  // "stage (1.00 ms): rule x2, other x1"
-      std::string word;
-      for (const char c : std::string(line) + " ") {
-        if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
-          word += c;
-        } else if (!word.empty()) {
-          done.insert(std::exchange(word, {}));
-        }
-      }
+    options.report = [&](const PassReport& r) {
+      done.emplace(r.name);
+      for (const auto& [what, times] : r.counts) done.insert(what);
     };
     optimize(t.g, options);
   }

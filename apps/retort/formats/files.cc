@@ -1,0 +1,68 @@
+// Chooses the format by the suffix and names the file in what goes wrong.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <protozero/exception.hpp>
+
+#include "formats/formats.h"
+
+namespace retort::cli {
+namespace {
+
+std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Failure(std::strerror(errno));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), std::streamsize(bytes.size()));
+  file.close();
+  if (!file) throw Failure("cannot write '" + path + "'");
+}
+
+std::string file_name(std::string name) {
+  for (char& c : name) {
+    if (c == '/' || c == ':' || c == '\\') c = '_';
+  }
+  return name;
+}
+
+}  // namespace
+
+std::map<std::string, HostTensor> read_tensor_file(const std::string& path, const PortInfo& port,
+                                                   const MediaOptions& media) {
+  try {
+    const std::string bytes = slurp(path);
+    if (path.ends_with(".npy")) return {{"", parse_npy(bytes)}};
+    if (path.ends_with(".npz")) return read_npz(path);
+    if (path.ends_with(".pb")) return {{"", parse_pb(bytes)}};
+    if (path.ends_with(".wav")) return {{"", parse_wav(bytes, port, media)}};
+    for (const char* suffix : {".png", ".jpg", ".jpeg"}) {
+      if (path.ends_with(suffix)) return {{"", parse_image(bytes, port, media)}};
+    }
+  } catch (const protozero::exception& e) {
+    throw Failure(path + ": malformed TensorProto: " + e.what());
+  } catch (const Failure& f) {
+    throw Failure(path + ": " + f.what());
+  }
+  throw Failure(path + ": the suffix must be .npy, .npz, .pb, .png, .jpg, .jpeg or .wav");
+}
+
+void write_tensors(const std::string& to, const std::map<std::string, HostTensor>& tensors) {
+  if (to.ends_with(".npz")) return write_npz(to, tensors);
+  std::filesystem::create_directories(to);
+  for (const auto& [name, t] : tensors) {
+    const std::string path = to + "/" + file_name(name);
+    if (numpy_has(t.type)) {
+      write_file(path + ".npy", npy_bytes(t));
+    } else {
+      write_file(path + ".pb", pb_bytes(t, name));
+    }
+  }
+}
+
+}  // namespace retort::cli

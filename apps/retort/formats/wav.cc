@@ -1,0 +1,94 @@
+// RIFF WAVE files without compression.
+#include <cstring>
+
+#include "formats/formats.h"
+
+namespace retort::cli {
+namespace {
+
+constexpr uint16_t kPcm = 1, kFloat = 3, kExtensible = 0xfffe;
+
+template <typename T>
+T at(std::string_view bytes, size_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) throw Failure("the file is cut off");
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+struct Format {
+  uint16_t kind = 0, channels = 0, bits = 0;
+};
+
+Format read_format(std::string_view chunk) {
+  Format f{at<uint16_t>(chunk, 0), at<uint16_t>(chunk, 2), at<uint16_t>(chunk, 14)};
+  if (f.kind == kExtensible) f.kind = at<uint16_t>(chunk, 24);
+  const bool integers = f.kind == kPcm && (f.bits == 8 || f.bits == 16 || f.bits == 24 || f.bits == 32);
+  if (f.channels == 0 || !(integers || (f.kind == kFloat && f.bits == 32)))
+    throw Failure("samples of " + std::to_string(f.bits) + " bits in format " + std::to_string(f.kind) +
+                  " are not supported: 8, 16, 24 and 32 bits of PCM and 32-bit floats are");
+  return f;
+}
+
+float sample(std::string_view bytes, size_t offset, const Format& f) {
+  if (f.kind == kFloat) return at<float>(bytes, offset);
+  switch (f.bits) {
+    case 8:
+      return float(at<uint8_t>(bytes, offset) - 128) / 128;
+    case 16:
+      return float(at<int16_t>(bytes, offset)) / 32768;
+    case 24:
+      return float(
+                 int32_t(uint32_t(at<uint16_t>(bytes, offset)) << 8 | uint32_t(at<uint8_t>(bytes, offset + 2)) << 24)) /
+             2147483648.0f;
+    default:
+      return float(at<int32_t>(bytes, offset)) / 2147483648.0f;
+  }
+}
+
+std::vector<float> read_samples(std::string_view bytes) {
+  if (bytes.substr(0, 4) != "RIFF" || bytes.size() < 12 || bytes.substr(8, 4) != "WAVE") throw Failure("no WAVE file");
+  Format format;
+  for (size_t from = 12; from + 8 <= bytes.size();) {
+    const std::string_view id = bytes.substr(from, 4);
+    const size_t size = at<uint32_t>(bytes, from + 4);
+    const std::string_view chunk = bytes.substr(from + 8, size);
+    if (id == "fmt ") format = read_format(chunk);
+    if (id == "data") {
+      if (format.channels == 0) throw Failure("the samples come before their format");
+      const size_t width = format.bits / 8u, frame = width * format.channels;
+      std::vector<float> mono(chunk.size() / frame);
+      for (size_t i = 0; i < mono.size(); ++i) {
+        for (size_t c = 0; c < format.channels; ++c) mono[i] += sample(chunk, i * frame + c * width, format);
+        mono[i] /= float(format.channels);
+      }
+      return mono;
+    }
+    from += 8 + size + (size & 1);
+  }
+  throw Failure("there are no samples in the file");
+}
+
+}  // namespace
+
+HostTensor parse_wav(const std::string& bytes, const PortInfo& port, const MediaOptions& media) {
+  std::vector<float> samples = read_samples(bytes);
+  const size_t rank = port.shape.size();
+  if (rank == 0) throw Failure("sound does not fit the scalar input '" + port.name + "'");
+  for (size_t i = 0; i + 1 < rank; ++i) {
+    if (port.shape[i] > 1) throw Failure("one sound does not fit the input " + shape_text(port));
+  }
+  const int64_t length = port.shape.back();
+  if (length >= 0 && media.fit) samples.resize(size_t(length));
+  if (length >= 0 && size_t(length) != samples.size())
+    throw Failure("the sound has " + std::to_string(samples.size()) + " samples, the input is " + shape_text(port) +
+                  ": --fit cuts it or fills it with silence");
+  HostTensor t{.type = port.type, .shape = std::vector<int64_t>(rank, 1)};
+  t.shape.back() = int64_t(samples.size());
+  t.bytes.resize(samples.size() * type_bytes(t.type));
+  const double scale = t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16 ? 32768 : 1;
+  for (size_t i = 0; i < samples.size(); ++i) set_number(t, i, samples[i] * scale);
+  return t;
+}
+
+}  // namespace retort::cli

@@ -1,0 +1,52 @@
+// Writes JSON from front to back.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace retort {
+
+/// The caller opens and closes in order; commas come by themselves.
+class JsonWriter {
+ public:
+  JsonWriter& open(char bracket) { return put(std::string(1, bracket), true); }
+  JsonWriter& close(char bracket) {
+    text_ += bracket;
+    comma_ = true;
+    return *this;
+  }
+  JsonWriter& key(std::string_view name) {
+    put(quoted(name), false);
+    text_ += ':';
+    comma_ = false;
+    return *this;
+  }
+  JsonWriter& value(std::string_view text) { return put(quoted(text), false); }
+  JsonWriter& value(const char* text) { return value(std::string_view(text)); }
+  JsonWriter& value(bool yes) { return put(yes ? "true" : "false", false); }
+  template <typename Number>
+  JsonWriter& value(Number number) {
+    return put(cat("{}", number), false);
+  }
+  template <typename T>
+  JsonWriter& field(std::string_view name, const T& content) {
+    return key(name).value(content);
+  }
+  std::string take() { return std::move(text_); }
+
+  /// With quotation marks; what is no UTF-8 becomes U+FFFD.
+  static std::string quoted(std::string_view text);
+
+ private:
+  JsonWriter& put(const std::string& token, bool opens) {
+    if (comma_) text_ += ',';
+    text_ += token;
+    comma_ = !opens;
+    return *this;
+  }
+  std::string text_;
+  bool comma_ = false;
+};
+
+}  // namespace retort

@@ -1,0 +1,73 @@
+#include "explain/operators.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "explain/json.h"
+#include "ops/op.h"
+
+namespace retort {
+namespace {
+
+/// Whether a parameter has the constraint that `types` is about.
+bool constrained(const OpInfo& info) {
+  const auto is_t = [](std::string_view formal) {
+    const size_t colon = formal.find(": ");
+    const std::string_view type = colon == std::string_view::npos ? "" : formal.substr(colon + 2);
+    return type == "T" || type == "T?" || type == "T...";
+  };
+  return std::any_of(info.inputs.begin(), info.inputs.end(), is_t) ||
+         std::any_of(info.outputs.begin(), info.outputs.end(), is_t);
+}
+
+/// Element types of constraint T, those with a kernel of their own apart from those that are converted.
+void write_types(JsonWriter& json, const OpDef& op) {
+  std::vector<std::string_view> own, converted;
+  for (int t = 1; t < kDTypeCount; ++t) {
+    const DType type = DType(t);
+    if (!contains(op.info.types, type)) continue;
+    const Kernel kernel = find_kernel(op, type);
+    if (!kernel.fn && !kernel.carried) continue;
+    (kernel.carried ? converted : own).push_back(dtype_name(type));
+  }
+  for (const auto& [key, names] : {std::pair("types", &own), std::pair("converted", &converted)}) {
+    json.key(key).open('[');
+    for (const std::string_view name : *names) json.value(name);
+    json.close(']');
+  }
+}
+
+void write_formals(JsonWriter& json, const char* key, const std::array<std::string_view, 12>& formals) {
+  json.key(key).open('[');
+  for (const std::string_view f : formals) {
+    if (!f.empty()) json.value(f);
+  }
+  json.close(']');
+}
+
+}  // namespace
+
+std::string list_operators() {
+  std::vector<const OpDef*> all(op_table().begin(), op_table().end());
+  std::erase_if(all, [](const OpDef* op) { return op->has(kInternal); });
+  const auto key = [](const OpDef* op) { return std::pair(op->info.domain, op->info.name); };
+  std::sort(all.begin(), all.end(), [&](const OpDef* a, const OpDef* b) { return key(a) < key(b); });
+  JsonWriter json;
+  json.open('[');
+  for (const OpDef* op : all) {
+    json.open('{').field("name", op->info.name);
+    json.field("domain", op->info.domain.empty() ? "ai.onnx" : op->info.domain).key("versions").open('[');
+    for (const uint16_t since : op->info.since) {
+      if (since) json.value(since);
+    }
+    json.close(']');
+    write_formals(json, "inputs", op->info.inputs);
+    write_formals(json, "outputs", op->info.outputs);
+    json.field("any_type", !constrained(op->info));
+    write_types(json, *op);
+    json.key("providers").open('[').value("CPUExecutionProvider").close(']').close('}');
+  }
+  return json.close(']').take();
+}
+
+}  // namespace retort

@@ -1,0 +1,51 @@
+"""What the tests of the command-line tool share; RETORT_CLI names the program."""
+import os
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.path.abspath(os.environ.get("RETORT_CLI", os.path.join(ROOT, "out", "bin", "retort")))
+DIGITS = os.path.join(ROOT, "examples", "digits", "digits.onnx")
+
+
+def retort(*words):
+    """(exit code, stdout, stderr)"""
+    done = subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.image = np.random.default_rng(1).random((2, 1, 8, 8), np.float32)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def npy(self, name, array):
+        np.save(self.path(name), array)
+        return self.path(name)
+
+    def pb(self, name, array):
+        with open(self.path(name), "wb") as f:
+            f.write(numpy_helper.from_array(array).SerializeToString())
+        return self.path(name)
+
+    def model(self, nodes, inputs, outputs):
+        graph = onnx.helper.make_graph(nodes, "g", inputs, outputs)
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10), self.path("m.onnx"))
+        return self.path("m.onnx")
+
+    def fails(self, code, words, *parts):
+        """Wrong usage or input: nothing on standard output, a message that says what is wrong."""
+        got, out, err = retort(*words)
+        self.assertEqual((got, out), (code, ""), err)
+        for part in parts:
+            self.assertIn(part, err)
