@@ -54,5 +54,8 @@ std::string dims_text(const std::vector<int64_t>& shape);
 void add_run(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_ops(CLI::App& app);
+void add_devices(CLI::App& app);
+void add_convert(CLI::App& app);
 
 }  // namespace retort::cli

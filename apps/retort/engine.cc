@@ -62,7 +62,11 @@ std::string shape_text(const PortInfo& port) {
 
 std::string default_library(const std::string& given) {
   if (!given.empty()) return given;
-  if (const char* from = std::getenv("RETORT_LIBRARY")) return from;
+  const char* from = std::getenv("RETORT_LIBRARY");
+  return from ? from : installed_library();
+}
+
+std::string installed_library() {
   char self[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   const std::string folder =

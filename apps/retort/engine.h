@@ -102,6 +102,8 @@ class EngineLibrary {
   void check(OrtStatus* status) const;
   std::string version() const { return version_; }
   std::string build_info() const;
+  /// The version of the interface, at most ORT_API_VERSION: functions that are newer are not there.
+  uint32_t api_version() const { return api_version_; }
   std::vector<std::string> providers() const;
   /// One of the functions of retort_tools.h and session.hpp; null where the library has none of that name.
   template <typename Function>
@@ -123,7 +125,9 @@ class EngineLibrary {
   Handle<OrtEnv> env_;
 };
 
-/// The library to use: `given`, else RETORT_LIBRARY, else libretort.so.1 beside this program.
+/// libretort.so.1 beside this program.
+std::string installed_library();
+/// The library to use: `given`, else RETORT_LIBRARY, else installed_library().
 std::string default_library(const std::string& given);
 const char* type_name(ONNXTensorElementDataType type);
 size_t type_bytes(ONNXTensorElementDataType type);

@@ -26,6 +26,9 @@ int main(int argc, char** argv) try {
   retort::cli::add_run(app);
   retort::cli::add_inspect(app);
   retort::cli::add_bench(app);
+  retort::cli::add_convert(app);
+  retort::cli::add_ops(app);
+  retort::cli::add_devices(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

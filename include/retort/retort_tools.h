@@ -30,6 +30,7 @@ extern "C" {
  *             not known, bodies? {attribute: graph}}], producers first
  *   passes [{name, milliseconds, nodes_before, nodes_after, counts {rule or change: times}}]: those that changed
  *           something, in order
+ *   problem: only where the engine cannot run the model: why; then optimized, passes and memory are absent
  *   memory {weights, values_at_once: bytes; at: the node where most is alive; complete: false where sizes that only
  *           the data tells are left out} */
 typedef OrtStatusPtr(ORT_API_CALL* RetortDescribeModel)(const char* model, const char* const* keys,
@@ -39,7 +40,8 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortDescribeModel)(const char* model, const
 /* The operators that the library implements, as a JSON array of
  *   {name, domain, versions [operator set versions in which its definition changed], inputs, outputs ["name: T?"],
  *    any_type: no parameter is restricted by `types`, types [with a kernel], converted [computed in a wider type],
- *    providers [names]} */
+ *    providers [names]}
+ * and {name, domain, rewritten: true} for those that loading replaces by others. */
 typedef OrtStatusPtr(ORT_API_CALL* RetortListOperators)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
 
 /* Writes the model `from` to `to`, as it is: weights of `threshold` bytes and more into the file `external` beside `to`,

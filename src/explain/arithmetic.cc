@@ -140,6 +140,7 @@ Count count_elements(const Graph& graph, ValueId value, const Extent& extent) {
 
 Count count_operations(const Graph& graph, const Node& node, const Extent& extent) {
   const Shapes s{graph, node, extent};
+  if (!node.op) return std::nullopt;
   const auto found = formulas().find(node.type);
   if (found != formulas().end()) return found->second(s);
   const bool computes = node.op && node.op->has(kElementwise) && !node.op->has(kView);

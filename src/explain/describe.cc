@@ -29,18 +29,32 @@ class Description {
     write_head();
     inline_functions(model_);
     const auto lifted = model_.graph->clone();
-    lift(*lifted);
+    const std::string problem = try_lift(*lifted);
     collect_free_extents(*lifted);
     json_.key("graph");
     write_model_graph(*model_.graph, *lifted);
-    write_passes(*lifted);
-    json_.key("optimized");
-    write_graph(*lifted, *lifted, [&](const Node& n) { return optimized_work(*lifted, n); });
-    write_memory(*lifted);
+    if (problem.empty()) {
+      write_passes(*lifted);
+      json_.key("optimized");
+      write_graph(*lifted, *lifted, [&](const Node& n) { return optimized_work(*lifted, n); });
+      write_memory(*lifted);
+    } else {
+      json_.field("problem", problem);
+    }
     return json_.close('}').take();
   }
 
  private:
+  /// Why the model cannot run; "": it can. What was typed until then stays typed.
+  static std::string try_lift(Graph& graph) {
+    try {
+      lift(graph);
+      return "";
+    } catch (const Error& e) {
+      return e.message();
+    }
+  }
+
   void bind_shapes() {
     Graph& graph = *model_.graph;
     for (const auto& [name, shape] : options_.shapes) {

@@ -14,7 +14,7 @@ struct DescribeOptions {
 };
 
 /// JSON as include/retort/retort_tools.h describes it. Reads the file, lifts and optimises a copy; weights are not
-/// packed and nothing runs. Throws Error as loading the model would.
+/// packed and nothing runs. Throws Error where the file cannot be read; what cannot run is described as far as it goes.
 std::string describe_model(const std::string& path, const DescribeOptions& options);
 
 }  // namespace retort

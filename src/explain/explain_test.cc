@@ -19,7 +19,16 @@ TEST(JsonWriter, QuotesWhatJsonCannotSay) {
 
 TEST(JsonWriter, PutsCommasBetween) {
   JsonWriter json;
-  json.open('{').field("a", 1).key("b").open('[').value(2.5).value("x").close(']').key("c").open('{').close('}');
+  json.open('{')
+      .field("a", 1)
+      .key("b")
+      .open('[')
+      .value(2.5)
+      .value(std::string("x"))
+      .close(']')
+      .key("c")
+      .open('{')
+      .close('}');
   EXPECT_EQ(json.field("d", true).close('}').take(), R"({"a":1,"b":[2.5,"x"],"c":{},"d":true})");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/error.h"
 
@@ -26,9 +27,7 @@ class JsonWriter {
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
   JsonWriter& value(bool yes) { return put(yes ? "true" : "false", false); }
   template <typename Number>
-  JsonWriter& value(Number number) {
-    return put(cat("{}", number), false);
-  }
+  requires std::is_arithmetic_v<Number> JsonWriter& value(Number number) { return put(cat("{}", number), false); }
   template <typename T>
   JsonWriter& field(std::string_view name, const T& content) {
     return key(name).value(content);

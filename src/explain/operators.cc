@@ -1,9 +1,11 @@
 #include "explain/operators.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "explain/json.h"
+#include "lift/rewriter.h"
 #include "ops/op.h"
 
 namespace retort {
@@ -45,6 +47,19 @@ void write_formals(JsonWriter& json, const char* key, const std::array<std::stri
   json.close(']');
 }
 
+/// Operators that the lift takes apart or renames: nothing runs under their name.
+std::set<std::pair<std::string_view, std::string_view>> rewritten() {
+  std::set<std::pair<std::string_view, std::string_view>> names;
+  for (const LiftRules* file : lift_rule_table()) {
+    for (const LiftRule& rule : *file) {
+      if (!find_op(rule.domain, rule.type)) names.emplace(rule.domain, rule.type);
+    }
+  }
+  return names;
+}
+
+std::string_view shown(std::string_view domain) { return domain.empty() ? "ai.onnx" : domain; }
+
 }  // namespace
 
 std::string list_operators() {
@@ -56,7 +71,7 @@ std::string list_operators() {
   json.open('[');
   for (const OpDef* op : all) {
     json.open('{').field("name", op->info.name);
-    json.field("domain", op->info.domain.empty() ? "ai.onnx" : op->info.domain).key("versions").open('[');
+    json.field("domain", shown(op->info.domain)).key("versions").open('[');
     for (const uint16_t since : op->info.since) {
       if (since) json.value(since);
     }
@@ -66,6 +81,9 @@ std::string list_operators() {
     json.field("any_type", !constrained(op->info));
     write_types(json, *op);
     json.key("providers").open('[').value("CPUExecutionProvider").close(']').close('}');
+  }
+  for (const auto& [domain, name] : rewritten()) {
+    json.open('{').field("name", name).field("domain", shown(domain)).field("rewritten", true).close('}');
   }
   return json.close(']').take();
 }

@@ -1,0 +1,157 @@
+// retort devices: what could run a model here.
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "commands.h"
+#include "terminal.h"
+
+namespace retort::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Options : Common {
+  std::vector<std::string> plugins;  ///< name=library
+};
+
+/// The value behind the first "key : value" of a file of /proc.
+std::string proc_value(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos || line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1) != key) continue;
+    const size_t from = line.find_first_not_of(" \t", colon + 1);
+    return from == std::string::npos ? "" : line.substr(from);
+  }
+  return "";
+}
+
+/// What matters for speed among the processor's instruction sets.
+std::vector<std::string> instruction_sets() {
+  std::istringstream flags(proc_value("/proc/cpuinfo", "flags"));
+  const std::set<std::string> has{std::istream_iterator<std::string>(flags), {}};
+  std::vector<std::string> found;
+  for (const char* name : {"sse4_2", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx512f", "avx512bw", "avx512_vnni",
+                           "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"}) {
+    if (has.contains(name)) found.emplace_back(name);
+  }
+  return found;
+}
+
+/// Processors that the control group lets this process use at a time; 0: as many as there are.
+double processor_quota() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  return file >> quota >> period && quota != "max" && period > 0 ? std::atof(quota.c_str()) / period : 0;
+}
+
+json processor() {
+  const double kib = std::atof(proc_value("/proc/meminfo", "MemTotal").c_str());
+  return {{"name", proc_value("/proc/cpuinfo", "model name")},
+          {"threads", std::thread::hardware_concurrency()},
+          {"quota", processor_quota()},
+          {"instruction_sets", instruction_sets()},
+          {"memory_bytes", kib * 1024}};
+}
+
+json pairs(const EngineLibrary& engine, const OrtKeyValuePairs* from) {
+  json all = json::object();
+  const char* const* keys = nullptr;
+  const char* const* values = nullptr;
+  size_t count = 0;
+  if (from) engine.api().GetKeyValuePairs(from, &keys, &values, &count);
+  for (size_t i = 0; i < count; ++i) all[keys[i]] = values[i];
+  return all;
+}
+
+json device_json(const EngineLibrary& engine, const OrtEpDevice* device) {
+  const OrtApi& api = engine.api();
+  constexpr const char* kKinds[] = {"CPU", "GPU", "NPU"};
+  const OrtHardwareDevice* hardware = api.EpDevice_Device(device);
+  const auto kind = size_t(api.HardwareDevice_Type(hardware));
+  return {{"provider", api.EpDevice_EpName(device)},
+          {"provider_vendor", api.EpDevice_EpVendor(device)},
+          {"kind", kind < 3 ? kKinds[kind] : "other"},
+          {"vendor", api.HardwareDevice_Vendor(hardware)},
+          {"vendor_id", api.HardwareDevice_VendorId(hardware)},
+          {"device_id", api.HardwareDevice_DeviceId(hardware)},
+          {"details", pairs(engine, api.HardwareDevice_Metadata(hardware))},
+          {"options", pairs(engine, api.EpDevice_EpOptions(device))}};
+}
+
+/// Null where the engine does not find devices by itself.
+json engine_devices(const EngineLibrary& engine) {
+  if (engine.api_version() < 22) return nullptr;
+  const OrtEpDevice* const* devices = nullptr;
+  size_t count = 0;
+  OrtStatus* status = engine.api().GetEpDevices(engine.env(), &devices, &count);
+  if (status && engine.api().GetErrorCode(status) == ORT_NOT_IMPLEMENTED) {
+    engine.api().ReleaseStatus(status);
+    return nullptr;
+  }
+  engine.check(status);
+  json all = json::array();
+  for (size_t i = 0; i < count; ++i) all.push_back(device_json(engine, devices[i]));
+  return all;
+}
+
+void print_text(const json& all) {
+  const json& cpu = all["processor"];
+  std::printf("%s\n", paint(Paint::bold, "processor").c_str());
+  std::printf("  %s, %d threads", cpu["name"].get<std::string>().c_str(), cpu["threads"].get<int>());
+  if (cpu["quota"] > 0.0) std::printf(", of which this process may use %.3g at a time", cpu["quota"].get<double>());
+  std::printf("\n  %s of memory\n ", scaled(cpu["memory_bytes"], "B").c_str());
+  for (const std::string set : cpu["instruction_sets"]) std::printf(" %s", set.c_str());
+  std::printf("\n%s (engine: version %s)\n", paint(Paint::bold, "providers").c_str(),
+              all["engine"].get<std::string>().c_str());
+  for (const std::string name : all["providers"]) std::printf("  %s\n", name.c_str());
+  std::printf("%s\n", paint(Paint::bold, "devices that the engine found").c_str());
+  if (all["devices"].is_null()) std::printf("  this engine does not look for devices; the processor is there\n");
+  for (const json& d : all["devices"]) {
+    std::printf("  %s through %s (%s)\n", d["kind"].get<std::string>().c_str(),
+                d["provider"].get<std::string>().c_str(), d["vendor"].get<std::string>().c_str());
+    for (const auto& [key, value] : d["details"].items())
+      std::printf("    %s: %s\n", key.c_str(), value.get<std::string>().c_str());
+  }
+}
+
+void list(const Options& o) {
+  const EngineLibrary engine(default_library(o.library));
+  for (const std::string& text : o.plugins) {
+    const auto [name, file] = split_at(text, '=', "NAME=FILE");
+    if (engine.api_version() < 22) throw Failure("this engine takes no plug-in providers");
+    engine.check(engine.api().RegisterExecutionProviderLibrary(engine.env(), name.c_str(), file.c_str()));
+  }
+  const json all = {{"engine", engine.version()},
+                    {"processor", processor()},
+                    {"providers", engine.providers()},
+                    {"devices", engine_devices(engine)}};
+  if (o.json)
+    std::printf("%s\n", all.dump(2).c_str());
+  else
+    print_text(all);
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("devices", "show what could run a model here: processor, providers, devices");
+  const auto o = std::make_shared<Options>();
+  o->add_library(*sub);
+  sub->add_option("--plugin", o->plugins, "load a plug-in provider before looking; may be repeated")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  o->add_json(*sub);
+  sub->footer(
+      "A provider is the part of an engine that runs nodes on one kind of device; --provider of other commands takes "
+      "its\n"
+      "name.\n\n"
+      "Example: retort devices --json");
+  sub->callback([o] { list(*o); });
+}
+
+}  // namespace retort::cli

@@ -1,0 +1,43 @@
+#include "tools_library.h"
+
+#include "retort/retort_tools.h"
+
+namespace retort::cli {
+
+ToolsLibrary::ToolsLibrary(const std::string& given)
+    : library_(std::make_unique<EngineLibrary>(default_library(given))) {
+  if (library_->find<RetortDescribeModel>("RetortDescribeModel")) return;
+  library_ = std::make_unique<EngineLibrary>(installed_library());
+  if (!library_->find<RetortDescribeModel>("RetortDescribeModel"))
+    throw Failure("libretort.so.1 is needed to look into a model; " + installed_library() + " is another library");
+}
+
+nlohmann::json ToolsLibrary::describe(const Common& options, const std::vector<std::string>& disabled,
+                                      int level) const {
+  std::vector<std::pair<std::string, std::string>> entries{{"level", std::to_string(level)}};
+  for (const auto& [name, shape] : options.wanted_shapes())
+    entries.emplace_back("shape." + name, shape.empty() ? "" : dims_text(shape));
+  for (const std::string& name : disabled) entries.emplace_back("disable", name);
+  std::vector<const char*> keys, values;
+  for (const auto& [key, value] : entries) {
+    keys.push_back(key.c_str());
+    values.push_back(value.c_str());
+  }
+  const auto call = library_->find<RetortDescribeModel>("RetortDescribeModel");
+  return nlohmann::json::parse(library_->text([&](OrtAllocator* a, char** out) {
+    return call(options.model.c_str(), keys.data(), values.data(), keys.size(), a, out);
+  }));
+}
+
+nlohmann::json ToolsLibrary::operators() const {
+  const auto call = library_->find<RetortListOperators>("RetortListOperators");
+  return nlohmann::json::parse(library_->text([&](OrtAllocator* a, char** out) { return call(a, out); }));
+}
+
+void ToolsLibrary::convert(const std::string& from, const std::string& to, const std::string& external,
+                           size_t threshold) const {
+  const auto call = library_->find<RetortConvertModel>("RetortConvertModel");
+  library_->check(call(from.c_str(), to.c_str(), external.c_str(), threshold));
+}
+
+}  // namespace retort::cli

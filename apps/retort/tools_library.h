@@ -1,0 +1,23 @@
+// What Retort tells about models and itself, through include/retort/retort_tools.h.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+
+namespace retort::cli {
+
+/// The chosen library where it is Retort; else the one of this installation, because other engines cannot tell.
+/// Objects may be copied only while this lives.
+class ToolsLibrary {
+ public:
+  explicit ToolsLibrary(const std::string& given);
+  /// The model with the shapes of --shape; see retort_tools.h for the JSON. Throws Failure.
+  nlohmann::json describe(const Common& options, const std::vector<std::string>& disabled = {}, int level = 99) const;
+  nlohmann::json operators() const;
+  void convert(const std::string& from, const std::string& to, const std::string& external, size_t threshold) const;
+
+ private:
+  std::unique_ptr<EngineLibrary> library_;
+};
+
+}  // namespace retort::cli

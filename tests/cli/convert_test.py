@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""retort convert, ops and devices."""
+import json
+import os
+import sys
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from tool import DIGITS, ToolTest, retort
+
+
+class Convert(ToolTest):
+    def wide(self):
+        """y = x · W with 64 KiB of weights, made for opset 12."""
+        weights = numpy_helper.from_array(np.random.default_rng(5).random((128, 128), np.float32), "W")
+        ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 128]) for n in "xy"]
+        graph = helper.make_graph([helper.make_node("MatMul", ["x", "W"], ["y"], name="mm")], "wide", ports[:1], ports[1:], [weights])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7, producer_name="test"), self.path("wide.onnx"))
+        return self.path("wide.onnx")
+
+    def output(self, model):
+        code, _, err = retort("run", model, "--save", self.path("out"), "--shape", "x=3x128")
+        self.assertEqual(code, 0, err)
+        return np.load(self.path("out/y.npy"))
+
+    def test_weights_beside_and_inside(self):
+        model = self.wide()
+        expected = self.output(model)
+        told = json.loads(retort("convert", model, self.path("small.onnx"), "--external", "w.bin", "--json")[1])
+        self.assertLess(told["bytes"], 1000)
+        self.assertEqual(told["external_bytes"], 128 * 128 * 4)
+        beside = onnx.load(self.path("small.onnx"), load_external_data=False).graph.initializer[0]
+        self.assertEqual([(e.key, e.value) for e in beside.external_data if e.key == "location"], [("location", "w.bin")])
+        np.testing.assert_array_equal(self.output(self.path("small.onnx")), expected)
+        self.assertEqual(retort("convert", self.path("small.onnx"), self.path("whole.onnx"))[0], 0)
+        os.remove(self.path("w.bin"))
+        np.testing.assert_array_equal(self.output(self.path("whole.onnx")), expected)
+        whole = onnx.load(self.path("whole.onnx"))
+        onnx.checker.check_model(whole)
+        self.assertEqual((whole.producer_name, whole.opset_import[0].version, whole.graph.node[0].name), ("test", 12, "mm"))
+
+    def test_threshold(self):
+        out = retort("convert", self.wide(), self.path("small.onnx"), "--external", "w.bin", "--threshold", 1 << 20)[1]
+        self.assertIn("all are inside", out)
+        self.assertFalse(os.path.exists(self.path("w.bin")))
+
+    def test_optimize(self):
+        self.assertEqual(retort("convert", DIGITS, self.path("fast.onnx"), "--optimize", "all")[0], 0)
+        onnx.checker.check_model(self.path("fast.onnx"))
+        before, after = (json.loads(retort("run", m, "--json")[1])["outputs"]["probabilities"]["values"] for m in (DIGITS, self.path("fast.onnx")))
+        np.testing.assert_allclose(before, after, rtol=1e-5, atol=1e-7)
+
+    def test_optimize_with_another_engine(self):
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        code, _, err = retort("convert", self.wide(), self.path("fast.onnx"), "--optimize", "basic", "--library", official)
+        self.assertEqual(code, 0, err)
+        self.assertIn("mm", [n.name for n in onnx.load(self.path("fast.onnx")).graph.node])
+
+    def test_report(self):
+        told = json.loads(retort("convert", self.wide(), "--json")[1])
+        self.assertEqual(told["opsets"]["ai.onnx"]["imported"], 12)
+        self.assertEqual(told["operators"], [{"domain": "ai.onnx", "name": "MatMul", "nodes": 1, "known": True, "definition": 9, "newest": 13}])
+        self.assertRegex(retort("convert", self.wide())[1], r"MatMul +1 +9 \(newest: 13, brought there while loading\)")
+
+    def test_report_names_what_is_not_known(self):
+        value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
+        graph = helper.make_graph([helper.make_node("Frob", ["x"], ["y"], domain="my.domain")], "g", value[:1], value[1:])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("my.domain", 1)], ir_version=10)
+        onnx.save(model, self.path("m.onnx"))
+        self.assertRegex(retort("convert", self.path("m.onnx"))[1], r"my\.domain\.Frob +1 +not known")
+
+    def test_failures(self):
+        self.fails(1, ["convert", self.wide(), self.path("a.onnx"), "--external", "../w.bin"], "../w.bin")
+        self.fails(1, ["convert", self.wide(), "/nowhere/a.onnx"], "/nowhere/a.onnx")
+        self.fails(2, ["convert", self.wide(), self.path("a.onnx"), "--optimize", "more"], "more")
+
+
+class Ops(ToolTest):
+    def test_list(self):
+        told = {(o["domain"], o["name"]): o for o in json.loads(retort("ops", "--json")[1])}
+        self.assertGreater(len(told), 150)
+        conv = told["ai.onnx", "Conv"]
+        self.assertEqual((conv["versions"], conv["providers"]), ([1, 11, 22], ["CPUExecutionProvider"]))
+        self.assertIn("float32", conv["types"])
+        self.assertIn("float16", conv["types"] + conv["converted"])
+        self.assertTrue(told["com.microsoft", "FusedConv"]["rewritten"])
+        schemas = {(s.domain or "ai.onnx", s.name) for s in onnx.defs.get_all_schemas()}
+        unknown = {key for key in told if key[0].startswith("ai.onnx")} - schemas
+        self.assertEqual(unknown, {("ai.onnx", "SimplifiedLayerNormalization")})  # ONNX Runtime's, in the standard domain
+
+    def test_filter(self):
+        out = retort("ops", "Gemm")[1]
+        self.assertRegex(out, r"Gemm +1,6,7,9,11,13 +")
+        self.assertTrue(out.endswith("1 operators\n"), out)
+        self.fails(1, ["ops", "frobnicate"], "no operator has that name")
+
+
+class Devices(ToolTest):
+    def test_processor(self):
+        told = json.loads(retort("devices", "--json")[1])
+        self.assertGreaterEqual(told["processor"]["threads"], 1)
+        self.assertGreater(told["processor"]["memory_bytes"], 1e8)
+        self.assertIn("CPUExecutionProvider", told["providers"])
+        self.assertIn("CPUExecutionProvider", retort("devices")[1])
+
+    def test_official_engine_finds_its_devices(self):
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        told = json.loads(retort("devices", "--library", official, "--json")[1])
+        self.assertIn("CPU", [d["kind"] for d in told["devices"]])
+
+    def test_plugin_that_is_none(self):
+        self.fails(1, ["devices", "--plugin", "x=/nowhere.so"])
+        self.fails(1, ["devices", "--plugin", "x"], "NAME=FILE")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
