@@ -1,5 +1,6 @@
 #include "memory/host.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -25,6 +26,12 @@ std::shared_ptr<void> allocate_block(size_t bytes) {
   void* aligned = static_cast<char*>(base) + (round_up(at, kHuge) - at);
   madvise(aligned, wanted - kHuge, MADV_HUGEPAGE);  // a hint: without huge pages the block works as well
   return {aligned, [base, wanted](void*) { munmap(base, wanted); }};
+}
+
+void trim_heap() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 std::shared_ptr<void> BlockPool::allocate(size_t bytes) {

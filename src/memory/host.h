@@ -11,6 +11,10 @@ namespace retort {
 /// marked for them, and go back to the system when the last owner lets go. Throws ErrorCode::fail when there is none.
 std::shared_ptr<void> allocate_block(size_t bytes);
 
+/// Returns what malloc holds free to the system: after loading, which frees much that was small. Takes up to a
+/// millisecond.
+void trim_heap();
+
 /// Cuts pieces from blocks that grow with what was asked for: for things that live equally long, so that many small
 /// ones share huge pages. A piece keeps its block alive, also after the pool. Thread-safe.
 class BlockPool {

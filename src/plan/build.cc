@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
+#include <numeric>
+#include <tuple>
 
 #include "base/error.h"
 #include "ir/describe.h"
@@ -13,6 +16,29 @@
 
 namespace retort {
 namespace {
+
+// Bounds the weights that are in memory in both forms while threads pack them.
+class Transit {
+ public:
+  explicit Transit(size_t limit) : limit_(limit) {}
+  // Waits until `bytes` more stay within the limit, or are alone.
+  void enter(size_t bytes) {
+    std::unique_lock lock(mutex_);
+    left_.wait(lock, [&] { return inside_ == 0 || inside_ + bytes <= limit_; });
+    inside_ += bytes;
+  }
+  void leave(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    inside_ -= bytes;
+    left_.notify_all();
+  }
+
+ private:
+  const size_t limit_;
+  size_t inside_ = 0;
+  std::mutex mutex_;
+  std::condition_variable left_;
+};
 
 class Builder {
  public:
@@ -29,6 +55,7 @@ class Builder {
     find_last_uses();
     prepare_steps();
     keep_constants();
+    trim_heap();
     return plan_;
   }
 
@@ -154,20 +181,26 @@ class Builder {
     return readers;
   }
 
-  // The largest weights first, so that no thread is left alone with one at the end, nor memory holds both forms of one
-  // then; small ones of a file as they lie there, because reading one brings its neighbours into memory, which should
-  // not be done with yet.
-  std::pair<size_t, const void*> packing_order(const Step& s) {
-    constexpr size_t kLarge = size_t(1) << 20;
+  const Tensor* largest_weight(const Step& s) {
     const Tensor* largest = nullptr;
     for (SlotIndex v : s.inputs) {
       if (v == kNoSlot || !value(v).constant) continue;
       if (!largest || value(v).constant.bytes() > largest->bytes()) largest = &value(v).constant;
     }
-    if (!largest) return {SIZE_MAX, nullptr};
-    const size_t bytes = largest->bytes();
-    const bool by_place = bytes < kLarge && file_range(largest->owner(), largest->data(), bytes);
-    return {by_place ? SIZE_MAX : SIZE_MAX - bytes, largest->data()};
+    return largest;
+  }
+
+  // What takes most memory in passing first: the whole weight where a pass made it, a piece where it comes from the file.
+  // Then the largest, so that no thread is left alone with one at the end. Small ones of a file as they lie there, because
+  // reading one brings its neighbours into memory, which should not be done with yet.
+  std::tuple<size_t, size_t, const void*> packing_order(const Step& s) {
+    constexpr size_t kPiece = size_t(1) << 20;
+    const Tensor* weight = largest_weight(s);
+    if (!weight) return {SIZE_MAX, 0, nullptr};
+    const size_t bytes = weight->bytes();
+    const bool in_file = file_range(weight->owner(), weight->data(), bytes).has_value();
+    if (in_file && bytes < kPiece) return {SIZE_MAX, 0, weight->data()};
+    return {SIZE_MAX - (in_file ? kPiece : bytes), SIZE_MAX - bytes, weight->data()};
   }
 
   void prepare_steps() {
@@ -181,13 +214,22 @@ class Builder {
     release_mappings();
     std::stable_sort(steps.begin(), steps.end(),
                      [&](const Step* a, const Step* b) { return packing_order(*a) < packing_order(*b); });
+    std::vector<size_t> bytes;
+    for (const Step* s : steps) {
+      const Tensor* weight = largest_weight(*s);
+      bytes.push_back(weight ? weight->bytes() : 0);
+    }
+    in_passing_ = std::accumulate(bytes.begin(), bytes.end(), size_t(0)) / kInPassing;
+    Transit transit(in_passing_);
     std::vector<std::exception_ptr> errors(steps.size());
     options_.parallel.for_each(steps.size(), [&](size_t i, int) {
+      transit.enter(bytes[i]);
       try {
         prepare(*steps[i]);
       } catch (...) {
         errors[i] = std::current_exception();
       }
+      transit.leave(bytes[i]);
     });
     for (const std::exception_ptr& e : errors) {
       if (e) std::rethrow_exception(e);
@@ -260,8 +302,14 @@ class Builder {
   void drop(SlotIndex index) {
     Tensor& constant = value(index).constant;
     release_pages(constant);
+    const size_t bytes = constant.bytes();
+    const bool in_heap = !file_range(constant.owner(), constant.data(), bytes);
     constant = Tensor(constant.dtype(), constant.shape(), nullptr, nullptr);
     graph_.value(ids_[index]).constant = constant;
+    if (in_heap && (freed_ += bytes) > in_passing_ / 4) {
+      trim_heap();
+      freed_ = 0;
+    }
   }
 
   Graph& graph_;
@@ -270,8 +318,12 @@ class Builder {
   std::map<ValueId, SlotIndex> slots_;
   std::vector<ValueId> ids_;       // by slot
   std::vector<uint32_t> readers_;  // of the memory of each root; drops to 0 when all have packed what they need
-  std::mutex mutex_;               // guards constants and readers_ while steps are prepared in parallel
-  BlockPool memory_;               // of packed weights
+  // Of the weights, 1 / kInPassing may be in memory twice: less makes threads wait for each other (ADR 0005).
+  static constexpr size_t kInPassing = 8;
+  size_t in_passing_ = 0;  // bytes
+  size_t freed_ = 0;       // of the heap, since it was last trimmed
+  std::mutex mutex_;       // guards constants, readers_ and freed_ while steps are prepared in parallel
+  BlockPool memory_;       // of packed weights
   std::map<SlotIndex, SlotIndex> claimed_;  // root → the output that took its memory
 };
 
