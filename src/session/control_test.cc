@@ -108,6 +108,90 @@ TEST(Loop, RefusesATripCountThatIsNotOneNumber) {
                   "the trip count is int64[0], Loop wants one int64");
 }
 
+// A state s, which grows by each scanned row; gives s before and the row times k (captured).
+struct Running : TestGraph {
+  TestGraph body{g.shared_dims()};
+  explicit Running(size_t width) {
+    const ValueId s = body.input("s", {int64_t(width)}), x = body.input("x", {int64_t(width)}), k = body.input("k", {});
+    body.output(body.add("Add", {s, x}), "next");
+    body.output(body.add("Identity", {s}), "before");
+    body.output(body.add("Mul", {x, k}), "scaled");
+  }
+};
+
+TEST(Scan, GoesAlongAnyAxisInEitherDirection) {
+  Running t(2);
+  const ValueId s = t.input("s", {2}), x = t.input("x", {2, t.symbol("n")}), k = t.input("k", {});
+  using Ints = std::vector<int64_t>;
+  Node scan{.type = "Scan", .inputs = {s, x, k}, .captures = 1};
+  t.body.g.captures = 1;
+  scan.bodies = {{"body", t.body.g.clone()}};
+  scan.attributes = {{"num_scan_inputs", int64_t(1)},
+                     {"scan_input_axes", Ints{-1}},
+                     {"scan_input_directions", Ints{1}},
+                     {"scan_output_axes", Ints{-1, 0}},
+                     {"scan_output_directions", Ints{0, 1}}};
+  for (int i = 0; i < 3; ++i) scan.outputs.push_back(t.g.add_value(t.g.unique_name("Scan")));
+  const std::vector<ValueId> y = t.g.node(t.g.add_node(std::move(scan))).outputs;
+  t.output(y[0], "last");
+  t.output(y[1], "before");
+  t.output(y[2], "scaled");
+  const Tensor columns = Tensor::of<float>({2, 3}, {1, 2, 3, 10, 20, 30}), ten = Tensor::of<float>({}, {10});
+  for (const OptimizationLevel level : kLevels) {
+    const auto got = run(t.g, {vector({0, 0}), columns, ten}, level);
+    EXPECT_EQ(floats(got[0]), (std::vector<float>{6, 60}));
+    EXPECT_EQ(got[1].tensor()->shape(), (Shape{2, 3}));
+    EXPECT_EQ(floats(got[1]), (std::vector<float>{0, 3, 5, 0, 30, 50}));
+    EXPECT_EQ(got[2].tensor()->shape(), (Shape{3, 2}));
+    EXPECT_EQ(floats(got[2]), (std::vector<float>{10, 100, 20, 200, 30, 300}));
+    const auto none = run(t.g, {vector({4, 5}), Tensor(DType::f32, {2, 0}), ten}, level);
+    EXPECT_EQ(floats(none[0]), (std::vector<float>{4, 5}));
+    EXPECT_EQ(none[1].tensor()->shape(), (Shape{2, 0}));
+    EXPECT_EQ(none[2].tensor()->shape(), (Shape{0, 2}));
+  }
+}
+
+// Opset 8: batches of rows, the first of two steps, the second of one.
+TEST(Scan, RunsOverABatchInItsOldForm) {
+  for (const bool lengths : {false, true}) {
+    Running t(1);
+    const ValueId n = t.input("n", {2}, DType::i64), s = t.input("s", {2, 1}), x = t.input("x", {2, 2, 1}),
+                  k = t.input("k", {});
+    Node scan{.type = "Scan", .version = 8, .inputs = {lengths ? n : ValueId::none, s, x, k}, .captures = 1};
+    t.body.g.captures = 1;
+    scan.bodies = {{"body", t.body.g.clone()}};
+    scan.attributes = {{"num_scan_inputs", int64_t(1)}, {"directions", std::vector<int64_t>{1}}};
+    for (int i = 0; i < 3; ++i) scan.outputs.push_back(t.g.add_value(t.g.unique_name("Scan")));
+    const std::vector<ValueId> y = t.g.node(t.g.add_node(std::move(scan))).outputs;
+    t.output(y[0], "last");
+    t.output(y[2], "scaled");
+    for (const OptimizationLevel level : kLevels) {
+      const auto got = run(t.g,
+                           {Tensor::of<int64_t>({2}, {2, 1}), Tensor::of<float>({2, 1}, {0, 100}),
+                            Tensor::of<float>({2, 2, 1}, {1, 2, 3, 4}), Tensor::of<float>({}, {10})},
+                           level);
+      EXPECT_EQ(floats(got[0]), lengths ? (std::vector<float>{3, 103}) : (std::vector<float>{3, 107}));
+      EXPECT_EQ(got[1].tensor()->shape(), (Shape{2, 2, 1}));
+      EXPECT_EQ(floats(got[1]), lengths ? (std::vector<float>{20, 10, 30, 0}) : (std::vector<float>{20, 10, 40, 30}));
+    }
+  }
+}
+
+TEST(Scan, RefusesInputsOfDifferentLengths) {
+  TestGraph t;
+  const ValueId x = t.input("x", {t.symbol("n")}), y = t.input("y", {t.symbol("m")});
+  TestGraph body(t.g.shared_dims());
+  const ValueId a = body.input("a", {}), b = body.input("b", {});
+  body.output(body.add("Add", {a, b}), "sum");
+  Node scan{.type = "Scan", .inputs = {x, y}};
+  scan.bodies = {{"body", body.g.clone()}};
+  scan.attributes = {{"num_scan_inputs", int64_t(2)}};
+  scan.outputs = {t.g.add_value("z")};
+  const NodeId id = t.g.add_node(std::move(scan));
+  t.output(t.g.node(id).outputs[0], "z");
+  EXPECT_CONTAINS(failure(t.g, {vector({1, 2, 3}), vector({1, 2})}), "scan inputs 0 and 1 have 3 and 2 elements");
+}
+
 TEST(ZipMap, RowsBecomeMaps) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 2});

@@ -6,6 +6,7 @@ namespace {
 // A body needs a session: src/session/control_test.cc.
 const OpTest if_test("If", {}, {.own_test = "If in session/control_test.cc"});
 const OpTest loop("Loop", {}, {.own_test = "Loop in session/control_test.cc"});
+const OpTest scan("Scan", {}, {.own_test = "Scan in session/control_test.cc"});
 // Makes maps, which OpRun does not compare.
 const OpTest zip_map("ZipMap", {}, {.domain = "ai.onnx.ml", .own_test = "ZipMap in session/control_test.cc"});
 

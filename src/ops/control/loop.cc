@@ -1,11 +1,7 @@
 // Loop: runs its body until a trip count is reached or the condition it computes is false. Body inputs: iteration
 // number, condition, carried values; body outputs: condition, carried values, values that are stacked along a new first
 // axis.
-#include <cstring>
-#include <numeric>
-
-#include "base/error.h"
-#include "ops/op.h"
+#include "ops/control/common/iteration.h"
 
 namespace retort::ops {
 namespace {
@@ -15,40 +11,6 @@ Tensor scalar(bool v) {
   Tensor t(DType::boolean, {});
   *t.mutable_data<bool>() = v;
   return t;
-}
-
-Value copy_of(const RunContext& c, size_t i) {
-  const Slot& s = c.in_slot(i);
-  if (!s.boxed.empty() && !s.boxed.tensor()) return s.boxed;
-  Tensor t(s.type.dtype, s.type.shape);
-  if (s.type.dtype == DType::string) {
-    const auto* from = static_cast<const std::string*>(s.data);
-    std::copy(from, from + s.count, t.mutable_data<std::string>());
-  } else if (t.bytes()) {
-    std::memcpy(t.mutable_data(), s.data, t.bytes());
-  }
-  return t;
-}
-
-// Stacks one output of all iterations; without iterations the element shape is taken from the body where it is known.
-Tensor stack(const std::vector<Value>& parts, const ValueType& element) {
-  const Tensor* first = parts.empty() ? nullptr : parts[0].tensor();
-  Shape inner = first ? first->shape() : element.shape;
-  for (int64_t& d : inner) d = is_known(d) ? d : 0;
-  Shape shape{int64_t(parts.size())};
-  for (int64_t d : inner) shape.push_back(d);
-  Tensor all(first ? first->dtype() : element.dtype, shape);
-  const size_t count = element_count(inner), bytes = dtype_bytes(all.dtype(), count);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const Tensor* t = parts[i].tensor();
-    require(t && t->shape() == inner, ErrorCode::invalid_argument,
-            "a scan output changes its shape from {} in iteration {}", to_string(inner), i);
-    if (all.dtype() == DType::string)
-      std::copy(t->data<std::string>(), t->data<std::string>() + count, all.mutable_data<std::string>() + i * count);
-    else if (bytes)
-      std::memcpy(all.mutable_data<std::byte>() + i * bytes, t->data(), bytes);
-  }
-  return all;
 }
 
 // The one element of an optional input, or what stands for it.

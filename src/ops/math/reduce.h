@@ -80,12 +80,12 @@ struct Reduce : ReduceAttributes {
 
 /// Sums of floats are taken in double, those of integers wrap around.
 template <typename T>
-using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+using SumType = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
 /// Σ f(v)
 template <typename T, typename F>
-Sum<T> sum_of(const Reduced<T>& values, F&& f) {
-  Sum<T> sum = 0;
+SumType<T> sum_of(const Reduced<T>& values, F&& f) {
+  SumType<T> sum = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     if constexpr (std::integral<T>)
       sum = T(uint64_t(sum) + uint64_t(f(values[i])));

@@ -10,7 +10,7 @@ struct ReduceMean : Reduce<ReduceMean> {
   template <typename T>
   static T reduce(const Reduced<T>& values) {
     const auto sum = sum_of(values, [](auto v) { return v; });
-    return T(safe_div(sum, Sum<T>(values.size())));
+    return T(safe_div(sum, SumType<T>(values.size())));
   }
 };
 

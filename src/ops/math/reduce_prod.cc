@@ -9,8 +9,8 @@ struct ReduceProd : Reduce<ReduceProd> {
   static constexpr kernels::Reduce kernel = kernels::Reduce::prod;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
-    Sum<T> product = 1;
-    for (size_t i = 0; i < values.size(); ++i) product = wrap_mul(product, Sum<T>(values[i]));
+    SumType<T> product = 1;
+    for (size_t i = 0; i < values.size(); ++i) product = wrap_mul(product, SumType<T>(values[i]));
     return T(product);
   }
   static std::optional<Dim> symbolic(DimTable& d, std::span<const Dim> x) {
