@@ -57,6 +57,12 @@ enum Traits : uint32_t {
   kInternal = 64,       ///< made by passes only; never read from a model
 };
 
+/// Output `output` may lie exactly over input `input` of the same size: a cache that the operator adds to. The kernel
+/// finds out by the pointers.
+struct InPlace {
+  int output = -1, input = -1;
+};
+
 /// What is said of an operator before any code. Formal parameters read "name: T", "name: T?" (optional) or "name: T..."
 /// (variadic); parameters of constraint T have the type that `types` restricts and that reference() and fast() are
 /// chosen by.
@@ -64,9 +70,10 @@ struct OpInfo {
   std::string_view name;
   std::string_view domain = "";
   std::array<uint16_t, 12> since{};  ///< every ONNX revision that this definition covers (older forms through the lift)
-  std::array<std::string_view, 12> inputs{}, outputs{};
+  std::array<std::string_view, 16> inputs{}, outputs{};
   TypeSet types = kAll;
   uint32_t traits = kNone;
+  std::array<InPlace, 2> in_place{};
 };
 
 using KernelFn = void (*)(const void* params, RunContext& context);

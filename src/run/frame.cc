@@ -27,6 +27,15 @@ void copy_elements(const void* from, Tensor& to) {
   }
 }
 
+// Whether a step may write `out` over `in`, both at the same place.
+bool may_write_over(const Step& step, SlotIndex in, SlotIndex out) {
+  if (step.op->has(kElementwise)) return true;
+  return std::ranges::any_of(step.op->info.in_place, [&](const InPlace& p) {
+    return p.output >= 0 && size_t(p.input) < step.inputs.size() && step.inputs[size_t(p.input)] == in &&
+           step.outputs[size_t(p.output)] == out && std::ranges::count(step.inputs, in) == 1;
+  });
+}
+
 }  // namespace
 
 Frame::Frame(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
@@ -216,8 +225,8 @@ void Frame::bind_boxed_output(const RunRequest& request, size_t i) {
   bound_[i] = kBound;
 }
 
-// Whether writing the output would destroy an input that is still needed. It would not when one elementwise step reads
-// that input last, writes the output, and both lie at the same place.
+// Whether writing the output would destroy an input that is still needed. It would not when one step that can work in
+// place reads that input last, writes the output, and both lie at the same place.
 bool Frame::overlaps_input(size_t output, const void* data, size_t bytes) const {
   const SlotIndex out = plan_->outputs[output], root = plan_->values[out].root;
   const uint32_t writer = producer_[root];
@@ -227,7 +236,7 @@ bool Frame::overlaps_input(size_t output, const void* data, size_t bytes) const 
     if (v.home != Home::input || !s.data || s.type.dtype == DType::string) continue;
     const size_t in_bytes = dtype_bytes(s.type.dtype, s.count);
     if (!overlap(s.data, in_bytes, data, bytes)) continue;
-    const bool safe = writer != kNever && plan_->steps[writer].op->has(kElementwise) &&
+    const bool safe = writer != kNever && may_write_over(plan_->steps[writer], in, root) &&
                       plan_->values[v.root].last_use == writer && s.data == data && in_bytes == bytes;
     if (!safe) return true;
   }

@@ -329,7 +329,11 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
   for (; i < plan_->steps.size(); ++i) {
     const Step& step = plan_->steps[i];
     if (step.late) continue;
-    if (!in_step(step, [&] { return lay_out_step(i); })) break;
+    if (in_step(step, [&] { return lay_out_step(i); })) continue;
+    for (Slot* out : outputs_of(i)) {
+      if (out) out->type.ranked = false;  // what inference said before it gave up does not count yet
+    }
+    break;
   }
   // The first segment is laid out before the content of the inputs may be looked at, and may be empty.
   if (i == begin && index > 0 && begin < plan_->steps.size()) {

@@ -1,6 +1,7 @@
 // RotaryEmbedding: pairs of elements of every head are turned by the angle of the position (arXiv 2104.09864). A pair
 // is (i, i + n/2), or (2i, 2i + 1) when interleaved; elements from rotary_embedding_dim on stay.
 #include "ops/nn/common/attention.h"
+#include "ops/nn/common/rotary.h"
 
 namespace retort::ops {
 namespace {
@@ -63,18 +64,18 @@ struct RotaryEmbedding {
     const Layout l = layout(c);
     const auto x = c.input<T>(0), cosines = c.input<T>(1), sines = c.input<T>(2);
     const auto y = c.output<T>();
-    const size_t half = l.turned / 2, step = interleaved ? 2 : 1, mate = interleaved ? 1 : half;
+    const size_t half = l.turned / 2;
+    const Rotation<T> rotation{.cos = cosines.data(),
+                               .sin = sines.data(),
+                               .positions = 0,
+                               .half = half,
+                               .size = l.size,
+                               .interleaved = interleaved};
     for (size_t row = 0; row < l.batch * l.rows; ++row) {
-      const size_t b = row / l.rows, s = row % l.rows;
-      const size_t angle = half ? position(c, l, b, s) * half : 0;
+      const size_t b = row / l.rows, s = row % l.rows, at = half ? position(c, l, b, s) : 0;
       for (size_t h = 0; h < l.heads; ++h) {
-        const size_t at = l.strides.at(b, h, s);
-        for (size_t i = 0; i < half; ++i) {
-          const T re = x[at + i * step], im = x[at + i * step + mate], cos = cosines[angle + i], sin = sines[angle + i];
-          y[at + i * step] = cos * re - sin * im;
-          y[at + i * step + mate] = sin * re + cos * im;
-        }
-        std::copy_n(x.data() + at + l.turned, l.size - l.turned, y.data() + at + l.turned);
+        const size_t head = l.strides.at(b, h, s);
+        rotation.apply(at, x.data() + head, y.data() + head);
       }
     }
   }

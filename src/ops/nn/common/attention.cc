@@ -109,7 +109,9 @@ void attention_reference(const AttentionShape& s, const AttentionData<T>& d, con
     for (size_t j = 0; j < s.total(); ++j)
       scores[j] = j < first || j >= last ? kNever : rule.apply(scores[j], b, h, i, j);
     keep(2);
+    if (rule.sink) scores.push_back(rule.sink_score(h));
     softmax(scores, rule.blind);
+    scores.resize(s.total());
     keep(3);
     T* y = d.y + s.y.at(b, h, i);
     for (size_t e = 0; e < s.v_head_size; ++e) {

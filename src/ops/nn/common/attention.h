@@ -62,9 +62,12 @@ struct ScoreRule {
   bool causal = false;
   int64_t left = -1, right = -1;   ///< window around the query's own position; -1: unbounded
   const int64_t* valid = nullptr;  ///< [B]: keys that are no padding; null: all
+  bool sink = false;               ///< one key more without a value takes its share of the weights
+  const float* sinks = nullptr;    ///< [H]: its scores; null: 0
 
   /// Keys [first, last) that query i of batch b may see.
   std::pair<size_t, size_t> visible(const AttentionShape& s, size_t b, size_t i) const;
+  float sink_score(size_t h) const { return sinks ? sinks[h] : 0.0f; }
   double capped(double scaled) const { return softcap > 0 ? softcap * std::tanh(scaled / softcap) : scaled; }
   /// The score of a key within visible().
   double apply(double capped, size_t b, size_t h, size_t i, size_t j) const;

@@ -20,7 +20,7 @@ struct Layout {
   bool few;  ///< dot products instead of GEMM
   size_t block, blocks;
   size_t join_k = 0, join_v = 0, pack_k = 0, pack_v = 0;  ///< bytes for each head of K and V
-  size_t scores;                                          ///< bytes for each worker
+  size_t scores;                                          ///< bytes for each worker; one score more than the rows have
 
   Layout(const AttentionShape& s, bool present_k, bool present_v) {
     few = s.q_len * s.group() <= kFewRows;
@@ -32,7 +32,7 @@ struct Layout {
       pack_k = aligned(kernels::gemm_packed_bytes(s.head_size, s.total()));
       pack_v = aligned(kernels::gemm_packed_bytes(s.total(), s.v_head_size));
     }
-    scores = aligned((few ? s.group() : block) * s.total() * sizeof(float));
+    scores = aligned(((few ? s.group() : block) * s.total() + 1) * sizeof(float));
   }
   size_t per_head() const { return join_k + join_v + pack_k + pack_v; }
 };
@@ -165,13 +165,17 @@ class Runner {
     const bool may_be_blind = rule_.bias.data || rule_.flags.data;
     bool blind = first == last;
     if (may_be_blind && !blind) blind = *std::max_element(x + first, x + last) == kNever;
-    if (blind) {
+    if (blind && !rule_.sink) {
       std::fill_n(x, keys, float(rule_.blind));
       return;
     }
+    const float behind = x[last];  // the next row's, unless this is the last one
+    if (rule_.sink) x[last] = rule_.sink_score(h);
+    const size_t extent = last - first + (rule_.sink ? 1 : 0);
+    kernels::softmax({.outer = 1, .extent = extent, .x = x + first, .y = x + first}, Parallel());
+    x[last] = behind;
     std::fill_n(x, first, 0.0f);
     std::fill(x + last, x + keys, 0.0f);
-    kernels::softmax({.outer = 1, .extent = last - first, .x = x + first, .y = x + first}, Parallel());
   }
 
   void hide(float* x, size_t first, size_t last, size_t b, size_t h, size_t i) const {

@@ -1,0 +1,302 @@
+// GroupQueryAttention: causal attention of language models. Q, K and V come apart or packed side by side; the new keys,
+// turned by their position if asked for, are added to a cache of which every row of the batch has filled another length.
+#include "ops/nn/common/attention.h"
+#include "ops/nn/common/rotary.h"
+
+namespace retort::ops {
+namespace {
+
+struct GroupQueryAttention {
+  int64_t num_heads = 0, kv_num_heads = 0, local_window_size = -1, qk_output = 0, cache_bits = 0;
+  bool do_rotary = false, rotary_interleaved = false, smooth_softmax = false, causal = true, sliding_cache = false;
+  float scale = 0, softcap = 0, norm_epsilon = 1e-6f;
+  std::string k_quant_type = "NONE", v_quant_type = "NONE";
+  using Self = GroupQueryAttention;
+  static constexpr std::tuple attributes{attr("causal", &Self::causal),
+                                         attr("do_rotary", &Self::do_rotary),
+                                         attr("k_quant_type", &Self::k_quant_type),
+                                         attr("kv_cache_bit_width", &Self::cache_bits),
+                                         required("kv_num_heads", &Self::kv_num_heads),
+                                         attr("local_window_size", &Self::local_window_size),
+                                         required("num_heads", &Self::num_heads),
+                                         attr("qk_norm_epsilon", &Self::norm_epsilon),
+                                         attr("qk_output", &Self::qk_output),
+                                         attr("rotary_interleaved", &Self::rotary_interleaved),
+                                         attr("scale", &Self::scale),
+                                         attr("sliding_window_cache", &Self::sliding_cache),
+                                         attr("smooth_softmax", &Self::smooth_softmax),
+                                         attr("softcap", &Self::softcap),
+                                         attr("v_quant_type", &Self::v_quant_type)};
+  enum Input : size_t { kQ, kK, kV, kPastK, kPastV, kLast, kTotal, kCos, kSin, kPositions, kBias, kSinks, kKScale };
+  enum Output : size_t { kY, kPresentK, kPresentV, kScores };
+
+  void check() const {
+    require(num_heads > 0 && kv_num_heads > 0 && num_heads % kv_num_heads == 0, ErrorCode::invalid_argument,
+            "num_heads {} is no multiple of kv_num_heads {}", num_heads, kv_num_heads);
+    require(local_window_size == -1 || (local_window_size > 0 && causal), ErrorCode::invalid_argument,
+            "local_window_size is {}, with causal {}", local_window_size, int(causal));
+    require(qk_output >= 0 && qk_output <= 2, ErrorCode::invalid_argument, "qk_output is {}", qk_output);
+    require(k_quant_type == "NONE" && v_quant_type == "NONE" && !sliding_cache, ErrorCode::not_implemented,
+            "quantised caches and sliding_window_cache are not supported");
+  }
+
+  void infer(InferContext& c) const {
+    for (const size_t i : {kY, kPresentK, kPresentV, kScores}) c.set(i, c.dtype(kQ));
+    for (size_t i = kKScale; i < kKScale + 4; ++i)
+      require(!c.has(i), ErrorCode::not_implemented, "input {} (scales of a cache, norms of Q and K) is not supported",
+              i);
+    require(c.has(kK) == c.has(kV) && c.has(kPastK) == c.has(kPastV), ErrorCode::invalid_argument,
+            "keys come with values: key {}, value {}, past_key {}, past_value {}", c.has(kK), c.has(kV), c.has(kPastK),
+            c.has(kPastV));
+    require(!do_rotary || (c.has(kCos) && c.has(kSin)), ErrorCode::invalid_argument,
+            "do_rotary needs cos_cache and sin_cache");
+    DimTable& d = c.dims();
+    const Shape& q = c.shape(kQ);
+    require(q.rank() == 3, ErrorCode::invalid_argument, "query has shape {}, [batch, rows, hidden] is wanted",
+            d.text(q));
+    const int64_t parts = c.has(kK) ? num_heads : num_heads + 2 * kv_num_heads;
+    require(!is_known(q[2]) || q[2] % parts == 0, ErrorCode::invalid_argument, "{} elements of query for {} heads",
+            d.text(q[2]), parts);
+    const Dim size = d.div(q[2], parts);
+    c.set(kY, c.dtype(kQ), {q[0], q[1], d.mul(size, num_heads)});
+    const auto total = c.try_value(kTotal);
+    require(!total || total->size() == 1, ErrorCode::invalid_argument, "total_sequence_length is not one number");
+    const Dim past = c.has(kPastK) ? past_rows(c) : 0, last = total ? (*total)[0] : c.unknown_extent();
+    const Shape present{q[0], kv_num_heads, d.max(past, last), size};
+    c.set(kPresentK, c.dtype(kQ), present);
+    c.set(kPresentV, c.dtype(kQ), present);
+    c.set(kScores, c.dtype(kQ), {q[0], num_heads, q[1], last});
+  }
+  static Dim past_rows(const InferContext& c) {
+    require(c.rank(kPastK) == 4, ErrorCode::invalid_argument, "past_key has shape {}, 4 axes are wanted",
+            c.dims().text(c.shape(kPastK)));
+    return c.shape(kPastK)[2];
+  }
+
+  /// Extents of a run.
+  struct Extents {
+    size_t batch, rows, heads, kv_heads, size, past, capacity, parts;
+    HeadStrides input(size_t heads) const { return packed_heads(rows, heads, size); }
+    HeadStrides cache() const { return split_heads(capacity, kv_heads, size); }
+  };
+  Extents extents(const RunContext& c) const {
+    const Shape& q = c.shape(kQ);
+    const auto heads = size_t(num_heads), kv = size_t(kv_num_heads), parts = c.has(kK) ? heads : heads + 2 * kv;
+    return {.batch = size_t(q[0]),
+            .rows = size_t(q[1]),
+            .heads = heads,
+            .kv_heads = kv,
+            .size = size_t(q[2]) / parts,
+            .past = c.has(kPastK) ? size_t(c.shape(kPastK)[2]) : 0,
+            .capacity = size_t(c.out_shape(kPresentK)[2]),
+            .parts = parts};
+  }
+  void check_inputs(const RunContext& c, const Extents& e) const {
+    const auto expect = [&](size_t i, std::string_view name, Shape wanted) {
+      if (c.has(i) && c.shape(i) != wanted)
+        fail(ErrorCode::invalid_argument, "{} has shape {}, {} is wanted", name, to_string(c.shape(i)),
+             to_string(wanted));
+    };
+    const auto b = int64_t(e.batch), size = int64_t(e.size), rows = int64_t(e.rows);
+    expect(kK, "key", {b, rows, kv_num_heads * size});
+    expect(kV, "value", {b, rows, kv_num_heads * size});
+    expect(kPastK, "past_key", {b, kv_num_heads, int64_t(e.past), size});
+    expect(kPastV, "past_value", {b, kv_num_heads, int64_t(e.past), size});
+    expect(kPositions, "position_ids", {b, rows});
+    expect(kSinks, "head_sink", {num_heads});
+    require(c.count(kLast) == e.batch, ErrorCode::invalid_argument, "seqlens_k has {} entries for a batch of {}",
+            c.count(kLast), e.batch);
+    require(c.count(kTotal) == 1, ErrorCode::invalid_argument, "total_sequence_length is not one number");
+  }
+
+  /// One row of the batch: keys before this run's, and with them.
+  struct Span {
+    size_t before, total;
+  };
+  Span span_of(const RunContext& c, const Extents& e, size_t b) const {
+    const int64_t longest = c.input<int32_t>(kTotal)[0], total = int64_t(c.input<int32_t>(kLast)[b]) + 1;
+    const bool prompt = longest == int64_t(e.rows);
+    const int64_t before = prompt ? 0 : total - int64_t(e.rows);
+    require(total >= 1 && total <= longest && before >= 0 && before <= int64_t(e.past), ErrorCode::invalid_argument,
+            "seqlens_k[{}] is {}, with {} new rows, {} past ones and total_sequence_length {}", b, total - 1, e.rows,
+            e.past, longest);
+    return {size_t(before), size_t(total)};
+  }
+
+  template <typename T>
+  Rotation<T> rotation(const RunContext& c, const Extents& e) const {
+    const Shape& cos = c.shape(kCos);
+    require(cos.rank() == 2 && c.shape(kSin) == cos && size_t(cos[1]) * 2 <= e.size, ErrorCode::invalid_argument,
+            "cos_cache and sin_cache of shapes {} and {} for heads of {} elements", to_string(cos),
+            to_string(c.shape(kSin)), e.size);
+    return {.cos = c.input<T>(kCos).data(),
+            .sin = c.input<T>(kSin).data(),
+            .positions = size_t(cos[0]),
+            .half = size_t(cos[1]),
+            .size = e.size,
+            .interleaved = rotary_interleaved};
+  }
+
+  size_t position(const RunContext& c, const Extents& e, const Span& span, size_t b, size_t s, size_t rows) const {
+    const bool filling = s >= span.total;  // behind the end of a shorter prompt: any position does
+    const int64_t p = filling             ? 0
+                      : c.has(kPositions) ? c.input<int64_t>(kPositions)[b * e.rows + s]
+                                          : int64_t(span.before + s);
+    require(p >= 0 && size_t(p) < rows, ErrorCode::invalid_argument, "position {} is outside of [0, {})", p, rows);
+    return size_t(p);
+  }
+
+  // Adds the new rows to the caches and turns Q into `turned`, [batch, rows, heads, size].
+  template <typename T>
+  void gather(const RunContext& c, const Extents& e, const std::vector<Span>& spans, T* turned) const {
+    const std::optional<Rotation<T>> r = do_rotary ? std::optional(rotation<T>(c, e)) : std::nullopt;
+    std::vector<size_t> at(r ? e.batch * e.rows : 0);
+    for (size_t i = 0; i < at.size(); ++i)
+      at[i] = position(c, e, spans[i / e.rows], i / e.rows, i % e.rows, r->positions);
+    for (const auto& [past, present] : {std::pair(kPastK, kPresentK), std::pair(kPastV, kPresentV)})
+      keep_past<T>(c, e, spans, past, present);
+    const T* q = c.input<T>(kQ).data();
+    const T* k = c.has(kK) ? c.input<T>(kK).data() : q + e.heads * e.size;
+    const T* v = c.has(kK) ? c.input<T>(kV).data() : k + e.kv_heads * e.size;
+    const HeadStrides of_q = e.input(e.parts), of_kv = c.has(kK) ? e.input(e.kv_heads) : of_q, cache = e.cache();
+    c.parallel().for_each(e.batch * e.rows, [&](size_t task, int) {
+      const size_t b = task / e.rows, s = task % e.rows, row = spans[b].before + s;
+      const auto turn = [&](const T* from, T* to) {
+        r ? r->apply(at[task], from, to) : void(std::copy_n(from, e.size, to));
+      };
+      for (size_t h = 0; h < e.heads; ++h) turn(q + of_q.at(b, h, s), turned + e.input(e.heads).at(b, h, s));
+      for (size_t h = 0; h < e.kv_heads; ++h) {
+        turn(k + of_kv.at(b, h, s), c.output<T>(kPresentK).data() + cache.at(b, h, row));
+        std::copy_n(v + of_kv.at(b, h, s), e.size, c.output<T>(kPresentV).data() + cache.at(b, h, row));
+      }
+    });
+  }
+  template <typename T>
+  static void keep_past(const RunContext& c, const Extents& e, const std::vector<Span>& spans, size_t past,
+                        size_t present) {
+    const T* from = c.optional<T>(past);
+    T* to = c.output<T>(present).data();
+    if (from == to) return;
+    c.parallel().for_each(e.batch * e.kv_heads, [&](size_t task, int) {
+      const Span& span = spans[task / e.kv_heads];
+      T* head = to + task * e.capacity * e.size;
+      if (span.before > 0) std::copy_n(from + task * e.past * e.size, span.before * e.size, head);
+      const size_t end = span.before + e.rows;
+      std::fill(head + end * e.size, head + e.capacity * e.size, T(0));
+    });
+  }
+
+  ScoreRule rule(const RunContext& c, const Extents& e) const {
+    ScoreRule r;
+    r.scale = scale != 0 ? double(scale) : 1 / std::sqrt(double(std::max<size_t>(e.size, 1)));
+    r.softcap = softcap;
+    r.causal = causal;
+    r.left = local_window_size < 0 ? -1 : local_window_size - 1;
+    r.sink = smooth_softmax || c.has(kSinks);
+    r.sinks = c.optional<float>(kSinks);
+    AttentionShape all;  // what the bias speaks of
+    all.batch = e.batch;
+    all.q_heads = e.heads;
+    all.q_len = e.rows;
+    all.new_len = size_t(c.input<int32_t>(kTotal)[0]);
+    r.bias = score_operand(c, kBias, all);
+    return r;
+  }
+
+  AttentionShape shape(const Extents& e, size_t keys) const {
+    AttentionShape s;
+    s.batch = 1;
+    s.q_heads = e.heads;
+    s.kv_heads = e.kv_heads;
+    s.q_len = e.rows;
+    s.new_len = keys;
+    s.head_size = s.v_head_size = e.size;
+    s.q = s.y = e.input(e.heads);
+    s.k = s.v = e.cache();
+    return s;
+  }
+
+  // attend(shape, tensors, rule) for each row of the batch, which sees its own part of the cache.
+  template <typename T, typename F>
+  void compute(const RunContext& c, T* turned, const F& attend) const {
+    const Extents e = extents(c);
+    check_inputs(c, e);
+    std::vector<Span> spans;
+    for (size_t b = 0; b < e.batch; ++b) spans.push_back(span_of(c, e, b));
+    gather<T>(c, e, spans, turned);
+    ScoreRule r = rule(c, e);
+    const ScoreOperand bias = r.bias;
+    for (size_t b = 0; b < e.batch && !c.parallel().cancelled(); ++b) {
+      const AttentionShape s = shape(e, spans[b].total);
+      const auto keys = int64_t(spans[b].total);
+      r.valid = spans[b].before + e.rows == spans[b].total ? &keys : nullptr;  // else a prompt that starts at row 0
+      if (bias.data)
+        r.bias.data = static_cast<const std::byte*>(bias.data) + b * bias.strides[0] * dtype_bytes(bias.dtype, 1);
+      AttentionData<T> d;
+      d.q = turned + s.q.at(b, 0, 0);
+      d.k = c.output<T>(kPresentK).data() + s.k.at(b, 0, 0);
+      d.v = c.output<T>(kPresentV).data() + s.v.at(b, 0, 0);
+      d.y = c.output<T>(kY).data() + s.y.at(b, 0, 0);
+      attend(b, s, d, r);
+    }
+  }
+
+  template <std::same_as<float> T>
+  void reference(RunContext& c) const {
+    const Extents e = extents(c);
+    std::vector<T> turned(e.batch * e.rows * e.heads * e.size);
+    compute<T>(c, turned.data(), [&](size_t b, const AttentionShape& s, AttentionData<T>& d, const ScoreRule& r) {
+      std::vector<T> scores(c.wants(kScores) ? s.q_heads * s.q_len * s.total() : 0);
+      if (c.wants(kScores)) d.scores = scores.data();
+      d.scores_mode = qk_output == 1 ? 2 : 3;
+      attention_reference(s, d, r);
+      if (c.wants(kScores)) keep_scores(c, e, b, s, scores);
+    });
+  }
+  static void keep_scores(const RunContext& c, const Extents& e, size_t b, const AttentionShape& s,
+                          const std::vector<float>& scores) {
+    const auto longest = size_t(c.out_shape(kScores)[3]), rows = e.heads * e.rows;
+    float* to = c.output<float>(kScores).data() + b * rows * longest;
+    std::fill_n(to, rows * longest, 0.0f);
+    for (size_t i = 0; i < rows; ++i) {  // hidden keys count as 0, before the softmax too
+      std::replace_copy_if(
+          scores.data() + i * s.total(), scores.data() + (i + 1) * s.total(), to + i * longest,
+          [](float x) { return x == -std::numeric_limits<float>::infinity(); }, 0.0f);
+    }
+  }
+
+  static size_t turned_bytes(const Extents& e) {
+    return (e.batch * e.rows * e.heads * e.size * sizeof(float) + 63) / 64 * 64;
+  }
+  size_t scratch(const RunContext& c) const {
+    if (c.dtype(kQ) != DType::f32 || c.wants(kScores)) return 0;
+    const Extents e = extents(c);
+    return turned_bytes(e) + attention_scratch(shape(e, e.capacity), false, false, c.parallel().workers());
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    if (c.wants(kScores)) return reference<float>(c);  // a debugging aid
+    auto* memory = static_cast<std::byte*>(c.scratch());
+    compute<float>(c, reinterpret_cast<float*>(memory),
+                   [&](size_t, const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& r) {
+                     attention_fast(s, d, r, memory + turned_bytes(extents(c)), c.parallel());
+                   });
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_group_query_attention;
+constinit const OpDef op_group_query_attention = define<GroupQueryAttention>({
+    .name = "GroupQueryAttention",
+    .domain = "com.microsoft",
+    .since = {1},
+    .inputs = {"query: T", "key: T?", "value: T?", "past_key: T?", "past_value: T?", "seqlens_k: int32",
+               "total_sequence_length: int32", "cos_cache: T?", "sin_cache: T?", "position_ids: int64?",
+               "attention_bias: T?", "head_sink: T?", "k_scale: S?", "v_scale: S?", "q_norm_weight: T?",
+               "k_norm_weight: T?"},
+    .outputs = {"output: T", "present_key: T", "present_value: T", "output_qk: T?"},
+    .types = types({DType::f32, DType::f16, DType::bf16}),
+    .in_place = {{{1, 3}, {2, 4}}},
+});
+
+}  // namespace retort::ops

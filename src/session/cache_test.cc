@@ -1,0 +1,58 @@
+// Caches that an operator adds to: bound over the past ones, they are written where they lie.
+#include <gtest/gtest.h>
+
+#include "session/session_testing.h"
+
+namespace retort {
+namespace {
+
+// One new token of a batch of one: two heads of one element, a cache of `rows`.
+struct Decode : TestGraph {
+  explicit Decode(bool known_total) {
+    const ValueId q = input("q", {1, 1, 2}), k = input("k", {1, 1, 1}), v = input("v", {1, 1, 1});
+    const Shape cache{1, 1, symbol("rows"), 1};
+    const ValueId past_k = input("past_k", cache), past_v = input("past_v", cache),
+                  last = input("last", {1}, DType::i32);
+    ValueId total = input("total", {1}, DType::i32);
+    if (known_total) total = g.add_constant("three", Tensor::of<int32_t>({1}, {3}));
+    const Node& n = g.node(g.add({.type = "GroupQueryAttention",
+                                  .inputs = {q, k, v, past_k, past_v, last, total},
+                                  .attributes = {{"num_heads", int64_t(2)}, {"kv_num_heads", int64_t(1)}},
+                                  .domain = "com.microsoft",
+                                  .outputs = 3}));
+    g.outputs = n.outputs;
+  }
+};
+
+TEST(Cache, IsWrittenInPlaceWhereItIsBoundOverThePast) {
+  for (const bool known_total : {true, false}) {
+    SCOPED_TRACE(known_total);
+    const Decode model(known_total);
+    SessionOptions options;
+    options.config["session.disallow_implicit_copies"] = "1";
+    const auto session = make_session(model.g, options);
+    Tensor k = Tensor::of<float>({1, 1, 4, 1}, {0, 0, 7, 7}), v = Tensor::of<float>({1, 1, 4, 1}, {1, 2, 7, 7});
+    const std::vector<Value> in = {Tensor::of<float>({1, 1, 2}, {0, 0}),
+                                   Tensor::of<float>({1, 1, 1}, {0}),
+                                   Tensor::of<float>({1, 1, 1}, {6}),
+                                   k,
+                                   v,
+                                   Tensor::of<int32_t>({1}, {2}),
+                                   Tensor::of<int32_t>({1}, {3})};
+    std::vector<const Value*> given;
+    for (const Value& i : in) given.push_back(&i);
+    Value y, present_k = k, present_v = v;
+    std::vector<Value*> outputs = {&y, &present_k, &present_v};
+    session->run(given, outputs, {}, nullptr);
+    EXPECT_EQ(y.tensor()->data<float>()[1], 3);
+    EXPECT_EQ(present_v.tensor()->data(), v.data());
+    EXPECT_EQ(std::vector<float>(v.data<float>(), v.data<float>() + 4), (std::vector<float>{1, 2, 6, 7}));
+    EXPECT_EQ(k.data<float>()[2], 0);
+    Value both = v;  // one memory for two caches cannot be right
+    outputs[1] = &both;
+    EXPECT_THROW(session->run(given, outputs, {}, nullptr), Error);
+  }
+}
+
+}  // namespace
+}  // namespace retort
