@@ -13,6 +13,19 @@ const OpTest string_concat("StringConcat", {{.about = "broadcasts",
                                              .inputs = {strings({0}, {}), strings({1}, {"x"})},
                                              .outputs = {strings({0}, {})}}});
 
+const OpTest regex_full_match("RegexFullMatch",
+                              {{.about = "the whole string, bytes of UTF-8 as characters",
+                                .attributes = {{"pattern", std::string("[a-z]+.")}},
+                                .inputs = {strings({2, 3}, {"abc", "ab1", "1ab", "", "aé", "ab1c"})},
+                                .outputs = {booleans({2, 3}, {true, true, false, false, true, false})}},
+                               {.about = "no pattern matches nothing else than nothing",
+                                .inputs = {strings({2}, {"", "a"})},
+                                .outputs = {booleans({2}, {true, false})}},
+                               {.about = "no strings",
+                                .attributes = {{"pattern", std::string("a")}},
+                                .inputs = {strings({0}, {})},
+                                .outputs = {booleans({0}, {})}}});
+
 const OpTest string_normalizer("StringNormalizer", {{.about = "drops stop words whatever their case",
                                                      .attributes = {{"stopwords", Strings{"The", "é"}},
                                                                     {"case_change_action", std::string("UPPER")}},

@@ -3,31 +3,10 @@
 #include <locale.h>
 #include <wctype.h>
 
-#include <cstdint>
-
 #include "base/error.h"
 
 namespace retort::ops {
 namespace {
-
-// Code point at text[i] and its length in bytes; {0, 1} when there is none.
-struct Decoded {
-  uint32_t code;
-  size_t length;
-};
-Decoded decode(const std::string& text, size_t i) {
-  const auto byte = [&](size_t k) { return uint8_t(text[i + k]); };
-  const uint8_t first = byte(0);
-  const size_t length = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
-  if (length == 1) return {first, 1};
-  if (length == 0 || i + length > text.size()) return {0, 1};
-  uint32_t code = first & (0x7f >> length);
-  for (size_t k = 1; k < length; ++k) {
-    if (byte(k) >> 6 != 2) return {0, 1};
-    code = code << 6 | (byte(k) & 0x3f);
-  }
-  return {code, length};
-}
 
 void encode(uint32_t code, std::string& to) {
   if (code < 0x80) {
@@ -47,14 +26,34 @@ locale_t unicode() {
 
 }  // namespace
 
+CodePoint first_code_point(std::string_view text) {
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const auto first = uint8_t(text[0]);
+  const size_t length = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
+  if (length == 1) return {first, 1};
+  if (length == 0 || length > text.size()) return {kNoCode, 1};
+  uint32_t code = first & (0x7f >> length);
+  for (size_t k = 1; k < length; ++k) {
+    const auto byte = uint8_t(text[k]);
+    if (byte >> 6 != 2) return {kNoCode, 1};
+    code = code << 6 | (byte & 0x3f);
+  }
+  if (code < kLeast[length] || code > kLastCode) return {kNoCode, 1};
+  return {code, length};
+}
+
+uint32_t with_case(uint32_t code, bool upper) {
+  return uint32_t(upper ? towupper_l(wint_t(code), unicode()) : towlower_l(wint_t(code), unicode()));
+}
+
 std::string with_case(const std::string& text, bool upper) {
   std::string result;
   for (size_t i = 0; i < text.size();) {
-    const Decoded d = decode(text, i);
-    if (d.code == 0)
+    const CodePoint d = first_code_point(std::string_view(text).substr(i));
+    if (d.code == kNoCode)
       result += text[i];
     else
-      encode(uint32_t(upper ? towupper_l(wint_t(d.code), unicode()) : towlower_l(wint_t(d.code), unicode())), result);
+      encode(with_case(d.code, upper), result);
     i += d.length;
   }
   return result;

@@ -1,0 +1,42 @@
+// Regular expressions in the syntax of RE2, for matches of whole texts.
+#pragma once
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ops/text/common/utf8.h"
+
+namespace retort::ops {
+
+/// A pattern as a nondeterministic automaton over code points. Matching takes time and memory in proportion to the
+/// length of text and automaton, whatever the pattern. Immutable; may be used from many threads.
+class Regex {
+ public:
+  /// Throws invalid_argument that says where the pattern is wrong, not_implemented for \p (classes of Unicode) and \C.
+  explicit Regex(std::string_view pattern);
+  /// Bytes that are no UTF-8 match nothing.
+  bool matches(std::string_view text) const;
+
+  struct Set {
+    std::vector<std::pair<uint32_t, uint32_t>> ranges;  ///< first and last
+    bool negated = false, any_case = false;
+    void add(uint32_t first, uint32_t last) { ranges.emplace_back(first, last); }
+    bool contains(uint32_t code) const;
+  };
+  enum class Kind : uint8_t { set, jump, split, text_begin, text_end, line_begin, line_end, word_edge, no_word_edge };
+  /// A step of the automaton; the one behind it is next. Distances are relative to this one.
+  struct Instruction {
+    Kind kind;
+    int32_t to = 1, or_to = 1;  ///< jump and split
+    uint32_t set = 0;           ///< index of the set
+  };
+
+ private:
+  struct Place;
+  void follow(std::vector<uint32_t>& states, std::vector<char>& seen, uint32_t state, const Place& place) const;
+
+  std::vector<Instruction> program_;
+  std::vector<Set> sets_;
+};
+
+}  // namespace retort::ops

@@ -1,0 +1,74 @@
+#include "ops/text/common/regex.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace retort::ops {
+namespace {
+
+struct Example {
+  const char *pattern, *text;
+  bool matches;
+};
+
+TEST(Regex, MatchesWholeTexts) {
+  const Example examples[] = {
+      {"", "", true},
+      {"", "a", false},
+      {"a|bc|", "bc", true},
+      {"a|bc|", "b", false},
+      {"(?:ab)*c+", "ababcc", true},
+      {"(a*)*b", "aaab", true},
+      {"a{2,3}", "aaaa", false},
+      {"a{2,}", "aaaa", true},
+      {"a{2}?", "aa", true},
+      {"a{,2}", "a{,2}", true},  // no count: as it stands
+      {".", "é", true},
+      {".", "\xff", false},
+      {".", "\n", false},
+      {"(?s).", "\n", true},
+      {"(?s:.)(?i)A\\D", "\nax", true},
+      {"[^a-cé]", "e", true},
+      {"[^a-cé]", "é", false},
+      {"[]a-]+", "-]a", true},
+      {"[[:alpha:]\\d_]+", "aZ9_", true},
+      {"[[:^digit:]]", "5", false},
+      {"(?i)straße[é]", "STRAßEÉ", true},
+      {"(?i)[^k]", "K", false},
+      {"a\\b.\\bb", "a-b", true},
+      {"a\\Bb", "ab", true},
+      {"a$\\nb", "a\nb", false},
+      {"(?m)a$\\n^b", "a\nb", true},
+      {"\\x41\\x{e9}\\101\\.\\Q.*\\E", "AéA..*", true},
+      {"(?P<year>\\d{4})-\\d\\d", "2024-05", true},
+      {"(x+x+)+y", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", false},
+  };
+  for (const Example& e : examples)
+    EXPECT_EQ(Regex(e.pattern).matches(e.text), e.matches) << e.pattern << " " << e.text;
+}
+
+TEST(Regex, SaysWhatIsWrongAndWhere) {
+  const std::pair<const char*, const char*> patterns[] = {
+      {"a(b", "missing ) at byte 3"},      {"a)b", "unexpected ) at byte 1"},
+      {"[a", "missing ] at byte 2"},       {"*a", "nothing to repeat at byte 1"},
+      {"a**", "two repetitions in a row"}, {"[b-a]", "invalid range"},
+      {"a{2,1}", "invalid repeat count"},  {"a{1001}", "invalid repeat count"},
+      {"\\1", "invalid escape"},           {"a\\", "trailing \\"},
+      {"\xff", "invalid UTF-8"},           {"[[:nothing:]]", "invalid class"},
+      {"(?z)a", "invalid flag"},           {"((a{1000}){1000}){1000}", "too large"},
+      {"\\pL", "is not supported"},        {"\\x{110000}", "no code point"},
+  };
+  for (const auto& [pattern, message] : patterns) {
+    try {
+      Regex{pattern};
+      ADD_FAILURE() << pattern;
+    } catch (const Error& e) {
+      EXPECT_NE(e.message().find(message), std::string::npos) << e.message();
+    }
+  }
+  EXPECT_THROW(Regex(std::string(5000, '(')), Error);
+}
+
+}  // namespace
+}  // namespace retort::ops
