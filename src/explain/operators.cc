@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "explain/json.h"
@@ -39,7 +40,7 @@ void write_types(JsonWriter& json, const OpDef& op) {
   }
 }
 
-void write_formals(JsonWriter& json, const char* key, const std::array<std::string_view, 12>& formals) {
+void write_formals(JsonWriter& json, const char* key, std::span<const std::string_view> formals) {
   json.key(key).open('[');
   for (const std::string_view f : formals) {
     if (!f.empty()) json.value(f);
