@@ -49,6 +49,7 @@ run: digits ## classify handwritten digits with a trained model
 	@$(DIGITS)/digits examples/digits
 
 test: digits venv ## all tests, in stages
+	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
 	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test $(STAGES)
 
 test-san: venv $(SANITIZERS:%=test-%) ## the tests under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer

@@ -3,6 +3,7 @@
 #
 #   tools/setup.sh build          compiler, build tools and libraries (Debian packages)
 #   tools/setup.sh lint           clang-format and clang-tidy (Debian packages)
+#   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,6 +11,7 @@ cd "$(dirname "$0")/.."
 BUILD=(make cmake ninja-build g++ pkg-config python3 python3-venv libhwy-dev libprotozero-dev libfmt-dev libcli11-dev
        nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev libgtest-dev libbenchmark-dev)
 LINT=(clang-format clang-tidy)
+BROWSER=(chromium)
 
 packages() {
   command -v dpkg-query >/dev/null || { echo "not a Debian system; these packages are needed: $*" >&2; return; }
@@ -45,6 +47,7 @@ python_tools() {
 case ${1:-} in
   build) packages "${BUILD[@]}" ;;
   lint) packages "${LINT[@]}" ;;
+  browser) packages "${BROWSER[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
-  *) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -34,6 +34,8 @@ struct Common {
 
   void add_json(CLI::App& app);
   void add_library(CLI::App& app);
+  void add_model_file(CLI::App& app);
+  void add_shapes(CLI::App& app);
   /// The model, the engine and its settings.
   void add_model(CLI::App& app);
   void add_inputs(CLI::App& app);

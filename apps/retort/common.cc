@@ -150,8 +150,12 @@ void Common::add_library(CLI::App& app) {
       ->type_name("FILE");
 }
 
-void Common::add_model(CLI::App& app) {
+void Common::add_model_file(CLI::App& app) {
   app.add_option("MODEL", model, "ONNX model file")->required()->check(kFile)->type_name("");
+}
+
+void Common::add_model(CLI::App& app) {
+  add_model_file(app);
   add_library(app);
   app.add_option("--config", config, "session configuration entry; may be repeated")
       ->type_name("KEY=VALUE")
@@ -175,16 +179,19 @@ void Common::add_inputs(CLI::App& app) {
                  "folder with input_0.pb (or .npy), input_1.pb, … in the order of the model's inputs")
       ->check(CLI::ExistingDirectory.description(""))
       ->type_name("DIR");
-  app.add_option(
-         "--shape", shapes,
-         "shape of an input that is filled at random; may be repeated; extents that the model leaves free are 1 "
-         "otherwise, or as those of the same name in other inputs")
-      ->type_name(kShapeForm)
-      ->allow_extra_args(false);
+  add_shapes(app);
   app.add_option("--seed", seed, "seed of random inputs: the same seed gives the same numbers")
       ->capture_default_str()
       ->type_name("N");
   add_media(app);
+}
+
+void Common::add_shapes(CLI::App& app) {
+  app.add_option("--shape", shapes,
+                 "shape of an input that no file gives; may be repeated; extents that the model leaves free are 1 "
+                 "otherwise, or as those of the same name in other inputs")
+      ->type_name(kShapeForm)
+      ->allow_extra_args(false);
 }
 
 void Common::add_media(CLI::App& app) {

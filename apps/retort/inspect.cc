@@ -1,46 +1,195 @@
-// retort inspect: what a model wants and gives.
-#include <nlohmann/json.hpp>
+// retort inspect: what a model wants, gives and consists of.
+#include <fstream>
 
-#include "commands.h"
+#include "page.h"
+#include "terminal.h"
+#include "tools_library.h"
 
 namespace retort::cli {
 namespace {
 
-nlohmann::json ports_json(const std::vector<PortInfo>& ports) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const PortInfo& p : ports)
-    list.push_back({{"name", p.name}, {"type", type_name(p.type)}, {"shape", shape_text(p)}});
+using nlohmann::json;
+
+struct Options : Common {
+  bool nodes = false, passes = false;
+  std::vector<std::string> disabled;
+  std::string html;
+};
+
+std::string text(const json& j) { return j.get<std::string>(); }
+
+/// "float32[batch,3]" as type and shape.
+json ports(const json& graph, const char* key) {
+  json list = json::array();
+  for (const size_t i : graph[key]) {
+    const json& value = graph["values"][i];
+    const std::string type = value["type"];
+    const size_t bracket = type.find('[');
+    list.push_back({{"name", value["name"]},
+                    {"type", type.substr(0, bracket)},
+                    {"shape", bracket == std::string::npos ? "" : type.substr(bracket)}});
+  }
   return list;
 }
 
-void print_ports(const char* title, const std::vector<PortInfo>& ports) {
-  std::printf("%s\n", title);
-  for (const PortInfo& p : ports)
-    std::printf("  %-32s %s%s\n", p.name.c_str(), type_name(p.type), shape_text(p).c_str());
+void print_ports(const char* title, const json& list) {
+  std::printf("%s\n", paint(Paint::bold, title).c_str());
+  for (const json& p : list)
+    std::printf("  %-32s %s%s\n", text(p["name"]).c_str(), text(p["type"]).c_str(), text(p["shape"]).c_str());
 }
 
-void inspect(const Common& o) {
-  const EngineLibrary engine(default_library(o.library));
-  const EngineSession session(engine, o.model, o.settings(1));
-  if (o.json) {
-    const nlohmann::json all = {{"metadata", session.metadata()},
-                                {"inputs", ports_json(session.inputs())},
-                                {"outputs", ports_json(session.outputs())}};
-    std::printf("%s\n", all.dump(2).c_str());
-    return;
+struct Totals {
+  size_t nodes = 0, unknown = 0;  ///< unknown: nodes whose arithmetic cannot be counted
+  double operations = 0;
+  std::map<std::string, std::pair<size_t, double>> by_operator;  ///< nodes and arithmetic
+};
+
+void add_up(const json& graph, Totals& t) {
+  for (const json& n : graph["nodes"]) {
+    auto& [count, operations] = t.by_operator[text(n["op"])];
+    ++t.nodes;
+    ++count;
+    if (n.contains("operations")) {
+      t.operations += n["operations"].get<double>();
+      operations += n["operations"].get<double>();
+    } else {
+      ++t.unknown;
+    }
+    if (!n.contains("bodies")) continue;
+    for (const json& body : n["bodies"]) add_up(body, t);
   }
-  for (const auto& [key, value] : session.metadata()) std::printf("%-12s %s\n", key.c_str(), value.c_str());
-  print_ports("inputs", session.inputs());
-  print_ports("outputs", session.outputs());
+}
+
+std::string assumed_text(const json& assumed) {
+  std::string all;
+  for (const auto& [name, value] : assumed.items()) all += (all.empty() ? "" : ", ") + name + " = " + value.dump();
+  return all.empty() ? "" : " with " + all + " (--shape sets others)";
+}
+
+void print_head(const json& model, const Totals& t) {
+  const auto line = [](const char* key, const std::string& value) {
+    if (!value.empty()) std::printf("%-12s %s\n", key, value.c_str());
+  };
+  line("graph", text(model["name"]));
+  line("description", text(model["doc"]));
+  line("producer", text(model["producer"]) + " " + text(model["producer_version"]));
+  line("domain", text(model["domain"]));
+  for (const auto& [key, value] : model["metadata"].items()) line(key.c_str(), text(value));
+  std::string opsets;
+  for (const auto& [domain, version] : model["opsets"].items())
+    opsets += (opsets.empty() ? "" : ", ") + domain + " " + version.dump();
+  line("opsets", opsets + "  (file format " + model["ir_version"].dump() + ")");
+  line("nodes", std::to_string(t.nodes) + (model.contains("optimized")
+                                               ? ", of which " + std::to_string(model["optimized"]["nodes"].size()) +
+                                                     " are left after optimisation"
+                                               : ""));
+  if (model.contains("memory")) {
+    const json& m = model["memory"];
+    line("weights", scaled(m["weights"], "B"));
+    line("memory", scaled(m["values_at_once"], "B") + " for what is computed in between, most at '" + text(m["at"]) +
+                       "'" + (m["complete"] ? "" : "; sizes that only the data tells not counted"));
+  }
+  line("arithmetic", scaled(t.operations, "FLOP") + " a run" + assumed_text(model["assumed"]) +
+                         (t.unknown ? "; of " + std::to_string(t.unknown) + " nodes it is not known" : ""));
+}
+
+void print_operators(const Totals& t) {
+  std::vector<std::pair<std::string, std::pair<size_t, double>>> rows(t.by_operator.begin(), t.by_operator.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second.second, a.second.first) > std::pair(b.second.second, b.second.first);
+  });
+  std::printf("%s\n  %-32s %6s %14s %7s\n", paint(Paint::bold, "operators").c_str(), "", "nodes", "arithmetic",
+              "share");
+  for (const auto& [name, row] : rows)
+    std::printf("  %-32s %6zu %14s %6.1f%%\n", name.c_str(), row.first, scaled(row.second, "FLOP").c_str(),
+                t.operations > 0 ? 100 * row.second / t.operations : 0);
+}
+
+void print_nodes(const json& graph, const std::string& indent) {
+  const auto list = [&](const json& ids) {
+    std::string all;
+    for (const int i : ids) {
+      const json value = i < 0 ? json{{"name", "_"}, {"type", ""}} : graph["values"][size_t(i)];
+      all += (all.empty() ? "" : ", ") + text(value["name"]) + (text(value["type"]).empty() ? "" : ": ") +
+             text(value["type"]);
+    }
+    return all;
+  };
+  for (const json& n : graph["nodes"]) {
+    std::printf("%s%s = %s(%s)\n", indent.c_str(), list(n["outputs"]).c_str(),
+                paint(Paint::bold, text(n["op"])).c_str(), list(n["inputs"]).c_str());
+    if (!n.contains("bodies")) continue;
+    for (const auto& [name, body] : n["bodies"].items()) {
+      std::printf("%s  %s:\n", indent.c_str(), name.c_str());
+      print_nodes(body, indent + "    ");
+    }
+  }
+}
+
+void print_passes(const json& passes) {
+  std::printf("%s\n  %-24s %8s %15s  %s\n", paint(Paint::bold, "passes").c_str(), "that changed something", "ms",
+              "nodes", "what was applied how often");
+  for (const json& p : passes) {
+    std::string counts;
+    for (const auto& [what, times] : p["counts"].items())
+      counts += (counts.empty() ? "" : ", ") + what + " " + times.dump();
+    std::printf("  %-24s %8.2f %6zu → %6zu  %s\n", text(p["name"]).c_str(), p["milliseconds"].get<double>(),
+                p["nodes_before"].get<size_t>(), p["nodes_after"].get<size_t>(), counts.c_str());
+  }
+}
+
+void print_text(const Options& o, const json& model) {
+  Totals t;
+  add_up(model["graph"], t);
+  print_head(model, t);
+  print_ports("inputs", model["inputs"]);
+  print_ports("outputs", model["outputs"]);
+  print_operators(t);
+  if (model.contains("problem"))
+    std::printf("%s %s\n", paint(Paint::red, "Retort cannot run this model:").c_str(), text(model["problem"]).c_str());
+  if (o.nodes) std::printf("%s\n", paint(Paint::bold, "nodes").c_str());
+  if (o.nodes) print_nodes(model["graph"], "  ");
+  if (o.passes && model.contains("passes")) print_passes(model["passes"]);
+}
+
+void inspect(const Options& o) {
+  json model = ToolsLibrary(o.library).describe(o, o.disabled);
+  model["inputs"] = ports(model["graph"], "inputs");
+  model["outputs"] = ports(model["graph"], "outputs");
+  if (o.json)
+    std::printf("%s\n", model.dump(2).c_str());
+  else
+    print_text(o, model);
+  if (o.html.empty()) return;
+  model["file"] = o.model;
+  write_page(o.html, model);
+  std::fprintf(stderr, "page: %s\n", o.html.c_str());
 }
 
 }  // namespace
 
 void add_inspect(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("inspect", "show a model's metadata, inputs and outputs");
-  const auto o = std::make_shared<Common>();
-  o->add_model(*sub);
-  sub->footer("Example: retort inspect model.onnx --json");
+  CLI::App* sub = app.add_subcommand("inspect", "show what a model wants, gives and consists of; nothing runs");
+  const auto o = std::make_shared<Options>();
+  o->add_model_file(*sub);
+  o->add_library(*sub);
+  o->add_shapes(*sub);
+  sub->add_flag("--nodes", o->nodes, "list every node with the types and shapes of what it reads and makes");
+  sub->add_flag(
+      "--passes", o->passes,
+      "show what each optimisation pass did to the graph: its time, the number of nodes, the rules it applied");
+  sub->add_option("--disable", o->disabled, "leave out a pass or rule of that name; may be repeated")
+      ->type_name("PASS")
+      ->allow_extra_args(false);
+  sub->add_option("--html", o->html, "write a page with the graph drawn, for any browser; it needs no other file")
+      ->type_name("FILE");
+  o->add_json(*sub);
+  sub->footer(
+      "FLOP counts arithmetic operations: a multiplication with an addition is 2. It follows from shapes alone; "
+      "extents\n"
+      "that the model leaves free count as 1 unless --shape says otherwise.\n\n"
+      "Examples: retort inspect model.onnx --shape image=8x3x224x224\n"
+      "          retort inspect model.onnx --html model.html");
   sub->callback([o] { inspect(*o); });
 }
 

@@ -111,6 +111,7 @@ class Pipeline {
       throw;
     }
     std::map<std::string, size_t> counts = context_.take_counts();
+    std::erase_if(counts, [](const auto& count) { return count.second == 0; });
     if (!options_.report || counts.empty()) return;
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     options_.report({stage.name, time.count(), before, graph.order().size(), std::move(counts)});

@@ -1,5 +1,6 @@
 """What the tests of the command-line tool share; RETORT_CLI names the program."""
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -20,6 +21,21 @@ def retort(*words):
 
 
 class ToolTest(unittest.TestCase):
+    def browse(self, page, fragment=""):
+        """The document of a page after its scripts ran, in headless Chromium."""
+        browser = shutil.which("chromium")
+        if not browser:
+            self.skipTest("no chromium")
+        command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + self.path("browser"),
+                   "--virtual-time-budget=60000", "--dump-dom", f"file://{page}#{fragment}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if done.returncode and not done.stdout:
+            self.skipTest("chromium does not run here: " + done.stderr[-200:])
+        head = done.stdout[done.stdout.index("<body"):][:200]
+        self.assertIn('data-ready="1"', head, done.stderr[-2000:])
+        self.assertNotIn("data-error", head)
+        return done.stdout[:done.stdout.index("<script>")]
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -1,0 +1,12 @@
+// Web pages about a model: one file with everything in it.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace retort::cli {
+
+/// The page of web/ around what it shows: the JSON of retort_tools.h, with "file" and, for profiles, "profile" (see
+/// profile.cc). Throws Failure when the file cannot be written.
+void write_page(const std::string& path, const nlohmann::json& data);
+
+}  // namespace retort::cli

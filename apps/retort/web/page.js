@@ -1,0 +1,139 @@
+// The page: facts, choice of graph and colours, details of a node, tables.
+function html(name, attributes = {}, ...children) {
+  const e = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+  e.append(...children);
+  return e;
+}
+
+function scaled(number, unit) {
+  const prefixes = ["", "k", "M", "G", "T", "P"];
+  let i = 0;
+  for (; number >= 999.5 && i < 5; ++i) number /= 1000;
+  return `${i === 0 ? Math.round(number) : number.toPrecision(3)} ${prefixes[i]}${unit}`;
+}
+
+const LARGE = 400;  // nodes from which on the smaller graph is shown first: laying out takes seconds
+
+class Page {
+  constructor(data) {
+    this.data = data;
+    this.graphs = new Map([["graph", ["as the model says", data.graph]]]);
+    if (data.optimized) this.graphs.set("optimized", ["as it runs", data.optimized]);
+    this.times = new Map((data.profile ? data.profile.nodes : []).map((n) => [n.name, n]));
+    this.view = new GraphView(document.getElementById("graph"), (node, value) => this.details(node, value));
+    this.controls();
+    this.facts();
+    this.tables();
+    this.follow(new URLSearchParams(location.hash.slice(1)));
+  }
+
+  controls() {
+    const find = (id) => document.getElementById(id);
+    [this.which, this.heat, this.searchBox, this.hits] = ["which", "heat", "search", "hits"].map(find);
+    for (const [key, [name]] of this.graphs) this.which.append(html("option", {value: key}, name));
+    const measures = {operator: "by operator", arithmetic: "by arithmetic", ...(this.data.profile ? {time: "by time"} : {})};
+    for (const [key, name] of Object.entries(measures)) this.heat.append(html("option", {value: key}, name));
+    this.which.addEventListener("change", () => this.show(this.graphs.get(this.which.value)[1]));
+    this.heat.addEventListener("change", () => this.paint());
+    this.searchBox.addEventListener("input", () => this.search());
+    find("tools").addEventListener("submit", (e) => { e.preventDefault(); this.view.goToNextHit(); });
+    find("whole").addEventListener("click", () => this.view.zoomTo(this.view.whole));
+  }
+
+  /** What the address asks for. */
+  follow(wanted) {
+    const smaller = this.data.profile || this.data.graph.nodes.length > LARGE;
+    const ran = smaller && this.graphs.has("optimized");
+    this.which.value = wanted.get("graph") || (ran ? "optimized" : "graph");
+    this.heat.value = wanted.get("heat") || (this.data.profile ? "time" : "operator");
+    this.searchBox.value = wanted.get("search") || "";
+    this.show(this.graphs.get(this.which.value)[1]);
+    if (this.data.profile) this.timeline();
+  }
+
+  show(graph) {
+    this.view.show(graph);
+    this.paint();
+    this.search();
+  }
+
+  paint() {
+    const measures = {arithmetic: (n) => n.operations, time: (n) => (this.times.get(n.name) || {}).milliseconds};
+    this.view.paint(measures[this.heat.value] || null);
+  }
+
+  search() {
+    const count = this.view.search(this.searchBox.value.trim());
+    this.hits.value = this.searchBox.value.trim() ? `${count} found` : "";
+  }
+
+  facts() {
+    const d = this.data, count = d.graph.nodes.length;
+    const sets = Object.entries(d.opsets).map(([k, v]) => `${k} ${v}`).join(", ");
+    const parts = [`opsets ${sets}`, `${count} nodes${d.optimized ? `, ${d.optimized.nodes.length} after optimisation` : ""}`];
+    if (d.memory) parts.push(`weights ${scaled(d.memory.weights, "B")}`, `values at once ${scaled(d.memory.values_at_once, "B")}`);
+    parts.push(`${scaled(d.graph.nodes.reduce((sum, n) => sum + (n.operations || 0), 0), "FLOP")} a run`);
+    if (d.profile) parts.push(`${d.profile.median_ms.toFixed(3)} ms a run on ${d.profile.threads} thread${d.profile.threads === 1 ? "" : "s"}`);
+    if (d.problem) parts.push(`cannot run: ${d.problem}`);
+    document.getElementById("title").textContent = document.title = d.file.split("/").pop();
+    document.getElementById("facts").textContent = parts.join(" · ");
+  }
+
+  details(node, value) {
+    const panel = document.getElementById("details");
+    const title = node ? node.op : value.name;
+    panel.replaceChildren(html("h2", {}, title));
+    const list = html("dl");
+    const row = (name, ...content) => content.length && list.append(html("dt", {}, name), ...content.map((c) => html("dd", {}, c)));
+    if (!node) {
+      row("type", value.type);
+      panel.append(list);
+      return;
+    }
+    const graph = this.view.graph, text = (id) => (id < 0 ? "(left out)" : `${graph.values[id].name}  ${graph.values[id].type}${graph.values[id].constant ? "  weight" : ""}`);
+    const timed = this.times.get(node.name);
+    row("name", node.name);
+    row("operator set", `${node.domain || "ai.onnx"}${node.version ? " " + node.version : ""}`);
+    row("reads", ...node.inputs.map(text));
+    row("makes", ...node.outputs.map(text));
+    row("attributes", ...Object.entries(node.attributes).map(([k, v]) => `${k} = ${v}`));
+    row("came from", ...(node.origins || []));
+    if (node.operations !== undefined) row("arithmetic", scaled(node.operations, "FLOP"));
+    if (timed) row("time", `${timed.milliseconds.toFixed(4)} ms, ${timed.share.toFixed(1)} %` + (timed.peak_share ? `, ${timed.peak_share.toFixed(0)} % of peak` : ""));
+    row("bodies", ...Object.entries(node.bodies || {}).map(([name, body]) => {
+      const button = html("button", {type: "button"}, `open ${name}`);
+      button.addEventListener("click", () => this.show(body));
+      return button;
+    }));
+    panel.append(list);
+  }
+
+  tables() {
+    const place = document.getElementById("tables"), d = this.data;
+    if (d.profile) place.append(html("h2", {}, "Operators"), this.table(["operator", "nodes", "ms", "share %", "GFLOP/s", "% of peak"],
+      d.profile.operators.map((o) => [o.op, o.nodes, o.milliseconds.toFixed(4), o.share.toFixed(1), o.gflops ? o.gflops.toFixed(1) : "", o.peak_share ? o.peak_share.toFixed(1) : ""])));
+    if (d.passes && d.passes.length) place.append(html("h2", {}, "Optimisation passes that changed something"), this.table(["pass", "ms", "nodes before", "after", "applied"],
+      d.passes.map((p) => [p.name, p.milliseconds.toFixed(2), p.nodes_before, p.nodes_after, Object.entries(p.counts).map(([k, v]) => `${k} ${v}`).join(", ")])));
+  }
+
+  table(head, rows) {
+    const row = (kind) => (cells) => html("tr", {}, ...cells.map((c, i) => html(kind, head[i] === "applied" ? {class: "wide"} : {}, `${c}`)));
+    return html("table", {}, html("thead", {}, row("th")(head)), html("tbody", {}, ...rows.map(row("td"))));
+  }
+
+  timeline() {
+    const section = document.getElementById("timeline");
+    section.hidden = false;
+    section.append(html("h2", {}, "One run over time"));
+    new Timeline(section, this.data.profile.events, (name) => {
+      this.searchBox.value = name;
+      this.search();
+      this.view.goToNextHit();
+    });
+  }
+}
+
+window.addEventListener("error", (e) => { document.body.dataset.error = e.message; });
+new Page(JSON.parse(document.getElementById("data").textContent));
+document.body.dataset.ready = "1";

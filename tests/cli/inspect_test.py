@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""retort inspect: text, JSON and the page, which is opened in Chromium."""
+import json
+import re
+import sys
+import unittest
+
+import onnx
+from onnx import TensorProto, helper
+
+from tool import DIGITS, ToolTest, retort
+
+
+class Inspect(ToolTest):
+    def two_branches(self):
+        """y = relu(x · w) or its negative, by the sign of a."""
+        def branch(op):
+            out = helper.make_tensor_value_info(op + "_out", TensorProto.FLOAT, None)
+            return helper.make_graph([helper.make_node(op, ["h"], [op + "_out"])], op, [], [out])
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name="product"), helper.make_node("Greater", ["a", "zero"], ["positive"]),
+                 helper.make_node("If", ["positive"], ["y"], name="choice", then_branch=branch("Relu"), else_branch=branch("Neg"))]
+        ports = [helper.make_tensor_value_info(*p) for p in (("x", TensorProto.FLOAT, ["n", 3]), ("a", TensorProto.FLOAT, []), ("y", TensorProto.FLOAT, None))]
+        constants = [helper.make_tensor("w", TensorProto.FLOAT, [3, 5], range(15)), helper.make_tensor("zero", TensorProto.FLOAT, [], [0])]
+        graph = helper.make_graph(nodes, "two </script> branches", ports[:2], ports[2:], constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.path("m.onnx"))
+        return self.path("m.onnx")
+
+    def test_text(self):
+        out = retort("inspect", DIGITS, "--nodes", "--passes")[1]
+        self.assertRegex(out, r"opsets +ai\.onnx 17")
+        self.assertRegex(out, r"Conv +2 +167 kFLOP +96\.7%")
+        self.assertIn("p1: float32[batch,16,4,4] = MaxPool(r1: float32[batch,16,8,8])", out)
+        self.assertRegex(out, r"epilogues +[\d.]+ +10 → +8 +epilogue_relu 2")
+
+    def test_numbers_follow_shapes(self):
+        first, fourth = (json.loads(retort("inspect", DIGITS, "--json", *words)[1]) for words in ([], ["--shape", "image=4x1x8x8"]))
+        self.assertEqual(first["assumed"], {"batch": 1})
+        self.assertEqual(fourth["assumed"], {})
+        conv = [next(n for n in m["graph"]["nodes"] if n["op"] == "Conv") for m in (first, fourth)]
+        self.assertEqual(conv[0]["operations"], 2 * 16 * 8 * 8 * 9 + 16 * 8 * 8)
+        self.assertEqual(conv[1]["operations"], 4 * conv[0]["operations"])
+        self.assertEqual(fourth["outputs"][0]["shape"], "[4,10]")
+        self.assertEqual(fourth["memory"]["weights"], first["memory"]["weights"])
+
+    def test_fused_nodes_name_where_they_came_from(self):
+        told = json.loads(retort("inspect", DIGITS, "--json")[1])
+        names = {n["name"] for n in told["graph"]["nodes"]}
+        fused = [n["origins"] for n in told["optimized"]["nodes"] if len(n.get("origins", [])) == 2]
+        self.assertEqual(len(fused), 2)
+        for origins in fused:
+            self.assertLessEqual(set(origins), names)
+        without = json.loads(retort("inspect", DIGITS, "--json", "--disable", "epilogues")[1])
+        self.assertNotIn("epilogues", [p["name"] for p in without["passes"]])
+        self.assertEqual(len(without["optimized"]["nodes"]), len(told["optimized"]["nodes"]) + 2)
+
+    def test_bodies(self):
+        told = json.loads(retort("inspect", self.two_branches(), "--json")[1])
+        choice = next(n for n in told["graph"]["nodes"] if n["op"] == "If")
+        self.assertEqual({k: [n["op"] for n in g["nodes"]] for k, g in choice["bodies"].items()}, {"then_branch": ["Relu"], "else_branch": ["Neg"]})
+        self.assertIn("then_branch:", retort("inspect", self.path("m.onnx"), "--nodes")[1])
+
+    def test_models_that_cannot_run(self):
+        model = self.model([helper.make_node("Relu", ["x"], ["h"]), helper.make_node("Frob", ["h"], ["y"], domain="my")],
+                           [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])
+        code, out, err = retort("inspect", model)
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, r"cannot run this model: .*my\.Frob is not known")
+
+    def test_wrong_shapes(self):
+        self.fails(1, ["inspect", DIGITS, "--shape", "image=1x1x9x9"], "'image'", "[batch,1,8,8]", "[1,1,9,9]")
+        self.fails(1, ["inspect", DIGITS, "--shape", "picture=1"], "'picture'")
+        self.assertIn("cannot write '/nowhere/a.html'", retort("inspect", DIGITS, "--html", "/nowhere/a.html")[2])
+
+    def test_page(self):
+        code, out, err = retort("inspect", DIGITS, "--html", self.path("a.html"))
+        self.assertEqual((code, err), (0, f"page: {self.path('a.html')}\n"))
+        with open(self.path("a.html"), encoding="utf-8") as f:
+            self.assertIsNone(re.search(r'(src|href)="', f.read()))  # all is inside
+        document = self.browse(self.path("a.html"), "search=16×4×4")
+        self.assertIn("<title>digits.onnx</title>", document)
+        self.assertEqual(len(re.findall(r'class="node( port)?( hit)?"', document)), 9 + 2)
+        self.assertEqual(len(re.findall(r'class="edge"', document)), 10)
+        self.assertRegex(document, r'<text x="[\d.]+" y="[\d.]+">batch×16×4×4</text>')  # shapes on edges
+        self.assertRegex(document, r'class="node hit"')
+        self.assertEqual(len(re.findall(r'class="node hit"', document)), 2)  # who makes it, who reads it
+        self.assertNotIn("NaN", document)
+
+    def test_page_of_what_runs(self):
+        retort("inspect", DIGITS, "--html", self.path("a.html"))
+        document = self.browse(self.path("a.html"), "graph=optimized&heat=arithmetic")
+        self.assertEqual(len(re.findall(r'class="node( port)?"', document)), 8 + 2)
+
+    def test_names_are_no_markup(self):
+        retort("inspect", self.two_branches(), "--html", self.path("a.html"))
+        document = self.browse(self.path("a.html"))
+        self.assertEqual(len(re.findall(r'class="node( port)?"', document)), 3 + 3)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
