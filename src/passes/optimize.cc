@@ -15,7 +15,7 @@ struct Stage {
   int level;
   const Pass* pass = nullptr;
   std::span<const Rule* const> rules = {};
-  bool portable = true;  ///< makes no operator that ONNX lacks
+  bool portable = true;  ///< a saved model may have been through it: it makes no operator that ONNX lacks
 };
 constexpr bool kOurs = false;
 
@@ -65,6 +65,7 @@ constexpr const Rule* kSkipNorms[] = {&rule_skip_layer_norm, &rule_skip_rms_norm
 
 constexpr Stage kStages[] = {
     {"sink_constants", 1, &pass_sink_constants},
+    {"widen_half", 1, &pass_widen_half, {}, kOurs},  // a saved model keeps its types
     {"constant_folding", 1, &pass_constant_folding},
     {"known_values", 1, &pass_known_values},
     {"cleanup", 1, nullptr, kCleanup},

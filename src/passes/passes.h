@@ -15,5 +15,6 @@ extern const Pass pass_common_subexpressions;
 extern const Pass pass_sink_constants;
 extern const Pass pass_unused_outputs;
 extern const Pass pass_layout;
+extern const Pass pass_widen_half;
 
 }  // namespace retort

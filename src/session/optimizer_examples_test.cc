@@ -264,6 +264,14 @@ void branches(TestGraph& t) {
   t.output(t.add("Neg", {y[0]}), "y");
 }
 
+// 16-bit floats throughout, of products and sums that round nowhere but in the first Cast.
+void half_precision(TestGraph& t) {
+  const auto half = [&](ValueId v) { return t.add("Cast", {v}, {{"to", int64_t(DType::f16)}}); };
+  const ValueId y = t.add("MatMul", {half(t.input("x", {t.symbol("n"), 1})), half(t.floats({1, 3}, {1, -2, 0.5f}))});
+  const ValueId z = t.add("Mul", {t.add("Transpose", {t.add("Relu", {y})}), half(t.scalar(4))});
+  t.output(t.add("Cast", {z}, {{"to", int64_t(DType::f32)}}), "y");
+}
+
 constexpr OptimizerExample kExamples[] = {
     {"mobile_network", mobile_network},
     {"image_to_image", image_to_image},
@@ -277,6 +285,7 @@ constexpr OptimizerExample kExamples[] = {
     {"sequence_first", sequence_first},
     {"turned_normalisation", turned_normalisation},
     {"branches", branches},
+    {"half_precision", half_precision},
 };
 
 }  // namespace

@@ -1,0 +1,94 @@
+// Operators that have no kernel of their own for 16-bit floats run on 32 bits: their inputs are widened once, weights
+// with constant folding, and what lies between two of them is never rounded to 16 bits. Speeds up every fp16 model.
+#include <map>
+
+#include "passes/passes.h"
+
+namespace retort {
+namespace {
+
+bool is_half(const ValueType& t) { return t.is_tensor() && (t.dtype == DType::f16 || t.dtype == DType::bf16); }
+
+class Widener {
+ public:
+  Widener(Graph& g, PassContext& context) : g_(g), context_(context) {}
+
+  void run() {
+    const std::span<const NodeId> order = g_.order();
+    for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
+      const Node& n = g_.node(id);
+      if (n.is("Cast") && wide_.contains(n.inputs[0]))
+        g_.set_input(id, 0, wide_.at(n.inputs[0]));
+      else if (widens(n))
+        widen(id);
+    }
+  }
+
+ private:
+  // Those that convert or make numbers of a certain type say with it what they mean; boxed values keep their types.
+  static bool may_widen(const Node& n) {
+    if (!n.op || n.op->has(kBoxed) || n.op->has(kInternal) || !n.bodies.empty()) return false;
+    for (const std::string_view type : {"Cast", "CastLike", "BitCast", "QuantizeLinear", "DequantizeLinear"}) {
+      if (n.type == type) return false;
+    }
+    return contains(n.op->info.types, DType::f32);
+  }
+
+  bool widens(const Node& n) const {
+    if (!may_widen(n)) return false;
+    bool any = false, wide = false, kernel = n.op->run;
+    for (ValueId in : n.inputs) {
+      if (in == ValueId::none) continue;
+      const ValueType& t = g_.value(in).type;
+      if (t.kind != ValueType::Kind::tensor) return false;
+      if (!is_half(t)) continue;
+      any = true;
+      wide = wide || wide_.contains(in);
+      kernel = kernel || n.op->fast[size_t(t.dtype)];
+    }
+    return any && (wide || !kernel);
+  }
+
+  ValueId cast(ValueId v, DType to, uint32_t position) {
+    const NodeId id =
+        g_.add({.type = "Cast", .inputs = {v}, .attributes = {{"to", int64_t(to)}}, .position = position});
+    resolve(g_.node(id));
+    infer_node(g_, g_.node(id));
+    return g_.node(id).outputs[0];
+  }
+
+  void widen(NodeId id) {
+    const uint32_t position = g_.node(id).position;
+    for (size_t i = 0; i < g_.node(id).inputs.size(); ++i) {
+      const ValueId in = g_.node(id).inputs[i];
+      if (in == ValueId::none || !is_half(g_.value(in).type)) continue;
+      if (!wide_.contains(in)) wide_[in] = cast(in, DType::f32, position);
+      g_.set_input(id, i, wide_.at(in));
+    }
+    std::vector<DType> before;
+    for (ValueId out : g_.node(id).outputs)
+      before.push_back(out == ValueId::none ? DType::undefined : g_.value(out).type.dtype);
+    infer_node(g_, g_.node(id));
+    for (size_t i = 0; i < before.size(); ++i) {
+      const ValueId out = g_.node(id).outputs[i];
+      if (out == ValueId::none || g_.value(out).type.dtype == before[i]) continue;
+      const ValueId narrow = cast(out, before[i], position);
+      g_.replace_uses(out, narrow);
+      g_.set_input(g_.value(narrow).producer, 0, out);
+      wide_[narrow] = out;
+    }
+    context_.count("node");
+  }
+
+  Graph& g_;
+  PassContext& context_;
+  std::map<ValueId, ValueId> wide_;  ///< 16-bit values and the same in 32 bits
+};
+
+void run(Graph& graph, PassContext& context) { Widener(graph, context).run(); }
+
+}  // namespace
+
+constinit const Pass pass_widen_half{"widen_half", 1, run};
+
+}  // namespace retort

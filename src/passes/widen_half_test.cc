@@ -1,0 +1,58 @@
+#include "passes/passes.h"
+#include "passes/passes_testing.h"
+
+namespace retort {
+namespace {
+
+void expect_widened(TestGraph& t, const std::string& after) {
+  const std::vector<Tensor> inputs = random_inputs(t.g);
+  const std::vector<Tensor> want = interpret(t.g, inputs);
+  PassOptions options;
+  PassContext context(options);
+  pass_widen_half.run(t.g, context);
+  infer_types(t.g);
+  pass_dead_code.run(t.g, context);
+  verify(t.g);
+  EXPECT_EQ(renumbered(print(t.g)), after);
+  const std::vector<Tensor> got = interpret(t.g, inputs);
+  ASSERT_EQ(got[0].dtype(), want[0].dtype());
+}
+
+ValueId as(TestGraph& t, ValueId v, DType type) { return t.add("Cast", {v}, {{"to", int64_t(type)}}); }
+
+TEST(WidenHalf, NothingIsRoundedBetweenTwoProducts) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 4}, DType::f16), w = t.input("w", {4, 4}, DType::f16);
+  const ValueId y = t.add("Transpose", {t.add("MatMul", {x, w})});
+  t.output(t.add("MatMul", {w, y}), "y");
+  expect_widened(t, R"(graph(x: float16[2,4], w: float16[4,4]) {
+  Cast#1: float32[2,4] = Cast(x) {to=1}
+  Cast#2: float32[4,4] = Cast(w) {to=1}
+  MatMul#1: float32[2,4] = MatMul(Cast#1, Cast#2)
+  Transpose#1: float32[4,2] = Transpose(MatMul#1)
+  Cast#3: float32[4,2] = MatMul(Cast#2, Transpose#1)
+  y: float16[4,2] = Cast(Cast#3) {to=10}
+  return y
+}
+)");
+}
+
+TEST(WidenHalf, WhatOnlyMovesStaysAndCastsReadWhatIsWide) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 4}, DType::f16);
+  t.output(t.add("Transpose", {x}), "moved");
+  t.output(as(t, t.add("MatMul", {x, t.add("Transpose", {x})}), DType::f64), "y");
+  expect_widened(t, R"(graph(x: float16[2,4]) {
+  moved: float16[4,2] = Transpose(x)
+  Transpose#1: float16[4,2] = Transpose(x)
+  Cast#1: float32[2,4] = Cast(x) {to=1}
+  Cast#2: float32[4,2] = Cast(Transpose#1) {to=1}
+  MatMul#1: float32[2,2] = MatMul(Cast#1, Cast#2)
+  y: float64[2,2] = Cast(MatMul#1) {to=11}
+  return moved, y
+}
+)");
+}
+
+}  // namespace
+}  // namespace retort
