@@ -181,6 +181,7 @@ bool read(const Attribute& a, std::vector<int64_t>& to) { return convert<std::ve
 bool read(const Attribute& a, std::vector<float>& to) { return convert<std::vector<float>>(a, to); }
 bool read(const Attribute& a, std::vector<std::string>& to) { return convert<std::vector<std::string>>(a, to); }
 bool read(const Attribute& a, Tensor& to) { return convert<Tensor>(a, to); }
+bool read(const Attribute& a, ValueType& to) { return convert<ValueType>(a, to); }
 
 }  // namespace detail
 }  // namespace retort

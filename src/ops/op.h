@@ -146,6 +146,7 @@ bool read(const Attribute& a, std::vector<int64_t>& to);
 bool read(const Attribute& a, std::vector<float>& to);
 bool read(const Attribute& a, std::vector<std::string>& to);
 bool read(const Attribute& a, Tensor& to);
+bool read(const Attribute& a, ValueType& to);
 template <typename T>
 bool read(const Attribute& a, std::optional<T>& to) {
   return read(a, to.emplace());

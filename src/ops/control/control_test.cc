@@ -7,6 +7,7 @@ namespace {
 const OpTest if_test("If", {}, {.own_test = "If in session/control_test.cc"});
 const OpTest loop("Loop", {}, {.own_test = "Loop in session/control_test.cc"});
 const OpTest scan("Scan", {}, {.own_test = "Scan in session/control_test.cc"});
+const OpTest sequence_map("SequenceMap", {}, {.own_test = "SequenceMap in session/sequence_test.cc"});
 // Makes maps, which OpRun does not compare.
 const OpTest zip_map("ZipMap", {}, {.domain = "ai.onnx.ml", .own_test = "ZipMap in session/control_test.cc"});
 

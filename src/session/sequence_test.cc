@@ -1,0 +1,154 @@
+// Sequences and optionals, in whole sessions.
+#include <gtest/gtest.h>
+
+#include "session/session_testing.h"
+
+namespace retort {
+namespace {
+
+constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
+
+Tensor numbers(Shape shape, const std::vector<float>& v) { return Tensor::of<float>(std::move(shape), v); }
+std::vector<float> floats(const Value& v) {
+  const Tensor& t = *v.tensor();
+  return {t.data<float>(), t.data<float>() + t.count()};
+}
+using Floats = std::vector<float>;
+
+struct Model : TestGraph {
+  ValueId number(int64_t v) { return g.add_constant(g.unique_name("n"), Tensor::of<int64_t>({}, {v})); }
+  std::vector<Value> run(const std::vector<Value>& inputs, OptimizationLevel level) {
+    return retort::run(g, inputs, level);
+  }
+  std::string failure(const std::vector<Value>& inputs) {
+    try {
+      run(inputs, OptimizationLevel::all);
+    } catch (const Error& e) {
+      return e.message();
+    }
+    return "no error";
+  }
+};
+
+TEST(Sequence, InsertEraseAtLength) {
+  Model m;
+  const ValueId a = m.input("a", {m.symbol("n")}), b = m.input("b", {m.symbol("m")});
+  ValueId s = m.add("SequenceConstruct", {a, b});                     // a b
+  s = m.add("SequenceInsert", {s, m.add("Neg", {a}), m.number(-1)});  // a -a b
+  s = m.add("SequenceInsert", {s, m.add("Neg", {b})});                // a -a b -b
+  s = m.add("SequenceErase", {s, m.number(0)});                       // -a b -b
+  m.output(m.add("SequenceLength", {m.add("SequenceErase", {s})}), "length");
+  m.output(m.add("SequenceAt", {s, m.number(0)}), "first");
+  m.output(m.add("SequenceAt", {s, m.number(-1)}), "last");
+  m.output(m.add("SequenceLength", {m.add_multi({.type = "SequenceEmpty", .inputs = {}})[0]}), "none");
+  for (const OptimizationLevel level : kLevels) {
+    const auto y = m.run({numbers({2}, {1, 2}), numbers({1}, {3})}, level);
+    EXPECT_EQ(*y[0].tensor()->data<int64_t>(), 2);
+    EXPECT_EQ(floats(y[1]), (Floats{-1, -2}));
+    EXPECT_EQ(floats(y[2]), (Floats{-3}));
+    EXPECT_EQ(*y[3].tensor()->data<int64_t>(), 0);
+  }
+}
+
+TEST(Sequence, ConcatAlongAnOldOrANewAxis) {
+  Model m;
+  const ValueId a = m.input("a", {2, m.symbol("n")}), b = m.input("b", {2, m.symbol("m")});
+  const ValueId s = m.add("SequenceConstruct", {a, b});
+  m.output(m.add("ConcatFromSequence", {s}, {{"axis", int64_t(-1)}}), "old");
+  m.output(m.add("ConcatFromSequence", {m.add("SequenceConstruct", {a, a})},
+                 {{"axis", int64_t(1)}, {"new_axis", int64_t(1)}}),
+           "fresh");
+  for (const OptimizationLevel level : kLevels) {
+    const auto y = m.run({numbers({2, 2}, {1, 2, 3, 4}), numbers({2, 1}, {5, 6})}, level);
+    EXPECT_EQ(y[0].tensor()->shape(), (Shape{2, 3}));
+    EXPECT_EQ(floats(y[0]), (Floats{1, 2, 5, 3, 4, 6}));
+    EXPECT_EQ(y[1].tensor()->shape(), (Shape{2, 2, 2}));
+    EXPECT_EQ(floats(y[1]), (Floats{1, 2, 1, 2, 3, 4, 3, 4}));
+  }
+  Model bad;
+  const ValueId x = bad.input("x", {bad.symbol("k")}), z = bad.input("z", {1, 1});
+  bad.output(bad.add("ConcatFromSequence", {bad.add("SequenceConstruct", {x, z})}, {{"axis", int64_t(0)}}), "y");
+  EXPECT_CONTAINS(bad.failure({numbers({1}, {1}), numbers({1, 1}, {1})}), "element 1 of the sequence does not fit");
+}
+
+TEST(Sequence, SplitIntoParts) {
+  struct Case {
+    Attributes attributes;
+    Tensor split;  // empty: none
+    std::vector<Shape> shapes;
+  };
+  const Case cases[] = {
+      {{{"axis", int64_t(1)}}, {}, {{1, 1}, {1, 1}, {1, 1}}},
+      {{{"axis", int64_t(1)}, {"keepdims", int64_t(0)}}, {}, {{1}, {1}, {1}}},
+      {{{"axis", int64_t(-1)}}, Tensor::of<int64_t>({}, {2}), {{1, 2}, {1, 1}}},
+      {{{"axis", int64_t(1)}, {"keepdims", int64_t(0)}}, Tensor::of<int64_t>({2}, {0, 3}), {{1, 0}, {1, 3}}},
+  };
+  for (const Case& c : cases) {
+    Model m;
+    std::vector<ValueId> in = {m.input("x", {1, 3})};
+    if (c.split) in.push_back(m.g.add_constant("split", c.split));
+    m.output(m.add("SplitToSequence", in, c.attributes), "y");
+    const auto y = m.run({numbers({1, 3}, {7, 8, 9})}, OptimizationLevel::all);
+    const auto* s = y[0].get<Sequence>();
+    ASSERT_TRUE(s && s->items.size() == c.shapes.size());
+    Floats all;
+    for (size_t i = 0; i < c.shapes.size(); ++i) {
+      EXPECT_EQ(s->items[i].tensor()->shape(), c.shapes[i]);
+      for (const float v : floats(s->items[i])) all.push_back(v);
+    }
+    EXPECT_EQ(all, (Floats{7, 8, 9}));
+  }
+  Model bad;
+  bad.output(bad.add("SplitToSequence", {bad.input("x", {bad.symbol("n")}), bad.ints({1, 1})}), "y");
+  EXPECT_CONTAINS(bad.failure({numbers({3}, {7, 8, 9})}), "does not add up to the 3 elements");
+}
+
+TEST(Sequence, PositionsOutsideAreRefused) {
+  Model m;
+  m.output(m.add("SequenceAt", {m.add("SequenceConstruct", {m.input("x", {1})}), m.number(1)}), "y");
+  EXPECT_CONTAINS(m.failure({numbers({1}, {1})}), "position 1 is outside of [-1, 1)");
+}
+
+TEST(SequenceMap, RunsItsBodyOnEachElement) {
+  Model m;
+  const ValueId a = m.input("a", {m.symbol("n")}), b = m.input("b", {m.symbol("m")}), k = m.input("k", {});
+  TestGraph body(m.g.shared_dims());
+  const ValueId x = body.input("x", {body.symbol("any")}), inner = body.input("k", {});
+  body.output(body.add("Mul", {x, inner}), "scaled");
+  body.output(body.add("Shape", {x}), "shape");
+  const auto y =
+      m.add_with_bodies("SequenceMap", {m.add("SequenceConstruct", {a, b}), k}, 0, {{"body", body.g.clone()}}, 2);
+  m.output(m.add("ConcatFromSequence", {y[0]}, {{"axis", int64_t(0)}}), "all");
+  m.output(y[1], "shapes");
+  for (const OptimizationLevel level : kLevels) {
+    const auto got = m.run({numbers({2}, {1, 2}), numbers({1}, {3}), numbers({}, {10})}, level);
+    EXPECT_EQ(floats(got[0]), (Floats{10, 20, 30}));
+    EXPECT_EQ(*got[1].get<Sequence>()->items[1].tensor()->data<int64_t>(), 1);
+  }
+}
+
+TEST(Optional, HoldsAValueOrNone) {
+  Model m;
+  const ValueId x = m.input("x", {m.symbol("n")});
+  const ValueId some = m.add("Optional", {x});
+  const ValueId none = m.add("Optional", {}, {{"type", ValueType::tensor(DType::f32)}});
+  m.output(m.add("OptionalHasElement", {some}), "some");
+  m.output(m.add("OptionalHasElement", {none}), "none");
+  m.output(m.add("OptionalHasElement", {x}), "plain");
+  m.output(m.add("OptionalHasElement", {}), "absent");
+  m.output(m.add("OptionalGetElement", {some}), "value");
+  for (const OptimizationLevel level : kLevels) {
+    const auto y = m.run({numbers({2}, {1, 2})}, level);
+    EXPECT_TRUE(*y[0].tensor()->data<bool>());
+    EXPECT_FALSE(*y[1].tensor()->data<bool>());
+    EXPECT_TRUE(*y[2].tensor()->data<bool>());
+    EXPECT_FALSE(*y[3].tensor()->data<bool>());
+    EXPECT_EQ(floats(y[4]), (Floats{1, 2}));
+  }
+  Model bad;
+  bad.output(bad.add("OptionalGetElement", {bad.add("Optional", {}, {{"type", ValueType::tensor(DType::f32)}})}), "y");
+  EXPECT_CONTAINS(bad.failure({}), "the optional has no value");
+}
+
+}  // namespace
+}  // namespace retort
