@@ -1,0 +1,69 @@
+// Random numbers: the same ones for the same seed in every first run of a session, others in each run after it.
+#pragma once
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "ops/op.h"
+
+namespace retort::ops {
+
+/// A counter through a hash (splitmix64); number i does not depend on those before it.
+class RandomNumbers {
+ public:
+  explicit RandomNumbers(uint64_t key) : key_(key) {}
+  uint64_t bits(uint64_t i) const {
+    uint64_t z = key_ + (i + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  /// In [0, 1).
+  double uniform(uint64_t i) const { return double(bits(i) >> 11) * 0x1p-53; }
+  /// Mean 0, variance 1 (Box-Muller).
+  double normal(uint64_t i) const {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform(2 * i)));
+    return radius * std::cos(2 * std::numbers::pi * uniform(2 * i + 1));
+  }
+
+ private:
+  uint64_t key_;
+};
+
+/// What random operators share: the attribute `seed`, and a State that counts runs.
+template <typename Seed>
+struct RandomOp {
+  std::optional<Seed> seed;
+
+  struct Source : State {
+    explicit Source(uint64_t first) : key(first) {}
+    const uint64_t key;
+    mutable std::atomic<uint64_t> runs = 0;
+  };
+  uint64_t key() const {
+    if (!seed) return uint64_t(std::random_device()()) << 32 | std::random_device()();
+    if constexpr (std::is_same_v<Seed, float>)
+      return std::bit_cast<uint32_t>(*seed);
+    else
+      return uint64_t(*seed);
+  }
+  std::unique_ptr<State> prepare(PrepareContext&) const { return std::make_unique<Source>(key()); }
+  /// The numbers of this run.
+  RandomNumbers numbers(const RunContext& c) const {
+    const auto* s = c.state<Source>();
+    const RandomNumbers first(s ? s->key : key());
+    return RandomNumbers(first.bits(s ? s->runs.fetch_add(1) : 0));
+  }
+};
+
+/// Output 0 as the type that `dtype` names, or else that of input 0.
+inline DType random_type(const InferContext& c, std::optional<DType> dtype) {
+  const DType type = dtype ? *dtype : c.dtype(0);
+  require(contains(kFloats, type), ErrorCode::invalid_argument, "random numbers of type {} do not exist",
+          dtype_name(type));
+  return type;
+}
+
+}  // namespace retort::ops

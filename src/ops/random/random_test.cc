@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+// What is random is not the same twice: the tests below look at distributions.
+const OpTestOptions kOwn{.own_test = "Random in ops/random/random_test.cc"};
+const OpTest normal("RandomNormal", {}, kOwn), uniform("RandomUniform", {}, kOwn),
+    normal_like("RandomNormalLike", {}, kOwn), uniform_like("RandomUniformLike", {}, kOwn),
+    bernoulli("Bernoulli", {}, kOwn), multinomial("Multinomial", {}, kOwn), dropout("Dropout", {}, kOwn);
+
+constexpr int64_t kMany = 20000;
+
+std::vector<double> numbers(const std::string& op, const Attributes& attributes, const std::vector<Tensor>& inputs,
+                            size_t outputs = 1) {
+  const Tensor t = OpRun("", op, attributes, inputs, outputs).run()[0];
+  const Tensor wide = cast_to(t, DType::f64);
+  return {wide.data<double>(), wide.data<double>() + wide.count()};
+}
+double mean(const std::vector<double>& x, double power = 1) {
+  double sum = 0;
+  for (const double v : x) sum += std::pow(v, power);
+  return sum / double(x.size());
+}
+
+TEST(Random, NormalNumbersHaveTheirMeanAndVariance) {
+  const Attributes a{{"seed", 3.0f}, {"mean", 5.0f}, {"scale", 2.0f}};
+  Attributes shaped = a;
+  shaped.set("shape", std::vector<int64_t>{kMany / 100, 100});
+  for (const DType type : {DType::f32, DType::f64, DType::f16}) {
+    shaped.set("dtype", int64_t(type));
+    const auto x = numbers("RandomNormal", shaped, {});
+    EXPECT_NEAR(mean(x), 5, 0.05);
+    EXPECT_NEAR(mean(x, 2) - 25, 4, 0.4);
+  }
+  EXPECT_NEAR(mean(numbers("RandomNormalLike", a, {Tensor(DType::f64, {kMany})})), 5, 0.05);
+}
+
+TEST(Random, UniformNumbersFillTheirRange) {
+  const Attributes a{{"seed", 3.0f}, {"low", -1.0f}, {"high", 3.0f}};
+  Attributes shaped = a;
+  shaped.set("shape", std::vector<int64_t>{kMany});
+  for (const auto& x :
+       {numbers("RandomUniform", shaped, {}), numbers("RandomUniformLike", a, {Tensor(DType::f32, {kMany})})}) {
+    EXPECT_NEAR(mean(x), 1, 0.05);
+    EXPECT_NEAR(mean(x, 2), 7.0 / 3, 0.1);
+    EXPECT_GE(*std::min_element(x.begin(), x.end()), -1);
+    EXPECT_LT(*std::max_element(x.begin(), x.end()), 3);
+  }
+}
+
+TEST(Random, TheSeedDecides) {
+  const auto draw = [](float seed) {
+    return numbers("RandomUniform", {{"seed", seed}, {"shape", std::vector<int64_t>{8}}}, {});
+  };
+  EXPECT_EQ(draw(1), draw(1));
+  EXPECT_NE(draw(1), draw(2));
+  const Attributes unseeded{{"shape", std::vector<int64_t>{8}}};
+  EXPECT_NE(numbers("RandomUniform", unseeded, {}), numbers("RandomUniform", unseeded, {}));
+}
+
+TEST(Random, BernoulliDrawsByProbability) {
+  Tensor p(DType::f32, {3, kMany});
+  for (size_t i = 0; i < p.count(); ++i) p.mutable_data<float>()[i] = float(i / kMany) / 2 * 0.6f;
+  const auto x = numbers("Bernoulli", {{"seed", 1.0f}, {"dtype", int64_t(DType::i32)}}, {p});
+  const auto row = [&](size_t r) {
+    return mean({x.begin() + ptrdiff_t(r * kMany), x.begin() + ptrdiff_t((r + 1) * kMany)});
+  };
+  EXPECT_EQ(row(0), 0);
+  EXPECT_NEAR(row(1), 0.3, 0.02);
+  EXPECT_NEAR(row(2), 0.6, 0.02);
+}
+
+TEST(Random, MultinomialDrawsByLogarithms) {
+  const Tensor logs = f32({2, 3}, {0, std::log(3.0f), -INFINITY, 1000, 1000, 1000});
+  const auto x = numbers("Multinomial", {{"seed", 1.0f}, {"sample_size", kMany}}, {logs});
+  EXPECT_NEAR(mean({x.begin(), x.begin() + kMany}), 0.75, 0.02);
+  EXPECT_NEAR(mean({x.begin() + kMany, x.end()}), 1, 0.03);
+}
+
+TEST(Random, DropoutKeepsTheMean) {
+  Tensor x(DType::f32, {kMany}), training(DType::boolean, {}), ratio = f32({}, {0.25f});
+  std::fill_n(x.mutable_data<float>(), kMany, 3.0f);
+  *training.mutable_data<bool>() = true;
+  const auto y = numbers("Dropout", {{"seed", int64_t(1)}}, {x, ratio, training}, 2);
+  EXPECT_NEAR(mean(y), 3, 0.06);
+  EXPECT_NEAR(double(std::count(y.begin(), y.end(), 0.0)) / double(kMany), 0.25, 0.02);
+  *training.mutable_data<bool>() = false;
+  EXPECT_EQ(mean(numbers("Dropout", {}, {x, ratio, training}, 2)), 3);
+}
+
+}  // namespace
+}  // namespace retort::ops
