@@ -13,6 +13,19 @@ const OpTest string_concat("StringConcat", {{.about = "broadcasts",
                                              .inputs = {strings({0}, {}), strings({1}, {"x"})},
                                              .outputs = {strings({0}, {})}}});
 
+const OpTest string_split(
+    "StringSplit",
+    {{.about = "at each delimiter, filled up",
+      .attributes = {{"delimiter", std::string("::")}},
+      .inputs = {strings({2, 2}, {"a::b", "", "::a::", "a:b"})},
+      .outputs = {strings({2, 2, 3}, {"a", "b", "", "", "", "", "", "a", "", "a:b", "", ""}),
+                  i64({2, 2}, {2, 0, 3, 1})}},
+     {.about = "at white space, the rest in one piece",
+      .attributes = {{"maxsplit", int64_t(1)}},
+      .inputs = {strings({3}, {" a  b c ", "\t", "x"})},
+      .outputs = {strings({3, 2}, {"a", "b c", "", "", "x", ""}), i64({3}, {2, 0, 1})}},
+     {.about = "no strings", .inputs = {strings({0}, {})}, .outputs = {strings({0, 0}, {}), i64({0}, {})}}});
+
 const OpTest regex_full_match("RegexFullMatch",
                               {{.about = "the whole string, bytes of UTF-8 as characters",
                                 .attributes = {{"pattern", std::string("[a-z]+.")}},

@@ -1,0 +1,79 @@
+// Col2Im: adds the columns of blocks up to an image, where convolutions take them from.
+#include "ops/integers.h"
+#include "ops/nn/common/window.h"
+
+namespace retort::ops {
+namespace {
+
+struct Col2Im {
+  std::vector<int64_t> dilations, pads, strides;
+  static constexpr std::tuple attributes{attr("dilations", &Col2Im::dilations), attr("pads", &Col2Im::pads),
+                                         attr("strides", &Col2Im::strides)};
+  enum Input : size_t { kColumns, kImage, kBlock };
+
+  WindowAttributes window(std::span<const int64_t> block) const {
+    WindowAttributes w;
+    w.dilations = dilations;
+    w.pads = pads;
+    w.strides = strides;
+    w.kernel_shape.assign(block.begin(), block.end());
+    w.check();
+    return w;
+  }
+
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(kColumns));
+    const Shape& x = c.shape(kColumns);
+    require(x.rank() == 3, ErrorCode::invalid_argument, "input has shape {}, [N, C · block, blocks] is wanted",
+            c.dims().text(x));
+    const auto image = c.value(kImage), block = numbers(c, kBlock);
+    require(image.size() == block.size() && !image.empty(), ErrorCode::invalid_argument,
+            "an image of {} axes in blocks of {}", image.size(), block.size());
+    const WindowAttributes w = window(block);
+    DimTable& d = c.dims();
+    Dim blocks = 1;
+    for (size_t i = 0; i < image.size(); ++i) blocks = d.mul(blocks, window_extent(d, w, i, image[i], block[i], false));
+    const Dim taps = d.product(block);
+    require(may_equal(blocks, x[2]) && (!is_known(x[1]) || (taps > 0 && x[1] % taps == 0)), ErrorCode::invalid_argument,
+            "input of shape {} for {} blocks of {} elements", d.text(x), d.text(blocks), taps);
+    Shape y{x[0], d.div(x[1], taps)};
+    for (const Dim extent : image) y.push_back(extent);
+    c.set(0, c.dtype(kColumns), y);
+  }
+
+  template <typename T>
+  void reference(RunContext& c) const {
+    const Shape image = integers(c, kImage), block = integers(c, kBlock);
+    const WindowAttributes w = window(block);
+    DimTable dims;
+    Shape places;
+    for (size_t i = 0; i < image.size(); ++i) places.push_back(window_extent(dims, w, i, image[i], block[i], false));
+    const Window win = resolve_window(w, image, block, places);
+    const auto pixels = size_t(win.in_pixels()), blocks = size_t(win.out_pixels()), taps = size_t(win.taps());
+    const auto planes = size_t(c.out_shape()[0] * c.out_shape()[1]);
+    const auto x = c.input<T>(kColumns);
+    const auto y = c.output<T>();
+    std::fill(y.begin(), y.end(), T(0));
+    for_each_position(win, [&](int64_t p, std::span<const int64_t> at) {
+      for_each_tap(win, at, [&](int64_t tap, int64_t pixel) {
+        for (size_t i = 0; i < planes; ++i) {
+          T& to = y[i * pixels + size_t(pixel)];
+          to = T(to + x[(i * taps + size_t(tap)) * blocks + size_t(p)]);
+        }
+      });
+    });
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_col2_im;
+constinit const OpDef op_col2_im = define<Col2Im>({
+    .name = "Col2Im",
+    .since = {18},
+    .inputs = {"input: T", "image_shape: int64", "block_shape: int64"},
+    .outputs = {"output: T"},
+    .types = kFloats,
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,150 @@
+// GridSample: the image at the positions of a grid, -1 and 1 being its borders; any number of spatial axes.
+#include <cmath>
+
+#include "ops/nn/common/load.h"
+#include "ops/op.h"
+
+namespace retort::ops {
+namespace {
+
+enum class Mode : uint8_t { linear, nearest, cubic };
+enum class Outside : uint8_t { zeros, border, reflection };
+
+/// The elements along one axis that make up a value; index -1 stands for zero.
+template <typename F>
+struct Taps {
+  size_t count = 0;
+  std::array<int64_t, 4> index;
+  std::array<F, 4> weight;
+};
+
+struct GridSample {
+  bool align_corners = false;
+  std::string mode = "linear", padding_mode = "zeros";
+  static constexpr std::tuple attributes{attr("align_corners", &GridSample::align_corners),
+                                         attr("mode", &GridSample::mode),
+                                         attr("padding_mode", &GridSample::padding_mode)};
+  static constexpr size_t kMostAxes = 6;
+
+  Mode how() const {
+    constexpr std::string_view kNames[] = {"linear", "nearest", "cubic"};
+    const auto* found = std::ranges::find(kNames, mode);
+    require(found != std::end(kNames), ErrorCode::invalid_argument, "mode \"{}\" is none of linear, nearest, cubic",
+            mode);
+    return Mode(found - std::begin(kNames));
+  }
+  Outside outside() const {
+    constexpr std::string_view kNames[] = {"zeros", "border", "reflection"};
+    const auto* found = std::ranges::find(kNames, padding_mode);
+    require(found != std::end(kNames), ErrorCode::invalid_argument,
+            "padding_mode \"{}\" is none of zeros, border, reflection", padding_mode);
+    return Outside(found - std::begin(kNames));
+  }
+  void check() const {
+    how();
+    outside();
+  }
+
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(0));
+    const Shape &x = c.shape(0), &grid = c.shape(1);
+    require(x.rank() >= 3 && x.rank() <= kMostAxes + 2 && grid.rank() == x.rank() && may_equal(x[0], grid[0]) &&
+                may_equal(grid.back(), int64_t(x.rank()) - 2),
+            ErrorCode::invalid_argument, "a grid of shape {} for X of shape {}", c.dims().text(grid), c.dims().text(x));
+    Shape y{x[0], x[1]};
+    for (size_t d = 1; d + 1 < grid.rank(); ++d) y.push_back(grid[d]);
+    c.set(0, c.dtype(0), y);
+  }
+
+  template <std::floating_point T>
+  void reference(RunContext& c) const {
+    sample<T>(c, Parallel());
+  }
+  void fast(RunContext& c, std::type_identity<float>) const { sample<float>(c, c.parallel()); }
+
+ private:
+  template <typename F>
+  static F mirrored(F x, F low, F high) {
+    const F range = high - low;
+    if (range <= 0) return low;
+    const F distance = x < low ? low - x : x - high;
+    const F turns = std::floor(distance / range), rest = distance - turns * range;
+    const bool even = std::fmod(turns, F(2)) == 0;
+    return (x < low) == even ? low + rest : high - rest;
+  }
+
+  int64_t element(int64_t i, int64_t n) const {
+    if (i >= 0 && i < n) return i;
+    if (outside() == Outside::zeros) return -1;
+    if (outside() == Outside::border) return std::clamp<int64_t>(i, 0, n - 1);
+    const double low = align_corners ? 0 : -0.5, high = double(n) - 1 - low;
+    return std::clamp<int64_t>(int64_t(mirrored(double(i), low, high)), 0, n - 1);
+  }
+
+  template <typename F>
+  Taps<F> taps(F position, int64_t n) const {
+    const F low = align_corners ? F(0) : F(-0.5), high = F(n) - 1 - low;
+    F x = align_corners ? (position + 1) / 2 * F(n - 1) : ((position + 1) * F(n) - 1) / 2;
+    if (how() == Mode::nearest) x = std::nearbyint(x);
+    if (how() != Mode::cubic && !(x >= low && x <= high)) {  // cubic looks at each element apart
+      if (outside() == Outside::border) x = std::isnan(x) ? 0 : std::clamp(x, F(0), F(n - 1));
+      if (outside() == Outside::reflection) x = std::isfinite(x) ? mirrored(x, low, high) : 0;
+    }
+    if (!(std::abs(x) < F(1 << 30))) return {1, {-1}, {F(0)}};  // far outside, among zeros
+    if (how() == Mode::nearest) return {1, {element(int64_t(std::nearbyint(x)), n)}, {F(1)}};
+    const F base = std::floor(x), t = x - base;
+    const auto first = int64_t(base);
+    if (how() == Mode::linear) return {2, {element(first, n), element(first + 1, n)}, {1 - t, t}};
+    Taps<F> all{4, {}, {}};
+    constexpr F kA = F(-0.75);
+    const auto near = [](F d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
+    const auto far = [](F d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };
+    all.weight = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+    for (int64_t k = 0; k < 4; ++k) all.index[size_t(k)] = element(first - 1 + k, n);
+    return all;
+  }
+
+  template <typename T>
+  void sample(RunContext& c, const Parallel& parallel) const {
+    const Shape &x = c.shape(0), &y = c.out_shape();
+    const size_t axes = x.rank() - 2, channels = size_t(x[1]);
+    const auto in = size_t(extent_product(x, 2, x.rank())), out = size_t(extent_product(y, 2, y.rank()));
+    const std::vector<double> grid = load_floats(c, 1);
+    parallel.for_each(size_t(x[0]) * out, [&](size_t task, int) {
+      const size_t n = task / out;
+      std::array<Taps<T>, kMostAxes> each;
+      for (size_t d = 0; d < axes; ++d) each[d] = taps(T(grid[task * axes + axes - 1 - d]), x[d + 2]);
+      for (size_t channel = 0; channel < channels; ++channel) {
+        const T* image = c.input<T>(0).data() + (n * channels + channel) * in;
+        c.output<T>()[(n * channels + channel) * out + task % out] =
+            weighted<T>(image, each, {x.begin() + 2, x.end()}, 0, 0);
+      }
+    });
+  }
+
+  // Σ over the taps of axis d and those behind it.
+  template <typename T>
+  static T weighted(const T* image, const std::array<Taps<T>, kMostAxes>& taps, std::span<const int64_t> extents,
+                    size_t d, int64_t at) {
+    if (d == extents.size()) return image[at];
+    T sum = 0;
+    for (size_t k = 0; k < taps[d].count; ++k) {
+      const int64_t i = taps[d].index[k];
+      if (i >= 0) sum += taps[d].weight[k] * weighted(image, taps, extents, d + 1, at * extents[d] + i);
+    }
+    return sum;
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_grid_sample;
+constinit const OpDef op_grid_sample = define<GridSample>({
+    .name = "GridSample",
+    .since = {16, 20, 22},
+    .inputs = {"X: T", "grid: T2"},
+    .outputs = {"Y: T"},
+    .types = kFloats,
+});
+
+}  // namespace retort::ops

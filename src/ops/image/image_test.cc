@@ -1,0 +1,92 @@
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+using Ints = std::vector<int64_t>;
+Attributes text(std::string name, std::string value, Attributes more = {}) {
+  more.set(name, std::move(value));
+  return more;
+}
+// 1 2 3 / 4 5 6
+const Tensor kImage = f32({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
+
+const OpTest grid_sample(
+    "GridSample", {{.about = "corners of the image, between pixels, outside",
+                    .attributes = {{"align_corners", int64_t(1)}},
+                    .inputs = {kImage, f32({1, 1, 4, 2}, {-1, -1, 1, 1, 0, 0, 2, -1})},
+                    .outputs = {f32({1, 1, 1, 4}, {1, 6, 3.5f, 0})},
+                    .fixed_types = true},
+                   {.about = "-1 and 1 are the outer edges; half of the weight falls outside",
+                    .inputs = {kImage, f32({1, 1, 2, 2}, {-1, -0.5f, 0, 0})},
+                    .outputs = {f32({1, 1, 1, 2}, {0.5f, 3.5f})}},
+                   {.about = "nearest, border",
+                    .attributes = text("mode", "nearest", {{"padding_mode", std::string("border")}}),
+                    .inputs = {kImage, f32({1, 2, 2, 2}, {-5, -5, 5, 5, 0, -1, -0.75f, 1})},
+                    .outputs = {f32({1, 1, 2, 2}, {1, 6, 2, 4})}},
+                   {.about = "reflection",
+                    .attributes = text("padding_mode", "reflection",
+                                       {{"mode", std::string("nearest")}, {"align_corners", int64_t(1)}}),
+                    .inputs = {kImage, f32({1, 1, 2, 2}, {2, -1, -2, 1})},
+                    .outputs = {f32({1, 1, 1, 2}, {2, 5})}},
+                   {.about = "cubic at pixels",
+                    .attributes = text("mode", "cubic", {{"align_corners", int64_t(1)}}),
+                    .inputs = {kImage, f32({1, 1, 2, 2}, {0, -1, 1, 1})},
+                    .outputs = {f32({1, 1, 1, 2}, {2, 6})}},
+                   {.about = "one axis, two channels, two images",
+                    .attributes = {{"align_corners", int64_t(1)}},
+                    .inputs = {f32({2, 2, 3}, {0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11}), f32({2, 1, 1}, {-0.5f, 0.5f})},
+                    .outputs = {f32({2, 2, 1}, {1, 2, 9, 10})}},
+                   {.about = "three axes", .inputs = {random({1, 3, 4, 5, 3}), random({1, 2, 3, 2, 3}, 2, -1.5, 1.5)}},
+                   {.about = "many positions",
+                    .attributes = text("mode", "cubic", {{"padding_mode", std::string("reflection")}}),
+                    .inputs = {random({2, 3, 9, 7}), random({2, 8, 8, 2}, 2, -2, 2)},
+                    .fixed_types = true}});
+
+const OpTest affine_grid("AffineGrid",
+                         {{.about = "the identity: centres of pixels",
+                           .inputs = {f32({1, 2, 3}, {1, 0, 0, 0, 1, 0}), i64({4}, {1, 1, 2, 2})},
+                           .outputs = {f32({1, 2, 2, 2}, {-0.5f, -0.5f, 0.5f, -0.5f, -0.5f, 0.5f, 0.5f, 0.5f})}},
+                          {.about = "centres of the corner pixels are -1 and 1; one pixel is at -1",
+                           .attributes = {{"align_corners", int64_t(1)}},
+                           .inputs = {f32({1, 2, 3}, {2, 0, 1, 0, 1, 3}), i64({4}, {1, 1, 1, 2})},
+                           .outputs = {f32({1, 1, 2, 2}, {-1, 2, 3, 2})}},
+                          {.about = "a volume",
+                           .inputs = {f32({1, 3, 4}, {0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 5}), i64({5}, {1, 1, 2, 1, 1})},
+                           .outputs = {f32({1, 2, 1, 1, 3}, {-0.5f, 0, 5, 0.5f, 0, 5})}}},
+                         {.weights = {1}});
+
+// 0 1 2 3 / 4 5 6 7 / 8 9 10 11 / 12 13 14 15
+const Tensor kSquare = f32({1, 1, 4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+const OpTest roi_align(
+    "RoiAlign",
+    {{.about = "one sample in the middle of each bin",
+      .attributes = {{"output_height", int64_t(2)}, {"output_width", int64_t(2)}, {"sampling_ratio", int64_t(1)}},
+      .inputs = {kSquare, f32({1, 4}, {0.5f, 0.5f, 2.5f, 2.5f}), i64({1}, {0})},
+      .outputs = {f32({1, 1, 2, 2}, {2.5f, 3.5f, 6.5f, 7.5f})}},
+     {.about = "not shifted, as many samples as pixels",
+      .attributes = {{"coordinate_transformation_mode", std::string("output_half_pixel")}},
+      .inputs = {kSquare, f32({1, 4}, {0, 0, 2, 2}), i64({1}, {0})},
+      .outputs = {f32({1, 1, 1, 1}, {5})}},
+     {.about = "the largest part of the interpolation",
+      .attributes = {{"mode", std::string("max")}, {"sampling_ratio", int64_t(2)}},
+      .inputs = {kSquare, f32({1, 4}, {0.5f, 0.5f, 4.5f, 4.5f}), i64({1}, {0})},
+      .outputs = {f32({1, 1, 1, 1}, {15})}},
+     {.about = "images and scale",
+      .attributes = {{"output_height", int64_t(2)}, {"output_width", int64_t(3)}, {"spatial_scale", 0.5f}},
+      .inputs = {random({2, 3, 6, 5}), f32({3, 4}, {0, 0, 6, 6, 2, 1, 9, 7, -2, -2, 20, 3}), i64({3}, {1, 0, 1})},
+      .fixed_types = true}});
+
+const OpTest col2im("Col2Im",
+                    {{.about = "overlapping blocks add up",
+                      .attributes = {{"strides", Ints{1, 1}}},
+                      .inputs = {f32({1, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({2}, {2, 3}), i64({2}, {2, 2})},
+                      .outputs = {f32({1, 1, 2, 3}, {1, 2 + 3, 4, 5, 6 + 7, 8})}},
+                     {.about = "what hangs over the edge is dropped",
+                      .attributes = {{"pads", Ints{1, 1}}, {"strides", Ints{2}}},
+                      .inputs = {f32({1, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({1}, {2}), i64({1}, {2})},
+                      .outputs = {f32({1, 2, 2}, {3, 2, 7, 6})}}},
+                    {.weights = {1, 2}});
+
+}  // namespace
+}  // namespace retort::ops

@@ -1,0 +1,45 @@
+// ArrayFeatureExtractor: columns of the last axis by their indices.
+#include "ops/op.h"
+
+namespace retort::ops {
+namespace {
+
+struct ArrayFeatureExtractor {
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(0));
+    Shape y = c.shape(0);
+    require(y.rank() > 0, ErrorCode::invalid_argument, "X is a scalar");
+    const Dim count = c.dims().product(c.shape(1));
+    y[y.rank() - 1] = count;
+    c.set(0, c.dtype(0), y.rank() == 1 ? Shape{1, count} : y);
+  }
+  void run(RunContext& c) const {
+    const auto features = size_t(c.shape(0).back()), count = c.count(1);
+    const auto indices = c.input<int64_t>(1);
+    for (const int64_t i : indices)
+      require(i >= 0 && size_t(i) < features, ErrorCode::invalid_argument, "index {} is outside of [0, {})", i,
+              features);
+    for (size_t k = 0; k < c.out_count(); ++k) {
+      const size_t from = k / count * features + size_t(indices[k % count]);
+      if (c.dtype(0) == DType::string)
+        c.output<std::string>()[k] = c.input<std::string>(0)[from];
+      else
+        std::copy_n(static_cast<const char*>(c.data(0)) + from * dtype_bytes(c.dtype(0), 1), dtype_bytes(c.dtype(0), 1),
+                    static_cast<char*>(c.out_data()) + k * dtype_bytes(c.dtype(0), 1));
+    }
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_array_feature_extractor;
+constinit const OpDef op_array_feature_extractor = define<ArrayFeatureExtractor>({
+    .name = "ArrayFeatureExtractor",
+    .domain = "ai.onnx.ml",
+    .since = {1},
+    .inputs = {"X: T", "Y: int64"},
+    .outputs = {"Z: T"},
+    .types = types({DType::f32, DType::f64, DType::i64, DType::i32, DType::string}),
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,22 @@
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+const Attributes kHalves{{"kernel_shape", std::vector<int64_t>{2, 2}}, {"strides", std::vector<int64_t>{2, 2}}};
+const Tensor kPooled = f32({1, 1, 2, 2}, {5, 7, 13, 15}), kPlaces = i64({1, 1, 2, 2}, {5, 7, 13, 15});
+
+const OpTest max_unpool("MaxUnpool",
+                        {{.about = "values where they were",
+                          .attributes = kHalves,
+                          .inputs = {kPooled, kPlaces},
+                          .outputs = {f32({1, 1, 4, 4}, {0, 0, 0, 0, 0, 5, 0, 7, 0, 0, 0, 0, 0, 13, 0, 15})}},
+                         {.about = "a larger output keeps rows and columns",
+                          .attributes = kHalves,
+                          .inputs = {kPooled, kPlaces, i64({4}, {1, 1, 4, 5})},
+                          .outputs = {f32({1, 1, 4, 5},
+                                          {0, 0, 0, 0, 0, 0, 5, 0, 7, 0, 0, 0, 0, 0, 0, 0, 13, 0, 15, 0})}}},
+                        {.weights = {2}});
+
+}  // namespace
+}  // namespace retort::ops

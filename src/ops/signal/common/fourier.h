@@ -1,0 +1,21 @@
+// The discrete Fourier transform of one line.
+#pragma once
+#include <complex>
+#include <span>
+#include <vector>
+
+namespace retort::ops {
+
+/// Transforms of one length, with tables of their own.
+class Fourier {
+ public:
+  explicit Fourier(size_t length);
+  /// In place; x has `length` elements. The inverse is divided by the length.
+  void transform(std::span<std::complex<double>> x, bool inverse) const;
+  size_t length() const { return roots_.size(); }
+
+ private:
+  std::vector<std::complex<double>> roots_;  ///< e^(-2πi k / length)
+};
+
+}  // namespace retort::ops
