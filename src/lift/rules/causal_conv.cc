@@ -6,7 +6,7 @@ namespace retort {
 namespace {
 
 void apply(Rewriter& r) {
-  const ValueType& w = r.type(1);
+  const ValueType w = r.type(1);  // a copy: adding nodes moves the values
   require(w.ranked && w.rank() == 3 && is_known(w.shape[0]) && is_known(w.shape[2]) && w.shape[2] > 0,
           ErrorCode::not_implemented, "the shape of the weights, [channels, 1, k], must be known");
   const int64_t kept = w.shape[2] - 1;
