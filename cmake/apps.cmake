@@ -9,6 +9,9 @@ foreach(format IN ITEMS turbojpeg png16 minizip z)
 endforeach()
 set(CMAKE_FIND_LIBRARY_SUFFIXES ${suffixes})
 file(GLOB_RECURSE retort_cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/retort/*.cc)
+set(retort_cli_tests ${retort_cli_sources})
+list(FILTER retort_cli_sources EXCLUDE REGEX "_test\\.cc$")
+list(FILTER retort_cli_tests INCLUDE REGEX "_test\\.cc$")
 set(web ${CMAKE_SOURCE_DIR}/apps/retort/web)
 set(web_files ${web}/page.html ${web}/style.css ${web}/graph.js ${web}/timeline.js ${web}/page.js ${web}/vendor/dagre.min.js)
 set(web_header ${CMAKE_BINARY_DIR}/generated/cli/web_files.h)
@@ -23,3 +26,25 @@ target_link_libraries(retort_cli PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_js
                                          ${retort_minizip} ${retort_z} ${CMAKE_DL_LIBS})
 target_compile_definitions(retort_cli PRIVATE RETORT_VERSION="${PROJECT_VERSION}")
 install(TARGETS retort_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# What the program prints about itself.
+set(words ${CMAKE_BINARY_DIR}/generated/words)
+file(MAKE_DIRECTORY ${words})
+set(word_files ${words}/retort.1 ${words}/retort ${words}/_retort ${words}/retort.fish)
+add_custom_command(OUTPUT ${word_files} DEPENDS retort_cli VERBATIM
+  COMMAND retort_cli manual > ${words}/retort.1
+  COMMAND retort_cli completion --shell bash > ${words}/retort
+  COMMAND retort_cli completion --shell zsh > ${words}/_retort
+  COMMAND retort_cli completion --shell fish > ${words}/retort.fish)
+add_custom_target(retort_words ALL DEPENDS ${word_files})
+install(FILES ${words}/retort.1 DESTINATION ${CMAKE_INSTALL_DATADIR}/man/man1)
+install(FILES ${words}/retort DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${words}/_retort DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${words}/retort.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+if(RETORT_TESTS)
+  add_executable(cli_test ${retort_cli_tests} ${CMAKE_SOURCE_DIR}/apps/retort/diff_search.cc)
+  target_include_directories(cli_test PRIVATE ${CMAKE_SOURCE_DIR}/apps/retort)
+  target_link_libraries(cli_test PRIVATE GTest::gtest_main)
+  add_test(NAME cli COMMAND cli_test --gtest_brief=1)
+endif()

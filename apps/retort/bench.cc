@@ -2,18 +2,20 @@
 // pause before each block because an engine's threads may spin after a run, the first run of a block dropped, medians
 // of all. Before that, load time, first run and peak memory in processes of their own, the engines in turn.
 #include <cmath>
+#include <filesystem>
 #include <thread>
 
 #include "commands.h"
 #include "start.h"
 #include "stats.h"
+#include "suite.h"
 #include "terminal.h"
 
 namespace retort::cli {
 namespace {
 
 struct Options : Common {
-  std::string against;
+  std::string against, suite;
   double seconds = 4;
   int block = 5, starts = 3;
 };
@@ -136,6 +138,73 @@ void bench(const Options& o) {
   if (o.json) std::printf("%s\n", report.dump(2).c_str());
 }
 
+/// How this program measures one model of a suite.
+std::vector<std::string> one_model(const Options& o, const std::string& model) {
+  std::string threads;
+  for (const int n : o.threads) threads += (threads.empty() ? "" : ",") + std::to_string(n);
+  std::vector<std::string> words{"bench",
+                                 model,
+                                 "--json",
+                                 "--threads",
+                                 threads,
+                                 "--seconds",
+                                 std::to_string(o.seconds),
+                                 "--block",
+                                 std::to_string(o.block),
+                                 "--starts",
+                                 std::to_string(o.starts),
+                                 "--seed",
+                                 std::to_string(o.seed)};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--against", o.against);
+  add("--library", o.library);
+  for (const std::string& entry : o.config) add("--config", entry);
+  for (const std::string& provider : o.providers) add("--provider", provider);
+  const auto folder = std::filesystem::absolute(model).parent_path();
+  if (std::filesystem::exists(folder / "input_0.pb")) add("--inputs", folder.string());
+  return words;
+}
+
+struct SuiteTable {
+  double logs = 0;  ///< of the ratios
+  size_t ratios = 0, failures = 0;
+
+  void print(const std::string& model, const nlohmann::json& row) {
+    const nlohmann::json& sides = row["sides"];
+    std::printf("%-40s %7d %10.3f", model.c_str(), row["threads"].get<int>(), sides[0]["median_ms"].get<double>());
+    if (row.contains("ratio")) {
+      const double ratio = row["ratio"];
+      std::printf(" %10.3f %7.2f %7.2f %10.2g", sides[1]["median_ms"].get<double>(), ratio,
+                  row["start_ratio"].get<double>(),
+                  row["disagreement"].is_null() ? INFINITY : row["disagreement"].get<double>());
+      logs += std::log(ratio);
+      ++ratios;
+    }
+    std::printf("\n");
+  }
+};
+
+void bench_suite(const Options& o) {
+  const nlohmann::json all = run_suite(o.suite, [&](const std::string& model) { return one_model(o, model); });
+  SuiteTable table;
+  if (!o.json)
+    std::printf("%-40s %7s %10s%s\n", "model", "threads", "median ms",
+                o.against.empty() ? "" : "    peer ms   ratio   start    differs");
+  for (const auto& row : all) {
+    const std::string model = std::filesystem::relative(row["model"].get<std::string>(), o.suite).string();
+    table.failures += row.contains("error");
+    if (o.json) continue;
+    if (row.contains("error")) std::printf("%-40s %s\n", model.c_str(), row["error"].get<std::string>().c_str());
+    for (const auto& measured : row.value("report", nlohmann::json::array())) table.print(model, measured);
+  }
+  if (o.json) std::printf("%s\n", all.dump(2).c_str());
+  if (table.ratios && !o.json)
+    std::printf("geometric mean of peer / retort: %.3f\n", std::exp(table.logs / double(table.ratios)));
+  if (table.failures) throw Exit{kFailed};
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app) {
@@ -158,7 +227,19 @@ void add_bench(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber.description(""));
   sub->footer("Example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
-  sub->callback([o] { bench(*o); });
+  sub->add_option("--suite", o->suite,
+                  "measure every .onnx file beneath a folder, each in a process of its own, in place of one MODEL; "
+                  "input_0.pb, … beside a model are its inputs")
+      ->check(CLI::ExistingDirectory.description(""))
+      ->type_name("DIR");
+  sub->get_option("MODEL")->required(false);
+  sub->callback([o] {
+    if (o->model.empty() == o->suite.empty()) throw CLI::RequiredError("either MODEL or --suite");
+    if (o->suite.empty())
+      bench(*o);
+    else
+      bench_suite(*o);
+  });
 }
 
 }  // namespace retort::cli

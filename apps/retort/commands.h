@@ -59,5 +59,9 @@ void add_bench(CLI::App& app);
 void add_ops(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_convert(CLI::App& app);
+void add_profile(CLI::App& app);
+void add_diff(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_manual(CLI::App& app);
 
 }  // namespace retort::cli

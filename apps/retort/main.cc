@@ -1,4 +1,5 @@
-// The command-line tool. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage.
+// The command-line tool. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage, 3 diff found a
+// difference.
 #include <allocations.h>
 
 #include "commands.h"
@@ -6,14 +7,19 @@
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  retort inspect model.onnx                          what it wants and gives
+  retort inspect model.onnx                          what it wants, gives and consists of
   retort run model.onnx                              one run on random inputs
-  retort run model.onnx -i image=cat.npy --save out  inputs from files, outputs to out/NAME.npy
+  retort run model.onnx -i image=cat.jpg --save out  inputs from files, outputs to out/NAME.npy
   retort bench model.onnx --threads 1,2              latency, load time, memory
   retort bench model.onnx --against libonnxruntime.so.1
                                                      the same beside another engine, in one process
+  retort profile model.onnx --html profile.html      where the time goes
+  retort diff model.onnx --against libonnxruntime.so.1
+                                                     the first node where two engines part
+  retort convert model.onnx out.onnx --external w    weights beside the model
 
-retort COMMAND --help tells the options of a command. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage.)";
+retort COMMAND --help tells the options of a command. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage,
+3 retort diff found a difference.)";
 
 }  // namespace
 
@@ -26,9 +32,13 @@ int main(int argc, char** argv) try {
   retort::cli::add_run(app);
   retort::cli::add_inspect(app);
   retort::cli::add_bench(app);
+  retort::cli::add_profile(app);
+  retort::cli::add_diff(app);
   retort::cli::add_convert(app);
   retort::cli::add_ops(app);
   retort::cli::add_devices(app);
+  retort::cli::add_completion(app);
+  retort::cli::add_manual(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

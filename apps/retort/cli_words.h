@@ -1,0 +1,35 @@
+// The commands and options of the program as data, for what is generated from them.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace retort::cli {
+
+enum class WordKind { none, file, folder, choice, other };  ///< what follows an option; none: it is a flag
+
+struct OptionWords {
+  std::vector<std::string> names;  ///< "--input", "-i"; empty: a positional
+  std::string value, description;  ///< value: "FILE", "nchw|nhwc"; the name of a positional
+  WordKind kind = WordKind::none;
+  std::vector<std::string> choices;
+  bool required = false;
+};
+
+struct CommandWords {
+  std::string name, description, footer;
+  std::vector<OptionWords> options;
+};
+
+/// The subcommands that help lists, in its order.
+std::vector<CommandWords> command_words(const CLI::App& app);
+
+/// Scripts that complete commands, options and files.
+std::string bash_completion(const std::vector<CommandWords>& commands);
+std::string zsh_completion(const std::vector<CommandWords>& commands);
+std::string fish_completion(const std::vector<CommandWords>& commands);
+/// The manual page, in man's roff.
+std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& commands);
+
+}  // namespace retort::cli

@@ -1,0 +1,78 @@
+// retort completion and retort manual: texts that are generated from the definitions of the commands.
+#include <sstream>
+
+#include "cli_words.h"
+#include "commands.h"
+
+namespace retort::cli {
+namespace {
+
+/// Text as roff takes it: no line begins with a request, hyphens and backslashes are themselves.
+std::string roff(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += "\\&";
+    if (c == '-')
+      out += "\\-";
+    else if (c == '\\')
+      out += "\\e";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string option_entry(const OptionWords& o) {
+  std::string names;
+  for (const std::string& name : o.names) names += (names.empty() ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
+  if (!o.value.empty()) names += (names.empty() ? "\\fI" : " \\fI") + roff(o.value) + "\\fR";
+  return ".TP\n" + names + "\n" + roff(o.description) + "\n";
+}
+
+/// Lines as they are, for examples.
+std::string verbatim(const std::string& text) { return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
+
+}  // namespace
+
+std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& commands) {
+  std::string text = ".TH RETORT 1 \"\" \"retort " RETORT_VERSION "\" \"User Commands\"\n.SH NAME\nretort \\- " +
+                     roff("run and examine ONNX models") +
+                     "\n.SH SYNOPSIS\n.B retort\n.I COMMAND\n.RI [ OPTIONS ]\n.SH DESCRIPTION\n" +
+                     roff(app.get_description()) + "\n" + verbatim(app.get_footer()) + ".SH COMMANDS\n";
+  for (const CommandWords& c : commands) {
+    text += ".SS retort " + c.name + "\n" + roff(c.description) + ".\n";
+    for (const OptionWords& o : c.options) text += option_entry(o);
+    text += verbatim(c.footer);
+  }
+  text +=
+      ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nthe engine or a file said no; standard error tells why\n.TP\n2\nwrong "
+      "usage\n"
+      ".TP\n3\n\\fBretort diff\\fR found a difference\n.SH ENVIRONMENT\n.TP\nRETORT_LIBRARY\nthe engine to use where "
+      "\\fB\\-\\-library\\fR is not given\n.TP\nNO_COLOR\nwhen set and not empty: no colours\n";
+  return text;
+}
+
+void add_completion(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("completion", "print a script that completes commands and options in a shell");
+  const auto shell = std::make_shared<std::string>();
+  sub->add_option("--shell", *shell, "the shell to write for")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->type_name("bash|zsh|fish");
+  sub->footer("Example: source <(retort completion --shell bash)");
+  sub->callback([&app, shell] {
+    const auto commands = command_words(app);
+    const std::string text = *shell == "bash"  ? bash_completion(commands)
+                             : *shell == "zsh" ? zsh_completion(commands)
+                                               : fish_completion(commands);
+    std::fputs(text.c_str(), stdout);
+  });
+}
+
+void add_manual(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("manual", "print the manual page");
+  sub->footer("Example: retort manual | man -l -");
+  sub->callback([&app] { std::fputs(manual_page(app, command_words(app)).c_str(), stdout); });
+}
+
+}  // namespace retort::cli

@@ -1,0 +1,98 @@
+#include "peak.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace retort::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSteps = 1 << 14;
+constexpr int kChains = 12;  // independent sums in flight: enough for two units with a latency of 5
+
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=fast")  // the build's flags say off
+template <int Lanes>
+struct Simd;
+template <>
+struct Simd<4> {
+  typedef float Vector __attribute__((vector_size(16)));
+};
+template <>
+struct Simd<8> {
+  typedef float Vector __attribute__((vector_size(32)));
+};
+template <>
+struct Simd<16> {
+  typedef float Vector __attribute__((vector_size(64)));
+};
+
+/// kSteps multiply-adds of kChains vectors of `Lanes` floats. Always inlined, so that it takes the instructions of its
+/// caller.
+template <int Lanes>
+[[gnu::always_inline]] inline float multiply_add() {
+  using Vector = typename Simd<Lanes>::Vector;
+  Vector sums[kChains];
+  for (int c = 0; c < kChains; ++c) sums[c] = Vector{} + float(c);
+  Vector a = Vector{} + 0.999f, b = Vector{} + 0.001f;
+  asm volatile("" : "+m"(a), "+m"(b));
+  for (int i = 0; i < kSteps; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sums[c] = sums[c] * a + b;
+  }
+  Vector total = sums[0];
+  for (int c = 1; c < kChains; ++c) total += sums[c];
+  return total[0];
+}
+
+struct Loop {
+  float (*run)();
+  double operations;
+};
+
+#ifdef __x86_64__
+[[gnu::target("avx512f")]] float run_avx512() { return multiply_add<16>(); }
+[[gnu::target("avx2,fma")]] float run_avx2() { return multiply_add<8>(); }
+#endif
+float run_plain() { return multiply_add<4>(); }
+#pragma GCC pop_options
+
+Loop widest() {
+  constexpr double kPerLane = 2.0 * kSteps * kChains;
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx512f")) return {run_avx512, kPerLane * 16};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {run_avx2, kPerLane * 8};
+#endif
+  return {run_plain, kPerLane * 4};
+}
+
+}  // namespace
+
+double peak_flops(int threads) {
+  const Loop loop = widest();
+  std::vector<double> rates(size_t(std::max(threads, 1)));
+  std::atomic<size_t> ready = 0;
+  std::vector<std::thread> workers;
+  for (double& rate : rates) {
+    workers.emplace_back([&] {
+      for (++ready; ready < rates.size();) std::this_thread::yield();
+      const auto end = Clock::now() + std::chrono::milliseconds(80);
+      for (auto begin = Clock::now(); begin < end; begin = Clock::now()) {
+        float sink = loop.run();
+        asm volatile("" : "+m"(sink));
+        const std::chrono::duration<double> time = Clock::now() - begin;
+        rate = std::max(rate, loop.operations / time.count());
+      }
+    });
+  }
+  double sum = 0;
+  for (std::thread& w : workers) w.join();
+  for (const double rate : rates) sum += rate;
+  return sum;
+}
+
+}  // namespace retort::cli

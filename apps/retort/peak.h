@@ -1,0 +1,10 @@
+// What this machine can do, measured: the yardstick of profiles.
+#pragma once
+
+namespace retort::cli {
+
+/// Floating-point operations a second in float32 of `threads` threads that only multiply and add in registers, with the
+/// widest instructions of the processor; a multiply-add is 2. Takes about 0.1 s.
+double peak_flops(int threads);
+
+}  // namespace retort::cli

@@ -1,0 +1,262 @@
+// retort profile: where the time of a run goes.
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "page.h"
+#include "peak.h"
+#include "stats.h"
+#include "terminal.h"
+#include "tools_library.h"
+#include "trace.h"
+
+namespace retort::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Options : Common {
+  int repeat = 20;
+  size_t nodes = 10;
+  std::string trace, html;
+};
+
+/// Nodes of one name and operator: in bodies they run several times.
+struct Row {
+  std::string name, op;
+  double milliseconds = 0;  ///< a run, median
+  double operations = 0;    ///< NaN: not known
+};
+
+struct Profile {
+  double median_ms = 0, overhead_ms = 0;  ///< of a run; of it, outside of nodes
+  double peak = 0;                        ///< operations a second
+  std::vector<Row> rows;                  ///< slowest first
+  TracedRun last;
+};
+
+/// A folder for the engine's own profile.
+struct TemporaryFolder {
+  std::string path = (std::filesystem::temp_directory_path() / "retort-profile-XXXXXX").string();
+  TemporaryFolder() {
+    if (!mkdtemp(path.data()))
+      throw Failure("cannot make a folder in " + std::filesystem::temp_directory_path().string());
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
+constexpr int kWarm = 3;  // runs that are not counted: they plan memory and fill caches
+
+std::vector<TracedRun> trace_runs(const Options& o, std::map<std::string, HostTensor>& inputs) {
+  const TemporaryFolder folder;
+  const EngineLibrary engine(default_library(o.library));
+  SessionSettings settings = o.settings(o.threads.at(0));
+  settings.profile = folder.path + "/trace";
+  EngineSession session(engine, o.model, settings);
+  inputs = o.read_inputs(session.inputs());
+  BoundRun bound(session, inputs);
+  Progress progress("profiling");
+  for (int i = 0; i < o.repeat + kWarm; ++i) {
+    bound.run();
+    if (i == 0) bound.keep_outputs();
+    progress.show(double(i + 1) / (o.repeat + kWarm));
+  }
+  std::vector<TracedRun> runs = read_trace(session.end_profiling());
+  if (runs.size() <= size_t(kWarm)) throw Failure("the engine's profile has no runs in it");
+  runs.erase(runs.begin(), runs.begin() + kWarm);
+  return runs;
+}
+
+/// Arithmetic by name, of the nodes that ran: fused ones where Retort ran them, the model's own otherwise. NaN: not
+/// known.
+std::map<std::string, double> operations_by_name(const json& model) {
+  std::map<std::string, double> all;
+  for (const char* graph : {"graph", "optimized"}) {  // names of both: the second overrides
+    std::map<std::string, double> of_graph;
+    if (!model.contains(graph)) continue;
+    for (const json& n : model[graph]["nodes"]) of_graph[n["name"]] += n.value("operations", std::nan(""));
+    for (const auto& [name, work] : of_graph) all[name] = work;
+  }
+  return all;
+}
+
+Profile summarise(const std::vector<TracedRun>& runs, const json& model, int threads) {
+  std::map<std::pair<std::string, std::string>, std::vector<double>> times;
+  std::vector<double> totals, outside;
+  for (const TracedRun& run : runs) {
+    std::map<std::pair<std::string, std::string>, double> sums;
+    double inside = 0;
+    for (const NodeEvent& n : run.nodes) {
+      sums[{n.name, n.op}] += n.self / 1000;
+      inside += n.self / 1000;
+    }
+    for (const auto& [key, time] : sums) times[key].push_back(time);
+    totals.push_back(run.duration / 1000);
+    outside.push_back(std::max(0.0, run.duration / 1000 - inside));
+  }
+  const auto work = operations_by_name(model);
+  Profile p{.median_ms = quantile(totals, 0.5), .overhead_ms = quantile(outside, 0.5), .last = runs.back()};
+  p.peak = peak_flops(threads > 0 ? threads : int(std::thread::hardware_concurrency()));
+  for (const auto& [key, all] : times) {
+    const auto found = work.find(key.first);
+    p.rows.push_back({key.first, key.second, quantile(all, 0.5), found == work.end() ? std::nan("") : found->second});
+  }
+  std::stable_sort(p.rows.begin(), p.rows.end(),
+                   [](const Row& a, const Row& b) { return a.milliseconds > b.milliseconds; });
+  return p;
+}
+
+json row_json(const Profile& p, double milliseconds, double operations) {
+  json row = {{"milliseconds", milliseconds}, {"share", 100 * milliseconds / std::max(p.median_ms, 1e-9)}};
+  if (operations > 0 && milliseconds > 0) {
+    const double rate = operations / milliseconds * 1000;
+    row.update({{"operations", operations}, {"gflops", rate / 1e9}, {"peak_share", 100 * rate / p.peak}});
+  }
+  return row;
+}
+
+json report(const Options& o, const Profile& p, const std::string& version) {
+  json all = {{"engine", version},          {"threads", o.threads.at(0)},  {"runs", o.repeat},
+              {"median_ms", p.median_ms},   {"outside_ms", p.overhead_ms}, {"peak_gflops", p.peak / 1e9},
+              {"operators", json::array()}, {"nodes", json::array()}};
+  struct Sum {
+    size_t nodes = 0;
+    double milliseconds = 0, operations = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const Row& r : p.rows) {
+    Sum& s = sums[r.op];
+    ++s.nodes;
+    s.milliseconds += r.milliseconds;
+    s.operations += r.operations;
+    json row = row_json(p, r.milliseconds, r.operations);
+    row.update({{"name", r.name}, {"op", r.op}});
+    all["nodes"].push_back(std::move(row));
+  }
+  for (const auto& [op, s] : sums) {
+    json row = row_json(p, s.milliseconds, s.operations);
+    row.update({{"op", op}, {"nodes", s.nodes}});
+    all["operators"].push_back(std::move(row));
+  }
+  std::stable_sort(all["operators"].begin(), all["operators"].end(),
+                   [](const json& a, const json& b) { return a["milliseconds"] > b["milliseconds"]; });
+  return all;
+}
+
+void print_rows(const json& rows, const char* title, size_t most) {
+  std::printf("\n%-40s %6s %10s %7s %10s %9s\n", paint(Paint::bold, title).c_str(), "nodes", "ms", "share", "GFLOP/s",
+              "of peak");
+  for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    const json& r = rows[i];
+    std::string name = r["op"];
+    if (r.contains("name")) name += "  " + r["name"].get<std::string>();
+    std::printf("%-40s %6s %10.4f %6.1f%%", name.c_str(), r.contains("nodes") ? r["nodes"].dump().c_str() : "",
+                r["milliseconds"].get<double>(), r["share"].get<double>());
+    if (r.contains("gflops")) std::printf(" %10.1f %8.1f%%", r["gflops"].get<double>(), r["peak_share"].get<double>());
+    std::printf("\n");
+  }
+  if (rows.size() > most) std::printf("… and %zu more; --nodes %zu shows all\n", rows.size() - most, rows.size());
+}
+
+/// For chrome://tracing and Perfetto: the last run.
+void write_trace(const std::string& path, const Profile& p) {
+  json events = json::array();
+  events.push_back({{"name", "run"},
+                    {"cat", "Session"},
+                    {"ph", "X"},
+                    {"ts", p.last.start},
+                    {"dur", p.last.duration},
+                    {"pid", 1},
+                    {"tid", p.last.nodes.empty() ? 0 : p.last.nodes[0].thread}});
+  std::map<std::string, double> work;
+  for (const Row& r : p.rows) work[r.name] = r.operations;
+  for (const NodeEvent& n : p.last.nodes) {
+    json args = {{"operator", n.op}};
+    if (work[n.name] > 0) args["operations"] = work[n.name];
+    events.push_back({{"name", n.name},
+                      {"cat", "Node"},
+                      {"ph", "X"},
+                      {"ts", n.start},
+                      {"dur", n.duration},
+                      {"pid", 1},
+                      {"tid", n.thread},
+                      {"args", args}});
+  }
+  std::ofstream file(path);
+  file << json{{"displayTimeUnit", "ns"}, {"traceEvents", events}}.dump();
+  file.close();
+  if (!file) throw Failure("cannot write '" + path + "'");
+}
+
+void write_html(const Options& o, json model, json profile, const Profile& p) {
+  profile["events"] = json::array();
+  for (const NodeEvent& n : p.last.nodes)
+    profile["events"].push_back(
+        {{"name", n.name}, {"op", n.op}, {"start", n.start - p.last.start}, {"duration", n.duration}});
+  model["file"] = o.model;
+  model["profile"] = std::move(profile);
+  write_page(o.html, model);
+}
+
+void profile(const Options& o) {
+  std::map<std::string, HostTensor> inputs;
+  const std::vector<TracedRun> runs = trace_runs(o, inputs);
+  Common shaped = o;  // arithmetic follows from the shapes that ran
+  shaped.shapes.clear();
+  for (const auto& [name, tensor] : inputs) {
+    if (!tensor.shape.empty()) shaped.shapes.push_back(name + "=" + dims_text(tensor.shape));
+  }
+  const ToolsLibrary tools(o.library);
+  const json model = tools.describe(shaped);
+  const Profile p = summarise(runs, model, o.threads.at(0));
+  const json told = report(o, p, EngineLibrary(default_library(o.library)).version());
+  if (o.json) {
+    std::printf("%s\n", told.dump(2).c_str());
+  } else {
+    std::printf("%.3f ms a run (median of %d, %d thread%s), of it %.3f ms outside of nodes\n", p.median_ms, o.repeat,
+                o.threads.at(0), o.threads.at(0) == 1 ? "" : "s", p.overhead_ms);
+    std::printf("peak of this machine, measured: %.1f GFLOP/s in float32\n", p.peak / 1e9);
+    print_rows(told["operators"], "operator", told["operators"].size());
+    print_rows(told["nodes"], "slowest nodes", o.nodes);
+  }
+  if (!o.trace.empty()) write_trace(o.trace, p);
+  if (!o.html.empty()) write_html(o, model, told, p);
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("profile", "show where the time of a run goes: per operator and per node");
+  const auto o = std::make_shared<Options>();
+  o->add_model(*sub);
+  o->add_inputs(*sub);
+  o->add_threads(*sub, "threads inside an operator");
+  sub->get_option("--threads")->expected(1)->type_name("N");
+  sub->add_option("--repeat", o->repeat, "runs to take the median of, after a few that do not count")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("N");
+  sub->add_option("--nodes", o->nodes, "how many of the slowest nodes to list")->capture_default_str()->type_name("N");
+  sub->add_option("--trace", o->trace,
+                  "write the last run as trace events, which ui.perfetto.dev and chrome://tracing open")
+      ->type_name("FILE");
+  sub->add_option("--html", o->html,
+                  "write a page: the run over time, the graph coloured by time; it needs no other file")
+      ->type_name("FILE");
+  sub->footer(
+      "'Of peak' compares the arithmetic of a node (see retort inspect) per second with what the processor does when "
+      "it\n"
+      "only multiplies and adds: 100 % cannot be beaten by direct formulas, and nodes that mostly move data stay low. "
+      "The\n"
+      "engine's own profiler is on; it costs about a microsecond per node.\n\n"
+      "Example: retort profile model.onnx --threads 2 --html profile.html --trace profile.json");
+  sub->callback([o] { profile(*o); });
+}
+
+}  // namespace retort::cli

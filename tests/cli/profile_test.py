@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""retort profile and bench --suite."""
+import json
+import os
+import re
+import shutil
+import sys
+import unittest
+
+from tool import DIGITS, ToolTest, retort
+
+
+class Profile(ToolTest):
+    def test_report(self):
+        code, out, err = retort("profile", DIGITS, "--shape", "image=64x1x8x8", "--repeat", 5, "--json")
+        self.assertEqual((code, err), (0, ""))
+        told = json.loads(out)
+        nodes = {n["name"]: n for n in told["nodes"]}
+        self.assertGreater(told["peak_gflops"], 1)
+        self.assertGreater(told["median_ms"], 0)
+        conv = next(n for n in told["nodes"] if n["op"] == "Conv")
+        self.assertGreater(conv["gflops"], 0)
+        self.assertAlmostEqual(conv["peak_share"], 100 * conv["gflops"] / told["peak_gflops"], delta=0.01 * conv["peak_share"])
+        self.assertAlmostEqual(conv["gflops"], conv["operations"] / conv["milliseconds"] / 1e6, delta=0.01 * conv["gflops"])
+        self.assertEqual(conv["operations"] % 64, 0)  # of the shapes that ran
+        self.assertEqual(sum(o["nodes"] for o in told["operators"]), len(nodes))
+        self.assertAlmostEqual(sum(o["milliseconds"] for o in told["operators"]), sum(n["milliseconds"] for n in told["nodes"]), places=6)
+
+    def test_text(self):
+        out = retort("profile", DIGITS, "--repeat", 3, "--nodes", 1)[1]
+        self.assertRegex(out, r"ms a run \(median of 3, 1 thread\)")
+        self.assertRegex(out, r"\nConv +2 +[\d.]+ +[\d.]+% +[\d.]+ +[\d.]+%\n")
+        self.assertIn("more; --nodes", out)
+
+    def test_other_engine(self):
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        code, out, err = retort("profile", DIGITS, "--library", official, "--repeat", 3, "--json")
+        self.assertEqual(code, 0, err)
+        self.assertGreaterEqual(len(json.loads(out)["nodes"]), 4)
+
+    def test_trace(self):
+        retort("profile", DIGITS, "--repeat", 3, "--trace", self.path("t.json"))
+        with open(self.path("t.json"), encoding="utf-8") as f:
+            events = json.load(f)["traceEvents"]
+        run, *nodes = events
+        self.assertEqual((run["name"], run["ph"]), ("run", "X"))
+        self.assertIn("Conv", [n["args"]["operator"] for n in nodes])
+        for n in nodes:
+            self.assertGreaterEqual(n["ts"], run["ts"])
+            self.assertLessEqual(n["ts"] + n["dur"], run["ts"] + run["dur"] + 1)
+
+    def test_page(self):
+        code, _, err = retort("profile", DIGITS, "--repeat", 3, "--html", self.path("p.html"))
+        self.assertEqual(code, 0, err)
+        document = self.browse(self.path("p.html"))
+        ran = len(re.findall(r'class="bar"', document))
+        self.assertGreaterEqual(ran, 5)
+        self.assertIn("One run over time", document)
+        self.assertIn("% of peak", document)
+        fills = set(re.findall(r'style="fill: (rgb\([^)]*\))', document[:document.index('id="details"')]))
+        self.assertGreater(len(fills), 2)  # nodes differ in colour by time
+        self.assertNotIn("NaN", document)
+
+    def test_suite(self):
+        os.makedirs(self.path("models/deep"))
+        shutil.copy(DIGITS, self.path("models/b.onnx"))
+        shutil.copy(DIGITS, self.path("models/deep/a.onnx"))
+        words = ["bench", "--suite", self.path("models"), "--seconds", 0.05, "--starts", 1]
+        code, out, err = retort(*words, "--json")
+        self.assertEqual((code, err), (0, ""))
+        told = json.loads(out)
+        self.assertEqual([os.path.basename(r["model"]) for r in told], ["b.onnx", "a.onnx"])
+        for row in told:
+            self.assertGreater(row["report"][0]["sides"][0]["median_ms"], 0)
+        with open(self.path("models/c.onnx"), "wb") as f:
+            f.write(b"no model")
+        code, out, err = retort(*words)
+        self.assertEqual(code, 1)
+        self.assertRegex(out, r"c\.onnx +retort: .*c\.onnx")
+        self.assertRegex(out, r"deep/a\.onnx +1 +[\d.]+\n")
+
+    def test_suite_against_another_engine(self):
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        os.makedirs(self.path("models"))
+        shutil.copy(DIGITS, self.path("models/b.onnx"))
+        out = retort("bench", "--suite", self.path("models"), "--seconds", 0.05, "--starts", 1, "--against", official)[1]
+        self.assertRegex(out, r"geometric mean of peer / retort: [\d.]+\n")
+
+    def test_wrong_usage(self):
+        self.fails(2, ["bench"], "MODEL or --suite")
+        self.fails(2, ["bench", DIGITS, "--suite", self.folder], "MODEL or --suite")
+        self.fails(1, ["bench", "--suite", self.folder], "no .onnx file")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
