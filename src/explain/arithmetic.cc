@@ -74,6 +74,7 @@ Count pooling(const Shapes& s) {
 }
 
 Count inputs(const Shapes& s) { return s.in(0); }
+Count not_counted(const Shapes&) { return std::nullopt; }
 Count normalisation(const Shapes& s) { return times(5, s.in(0)); }  // mean, difference, square, scale, shift
 
 using Formula = Count (*)(const Shapes&);
@@ -88,6 +89,12 @@ const std::map<std::string_view, Formula>& formulas() {
       {"Gemm", matrices},
       {"Linear", matrices},
       {"MatMulNBits", packed_matrices},
+      {"Einsum", not_counted},
+      {"DFT", not_counted},
+      {"STFT", not_counted},
+      {"GridSample", not_counted},
+      {"RoiAlign", not_counted},
+      {"DeformConv", not_counted},
       {"RNN", recurrent},
       {"GRU", recurrent},
       {"LSTM", recurrent},
