@@ -81,6 +81,13 @@ MACROS = """\
 #define NO_EXCEPTION
 #endif
 
+/* In C an enumeration holds any int; this makes it so in C++, where other numbers than its own would be undefined behaviour. */
+#ifdef __cplusplus
+#define RETORT_ENUM(NAME) enum NAME : int
+#else
+#define RETORT_ENUM(NAME) enum NAME
+#endif
+
 /* Declarations of functions (ORT_API, ORT_API_STATUS) and of pointers to functions (ORT_API_T, ORT_API2_STATUS). */
 #define ORT_API(RETURN_TYPE, NAME, ...) RETURN_TYPE ORT_API_CALL NAME(__VA_ARGS__) NO_EXCEPTION
 #define ORT_API_T(RETURN_TYPE, NAME, ...) RETURN_TYPE(ORT_API_CALL* NAME)(__VA_ARGS__) NO_EXCEPTION
@@ -168,7 +175,7 @@ def table(facts, name):
 
 
 def enum(name, rows):
-    text = "typedef enum %s {\n" % name
+    text = "typedef RETORT_ENUM(%s) {\n" % name
     for row in rows:
         value = int(row["value"])
         text += "  %s = %s,\n" % (row["name"], value if value != -2**31 else "-2147483647 - 1")

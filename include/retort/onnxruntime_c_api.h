@@ -91,6 +91,13 @@
 #define NO_EXCEPTION
 #endif
 
+/* In C an enumeration holds any int; this makes it so in C++, where other numbers than its own would be undefined behaviour. */
+#ifdef __cplusplus
+#define RETORT_ENUM(NAME) enum NAME : int
+#else
+#define RETORT_ENUM(NAME) enum NAME
+#endif
+
 /* Declarations of functions (ORT_API, ORT_API_STATUS) and of pointers to functions (ORT_API_T, ORT_API2_STATUS). */
 #define ORT_API(RETURN_TYPE, NAME, ...) RETURN_TYPE ORT_API_CALL NAME(__VA_ARGS__) NO_EXCEPTION
 #define ORT_API_T(RETURN_TYPE, NAME, ...) RETURN_TYPE(ORT_API_CALL* NAME)(__VA_ARGS__) NO_EXCEPTION
@@ -205,7 +212,7 @@ ORT_RUNTIME_CLASS(Value);
 ORT_RUNTIME_CLASS(ValueInfo);
 
 /* Enumerations. */
-typedef enum OrtErrorCode {
+typedef RETORT_ENUM(OrtErrorCode) {
   ORT_OK = 0,
   ORT_FAIL = 1,
   ORT_INVALID_ARGUMENT = 2,
@@ -224,7 +231,7 @@ typedef enum OrtErrorCode {
   ORT_DEVICE_RESET = 15
 } OrtErrorCode;
 
-typedef enum ONNXTensorElementDataType {
+typedef RETORT_ENUM(ONNXTensorElementDataType) {
   ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED = 0,
   ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT = 1,
   ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8 = 2,
@@ -254,7 +261,7 @@ typedef enum ONNXTensorElementDataType {
   ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0 = 26
 } ONNXTensorElementDataType;
 
-typedef enum ONNXType {
+typedef RETORT_ENUM(ONNXType) {
   ONNX_TYPE_UNKNOWN = 0,
   ONNX_TYPE_TENSOR = 1,
   ONNX_TYPE_SEQUENCE = 2,
@@ -264,21 +271,21 @@ typedef enum ONNXType {
   ONNX_TYPE_OPTIONAL = 6
 } ONNXType;
 
-typedef enum OrtSparseFormat {
+typedef RETORT_ENUM(OrtSparseFormat) {
   ORT_SPARSE_UNDEFINED = 0,
   ORT_SPARSE_COO = 1,
   ORT_SPARSE_CSRC = 2,
   ORT_SPARSE_BLOCK_SPARSE = 4
 } OrtSparseFormat;
 
-typedef enum OrtSparseIndicesFormat {
+typedef RETORT_ENUM(OrtSparseIndicesFormat) {
   ORT_SPARSE_COO_INDICES = 0,
   ORT_SPARSE_CSR_INNER_INDICES = 1,
   ORT_SPARSE_CSR_OUTER_INDICES = 2,
   ORT_SPARSE_BLOCK_SPARSE_INDICES = 3
 } OrtSparseIndicesFormat;
 
-typedef enum OrtLoggingLevel {
+typedef RETORT_ENUM(OrtLoggingLevel) {
   ORT_LOGGING_LEVEL_VERBOSE = 0,
   ORT_LOGGING_LEVEL_INFO = 1,
   ORT_LOGGING_LEVEL_WARNING = 2,
@@ -286,7 +293,7 @@ typedef enum OrtLoggingLevel {
   ORT_LOGGING_LEVEL_FATAL = 4
 } OrtLoggingLevel;
 
-typedef enum OrtOpAttrType {
+typedef RETORT_ENUM(OrtOpAttrType) {
   ORT_OP_ATTR_UNDEFINED = 0,
   ORT_OP_ATTR_INT = 1,
   ORT_OP_ATTR_INTS = 2,
@@ -298,7 +305,7 @@ typedef enum OrtOpAttrType {
   ORT_OP_ATTR_TENSOR = 8
 } OrtOpAttrType;
 
-typedef enum GraphOptimizationLevel {
+typedef RETORT_ENUM(GraphOptimizationLevel) {
   ORT_DISABLE_ALL = 0,
   ORT_ENABLE_BASIC = 1,
   ORT_ENABLE_EXTENDED = 2,
@@ -306,12 +313,12 @@ typedef enum GraphOptimizationLevel {
   ORT_ENABLE_ALL = 99
 } GraphOptimizationLevel;
 
-typedef enum ExecutionMode {
+typedef RETORT_ENUM(ExecutionMode) {
   ORT_SEQUENTIAL = 0,
   ORT_PARALLEL = 1
 } ExecutionMode;
 
-typedef enum OrtLanguageProjection {
+typedef RETORT_ENUM(OrtLanguageProjection) {
   ORT_PROJECTION_C = 0,
   ORT_PROJECTION_CPLUSPLUS = 1,
   ORT_PROJECTION_CSHARP = 2,
@@ -321,39 +328,39 @@ typedef enum OrtLanguageProjection {
   ORT_PROJECTION_NODEJS = 6
 } OrtLanguageProjection;
 
-typedef enum OrtAllocatorType {
+typedef RETORT_ENUM(OrtAllocatorType) {
   OrtInvalidAllocator = -1,
   OrtDeviceAllocator = 0,
   OrtArenaAllocator = 1,
   OrtReadOnlyAllocator = 2
 } OrtAllocatorType;
 
-typedef enum OrtMemType {
+typedef RETORT_ENUM(OrtMemType) {
   OrtMemTypeCPUInput = -2,
   OrtMemTypeCPUOutput = -1,
   OrtMemTypeCPU = -1,
   OrtMemTypeDefault = 0
 } OrtMemType;
 
-typedef enum OrtDeviceMemoryType {
+typedef RETORT_ENUM(OrtDeviceMemoryType) {
   OrtDeviceMemoryType_DEFAULT = 0,
   OrtDeviceMemoryType_HOST_ACCESSIBLE = 5
 } OrtDeviceMemoryType;
 
-typedef enum OrtMemoryInfoDeviceType {
+typedef RETORT_ENUM(OrtMemoryInfoDeviceType) {
   OrtMemoryInfoDeviceType_CPU = 0,
   OrtMemoryInfoDeviceType_GPU = 1,
   OrtMemoryInfoDeviceType_FPGA = 2,
   OrtMemoryInfoDeviceType_NPU = 3
 } OrtMemoryInfoDeviceType;
 
-typedef enum OrtHardwareDeviceType {
+typedef RETORT_ENUM(OrtHardwareDeviceType) {
   OrtHardwareDeviceType_CPU = 0,
   OrtHardwareDeviceType_GPU = 1,
   OrtHardwareDeviceType_NPU = 2
 } OrtHardwareDeviceType;
 
-typedef enum OrtExecutionProviderDevicePolicy {
+typedef RETORT_ENUM(OrtExecutionProviderDevicePolicy) {
   OrtExecutionProviderDevicePolicy_DEFAULT = 0,
   OrtExecutionProviderDevicePolicy_PREFER_CPU = 1,
   OrtExecutionProviderDevicePolicy_PREFER_NPU = 2,
@@ -363,7 +370,7 @@ typedef enum OrtExecutionProviderDevicePolicy {
   OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER = 6
 } OrtExecutionProviderDevicePolicy;
 
-typedef enum OrtDeviceEpIncompatibilityReason {
+typedef RETORT_ENUM(OrtDeviceEpIncompatibilityReason) {
   OrtDeviceEpIncompatibility_NONE = 0,
   OrtDeviceEpIncompatibility_DRIVER_INCOMPATIBLE = 1,
   OrtDeviceEpIncompatibility_DEVICE_INCOMPATIBLE = 2,
@@ -371,19 +378,19 @@ typedef enum OrtDeviceEpIncompatibilityReason {
   OrtDeviceEpIncompatibility_UNKNOWN = -2147483647 - 1
 } OrtDeviceEpIncompatibilityReason;
 
-typedef enum OrtEpContextDataCallbackSupportFlags {
+typedef RETORT_ENUM(OrtEpContextDataCallbackSupportFlags) {
   OrtEpContextDataCallbackSupportFlags_NONE = 0,
   OrtEpContextDataCallbackSupportFlags_READ = 1,
   OrtEpContextDataCallbackSupportFlags_WRITE = 2
 } OrtEpContextDataCallbackSupportFlags;
 
-typedef enum OrtCudnnConvAlgoSearch {
+typedef RETORT_ENUM(OrtCudnnConvAlgoSearch) {
   OrtCudnnConvAlgoSearchExhaustive = 0,
   OrtCudnnConvAlgoSearchHeuristic = 1,
   OrtCudnnConvAlgoSearchDefault = 2
 } OrtCudnnConvAlgoSearch;
 
-typedef enum OrtExternalMemoryHandleType {
+typedef RETORT_ENUM(OrtExternalMemoryHandleType) {
   ORT_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_RESOURCE = 0,
   ORT_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP = 1,
   ORT_EXTERNAL_MEMORY_HANDLE_TYPE_MEMORY_WIN32 = 2,
@@ -391,32 +398,32 @@ typedef enum OrtExternalMemoryHandleType {
   ORT_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION = 4
 } OrtExternalMemoryHandleType;
 
-typedef enum OrtExternalSemaphoreType {
+typedef RETORT_ENUM(OrtExternalSemaphoreType) {
   ORT_EXTERNAL_SEMAPHORE_D3D12_FENCE = 0,
   ORT_EXTERNAL_SEMAPHORE_VK_TIMELINE_SEMAPHORE_WIN32 = 1,
   ORT_EXTERNAL_SEMAPHORE_VK_TIMELINE_SEMAPHORE_OPAQUE_FD = 2
 } OrtExternalSemaphoreType;
 
-typedef enum OrtGraphicsApi {
+typedef RETORT_ENUM(OrtGraphicsApi) {
   ORT_GRAPHICS_API_NONE = 0,
   ORT_GRAPHICS_API_D3D12 = 1,
   ORT_GRAPHICS_API_VULKAN = 2
 } OrtGraphicsApi;
 
-typedef enum OrtCompiledModelCompatibility {
+typedef RETORT_ENUM(OrtCompiledModelCompatibility) {
   OrtCompiledModelCompatibility_EP_NOT_APPLICABLE = 0,
   OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL = 1,
   OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION = 2,
   OrtCompiledModelCompatibility_EP_UNSUPPORTED = 3
 } OrtCompiledModelCompatibility;
 
-typedef enum OrtCustomOpInputOutputCharacteristic {
+typedef RETORT_ENUM(OrtCustomOpInputOutputCharacteristic) {
   INPUT_OUTPUT_REQUIRED = 0,
   INPUT_OUTPUT_OPTIONAL = 1,
   INPUT_OUTPUT_VARIADIC = 2
 } OrtCustomOpInputOutputCharacteristic;
 
-typedef enum OrtCompileApiFlags {
+typedef RETORT_ENUM(OrtCompileApiFlags) {
   OrtCompileApiFlags_NONE = 0,
   OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED = 1,
   OrtCompileApiFlags_ERROR_IF_OUTPUT_FILE_EXISTS = 2

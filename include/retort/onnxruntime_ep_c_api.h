@@ -12,30 +12,30 @@
 extern "C" {
 #endif
 
-typedef enum OrtProfilingEventCategory {
+typedef RETORT_ENUM(OrtProfilingEventCategory) {
   OrtProfilingEventCategory_SESSION = 0,
   OrtProfilingEventCategory_NODE = 1,
   OrtProfilingEventCategory_KERNEL = 2,
   OrtProfilingEventCategory_API = 3
 } OrtProfilingEventCategory;
 
-typedef enum OrtResourceCountKind {
+typedef RETORT_ENUM(OrtResourceCountKind) {
   OrtResourceCountKind_None = 0,
   OrtResourceCountKind_TotalBytes = 1
 } OrtResourceCountKind;
 
-typedef enum OrtEpDataLayout {
+typedef RETORT_ENUM(OrtEpDataLayout) {
   OrtEpDataLayout_NCHW = 0,
   OrtEpDataLayout_NHWC = 1,
   OrtEpDataLayout_Default = 0
 } OrtEpDataLayout;
 
-typedef enum OrtGraphCaptureNodeAssignmentPolicy {
+typedef RETORT_ENUM(OrtGraphCaptureNodeAssignmentPolicy) {
   OrtGraphCaptureNodeAssignmentPolicy_ALL_NODES_ON_EP = 0,
   OrtGraphCaptureNodeAssignmentPolicy_ALLOW_CPU_FOR_SHAPES = 1
 } OrtGraphCaptureNodeAssignmentPolicy;
 
-typedef enum OrtWeightlessSupport {
+typedef RETORT_ENUM(OrtWeightlessSupport) {
   OrtWeightlessSupport_NONE = 0,
   OrtWeightlessSupport_EXTERNAL_ONLY = 1,
   OrtWeightlessSupport_ALL = 2
