@@ -33,7 +33,8 @@ T& handle(T* pointer, const char* what) {
 /// Hands a new object to the caller.
 template <typename T>
 void give(T** out, const char* what, std::unique_ptr<T> object) {
-  need(out, what) = object.release();
+  T*& to = need(out, what);  // first: release() on the right of `=` would come before it throws
+  to = object.release();
 }
 
 /// Frees what a Release function is given; null and handles of another kind are left alone.

@@ -200,7 +200,8 @@ OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMe
     const OrtMemoryInfo& info = handle(mem_info, "mem_info");
     require(info.space.device == DeviceType::cpu, ErrorCode::invalid_argument,
             "no provider of the session has memory '{}'", info.name);
-    need(out, "out") = std::make_unique<HostAllocator>().release();
+    OrtAllocator*& to = need(out, "out");
+    to = std::make_unique<HostAllocator>().release();
   });
 }
 
