@@ -156,6 +156,8 @@ TEST(Index, IndicesOutsideAreErrors) {
   fails("TopK", {kSix, i64({1}, {4})});
   fails("TopK", {kSix, i64({1}, {-1})});
   fails("OneHot", {i64({1}, {0}), i64({}, {-2}), f32({2}, {0, 1})});
+  fails("OneHot", {i64({1}, {0}), i64({0}, {}), f32({2}, {0, 1})});
+  fails("OneHot", {i64({1}, {0}), f32({0}, {}), f32({2}, {0, 1})});
   fails("ReverseSequence", {kSix, i64({3}, {1, 1, 3})});
 }
 

@@ -2,6 +2,7 @@
 // negative; those outside [-depth, depth) switch nothing on.
 #include "kernels/elementwise/cast.h"
 #include "kernels/move/fill.h"
+#include "ops/integers.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
 
@@ -43,8 +44,10 @@ struct OneHot {
 
  private:
   static Dim depth(InferContext& c) {
-    if (const auto value = c.try_value(1); value && value->size() == 1) return (*value)[0];
+    if (c.try_value(1)) return scalar_value(c, 1);
     if (!c.data(1) || !kernels::can_cast(c.dtype(1))) return c.unknown_extent();
+    const size_t count = element_count(c.shape(1));
+    require(count == 1, ErrorCode::invalid_argument, "depth has {} elements, 1 is wanted", count);
     int64_t depth = 0;
     kernels::cast(c.data(1), c.dtype(1), &depth, DType::i64, 1, {});
     return depth;
