@@ -1,7 +1,8 @@
-// ReduceL2: square root of the sum of squares over axes; of integers rounded towards zero.
+// ReduceL2: square root of the sum of squares over axes; of integers computed in double, rounded towards zero, and at most
+// the largest of the type.
 #include <cmath>
+#include <limits>
 
-#include "ops/math/arithmetic.h"
 #include "ops/math/reduce.h"
 
 namespace retort::ops {
@@ -11,7 +12,14 @@ struct ReduceL2 : Reduce<ReduceL2> {
   static constexpr kernels::Reduce kernel = kernels::Reduce::l2;
   template <typename T>
   static T reduce(const Reduced<T>& values) {
-    return T(std::sqrt(double(sum_of(values, [](auto v) { return wrap_mul(v, v); }))));
+    double squares = 0;
+    for (size_t i = 0; i < values.size(); ++i) squares += double(values[i]) * double(values[i]);
+    const double root = std::sqrt(squares);
+    if constexpr (std::integral<T>) {
+      constexpr T kMost = std::numeric_limits<T>::max();
+      if (root >= double(kMost)) return kMost;
+    }
+    return T(root);
   }
 };
 

@@ -97,7 +97,12 @@ const OpTest l1("ReduceL1",
                        {.about = "magnitudes", .inputs = {f32({3}, {-1, 2, -3})}, .outputs = {f32({1}, {6})}}}),
                 {.tolerance = 4});
 const OpTest l2("ReduceL2",
-                forms({{.about = "Pythagoras", .inputs = {f32({2}, {3, 4})}, .outputs = {f32({1}, {5})}}, nothing(0)}),
+                forms({{.about = "Pythagoras", .inputs = {f32({2}, {3, 4})}, .outputs = {f32({1}, {5})}},
+                       nothing(0),
+                       {.about = "a square and a root that do not fit",
+                        .inputs = {i64({2, 2}, {0, 4000000000, INT64_MAX, INT64_MAX}), i64({1}, {1})},
+                        .outputs = {i64({2, 1}, {4000000000, INT64_MAX})},
+                        .fixed_types = true}}),
                 {.tolerance = 4});
 const OpTest sum_square("ReduceSumSquare", forms({rows({14, 77}), nothing(0), squares(9)}), {.tolerance = 4});
 const OpTest log_sum("ReduceLogSum", forms({rows({1.7917595f, 2.7080502f}), nothing(-kInf), squares(1.0986123f)}),

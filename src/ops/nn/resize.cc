@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "kernels/elementwise/convert.h"
 #include "kernels/resize/resize.h"
 #include "ops/nn/common/resample.h"
 
@@ -57,6 +58,11 @@ struct Resize {
     }
     return scale;
   }
+  static Dim rounded(int64_t extent, float scale) {
+    const double out = std::round(double(scale) * double(extent));
+    require(out >= 0 && out < 0x1p62, ErrorCode::invalid_argument, "extent {} times {}", extent, scale);
+    return int64_t(out);
+  }
   bool stretches() const { return keep_aspect_ratio_policy == "stretch"; }
 
   static bool given(const InferContext& c, size_t i) {  // an empty tensor stands for an omitted one
@@ -87,9 +93,7 @@ struct Resize {
       const bool known = all_known(x) && all_known(sizes);
       for (size_t i = 0; i < list.size(); ++i) {
         const auto a = size_t(list[i]);
-        y[a] = stretches() ? sizes[i]
-               : known     ? int64_t(std::round(double(common_scale(x, sizes)) * double(x[a])))
-                           : c.dims().fresh();
+        y[a] = stretches() ? sizes[i] : known ? rounded(x[a], common_scale(x, sizes)) : c.dims().fresh();
       }
     } else if (const auto scales = c.try_floats(2)) {
       check_length(scales->size(), list.size(), "scales");
@@ -276,7 +280,7 @@ struct Resize {
       shape[d] = c.out_shape()[d];
     }
     const auto y = c.output<T>();
-    for (size_t i = 0; i < y.size(); ++i) y[i] = T(values[i]);
+    for (size_t i = 0; i < y.size(); ++i) y[i] = kernels::convert<T>(values[i]);
   }
 
   template <typename T>
@@ -284,7 +288,7 @@ struct Resize {
     T* y = c.output<T>().data();
     for_each_output(c.out_shape(), [&](size_t i, const Shape& at) {
       for (size_t d = 0; d < all.size(); ++d) {
-        if (!all[d].outside.empty() && all[d].outside[size_t(at[d])]) y[i] = T(extrapolation_value);
+        if (!all[d].outside.empty() && all[d].outside[size_t(at[d])]) y[i] = kernels::convert<T>(extrapolation_value);
       }
     });
   }

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include "ops/op_test.h"
 
 namespace retort::ops {
@@ -26,11 +28,11 @@ Attributes on_axes(Attributes attributes, Ints axes) {
   attributes.set("axes", std::move(axes));
   return attributes;
 }
-OpCase cropped(float fill) {
+OpCase cropped(float from, float to, std::initializer_list<float> y, float fill) {
   return {.about = "a region, what lies outside is filled",
           .attributes = how("linear", "tf_crop_and_resize", {{"extrapolation_value", fill}}),
-          .inputs = {f32({3}, {0, 1, 2}), f32({2}, {0.5f, 1.5f}), {}, i64({1}, {3})},
-          .outputs = {f32({3}, {1, 2, fill})}};
+          .inputs = {f32({3}, {0, 1, 2}), f32({2}, {from, to}), {}, i64({1}, {3})},
+          .outputs = {f32({3}, y)}};
 }
 
 const OpTest resize(
@@ -55,7 +57,8 @@ const OpTest resize(
              f32({1, 2}, {1, 2}), {3, 4}, f32({2, 4}, {1, 1, 2, 2, 1, 1, 2, 2})),
      to_size("one of several axes", on_axes(how("nearest", "asymmetric"), {-1}), f32({2, 2}, {1, 2, 3, 4}), {3},
              f32({2, 3}, {1, 2, 2, 3, 4, 4})),
-     cropped(-7),
+     cropped(0.5f, 1.5f, {1, 2, -7}, -7),
+     cropped(-1e20f, 1e20f, {-7, 0, -7}, -7),
      by_scale("planes, linear", how("linear", "half_pixel"), random({2, 3, 9, 11}), {1, 1, 2, 2}),
      by_scale("channels last, linear", on_axes(how("linear", "half_pixel"), {1, 2}), random({2, 9, 11, 21}), {2, 1.5f}),
      by_scale("channels last, nearest", on_axes(how("nearest", "asymmetric"), {2, 1}), random({2, 9, 11, 21}), {2, 2}),
@@ -70,6 +73,16 @@ const OpTest resize(
      to_size("nothing changes", how("linear", "half_pixel"), random({3, 5}), {3, 5}),
      to_size("to nothing", how("linear", "half_pixel"), f32({2}, {1, 3}), {0}, f32({0}, {}))},
     {.tolerance = 4});
+
+TEST(Resize, ExtentsThatNoNumberIsAreErrors) {
+  const Attributes not_larger = how("nearest", "asymmetric", {{"keep_aspect_ratio_policy", std::string("not_larger")}});
+  const auto fails = [&](Shape x, Ints sizes) {
+    EXPECT_THROW(OpRun("", "Resize", not_larger, {random(x), {}, {}, i64({2}, sizes)}, 1).run(), Error);
+  };
+  fails({1, 2}, {int64_t(1) << 62, int64_t(1) << 62});
+  fails({0, 0}, {3, 3});
+  fails({1, 2}, {-3, 4});
+}
 
 }  // namespace
 }  // namespace retort::ops

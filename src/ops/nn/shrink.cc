@@ -1,4 +1,5 @@
 // Shrink: y = x + bias below -lambd, x - bias above lambd, 0 between.
+#include "kernels/elementwise/convert.h"
 #include "ops/elementwise.h"
 
 namespace retort::ops {
@@ -15,7 +16,7 @@ struct Shrink : UnaryElementwise {
     const auto y = c.output<T>();
     for (size_t i = 0; i < x.size(); ++i) {
       const Real v = Real(x[i]);
-      y[i] = v < -Real(lambd) ? T(v + Real(bias)) : v > Real(lambd) ? T(v - Real(bias)) : T(0);
+      y[i] = kernels::convert<T>(v < -Real(lambd) ? v + Real(bias) : v > Real(lambd) ? v - Real(bias) : Real(0));
     }
   }
 };

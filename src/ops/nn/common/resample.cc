@@ -29,6 +29,9 @@ int64_t nearest(Rounding rounding, float x) {
   return 0;
 }
 
+// A position that a model's regions put far outside reads the border all the same; here it fits 64-bit arithmetic.
+float in_reach(float x) { return std::isnan(x) ? 0 : std::clamp(x, -0x1p32f, 0x1p32f); }
+
 // Keys' cubic convolution (IEEE Trans. ASSP 29, 1981) with parameter a.
 float cubic(float x, float a) {
   x = std::abs(x);
@@ -105,7 +108,7 @@ void fill_table(const Resampling& how, const AxisExtents& axis, int32_t* index, 
   const int64_t first = first_of(how, axis), taps = int64_t(taps_of(how, axis));
   const float stretch = stretch_of(how, axis);
   for (int64_t o = 0; o < axis.out; ++o, index += taps, weight += taps) {
-    const float x = source_position(how, axis, o);
+    const float x = in_reach(source_position(how, axis, o));
     const int64_t left = how.mode == Interpolation::nearest ? nearest(how.rounding, x) : int64_t(std::floor(x));
     float sum = 0;
     for (int64_t k = 0; k < taps; ++k) {
