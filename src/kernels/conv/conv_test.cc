@@ -29,7 +29,8 @@ TEST(Conv, Pointwise) {
 
 // A model file does not align its weights.
 TEST(Conv, WeightsAtAnyByteArePackedAlike) {
-  for (const ConvAlgorithm algorithm : {ConvAlgorithm::rows, ConvAlgorithm::winograd4, ConvAlgorithm::depthwise}) {
+  for (const ConvAlgorithm algorithm :
+       {ConvAlgorithm::rows, ConvAlgorithm::winograd4, ConvAlgorithm::winograd2, ConvAlgorithm::depthwise}) {
     const size_t groups = algorithm == ConvAlgorithm::depthwise ? 20 : 1;
     const ConvShape s =
         ConvCase{.in_c = 20, .out_c = 20, .in_h = 8, .in_w = 8, .kernel_h = 3, .kernel_w = 3, .groups = groups}.shape();
