@@ -52,7 +52,7 @@ test: digits venv ## all tests, in stages
 	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
 	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test $(STAGES)
 
-test-san: venv $(SANITIZERS:%=test-%) ## the tests under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer
+test-san: test-asan test-tsan ## the tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer
 
 $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
 	@$(call NINJA,$(BUILD)/$*)
