@@ -57,7 +57,7 @@ test-san: test-asan test-tsan ## the tests under AddressSanitizer with Undefined
 $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
 	@$(call NINJA,$(BUILD)/$*)
 	@source tools/sanitizers.sh && $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
-	  --threads 4 --work $(BUILD)/$*/test $(SAN_STAGES)
+	  --threads 4 --sanitized --work $(BUILD)/$*/test $(SAN_STAGES)
 
 zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)

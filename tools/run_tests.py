@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the test stages and print what each took and counted; the last line is "N passed, N failed", the sum.
 
-    run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [STAGE ...]
+    run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [--sanitized] [STAGE ...]
 
 Without a STAGE all of them run, in the order below. A stage whose tool, toolchain or data is absent says so in one line
 and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repeated on the terminal.
@@ -63,7 +63,8 @@ class Context:
         self.library = os.path.abspath(args.library or os.path.join(self.out, "lib", "libretort.so.1"))
         self.drop_in = args.library and self.library or os.path.join(self.out, "lib", "libonnxruntime.so.1")
         self.digits = os.path.abspath(args.digits)
-        self.threads = args.threads
+        self.cases = ["--threads", str(args.threads), "--timeout", "600" if args.sanitized else "120"]
+        self.runs = ["--light"] if args.sanitized else []
         self.jobs = str(os.cpu_count() or 1)
         os.makedirs(self.work, exist_ok=True)
 
@@ -158,7 +159,7 @@ def conformance(c):
         name = f"conformance.{level}"
         total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", c.library, "--tool", run_cases(c),
                                   "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"),
-                                  "--threads", str(c.threads), "--level", level])
+                                  *c.cases, "--level", level])
     return total
 
 
@@ -170,13 +171,13 @@ def saved(c):
             continue
         total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", library, "--tool", run_cases(c),
                                   "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"),
-                                  "--threads", str(c.threads), "--saved-by", c.library])
+                                  *c.cases, "--saved-by", c.library])
     return total
 
 
 def runs(c):
     return c.counted("runs", [sys.executable, "tests/runs/check_runs.py", c.library, "--tool", os.path.join(c.build, "steady_runs"),
-                              "--work", os.path.join(c.work, "runs")])
+                              "--work", os.path.join(c.work, "runs"), *c.runs])
 
 
 def robustness(c):
@@ -205,7 +206,7 @@ def models_at(c, level, folder, names, known):
             half = HALF_ROUNDED if level == "0" else HALF_MODEL
             rule = half if name.endswith("fp16") else MODEL
             f.write("\t".join([name, *rule, os.path.join(at, "model.onnx"), at]) + "\n")
-    if c.start(f"models.{level}", [run_cases(c), c.library, manifest, results, "--threads", str(c.threads), "--level", level])[0]:
+    if c.start(f"models.{level}", [run_cases(c), c.library, manifest, results, *c.cases, "--level", level])[0]:
         return Count(failed=len(names))
     with open(results, encoding="utf-8", errors="replace") as f:
         rows = [line.rstrip("\n").split("\t") for line in f]
@@ -331,6 +332,7 @@ def main():
     ap.add_argument("--work", default="build/test", help="logs, exported cases, installed bindings")
     ap.add_argument("--library", default="", help="test this library in place of those in --out")
     ap.add_argument("--threads", type=int, default=1, help="intra-op threads of the conformance runs")
+    ap.add_argument("--sanitized", action="store_true", help="the build is slow: longer limits, no heavy models in the stage runs")
     ap.add_argument("stages", nargs="*", metavar="STAGE")
     a = ap.parse_args()
     unknown = set(a.stages) - set(STAGES)

@@ -116,6 +116,7 @@ def arguments():
     ap.add_argument("--only", default="", help="regular expression on kind/name")
     ap.add_argument("--tsv", default="")
     ap.add_argument("--threads", type=int, default=1)
+    ap.add_argument("--timeout", type=int, default=120, help="seconds that a case may take")
     ap.add_argument("--level", type=int, default=99, help="graph optimisation level, 0 for none")
     ap.add_argument("--expected", default=os.path.join(HERE, "expected_failures.tsv"))
     ap.add_argument("--saved-by", default="")
@@ -132,7 +133,7 @@ def main():
     folder = os.path.abspath(a.cases)
     cases = [c for c in load_cases(folder) if re.search(a.only, f"{c['kind']}/{c['name']}")]
     tsv = a.tsv or os.path.join(folder, "results.tsv")
-    options = ["--threads", str(a.threads), "--level", str(a.level)]
+    options = ["--threads", str(a.threads), "--level", str(a.level), "--timeout", str(a.timeout)]
     expected = read_expected(a.expected)
     if a.saved_by:
         plain = run(a.tool, a.library, cases, folder, tsv, options)
