@@ -1,4 +1,4 @@
-#The differential test : the same scenes on this build's library and on the official one.
+# The differential test: the same scenes on this build's library and on the official one.
 file(GLOB abi_scenes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/abi/*.cc)
 add_executable(abi_differential ${abi_scenes})
 target_include_directories(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests/abi)
