@@ -7,7 +7,9 @@ API_VERSION = 16
 # Places in the function table.
 SLOTS = {"GetErrorMessage": 2, "CreateEnv": 3, "CreateSession": 7, "Run": 9, "CreateSessionOptions": 10,
          "SetSessionLogSeverityLevel": 22, "SetIntraOpNumThreads": 24, "SessionGetOutputCount": 31, "SessionGetOutputName": 37,
-         "CreateTensorWithDataAsOrtValue": 49, "CreateCpuMemoryInfo": 69, "GetAllocatorWithDefaultOptions": 78}
+         "CreateTensorWithDataAsOrtValue": 49, "CreateCpuMemoryInfo": 69, "GetAllocatorWithDefaultOptions": 78,
+         "CreateValue": 82}
+ONNX_TYPE_SEQUENCE = 2
 BY_VALUE = (ctypes.c_int, ctypes.c_int64, ctypes.c_size_t)
 
 
@@ -46,16 +48,25 @@ class Engine:
             self.call("SessionGetOutputName", self.session, ctypes.c_size_t(i), allocator, ctypes.byref(name))
         return names
 
-    def run(self, inputs):
-        """inputs: [(name, element type, dims, bytes)]"""
-        memory, values, keep = ctypes.c_void_p(), [], []
+    def tensor(self, element, dims, raw):
+        """A value over memory of its own, and that memory, which must outlive it."""
+        memory, value = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("CreateCpuMemoryInfo", ctypes.c_int(0), ctypes.c_int(0), ctypes.byref(memory))
-        for _, element, dims, raw in inputs:
-            data, shape, value = ctypes.create_string_buffer(raw, max(1, len(raw))), (ctypes.c_int64 * max(1, len(dims)))(*dims), ctypes.c_void_p()
-            self.call("CreateTensorWithDataAsOrtValue", memory, data, ctypes.c_size_t(len(raw)), shape, ctypes.c_size_t(len(dims)),
-                      ctypes.c_int(element), ctypes.byref(value))
-            keep.append((data, shape))
-            values.append(value)
+        data, shape = ctypes.create_string_buffer(raw, max(1, len(raw))), (ctypes.c_int64 * max(1, len(dims)))(*dims)
+        self.call("CreateTensorWithDataAsOrtValue", memory, data, ctypes.c_size_t(len(raw)), shape, ctypes.c_size_t(len(dims)),
+                  ctypes.c_int(element), ctypes.byref(value))
+        return value, data
+
+    def sequence(self, tensors):
+        made, value = [self.tensor(*t) for t in tensors], ctypes.c_void_p()
+        elements = (ctypes.c_void_p * max(1, len(made)))(*[v.value for v, _ in made])
+        self.call("CreateValue", elements, ctypes.c_size_t(len(made)), ctypes.c_int(ONNX_TYPE_SEQUENCE), ctypes.byref(value))
+        return value, made
+
+    def run(self, inputs):
+        """inputs: [(name, tensor or list of tensors)], a tensor: (element type, dims, bytes)"""
+        kept = [self.sequence(v) if isinstance(v, list) else self.tensor(*v) for _, v in inputs]
+        values = [value for value, _ in kept]
         outputs = self.output_names()
         input_names = (ctypes.c_char_p * max(1, len(inputs)))(*[i[0].encode() for i in inputs])
         output_names = (ctypes.c_char_p * max(1, len(outputs)))(*[o.value for o in outputs])

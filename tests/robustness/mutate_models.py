@@ -23,7 +23,7 @@ import tempfile
 import time
 
 import onnx
-from onnx import TensorProto, numpy_helper
+from onnx import SequenceProto, TensorProto, numpy_helper
 
 from engine import Engine, EngineError
 from mutations import MUTATIONS, Base
@@ -34,7 +34,7 @@ from run_cases import load_cases  # noqa: E402
 SUPPORTED = {TensorProto.DataType.Value(n) for n in "FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 BOOL FLOAT16 DOUBLE UINT32 UINT64 BFLOAT16".split()}
 OUT_OF_MEMORY = re.compile(r"bad_alloc|[Oo]ut of memory|[Ff]ailed to allocate")
 MAX_BYTES = 8 << 20
-RECURSION_INPUT = [("x", TensorProto.FLOAT, [2], bytes(8))]
+RECURSION_INPUT = [("x", (TensorProto.FLOAT, [2], bytes(8)))]
 
 
 def read_file(*path):
@@ -50,8 +50,11 @@ def read_bases(cases):
         inputs = {}
         data = index[name]["data_sets"][0]
         for v in data["inputs"]:
+            raw = read_file(cases, data["dir"], v["file"])
             if v["type"] == "tensor":
-                inputs[v["name"]] = TensorProto.FromString(read_file(cases, data["dir"], v["file"]))
+                inputs[v["name"]] = TensorProto.FromString(raw)
+            elif v["type"] == "sequence":
+                inputs[v["name"]] = list(SequenceProto.FromString(raw).tensor_values)
         bases[name] = Base(read_file(cases, name, "model.onnx"), inputs)
     return bases
 
@@ -85,20 +88,23 @@ def make_traps(folder):
     return models
 
 
+def tensor_for(proto):
+    return proto.data_type, list(proto.dims), numpy_helper.to_array(proto).tobytes()
+
+
 def inputs_for(cls, base, raw):
-    """What the mutant is run with: the inputs that it still has. None: it cannot be run."""
+    """What the mutant is run with: the inputs that it still has, as Engine.run() takes them. None: it cannot be run."""
     if cls == "recursion":
         return RECURSION_INPUT
     try:
         graph = onnx.load_model_from_string(raw).graph
         baked = {t.name for t in graph.initializer}
-        given = [base.inputs[i.name] for i in graph.input if i.name in base.inputs and i.name not in baked]
+        given = [(i.name, base.inputs[i.name]) for i in graph.input if i.name in base.inputs and i.name not in baked]
     except Exception:  # noqa: BLE001 - whatever protobuf for Python says of a broken file
-        given = list(base.inputs.values())
-    if any(t.data_type not in SUPPORTED for t in given):
+        given = list(base.inputs.items())
+    if any(t.data_type not in SUPPORTED for _, v in given for t in (v if isinstance(v, list) else [v])):
         return None
-    names = {id(t): name for name, t in base.inputs.items()}
-    return [(names[id(t)], t.data_type, list(t.dims), numpy_helper.to_array(t).tobytes()) for t in given]
+    return [(name, [tensor_for(t) for t in v] if isinstance(v, list) else tensor_for(v)) for name, v in given]
 
 
 def limit_memory(mib):

@@ -27,7 +27,7 @@ OPERATORS = sorted({s.name for s in onnx.defs.get_all_schemas()})
 @dataclasses.dataclass
 class Base:
     raw: bytes
-    inputs: dict  # name: TensorProto
+    inputs: dict  # name: TensorProto, or a list of them for a sequence
 
     def parse(self):
         return onnx.load_model_from_string(self.raw)
@@ -53,8 +53,8 @@ def tensors(model):
 
 
 def bake(r, model, inputs, some=False):
-    """Turns (some of) the inputs into initializers."""
-    names = [i.name for i in model.graph.input if i.name in inputs]
+    """Turns (some of) the inputs that are tensors into initializers."""
+    names = [i.name for i in model.graph.input if not isinstance(inputs.get(i.name, []), list)]
     if some and len(names) > 1:
         names = r.sample(names, r.randint(1, len(names) - 1))
     for name in names:
