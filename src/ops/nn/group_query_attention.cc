@@ -1,5 +1,6 @@
 // GroupQueryAttention: causal attention of language models. Q, K and V come apart or packed side by side; the new keys,
 // turned by their position if asked for, are added to a cache of which every row of the batch has filled another length.
+#include "base/checked.h"
 #include "ops/nn/common/attention.h"
 #include "ops/nn/common/rotary.h"
 
@@ -146,11 +147,34 @@ struct GroupQueryAttention {
     return size_t(p);
   }
 
-  // Adds the new rows to the caches and turns Q into `turned`, [batch, rows, heads, size].
+  /// What a run works with.
   template <typename T>
-  void gather(const RunContext& c, const Extents& e, const std::vector<Span>& spans, T* turned) const {
+  struct Work {
+    std::span<Span> spans;        // [batch]
+    std::span<size_t> positions;  // [batch, rows], if Q and K are turned
+    T* turned;                    // Q, [batch, rows, heads, size]
+    std::byte* rest;
+
+    static size_t bytes(const Extents& e) {
+      return round_up(e.batch * sizeof(Span), 64) + round_up(e.batch * e.rows * sizeof(size_t), 64) +
+             round_up(e.batch * e.rows * e.heads * e.size * sizeof(T), 64);
+    }
+    Work(const Extents& e, bool rotary, void* memory) {
+      auto* at = static_cast<std::byte*>(memory);
+      const auto take = [&](size_t bytes) { return std::exchange(at, at + round_up(bytes, 64)); };
+      spans = {reinterpret_cast<Span*>(take(e.batch * sizeof(Span))), e.batch};
+      positions = {reinterpret_cast<size_t*>(take(e.batch * e.rows * sizeof(size_t))), rotary ? e.batch * e.rows : 0};
+      turned = reinterpret_cast<T*>(take(e.batch * e.rows * e.heads * e.size * sizeof(T)));
+      rest = at;
+    }
+  };
+
+  // Adds the new rows to the caches and turns Q.
+  template <typename T>
+  void gather(const RunContext& c, const Extents& e, const Work<T>& work) const {
     const std::optional<Rotation<T>> r = do_rotary ? std::optional(rotation<T>(c, e)) : std::nullopt;
-    std::vector<size_t> at(r ? e.batch * e.rows : 0);
+    const std::span<const Span> spans = work.spans;
+    const std::span<size_t> at = work.positions;
     for (size_t i = 0; i < at.size(); ++i)
       at[i] = position(c, e, spans[i / e.rows], i / e.rows, i % e.rows, r->positions);
     for (const auto& [past, present] : {std::pair(kPastK, kPresentK), std::pair(kPastV, kPresentV)})
@@ -164,7 +188,7 @@ struct GroupQueryAttention {
       const auto turn = [&](const T* from, T* to) {
         r ? r->apply(at[task], from, to) : void(std::copy_n(from, e.size, to));
       };
-      for (size_t h = 0; h < e.heads; ++h) turn(q + of_q.at(b, h, s), turned + e.input(e.heads).at(b, h, s));
+      for (size_t h = 0; h < e.heads; ++h) turn(q + of_q.at(b, h, s), work.turned + e.input(e.heads).at(b, h, s));
       for (size_t h = 0; h < e.kv_heads; ++h) {
         turn(k + of_kv.at(b, h, s), c.output<T>(kPresentK).data() + cache.at(b, h, row));
         std::copy_n(v + of_kv.at(b, h, s), e.size, c.output<T>(kPresentV).data() + cache.at(b, h, row));
@@ -172,7 +196,7 @@ struct GroupQueryAttention {
     });
   }
   template <typename T>
-  static void keep_past(const RunContext& c, const Extents& e, const std::vector<Span>& spans, size_t past,
+  static void keep_past(const RunContext& c, const Extents& e, std::span<const Span> spans, size_t past,
                         size_t present) {
     const T* from = c.optional<T>(past);
     T* to = c.output<T>(present).data();
@@ -218,22 +242,21 @@ struct GroupQueryAttention {
 
   // attend(shape, tensors, rule) for each row of the batch, which sees its own part of the cache.
   template <typename T, typename F>
-  void compute(const RunContext& c, T* turned, const F& attend) const {
-    const Extents e = extents(c);
+  void compute(const RunContext& c, const Extents& e, const Work<T>& work, const F& attend) const {
     check_inputs(c, e);
-    std::vector<Span> spans;
-    for (size_t b = 0; b < e.batch; ++b) spans.push_back(span_of(c, e, b));
-    gather<T>(c, e, spans, turned);
+    for (size_t b = 0; b < e.batch; ++b) work.spans[b] = span_of(c, e, b);
+    gather(c, e, work);
     ScoreRule r = rule(c, e);
     const ScoreOperand bias = r.bias;
     for (size_t b = 0; b < e.batch && !c.parallel().cancelled(); ++b) {
-      const AttentionShape s = shape(e, spans[b].total);
-      const auto keys = int64_t(spans[b].total);
-      r.valid = spans[b].before + e.rows == spans[b].total ? &keys : nullptr;  // else a prompt that starts at row 0
+      const Span& span = work.spans[b];
+      const AttentionShape s = shape(e, span.total);
+      const auto keys = int64_t(span.total);
+      r.valid = span.before + e.rows == span.total ? &keys : nullptr;  // else a prompt that starts at row 0
       if (bias.data)
         r.bias.data = static_cast<const std::byte*>(bias.data) + b * bias.strides[0] * dtype_bytes(bias.dtype, 1);
       AttentionData<T> d;
-      d.q = turned + s.q.at(b, 0, 0);
+      d.q = work.turned + s.q.at(b, 0, 0);
       d.k = c.output<T>(kPresentK).data() + s.k.at(b, 0, 0);
       d.v = c.output<T>(kPresentV).data() + s.v.at(b, 0, 0);
       d.y = c.output<T>(kY).data() + s.y.at(b, 0, 0);
@@ -244,8 +267,9 @@ struct GroupQueryAttention {
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
     const Extents e = extents(c);
-    std::vector<T> turned(e.batch * e.rows * e.heads * e.size);
-    compute<T>(c, turned.data(), [&](size_t b, const AttentionShape& s, AttentionData<T>& d, const ScoreRule& r) {
+    std::vector<std::byte> memory(Work<T>::bytes(e));
+    const Work<T> work(e, do_rotary, memory.data());
+    compute<T>(c, e, work, [&](size_t b, const AttentionShape& s, AttentionData<T>& d, const ScoreRule& r) {
       std::vector<T> scores(c.wants(kScores) ? s.q_heads * s.q_len * s.total() : 0);
       if (c.wants(kScores)) d.scores = scores.data();
       d.scores_mode = qk_output == 1 ? 2 : 3;
@@ -265,21 +289,18 @@ struct GroupQueryAttention {
     }
   }
 
-  static size_t turned_bytes(const Extents& e) {
-    return (e.batch * e.rows * e.heads * e.size * sizeof(float) + 63) / 64 * 64;
-  }
   size_t scratch(const RunContext& c) const {
     if (c.dtype(kQ) != DType::f32 || c.wants(kScores)) return 0;
     const Extents e = extents(c);
-    return turned_bytes(e) + attention_scratch(shape(e, e.capacity), false, false, c.parallel().workers());
+    return Work<float>::bytes(e) + attention_scratch(shape(e, e.capacity), false, false, c.parallel().workers());
   }
   void fast(RunContext& c, std::type_identity<float>) const {
     if (c.wants(kScores)) return reference<float>(c);  // a debugging aid
-    auto* memory = static_cast<std::byte*>(c.scratch());
-    compute<float>(c, reinterpret_cast<float*>(memory),
-                   [&](size_t, const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& r) {
-                     attention_fast(s, d, r, memory + turned_bytes(extents(c)), c.parallel());
-                   });
+    const Extents e = extents(c);
+    const Work<float> work(e, do_rotary, c.scratch());
+    compute<float>(c, e, work, [&](size_t, const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& r) {
+      attention_fast(s, d, r, work.rest, c.parallel());
+    });
   }
 };
 
