@@ -14,7 +14,8 @@ using Kind = Regex::Kind;
 using Program = std::vector<Regex::Instruction>;
 
 constexpr size_t kMostInstructions = 100'000;
-constexpr int kDeepest = 1000, kMostRepeats = 1000;  // RE2's limits
+constexpr int kDeepest = 200;       // groups, which take stack
+constexpr int kMostRepeats = 1000;  // RE2's limit
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
 struct NamedClass {
