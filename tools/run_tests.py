@@ -107,7 +107,8 @@ def python_tests(c, name, path, **env):
     code, text = c.start(name, [sys.executable, path], **env)
     ran = re.search(r"^Ran (\d+) tests?", text, re.M)
     bad = sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", text))
-    return Count(int(ran.group(1)) - bad, bad) if ran and (code == 0 or bad) else Count(0, 1)
+    skipped = sum(int(n) for n in re.findall(r"skipped=(\d+)", text))
+    return Count(int(ran.group(1)) - bad - skipped, bad, skipped) if ran and (code == 0 or bad) else Count(0, 1)
 
 
 def layers(c):

@@ -43,6 +43,16 @@ class Counting(unittest.TestCase):
         self.assertEqual((code, text), (0, "42\n"))
         self.assertTrue(os.path.exists(os.path.join(self.context.work, "env.log")))
 
+    def test_skipped_python_tests_are_no_passes(self):
+        path = os.path.join(self.context.work, "t.py")
+        with open(path, "w") as f:
+            f.write("import unittest\n"
+                    "class T(unittest.TestCase):\n"
+                    "    def test_a(self): pass\n"
+                    "    def test_b(self): self.skipTest('no tool')\n"
+                    "unittest.main()\n")
+        self.assertEqual(rt.python_tests(self.context, "t", path), rt.Count(1, 0, 1))
+
 
 class UnitReports(unittest.TestCase):
     def setUp(self):

@@ -15,7 +15,7 @@ namespace retort::cli {
 namespace {
 
 struct Options : Common {
-  std::string against, suite;
+  std::string suite;
   double seconds = 4;
   int block = 5, starts = 3;
 };
@@ -213,10 +213,7 @@ void add_bench(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   o->add_model(*sub);
   o->add_inputs(*sub);
-  sub->add_option("--against", o->against,
-                  "library of the second engine, for example libonnxruntime.so of the onnxruntime package")
-      ->check(kFile)
-      ->type_name("FILE");
+  o->add_against(*sub);
   o->add_threads(*sub, "thread counts to measure");
   sub->get_option("--threads")->delimiter(',')->type_name("N[,N]");
   sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str();

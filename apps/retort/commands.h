@@ -21,6 +21,7 @@ inline const CLI::Validator kFile = CLI::ExistingFile.description("");
 /// Options that subcommands share.
 struct Common {
   std::string model, library;
+  std::string against;              ///< library of the second engine
   std::vector<std::string> inputs;  ///< name=file, or file where the model has one input or the file has names
   std::string input_folder;         ///< input_0.pb, input_1.npy, …: in the order of the model's inputs
   std::vector<std::string> shapes;  ///< name=1x3x224x224
@@ -41,6 +42,7 @@ struct Common {
   void add_inputs(CLI::App& app);
   void add_media(CLI::App& app);
   void add_threads(CLI::App& app, const std::string& what);
+  void add_against(CLI::App& app);
   SessionSettings settings(int thread_count) const;
   /// The shapes that --shape gives, by input.
   std::map<std::string, std::vector<int64_t>> wanted_shapes() const;

@@ -245,6 +245,13 @@ void Common::add_threads(CLI::App& app, const std::string& what) {
       ->allow_extra_args(false);
 }
 
+void Common::add_against(CLI::App& app) {
+  app.add_option("--against", against,
+                 "library of the second engine, for example libonnxruntime.so of the onnxruntime package")
+      ->check(kFile)
+      ->type_name("FILE");
+}
+
 SessionSettings Common::settings(int thread_count) const {
   SessionSettings s;
   s.threads = thread_count;

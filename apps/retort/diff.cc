@@ -14,7 +14,7 @@ using nlohmann::json;
 using Tensors = std::map<std::string, HostTensor>;
 
 struct Options : Common {
-  std::string against, against_model;
+  std::string against_model;
   double tolerance = 1e-3;
   size_t marks = 4;
 };
@@ -254,10 +254,7 @@ void add_diff(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   o->add_model(*sub);
   o->add_inputs(*sub);
-  sub->add_option("--against", o->against,
-                  "library of the second engine, for example libonnxruntime.so of the onnxruntime package")
-      ->check(kFile)
-      ->type_name("FILE");
+  o->add_against(*sub);
   sub->add_option("--against-model", o->against_model,
                   "second model; values of the same name are compared. With --against, the second engine runs it")
       ->check(kFile)

@@ -1,40 +1,13 @@
-// CumProd: running products along an axis; exclusive ones leave the element itself out, reverse ones start at the end.
-// Integers wrap around.
-#include "ops/integers.h"
-#include "ops/math/arithmetic.h"
-#include "ops/op.h"
+// CumProd: running products along an axis.
+#include "ops/math/cumulative.h"
 
 namespace retort::ops {
 namespace {
 
-struct CumProd {
-  bool exclusive = false, reverse = false;
-  static constexpr std::tuple attributes{attr("exclusive", &CumProd::exclusive), attr("reverse", &CumProd::reverse)};
-
-  void infer(InferContext& c) const {
-    c.set(0, c.dtype(0));
-    c.set(0, c.dtype(0), c.shape(0));
-    if (const auto axis = c.try_value(1); axis && all_known(*axis)) c.axis(scalar_value(c, 1), c.rank(0));
-  }
-
+struct CumProd : Cumulative {
   template <typename T>
   void reference(RunContext& c) const {
-    using P = std::conditional_t<std::is_floating_point_v<T>, double, T>;
-    const Shape& shape = c.shape(0);
-    const size_t axis = normalize_axis(integer(c, 1), shape.rank());
-    const auto n = size_t(shape[axis]), inner = size_t(extent_product(shape, axis + 1, shape.rank()));
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    for (size_t i = 0; i < x.size() / std::max<size_t>(n, 1); ++i) {
-      const size_t begin = i / inner * n * inner + i % inner;
-      P product = 1;
-      for (size_t k = 0; k < n; ++k) {
-        const size_t at = begin + (reverse ? n - 1 - k : k) * inner;
-        const P before = product;
-        product = wrap_mul(product, P(x[at]));
-        y[at] = T(exclusive ? before : product);
-      }
-    }
+    accumulate<T>(c, 1, [](auto total, auto x) { return wrap_mul(total, x); });
   }
 };
 

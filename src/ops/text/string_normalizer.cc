@@ -12,6 +12,10 @@ namespace {
 
 enum class Case : uint8_t { none, lower, upper };
 
+struct StopWords : State {
+  std::unordered_set<std::string> words;
+};
+
 struct StringNormalizer {
   std::string action = "NONE", locale;
   bool case_sensitive = false;
@@ -40,12 +44,25 @@ struct StringNormalizer {
     c.set(0, DType::string, x.rank() == 1 ? Shape{kept} : Shape{1, kept});
   }
 
+  /// Words that only their case tells apart are the same to a search that ignores it.
+  std::string key(const std::string& word) const { return case_sensitive ? word : with_case(word, false); }
+
+  std::unique_ptr<StopWords> stops() const {
+    auto result = std::make_unique<StopWords>();
+    for (const std::string& word : stop_words) result->words.insert(key(word));
+    return result;
+  }
+  std::unique_ptr<State> prepare(PrepareContext&) const { return stops(); }
+
   void run(RunContext& c) const {
-    std::unordered_set<std::string> stops;
-    for (const std::string& word : stop_words) stops.insert(case_sensitive ? word : with_case(word, false));
+    if (const auto* state = c.state<StopWords>()) return normalize(c, *state);
+    normalize(c, *stops());
+  }
+
+  void normalize(RunContext& c, const StopWords& stop) const {
     std::vector<const std::string*> kept;
     for (const std::string& word : c.input<std::string>(0)) {
-      if (stops.empty() || !stops.contains(case_sensitive ? word : with_case(word, false))) kept.push_back(&word);
+      if (stop.words.empty() || !stop.words.contains(key(word))) kept.push_back(&word);
     }
     const auto n = int64_t(std::max<size_t>(kept.size(), 1));
     auto* y = static_cast<std::string*>(c.allocate(0, DType::string, c.shape(0).rank() == 1 ? Shape{n} : Shape{1, n}));

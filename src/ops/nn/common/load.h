@@ -32,29 +32,36 @@ inline std::vector<double> load_floats(const RunContext& c, size_t i) {
   return values;
 }
 
-/// Output i, of any float type; nothing happens when it is not wanted.
-inline void store_floats(RunContext& c, size_t i, std::span<const double> values) {
+/// Sets element j of output i, of any float type, to value(j), a double; nothing happens when it is not wanted.
+template <typename Value>
+void fill_floats(RunContext& c, size_t i, const Value& value) {
   if (!c.wants(i)) return;
-  const auto copy = [&]<typename T>(std::type_identity<T>) {
-    for (size_t j = 0; j < values.size(); ++j) {
+  const auto fill = [&]<typename T>(std::type_identity<T>) {
+    const auto y = c.output<T>(i);
+    for (size_t j = 0; j < y.size(); ++j) {
       if constexpr (std::is_same_v<T, double>)
-        c.output<T>(i)[j] = values[j];
+        y[j] = value(j);
       else
-        c.output<T>(i)[j] = T(float(values[j]));
+        y[j] = T(float(value(j)));
     }
   };
   switch (c.out_dtype(i)) {
     case DType::f32:
-      return copy(std::type_identity<float>{});
+      return fill(std::type_identity<float>{});
     case DType::f64:
-      return copy(std::type_identity<double>{});
+      return fill(std::type_identity<double>{});
     case DType::f16:
-      return copy(std::type_identity<float16>{});
+      return fill(std::type_identity<float16>{});
     case DType::bf16:
-      return copy(std::type_identity<bfloat16>{});
+      return fill(std::type_identity<bfloat16>{});
     default:
       fail(ErrorCode::invalid_argument, "output {} is of type {}", i, dtype_name(c.out_dtype(i)));
   }
+}
+
+/// Output i, of any float type.
+inline void store_floats(RunContext& c, size_t i, std::span<const double> values) {
+  fill_floats(c, i, [=](size_t j) { return values[j]; });
 }
 
 }  // namespace retort::ops

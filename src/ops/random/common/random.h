@@ -6,6 +6,7 @@
 #include <numbers>
 #include <random>
 
+#include "ops/nn/common/load.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -65,5 +66,61 @@ inline DType random_type(const InferContext& c, std::optional<DType> dtype) {
           dtype_name(type));
   return type;
 }
+
+/// Numbers around `mean` with standard deviation `scale`.
+struct NormalDistribution {
+  float mean = 0, scale = 1;
+  static constexpr std::tuple attributes{attr("mean", &NormalDistribution::mean),
+                                         attr("scale", &NormalDistribution::scale)};
+  double draw(const RandomNumbers& n, uint64_t i) const { return mean + scale * n.normal(i); }
+};
+
+/// Numbers spread evenly over [low, high).
+struct UniformDistribution {
+  float low = 0, high = 1;
+  static constexpr std::tuple attributes{attr("low", &UniformDistribution::low),
+                                         attr("high", &UniformDistribution::high)};
+  double draw(const RandomNumbers& n, uint64_t i) const { return low + (high - low) * n.uniform(i); }
+};
+
+template <typename Distribution>
+struct RandomFill : RandomOp<float>, Distribution {
+  static constexpr auto attributes =
+      std::tuple_cat(Distribution::attributes, std::tuple{attr("seed", &RandomFill::seed)});
+
+  void run(RunContext& c) const {
+    const RandomNumbers n = numbers(c);
+    fill_floats(c, 0, [&](size_t i) { return Distribution::draw(n, i); });
+  }
+};
+
+/// A tensor whose shape is an attribute.
+template <typename Distribution>
+struct RandomOfShape : RandomFill<Distribution> {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  static constexpr auto attributes =
+      std::tuple_cat(RandomFill<Distribution>::attributes,
+                     std::tuple{attr("dtype", &RandomOfShape::dtype), required("shape", &RandomOfShape::shape)});
+
+  void infer(InferContext& c) const {
+    element_count(shape);
+    c.set(0, random_type(c, dtype), Shape(shape));
+  }
+};
+
+/// A tensor of the shape of the input, and of its type unless `dtype` names another.
+template <typename Distribution>
+struct RandomLike : RandomFill<Distribution> {
+  std::optional<DType> dtype;
+  static constexpr auto attributes =
+      std::tuple_cat(RandomFill<Distribution>::attributes, std::tuple{attr("dtype", &RandomLike::dtype)});
+
+  void infer(InferContext& c) const {
+    const DType type = random_type(c, dtype);
+    c.set(0, type);
+    c.set(0, type, c.shape(0));
+  }
+};
 
 }  // namespace retort::ops
