@@ -10,22 +10,11 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/elementwise/chunks.h"
-#include "kernels/simd_math.h"
+#include "kernels/norm/softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
-
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-
-constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
-
-// e^(x - max), relative error |x - max|·1.2e-7 and 0 below e^-87.7. Subtracting first keeps large inputs exact.
-HWY_INLINE V exp_shifted(D d, V x, V max) {
-  const V t = hn::Mul(hn::Sub(x, max), hn::Set(d, 1.44269504f));
-  return detail::RoughExp2(d, MaxKeepNaN(hn::Set(d, -127.0f), t));
-}
 
 float row_max(const float* x, size_t n) {
   const D d;
@@ -41,45 +30,6 @@ float row_max(const float* x, size_t n) {
   for (; i + lanes <= n; i += lanes) m0 = hn::Max(m0, hn::LoadU(d, x + i));
   if (i < n) m1 = hn::Max(m1, hn::IfThenElse(hn::FirstN(d, n - i), LoadFirst(d, x + i, n - i), m0));
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
-}
-
-/// Σ e^(x - max); stores the terms when kStore.
-template <bool kStore>
-float exp_sum(const float* x, float max, float* y, size_t n) {
-  const D d;
-  const size_t lanes = hn::Lanes(d);
-  const V m = hn::Set(d, max);
-  V s0 = hn::Zero(d), s1 = s0;
-  size_t i = 0;
-  const auto term = [&](size_t at) HWY_ATTR {
-    const V e = exp_shifted(d, hn::LoadU(d, x + at), m);
-    if constexpr (kStore) hn::StoreU(e, d, y + at);
-    return e;
-  };
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    s0 = hn::Add(s0, term(i));
-    s1 = hn::Add(s1, term(i + lanes));
-  }
-  if (i + lanes <= n) {
-    s0 = hn::Add(s0, term(i));
-    i += lanes;
-  }
-  if (i < n) {
-    const V e = exp_shifted(d, LoadFirst(d, x + i, n - i), m);
-    if constexpr (kStore) StoreFirst(d, e, y + i, n - i);
-    s1 = hn::Add(s1, hn::IfThenElseZero(hn::FirstN(d, n - i), e));
-  }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
-}
-
-/// y = f(x), n elements.
-template <class F>
-HWY_INLINE void map_row(const float* x, float* y, size_t n, const F& f) {
-  const D d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i)), d, y + i);
-  if (i < n) StoreFirst(d, f(LoadFirst(d, x + i, n - i)), y + i, n - i);
 }
 
 void softmax_row(const float* x, float* y, size_t n, bool log) {

@@ -1,7 +1,7 @@
 #include "base/checked.h"
 #include "kernels/attention/rows.h"
+#include "kernels/attention/scores.h"
 #include "kernels/gemm/gemm.h"
-#include "kernels/norm/softmax.h"
 #include "ops/nn/common/attention.h"
 
 namespace retort::ops {
@@ -20,7 +20,7 @@ struct Layout {
   bool few;  ///< dot products instead of GEMM
   size_t block, blocks;
   size_t join_k = 0, join_v = 0, pack_k = 0, pack_v = 0;  ///< bytes for each head of K and V
-  size_t scores;                                          ///< bytes for each worker; one score more than the rows have
+  size_t scores;                                          ///< bytes for each worker
 
   Layout(const AttentionShape& s, bool present_k, bool present_v) {
     few = s.q_len * s.group() <= kFewRows;
@@ -32,7 +32,7 @@ struct Layout {
       pack_k = aligned(kernels::gemm_packed_bytes(s.head_size, s.total()));
       pack_v = aligned(kernels::gemm_packed_bytes(s.total(), s.v_head_size));
     }
-    scores = aligned(((few ? s.group() : block) * s.total() + 1) * sizeof(float));
+    scores = aligned((few ? s.group() : block) * s.total() * sizeof(float));
   }
   size_t per_head() const { return join_k + join_v + pack_k + pack_v; }
 };
@@ -152,49 +152,27 @@ class Runner {
 
   // From dot products to weights: columns [0, keys) of one query.
   void finish_row(float* x, size_t keys, size_t b, size_t h, size_t i) const {
-    constexpr float kNever = -std::numeric_limits<float>::infinity();
     const auto [first, last] = rule_.visible(s_, b, i);
-    const float scale = float(rule_.scale);
-    if (rule_.softcap > 0) {
-      for (size_t j = first; j < last; ++j) x[j] = float(rule_.capped(double(x[j]) * rule_.scale));
+    kernels::ScoreRow row{.count = last - first, .blind = float(rule_.blind)};
+    if (rule_.sink) row.sink = rule_.sink_score(h);
+    const ScoreOperand &bias = rule_.bias, &flags = rule_.flags;
+    if (rule_.softcap > 0 || (bias.data && (bias.dtype != DType::f32 || bias.strides[3] != 1))) {
+      for (size_t j = first; j < last; ++j)
+        x[j] = float(rule_.apply(rule_.capped(double(x[j]) * rule_.scale), b, h, i, j));
     } else {
-      for (size_t j = first; j < last; ++j) x[j] *= scale;
+      row.scale = float(rule_.scale);
+      if (flags.data) {
+        row.flags = static_cast<const bool*>(flags.data) + flags.at(b, h, i, first);
+        row.flag_step = flags.strides[3];
+        row.flag_hides = rule_.flag_hides;
+        row.hidden = float(rule_.hidden);
+      }
+      if (bias.data) row.bias = static_cast<const float*>(bias.data) + bias.at(b, h, i, first);
     }
-    if (rule_.flags.data) hide(x, first, last, b, h, i);
-    if (rule_.bias.data) add_bias(x, first, last, b, h, i);
-    const bool may_be_blind = rule_.bias.data || rule_.flags.data;
-    bool blind = first == last;
-    if (may_be_blind && !blind) blind = *std::max_element(x + first, x + last) == kNever;
-    if (blind && !rule_.sink) {
-      std::fill_n(x, keys, float(rule_.blind));
-      return;
-    }
-    const float behind = x[last];  // the next row's, unless this is the last one
-    if (rule_.sink) x[last] = rule_.sink_score(h);
-    const size_t extent = last - first + (rule_.sink ? 1 : 0);
-    kernels::softmax({.outer = 1, .extent = extent, .x = x + first, .y = x + first}, Parallel());
-    x[last] = behind;
-    std::fill_n(x, first, 0.0f);
-    std::fill(x + last, x + keys, 0.0f);
-  }
-
-  void hide(float* x, size_t first, size_t last, size_t b, size_t h, size_t i) const {
-    const bool* flags = static_cast<const bool*>(rule_.flags.data) + rule_.flags.at(b, h, i, 0);
-    const size_t step = rule_.flags.strides[3];
-    const float hidden = float(rule_.hidden);
-    for (size_t j = first; j < last; ++j) x[j] = flags[j * step] == rule_.flag_hides ? hidden : x[j];
-  }
-
-  void add_bias(float* x, size_t first, size_t last, size_t b, size_t h, size_t i) const {
-    const ScoreOperand& o = rule_.bias;
-    if (o.dtype != DType::f32 || o.strides[3] != 1) {
-      ScoreRule only_bias;
-      only_bias.bias = o;
-      for (size_t j = first; j < last; ++j) x[j] = float(only_bias.apply(x[j], b, h, i, j));
-      return;
-    }
-    const float* bias = static_cast<const float*>(o.data) + o.at(b, h, i, 0);
-    for (size_t j = first; j < last; ++j) x[j] += bias[j];
+    kernels::weigh_scores(row, x + first);
+    const float outside = first == last && !rule_.sink ? row.blind : 0.0f;
+    std::fill_n(x, first, outside);
+    std::fill(x + last, x + keys, outside);
   }
 
   const AttentionShape& s_;
