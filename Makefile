@@ -15,7 +15,7 @@ RELEASE := $(BUILD)/release
 DIGITS := $(BUILD)/digits
 PYTHON := $(VENV)/bin/python
 SANITIZERS := asan ubsan tsan
-SAN_STAGES ?= unit conformance runs models
+SAN_STAGES ?= unit conformance saved runs models
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
