@@ -19,7 +19,7 @@ SAN_STAGES ?= unit conformance saved runs models
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build run test test-san bench agree zoo format format-check tidy clean setup venv digits
+.PHONY: help build programs run test test-san bench agree zoo format format-check tidy clean setup venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -36,8 +36,12 @@ $(BUILD)/%/build.ninja: CMakePresets.json | setup
 	@touch $@
 
 build: setup $(RELEASE)/build.ninja ## compile and install into out/
-	@$(call NINJA,$(RELEASE))
+	@$(call NINJA,$(RELEASE)) --target product
 	@cmake --install $(RELEASE) --prefix $(abspath $(OUT)) > $(RELEASE)/install.log || { cat $(RELEASE)/install.log; exit 1; }
+
+# What tests and benchmarks run besides.
+programs: build
+	@$(call NINJA,$(RELEASE))
 
 # The example is built like a user's program: against what is installed.
 digits: build
@@ -48,7 +52,7 @@ digits: build
 run: digits ## classify handwritten digits with a trained model
 	@$(DIGITS)/digits examples/digits
 
-test: digits venv ## all tests, in stages
+test: programs digits venv ## all tests, in stages
 	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
 	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test $(STAGES)
 
@@ -62,10 +66,10 @@ $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
 zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
 
-bench: build zoo ## run the zoo side by side with ONNX Runtime (NAMES chooses models)
+bench: programs zoo ## run the zoo side by side with ONNX Runtime (NAMES chooses models)
 	@$(PYTHON) bench/zoo/side_by_side.py $(OUT) $(NAMES) --zoo $(ZOO) --programs $(RELEASE) --json $(BUILD)/bench.json
 
-agree: build zoo ## hold every output of the zoo against ONNX Runtime's
+agree: programs zoo ## hold every output of the zoo against ONNX Runtime's
 	@$(PYTHON) bench/zoo/agree.py $(OUT)/lib/libretort.so.1 --zoo $(ZOO) --tool $(RELEASE)/run_cases
 
 format: ## clang-format every source
