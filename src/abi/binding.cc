@@ -57,7 +57,7 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
     // Running fills the binding's outputs: const only in the interface.
     Binding& binding = of(const_cast<OrtIoBinding*>(binding_ptr));
     require(&binding.session() == s.session.get(), ErrorCode::invalid_argument,
-            "the binding was made for another session");
+            "the binding was made for another session; make one by CreateIoBinding with this session");
     binding.run(run_options ? &handle(run_options, "run_options").options : nullptr);
   });
 }

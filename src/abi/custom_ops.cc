@@ -7,6 +7,8 @@
 namespace retort::abi {
 namespace {
 
+constexpr std::string_view kWhere = "give the path of a shared library, or put its folder into LD_LIBRARY_PATH";
+
 std::string last_dl_error() {
   const char* text = dlerror();
   return text ? text : "unknown error";
@@ -14,7 +16,7 @@ std::string last_dl_error() {
 
 std::shared_ptr<void> open_library(const char* path) {
   void* library = dlopen(need_text(path, "library path"), RTLD_NOW | RTLD_LOCAL);
-  require(library, ErrorCode::fail, "cannot load '{}': {}", path, last_dl_error());
+  require(library, ErrorCode::fail, "cannot load '{}': {}; {}", path, last_dl_error(), kWhere);
   return {library, [](void* p) { dlclose(p); }};
 }
 
@@ -51,7 +53,7 @@ OrtStatusPtr ORT_API_CALL RegisterCustomOpsLibrary(OrtSessionOptions* options, c
     handle(options, "options");
     need(library_handle, "library_handle");
     void* library = dlopen(need_text(library_path, "library_path"), RTLD_NOW | RTLD_LOCAL);
-    require(library, ErrorCode::fail, "cannot load '{}': {}", library_path, last_dl_error());
+    require(library, ErrorCode::fail, "cannot load '{}': {}; {}", library_path, last_dl_error(), kWhere);
     *library_handle = library;  // the caller closes it, also when the registration fails
     return run_registration(library, "RegisterCustomOps", options);
   });

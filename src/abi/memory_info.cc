@@ -86,7 +86,8 @@ OrtStatusPtr ORT_API_CALL CreateMemoryInfo(const char* name, OrtAllocatorType ty
       give(out, "out", std::make_unique<OrtMemoryInfo>(make(known.name, space, type, mem_type)));
       return;
     }
-    fail(ErrorCode::invalid_argument, "memory '{}' is not a known name; CreateMemoryInfo_V2 takes any name", asked);
+    fail(ErrorCode::invalid_argument,
+         "memory '{}' is not a known name; use Cpu, or CreateMemoryInfo_V2, which takes any", asked);
   });
 }
 

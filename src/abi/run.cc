@@ -12,7 +12,7 @@ const RunOptions* run_options(const OrtRunOptions* options) {
 
 const char* need_name(const char* const* names, size_t i, const char* what) {
   const char* name = names[i];
-  require(name && *name, ErrorCode::invalid_argument, "the name of {} {} is empty", what, i);
+  require(name && *name, ErrorCode::invalid_argument, "the name of {} {} is empty; name it", what, i);
   return name;
 }
 
@@ -34,7 +34,8 @@ std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
   for (size_t i = 0; i < call.input_count; ++i) {
     const char* name = need_name(call.input_names, i, "input");
     const int index = session.input_index(name);
-    require(index >= 0, ErrorCode::invalid_argument, "the model has no input '{}'", name);
+    if (index < 0) throw Error(ErrorCode::invalid_argument, session.no_input(name));
+    if (!call.inputs[i]) fail(ErrorCode::invalid_argument, "the value of input '{}' is null; give one", name);
     const Value& value = handle(call.inputs[i], "inputs").value;
     session.check_input(size_t(index), value);
     values[size_t(index)] = &value;
@@ -45,7 +46,7 @@ std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
 /// Results go to the caller's values, or to new ones; an output that is asked for twice is computed once.
 void run(Session& session, const RunOptions* options, const Call& call, OrtValue** outputs) {
   const std::vector<const Value*> inputs = inputs_of(session, call);
-  require(call.output_count > 0, ErrorCode::invalid_argument, "at least one output must be asked for");
+  require(call.output_count > 0, ErrorCode::invalid_argument, "no output is asked for; name at least one");
   need(call.output_names, "output_names");
   need(outputs, "outputs");
   std::vector<Value*> wanted(session.outputs().size());
@@ -54,12 +55,12 @@ void run(Session& session, const RunOptions* options, const Call& call, OrtValue
   for (size_t i = 0; i < call.output_count; ++i) {
     const char* name = need_name(call.output_names, i, "output");
     const int at = session.output_index(name);
-    require(at >= 0, ErrorCode::invalid_argument, "the model has no output '{}'", name);
+    if (at < 0) throw Error(ErrorCode::invalid_argument, session.no_output(name));
     index[i] = size_t(at);
     if (!outputs[i]) made[i] = std::make_unique<OrtValue>();
     Value& value = outputs[i] ? handle(outputs[i], "outputs").value : made[i]->value;
-    require(!wanted[index[i]] || made[i], ErrorCode::invalid_argument, "output '{}' is to be written to two values",
-            name);
+    require(!wanted[index[i]] || made[i], ErrorCode::invalid_argument,
+            "output '{}' is to be written to two values; give one", name);
     if (!wanted[index[i]]) wanted[index[i]] = &value;
   }
   std::vector<Spare> spares(session.outputs().size());
@@ -125,7 +126,7 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* opt
     need(run_async_callback, "run_async_callback");
     const RunOptions* settings = run_options(options);
     require(s.async != nullptr, ErrorCode::invalid_argument,
-            "the session has one thread; RunAsync needs another to run on");
+            "the session has one thread, RunAsync needs another to run on; set at least 2 by SetIntraOpNumThreads");
     const Call call{input_names, input, input_len, output_names, output_names_len};
     s.async->start([engine = s.session, settings, call, output, run_async_callback, user_data] {
       const OrtStatusPtr status = guard([&] { run(*engine, settings, call, output); });

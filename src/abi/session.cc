@@ -19,7 +19,8 @@ OrtStatusPtr open(
     const SessionOptions copy = session_options(options);
     const ThreadPool* shared = e.environment->shared_pool();
     require(copy.own_threads || shared, ErrorCode::fail,
-            "the session is to use the environment's threads, but the environment was made without");
+            "the session is to use the environment's threads, but the environment was made without; make it by "
+            "CreateEnvWithGlobalThreadPools");
     auto session = std::make_unique<OrtSession>();
     session->session = load(e.environment, copy);
     const int threads = copy.own_threads ? pool_options(copy.threads).threads : shared->threads();
@@ -103,7 +104,7 @@ OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const char* model_pat
     const std::string path = need_text(model_path, "model_path");
     struct stat file;
     require(stat(path.c_str(), &file) != 0 || !S_ISDIR(file.st_mode), ErrorCode::invalid_argument,
-            "'{}' is a folder; folders are opened by CreateModelPackageContext", path);
+            "'{}' is a folder, not a model; give the path of a file", path);
     return std::make_shared<Session>(environment, path, o);
   });
 }

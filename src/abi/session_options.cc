@@ -35,7 +35,7 @@ OrtStatusPtr ORT_API_CALL SetOptimizedModelFilePath(OrtSessionOptions* options,
 OrtStatusPtr ORT_API_CALL SetSessionExecutionMode(OrtSessionOptions* options, ExecutionMode execution_mode) noexcept {
   return guard([&] {
     require(execution_mode == ORT_SEQUENTIAL || execution_mode == ORT_PARALLEL, ErrorCode::invalid_argument,
-            "execution mode {} does not exist", int(execution_mode));
+            "execution mode {} does not exist; give ORT_SEQUENTIAL or ORT_PARALLEL", int(execution_mode));
     of(options).parallel_execution = execution_mode == ORT_PARALLEL;
   });
 }
@@ -101,7 +101,7 @@ OrtStatusPtr ORT_API_CALL SetSessionGraphOptimizationLevel(OrtSessionOptions* op
   return guard([&] {
     const int level = graph_optimization_level;
     require((level >= ORT_DISABLE_ALL && level <= ORT_ENABLE_LAYOUT) || level == ORT_ENABLE_ALL,
-            ErrorCode::invalid_argument, "graph optimization level {} does not exist", level);
+            ErrorCode::invalid_argument, "graph optimization level {} does not exist; give 0, 1, 2, 3 or 99", level);
     of(options).optimization = OptimizationLevel(level);
   });
 }
@@ -168,7 +168,9 @@ OrtStatusPtr ORT_API_CALL GetSessionConfigEntry(const OrtSessionOptions* options
   return guard([&] {
     const auto& config = handle(options, "options").options.config;
     const auto entry = config.find(need_text(config_key, "config_key"));
-    require(entry != config.end(), ErrorCode::invalid_argument, "session config entry '{}' does not exist", config_key);
+    require(entry != config.end(), ErrorCode::invalid_argument,
+            "session config entry '{}' does not exist; set it by AddSessionConfigEntry, or ask HasSessionConfigEntry",
+            config_key);
     copy_text(entry->second, config_value, size);
   });
 }

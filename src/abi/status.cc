@@ -57,7 +57,7 @@ void fail_kind(const char* what) {
   fail(ErrorCode::invalid_argument, "argument '{}' is a handle of another kind", what);
 }
 
-void fail_null(const char* what) { fail(ErrorCode::invalid_argument, "argument '{}' is null", what); }
+void fail_null(const char* what) { fail(ErrorCode::invalid_argument, "argument '{}' is null; give one", what); }
 
 OrtStatus* ORT_API_CALL CreateStatus(OrtErrorCode code, const char* msg) noexcept {
   return guard([&] { return make_status(ErrorCode(code), msg ? msg : ""); });

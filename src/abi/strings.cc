@@ -34,7 +34,8 @@ auto& at(const Strings& strings, size_t index) {
 OrtStatusPtr ORT_API_CALL FillStringTensor(OrtValue* value, const char* const* s, size_t s_len) noexcept {
   return guard([&] {
     const auto strings = strings_of(value);
-    require(s_len == strings.size(), ErrorCode::invalid_argument, "{} strings for {} elements", s_len, strings.size());
+    require(s_len == strings.size(), ErrorCode::invalid_argument, "{} strings for {} elements; give as many", s_len,
+            strings.size());
     if (s_len) need(s, "s");
     for (size_t i = 0; i < s_len; ++i) need_text(s[i], "s");
     for (size_t i = 0; i < s_len; ++i) strings[i] = s[i];

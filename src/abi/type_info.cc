@@ -30,7 +30,7 @@ DType from_onnx(ONNXTensorElementDataType type) {
       break;
   }
   require(type > ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED && int(type) < kDTypeCount, ErrorCode::not_implemented,
-          "element type {} does not exist", int(type));
+          "element type {} does not exist; give one of ONNXTensorElementDataType", int(type));
   return DType(type);
 }
 

@@ -33,7 +33,7 @@ OrtStatusPtr create_with_data(const OrtMemoryInfo& info, void* data, size_t byte
 
 const Tensor& tensor_of(const OrtValue* value, ErrorCode code) {
   const Tensor* tensor = handle(value, "value").value.tensor();
-  require(tensor, code, "the value is not a tensor");
+  require(tensor, code, "the value is not a tensor; ask GetValueType what it is");
   return *tensor;
 }
 
@@ -44,7 +44,9 @@ Tensor& tensor_of(OrtValue* value, ErrorCode code) {
 std::span<const int64_t> need_shape(const int64_t* shape, size_t rank) {
   if (rank) need(shape, "shape");
   const std::span<const int64_t> dims(shape, rank);
-  for (int64_t d : dims) require(d >= 0, ErrorCode::invalid_argument, "negative extent in shape {}", to_string(dims));
+  for (int64_t d : dims)
+    require(d >= 0, ErrorCode::invalid_argument, "negative extent in shape {}; give extents of 0 or more",
+            to_string(dims));
   return dims;
 }
 
@@ -60,10 +62,12 @@ Tensor make_tensor(OrtAllocator& allocator, DType type, std::span<const int64_t>
 
 Tensor wrap_tensor(const OrtMemoryInfo& info, void* data, size_t bytes, std::span<const int64_t> shape, DType type,
                    std::shared_ptr<void> owner) {
-  require(type != DType::string, ErrorCode::invalid_argument, "strings cannot lie in memory of the caller");
+  require(type != DType::string, ErrorCode::invalid_argument,
+          "strings cannot lie in memory of the caller; use CreateTensorAsOrtValue and FillStringTensor");
   const size_t needed = dtype_bytes(type, element_count(shape));
-  require(bytes >= needed, ErrorCode::invalid_argument, "the memory has {} bytes; {} {} needs {}", bytes,
-          dtype_name(type), to_string(shape), needed);
+  require(bytes >= needed, ErrorCode::invalid_argument,
+          "the memory has {} bytes, {}{} needs {}; give more, or a smaller shape", bytes, dtype_name(type),
+          to_string(shape), needed);
   if (needed) need(static_cast<char*>(data), "p_data");
   return Tensor(type, Shape(shape), data, std::move(owner), info.space);
 }
@@ -130,7 +134,7 @@ OrtStatusPtr ORT_API_CALL GetTensorTypeAndShape(const OrtValue* value, OrtTensor
   return guard([&] {
     const Value& v = handle(value, "value").value;
     const SparseTensor* sparse = v.get<SparseTensor>();
-    require(sparse || v.tensor(), ErrorCode::fail, "the value is not a tensor");
+    require(sparse || v.tensor(), ErrorCode::fail, "the value is not a tensor; ask GetValueType what it is");
     give(out, "out",
          std::make_unique<OrtTensorTypeAndShapeInfo>(sparse ? tensor_info(sparse->values.dtype(), sparse->dense_shape)
                                                             : tensor_info(v.tensor()->dtype(), v.tensor()->shape())));
@@ -144,7 +148,8 @@ OrtStatusPtr ORT_API_CALL GetTensorElementTypeAndShapeDataReference(const OrtVal
   return guard([&] {
     const Value& v = handle(value, "value").value;
     const SparseTensor* sparse = v.get<SparseTensor>();
-    require(sparse || v.tensor(), ErrorCode::invalid_argument, "the value is not a tensor");
+    require(sparse || v.tensor(), ErrorCode::invalid_argument,
+            "the value is not a tensor; ask GetValueType what it is");
     const Shape& shape = sparse ? sparse->dense_shape : v.tensor()->shape();
     need(elem_type, "elem_type");
     need(shape_data, "shape_data");

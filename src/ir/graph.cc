@@ -147,6 +147,36 @@ const Node* Graph::producer(ValueId id) const {
 
 std::string Graph::unique_name(const std::string& hint) { return hint + "#" + std::to_string(next_name_++); }
 
+namespace {
+
+// `waiting`: by node, for how many inputs it waits in vain. The way back from any of these nodes ends in a cycle.
+[[noreturn]] void fail_cycle(const Graph& graph, const std::vector<uint32_t>& waiting) {
+  constexpr size_t kMostShown = 6;
+  const auto blocked = [&](ValueId in) {
+    const Node* from = graph.producer(in);
+    return from && waiting[size_t(from->id)] > 0;
+  };
+  std::vector<size_t> seen(waiting.size(), 0);  // by node: the step at which the way came by, from 1
+  std::vector<const Node*> way;
+  size_t at = size_t(std::find_if(waiting.begin(), waiting.end(), [](uint32_t w) { return w > 0; }) - waiting.begin());
+  while (!seen[at]) {
+    const Node& n = graph.node(NodeId(at));
+    way.push_back(&n);
+    seen[at] = way.size();
+    const auto back = std::find_if(n.inputs.begin(), n.inputs.end(), blocked);
+    if (back == n.inputs.end()) break;  // it waits for a removed node
+    at = size_t(graph.producer(*back)->id);
+  }
+  way.erase(way.begin(), way.begin() + ptrdiff_t(seen[at] - 1));
+  std::string names;
+  for (size_t i = 0; i < std::min(way.size(), kMostShown); ++i)
+    names += cat("{}'{}' ({})", i ? ", " : "", label(graph, *way[i]), way[i]->type);
+  fail(ErrorCode::invalid_graph, "graph '{}' has a cycle through {} nodes: {}{}; take one of these edges out",
+       graph.name, way.size(), names, way.size() > kMostShown ? ", …" : "");
+}
+
+}  // namespace
+
 // Kahn's algorithm with the node's position as priority, so that the order is stable and follows the model where it
 // can.
 std::span<const NodeId> Graph::order() const {
@@ -180,8 +210,7 @@ std::span<const NodeId> Graph::order() const {
       }
     }
   }
-  if (order_.size() != live)
-    fail(ErrorCode::invalid_graph, "graph '{}' has a cycle through {} nodes", name, live - order_.size());
+  if (order_.size() != live) fail_cycle(*this, waiting);
   order_stale_ = false;
   return order_;
 }

@@ -98,7 +98,8 @@ void complete_outputs(Graph& graph, NodeId id) {
   const size_t given = graph.node(id).outputs.size();
   for (size_t i = 0; i < (variadic ? given : std::max(given, count)); ++i) {
     if (i < given && graph.node(id).outputs[i] != ValueId::none) {
-      require(variadic || i < count, ErrorCode::invalid_graph, "has {} outputs, the operator has {}", given, count);
+      require(variadic || i < count, ErrorCode::invalid_graph, "has {} outputs, the operator has {}; remove the others",
+              given, count);
       continue;
     }
     if ((!variadic && i >= count) || formals[std::min(i, count - 1)].ends_with("?")) continue;
@@ -111,6 +112,36 @@ void complete_outputs(Graph& graph, NodeId id) {
   }
 }
 
+// "node 'mm' (MatMul) [opset 21]: …", the opset at the innermost node only. What an operator calls an invalid argument
+// is the model's fault here, not the caller's: ONNX Runtime calls it a failure, too.
+Error in_node(const Error& e, const std::string& name, int version) {
+  const bool named = e.message().starts_with(name + ": ");
+  const std::string opset =
+      version > 0 && e.message().find(" [opset ") == std::string::npos ? cat(" [opset {}]", version) : "";
+  const ErrorCode code = e.code() == ErrorCode::invalid_argument ? ErrorCode::fail : e.code();
+  return {code, cat("{}{}: {}", name, opset, std::string_view(e.message()).substr(named ? name.size() + 2 : 0))};
+}
+
+// A model may declare the types of what its nodes make.
+void check_declared(const Graph& graph, const Node& node, std::span<const DType> declared) {
+  for (size_t i = 0; i < declared.size(); ++i) {
+    if (node.outputs[i] == ValueId::none || declared[i] == DType::undefined) continue;
+    const GraphValue& made = graph.value(node.outputs[i]);
+    require(!made.type.is_tensor() || made.type.dtype == declared[i], ErrorCode::fail,
+            "the model declares its output '{}' as {}, the operator makes {}; declare it so, or cast it", made.name,
+            dtype_name(declared[i]), dtype_name(made.type.dtype));
+  }
+}
+
+std::vector<DType> declared_types(const Graph& graph, const Node& node) {
+  std::vector<DType> types;
+  for (ValueId out : node.outputs) {
+    const bool tensor = out != ValueId::none && graph.value(out).type.is_tensor();
+    types.push_back(tensor ? graph.value(out).type.dtype : DType::undefined);
+  }
+  return types;
+}
+
 void lift_node(Graph& graph, NodeId id) {
   const std::string name = describe(graph, graph.node(id));
   const int version = graph.node(id).version;
@@ -120,19 +151,19 @@ void lift_node(Graph& graph, NodeId id) {
     Node& node = graph.node(id);
     resolve(node);
     require(!node.op->has(kInternal), ErrorCode::invalid_graph,
-            "operators of the domain 'retort' are made by the engine and may not stand in a model");
+            "operators of the domain 'retort' are made by the engine and may not stand in a model; save it anew");
     complete_outputs(graph, id);
     for (Body& b : node.bodies) {
       type_captures(graph, node, *b.graph);
       type_formals(graph, node, *b.graph);
       lift(*b.graph);
     }
+    const std::vector<DType> declared = declared_types(graph, graph.node(id));
     infer_node(graph, graph.node(id));
+    check_declared(graph, graph.node(id), declared);
     graph.node(id).version = 0;
-  } catch (Error& e) {
-    if (e.message().find(name) == std::string::npos) e.add_context(name);
-    if (version > 0) throw Error(e.code(), cat("{} [opset {}]", e.message(), version));
-    throw;
+  } catch (const Error& e) {
+    throw in_node(e, name, version);
   }
 }
 

@@ -305,29 +305,45 @@ TEST(Lift, DropoutStaysWhereItMayTrain) {
   EXPECT_EQ(g->node(g->order()[0]).type, "Dropout");
 }
 
+std::string message(const std::shared_ptr<Graph>& g, ErrorCode code = ErrorCode::invalid_graph) {
+  try {
+    lift(*g);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), code) << e.message();
+    return e.message();
+  }
+  return "no error";
+}
+
+TEST(Lift, ErrorsSayWhatToDo) {
+  EXPECT_EQ(message(graph_of(13, "Rellu", {f32({1})})),
+            "node 'n' (Rellu) [opset 13]: operator ai.onnx.Rellu is not known; use Relu");
+  EXPECT_NE(
+      message(graph_of(13, "Add", {f32({2}), f32({3})}), ErrorCode::fail).find("; check its inputs 'x0' float32[2]"),
+      std::string::npos);
+}
+
+TEST(Lift, DeclaredTypesAreThoseThatAreMade) {
+  const auto g = graph_of(13, "Relu", {f32({2})});
+  g->value(g->node(g->order()[0]).outputs[0]).type = ValueType::tensor(DType::i64, Shape{2});
+  EXPECT_NE(message(g, ErrorCode::fail).find("as int64, the operator makes float32"), std::string::npos);
+}
+
 TEST(Lift, ErrorsNameNodeOperatorAndOpset) {
-  const auto message = [](const std::shared_ptr<Graph>& g) -> std::string {
-    try {
-      lift(*g);
-    } catch (const Error& e) {
-      return e.message();
-    }
-    return "no error";
-  };
   const std::string unknown = message(graph_of(13, "Frobnicate", {f32({1})}));
   EXPECT_NE(unknown.find("node 'n' (Frobnicate)"), std::string::npos) << unknown;
   EXPECT_NE(unknown.find("opset 13"), std::string::npos) << unknown;
-  const std::string shapes = message(graph_of(13, "Add", {f32({2}), f32({3})}));
+  const std::string shapes = message(graph_of(13, "Add", {f32({2}), f32({3})}), ErrorCode::fail);
   EXPECT_NE(shapes.find("node 'n' (Add)"), std::string::npos) << shapes;
   EXPECT_NE(shapes.find("[3]"), std::string::npos) << shapes;
   const std::string types = message(graph_of(13, "Add", {f32({2}), i64({2}, {1, 2})}));
   EXPECT_NE(types.find("int64"), std::string::npos) << types;
   const std::string missing = message(graph_of(13, "Add", {f32({2})}));
-  EXPECT_NE(missing.find("input 1 is missing"), std::string::npos) << missing;
+  EXPECT_NE(missing.find("input 1 (B) is missing"), std::string::npos) << missing;
   const std::string extra = message(graph_of(13, "Neg", {f32({2}), f32({2})}));
   EXPECT_NE(extra.find("2 inputs"), std::string::npos) << extra;
   const std::string none = message(graph_of(11, "Softmax", {}));
-  EXPECT_NE(none.find("input 0 is missing"), std::string::npos) << none;
+  EXPECT_NE(none.find("required input 0"), std::string::npos) << none;
   const std::string outputs = message(graph_of(13, "Neg", {f32({2})}, {}, 2));
   EXPECT_NE(outputs.find("2 outputs"), std::string::npos) << outputs;
 }

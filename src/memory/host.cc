@@ -21,7 +21,7 @@ std::shared_ptr<void> allocate_block(size_t bytes) {
   if (bytes < kHuge || kAccessIsChecked) return allocate_host(bytes);
   const size_t wanted = checked_add(bytes, kHuge + 4095, "workspace size") / 4096 * 4096;
   void* base = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) fail(ErrorCode::fail, "out of memory: {} bytes", bytes);
+  if (base == MAP_FAILED) fail(ErrorCode::fail, "out of memory: {} bytes; free some, or give smaller inputs", bytes);
   const size_t at = reinterpret_cast<size_t>(base);
   void* aligned = static_cast<char*>(base) + (round_up(at, kHuge) - at);
   madvise(aligned, wanted - kHuge, MADV_HUGEPAGE);  // a hint: without huge pages the block works as well

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/advice.h"
 #include "base/checked.h"
 
 namespace retort::onnx {
@@ -12,7 +13,7 @@ uint64_t number(std::string_view key, std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   require(error == std::errc() && end == text.data() + text.size() && value <= INT64_MAX, ErrorCode::invalid_graph,
-          "{} of external data is '{}', which is no byte count", key, text);
+          "{} of external data is '{}', which is no byte count; write the model again", key, text);
   return value;
 }
 
@@ -49,7 +50,8 @@ ExternalFiles::ExternalFiles(const ReadOptions& options, const std::string& mode
 File ExternalFiles::open_file(std::string_view location) const {
   try {
     return File::open_beneath(folder_, location);
-  } catch (const Error& error) {
+  } catch (Error& error) {
+    advise(error, cat("put the file into the folder '{}'", folder_));
     if (error.code() != ErrorCode::invalid_argument || linked_folder_.empty()) throw;
     const std::string target = real_path(folder_ + std::string(location));
     if (!target.starts_with(linked_folder_)) throw;
@@ -82,10 +84,12 @@ const ExternalFiles::Opened& ExternalFiles::open(std::string_view location) {
 Source ExternalFiles::find(const ExternalEntry& entry, size_t size) {
   require(!entry.location.empty(), ErrorCode::invalid_graph, "external data has no location");
   require(!entry.length || *entry.length == size, ErrorCode::invalid_graph,
-          "external data is {} bytes long where the tensor needs {}", entry.length.value_or(0), size);
+          "external data is {} bytes long where the tensor needs {}; write the model again", entry.length.value_or(0),
+          size);
   const Opened& o = open(entry.location);
   require(entry.offset <= o.size && size <= o.size - entry.offset, ErrorCode::invalid_graph,
-          "'{}' has {} bytes where the tensor needs {} from byte {}", entry.location, o.size, size, entry.offset);
+          "'{}' has {} bytes where the tensor needs {} from byte {}; copy the file again, it is not whole",
+          entry.location, o.size, size, entry.offset);
   if (!o.file) return {o.all.bytes.substr(size_t(entry.offset), size), o.all.owner, o.all.keep};
   std::shared_ptr<void> memory = o.file->read(entry.offset, size);
   const std::string_view bytes(static_cast<const char*>(memory.get()), size);

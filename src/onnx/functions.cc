@@ -112,7 +112,7 @@ class Inliner {
         continue;
       }
       Callee& called = *callee->calls[next++];
-      require(called.state != Callee::open, ErrorCode::invalid_graph, "{} calls itself",
+      require(called.state != Callee::open, ErrorCode::invalid_graph, "{} calls itself; take the call out of it",
               describe_function(*called.function));
       if (called.state == Callee::unseen) enter(called);
     }
@@ -175,16 +175,18 @@ class Expansion {
   }
 
   void bind_inputs() {
-    require(call_.inputs.size() <= body_.inputs.size(), ErrorCode::invalid_graph, "{} inputs where {} has {}",
-            call_.inputs.size(), describe_function(f_), body_.inputs.size());
+    require(call_.inputs.size() <= body_.inputs.size(), ErrorCode::invalid_graph,
+            "{} inputs where {} has {}; remove the others", call_.inputs.size(), describe_function(f_),
+            body_.inputs.size());
     for (size_t i = 0; i < body_.inputs.size(); ++i) values_[body_.inputs[i]] = call_.input(i);
   }
 
   /// The call's outputs become the outputs of nodes of the body. An output that the body does not make itself, or
   /// returns twice, is copied.
   void bind_outputs() {
-    require(call_.outputs.size() <= body_.outputs.size(), ErrorCode::invalid_graph, "{} outputs where {} has {}",
-            call_.outputs.size(), describe_function(f_), body_.outputs.size());
+    require(call_.outputs.size() <= body_.outputs.size(), ErrorCode::invalid_graph,
+            "{} outputs where {} has {}; remove the others", call_.outputs.size(), describe_function(f_),
+            body_.outputs.size());
     for (size_t i = 0; i < call_.outputs.size(); ++i) {
       if (call_.outputs[i] == ValueId::none) continue;
       const ValueId inner = body_.outputs[i];

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "base/checked.h"
+#include "ir/describe.h"
 
 namespace retort::onnx {
 namespace {
@@ -124,8 +126,8 @@ ValueId Scope::add_value(std::string_view name, ValueType type) {
 ValueId Scope::declare(std::string_view name, const char* role) {
   require(!name.empty(), ErrorCode::invalid_graph, "a {} has no name", role);
   const auto [at, added] = names_.try_emplace(name, ValueId::none);
-  require(added, ErrorCode::invalid_graph, "the name '{}' of a {} is taken: there are two definitions of it", name,
-          role);
+  require(added, ErrorCode::invalid_graph,
+          "the name '{}' of a {} is taken: there are two definitions of it; rename one", name, role);
   return at->second = add_value(name);
 }
 
@@ -136,7 +138,7 @@ void Scope::read_input(Message m) {
              [&] {
                if (info.type) graph_.value(id).type = read_type(c_, *info.type);
                require(kind_ != Kind::main || graph_.value(id).type.kind != ValueType::Kind::unknown,
-                       ErrorCode::invalid_graph, "it has no type");
+                       ErrorCode::invalid_graph, "it has no type; declare one");
              });
   graph_.inputs.push_back(id);
 }
@@ -164,9 +166,9 @@ void Scope::add_initializer(std::string_view name, Tensor tensor) {
     v.constant = std::move(tensor);
     return;
   }
-  require(fits(v.type, tensor), ErrorCode::invalid_graph,
-          "initializer '{}' is {}{}; the input of that name is declared differently", name, dtype_name(tensor.dtype()),
-          to_string(tensor.shape()));
+  if (!fits(v.type, tensor))
+    fail(ErrorCode::invalid_graph, "initializer '{}' is {}{}, the input of that name {}; declare one as the other",
+         name, dtype_name(tensor.dtype()), to_string(tensor.shape()), type_text(graph_, v.type));
   graph_.defaults[at->second] = aligned(tensor);
 }
 
@@ -199,17 +201,26 @@ void Scope::read_value_type(Message m) {
 
 void Scope::add_output(std::string_view name) {
   const ValueId id = name.empty() ? ValueId::none : find(name);
-  require(id != ValueId::none, ErrorCode::invalid_graph,
-          "graph output '{}' is neither the output of a node nor an input or initializer", name);
+  if (id == ValueId::none)
+    fail(ErrorCode::invalid_graph, "graph output '{}' is neither the output of a node nor an input or initializer; {}",
+         name, correction(name));
   graph_.outputs.push_back(id);
 }
 
 ValueId Scope::resolve(std::string_view name, const char* role) {
   if (name.empty()) return ValueId::none;
   const ValueId id = find(name);
-  require(id != ValueId::none, ErrorCode::invalid_graph,
-          "{} '{}' is not a graph input, an initializer or the output of a node", role, name);
+  if (id == ValueId::none)
+    fail(ErrorCode::invalid_graph, "{} '{}' is not a graph input, an initializer or the output of a node; {}", role,
+         name, correction(name));
   return id;
+}
+
+std::string Scope::correction(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const auto& [known, id] : names_) names.push_back(known);
+  const std::string_view near = nearest(name, names);
+  return near.empty() ? "add what makes it, or correct the name" : cat("use '{}', or add what makes it", near);
 }
 
 ValueId Scope::find(std::string_view name) {

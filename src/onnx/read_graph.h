@@ -65,6 +65,8 @@ class Scope {
   void read_bodies(const std::vector<ReadAttribute>& graphs, Node& n);
   void add_output(std::string_view name);
   ValueId resolve(std::string_view name, const char* role);
+  /// What to do about a name that is not there.
+  std::string correction(std::string_view name) const;
   /// The value of that name, captured when it comes from outside; none when nobody knows it.
   ValueId find(std::string_view name);
   ValueId capture(std::string_view name, ValueId outer);

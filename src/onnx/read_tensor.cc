@@ -31,8 +31,7 @@ void read_location(int64_t location, Parts& p) {
   p.external = location == 1;
 }
 
-Parts read_parts(ReadContext& c, Message m) {
-  Parts p;
+void read_parts(ReadContext& c, Message m, Parts& p) {
   while (m.next()) {
     switch (m.field()) {
       case tag::tensor::dims:
@@ -57,7 +56,6 @@ Parts read_parts(ReadContext& c, Message m) {
         break;
     }
   }
-  return p;
 }
 
 /// The typed field that holds elements of this type.
@@ -205,9 +203,13 @@ Tensor make_tensor(ReadContext& c, Message m, const Parts& p) {
 }  // namespace
 
 Tensor read_tensor(ReadContext& c, Message m, std::string_view* name) {
-  const Parts p = read_parts(c, m);
-  if (name) *name = p.name;
-  return in_context([&] { return cat("tensor '{}'", p.name); }, [&] { return make_tensor(c, m, p); });
+  Parts p;
+  return in_context([&] { return cat("tensor '{}'", p.name); },
+                    [&] {
+                      read_parts(c, m, p);
+                      if (name) *name = p.name;
+                      return make_tensor(c, m, p);
+                    });
 }
 
 }  // namespace retort::onnx

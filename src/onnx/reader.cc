@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/advice.h"
 #include "base/checked.h"
 #include "onnx/name_hash.h"
 #include "onnx/read_context.h"
@@ -160,24 +161,45 @@ void read_functions(ReadContext& c, const std::vector<Message>& functions) {
 void read_everything(ReadContext& c) {
   const Message m(c.file.bytes, "ModelProto", c.limits().depth);
   const ModelParts p = read_header(c, m);
-  require(p.graph.has_value(), ErrorCode::invalid_argument, "no graph was found in the protobuf");
+  require(p.graph.has_value(), ErrorCode::invalid_argument, "no graph was found in the protobuf of {} bytes",
+          c.file.bytes.size());
   const int64_t version = c.model.ir_version;
-  require(p.has_ir_version, ErrorCode::fail, "missing model IR version");
-  require(version <= kMaxIrVersion, ErrorCode::fail, "unsupported model IR version: {}, max supported IR version: {}",
+  require(p.has_ir_version, ErrorCode::fail, "missing model IR version; set ir_version of the ModelProto");
+  require(version <= kMaxIrVersion, ErrorCode::fail,
+          "unsupported model IR version: {}, max supported IR version: {}; export the model for that or an older one",
           version, kMaxIrVersion);
   require(!c.model.opsets.empty(), ErrorCode::fail,
-          "missing opset in the model: it must import at least one version of an operator set");
+          "missing opset in the model: it must import at least one version of an operator set; set opset_import");
+  const auto opset = c.model.opsets.find("");
+  require(opset == c.model.opsets.end() || opset->second <= kMaxOpset, ErrorCode::fail,
+          "unsupported opset: {}, the newest supported one is {}; export the model for that or an older one",
+          opset == c.model.opsets.end() ? 0 : opset->second, kMaxOpset);
   read_functions(c, p.functions);
   Scope(c, *c.model.graph, c.model.opsets, Scope::Kind::main).read_graph(*p.graph);
 }
 
+constexpr std::string_view kCheck = "check the model with onnx.checker and export it again";
+
+/// What to do with a file that is no protobuf. Web pages and pointers of Git LFS are what people load by mistake.
+std::string what_it_is(std::string_view bytes) {
+  constexpr size_t kShown = 24;
+  const std::string_view begin = bytes.substr(0, std::min(bytes.find('\n'), kShown));
+  const bool is_text = std::all_of(begin.begin(), begin.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (begin.size() < 4 || !is_text) return "copy or download the file again, it is not whole";
+  return cat("download the model itself: this is a text that begins with '{}'", begin);
+}
+
 std::shared_ptr<Model> read_source(std::shared_ptr<Model> model, Source source, const ReadOptions& options) {
+  const Source kept = source;  // its bytes, for the message
   try {
     ReadContext c(*model, options, std::move(source));
     read_everything(c);
     return model;
+  } catch (Error& e) {
+    advise(e, e.code() == ErrorCode::invalid_protobuf ? what_it_is(kept.bytes) : kCheck);
+    throw;
   } catch (const std::bad_alloc&) {
-    fail(ErrorCode::fail, "out of memory while reading the model");
+    fail(ErrorCode::fail, "out of memory while reading the model; free some");
   }
 }
 
@@ -202,7 +224,8 @@ Function read_function(ReadContext& c, Message m) {
 std::shared_ptr<Model> read_model(const std::string& path, const ReadOptions& options, FileIdentity* identity) {
   return onnx::in_context([&] { return "model '" + path + "'"; },
                           [&] {
-                            const onnx::File file = onnx::File::open(path);
+                            const onnx::File file =
+                                advising([] { return "check the path"; }, [&] { return onnx::File::open(path); });
                             if (identity) *identity = file.identity();
                             onnx::Source source{{}, options.trusted ? file.map() : file.read(0, file.size()), true};
                             source.bytes = {static_cast<const char*>(source.owner.get()), file.size()};

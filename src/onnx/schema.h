@@ -6,6 +6,7 @@ namespace retort::onnx {
 
 /// Newest IR version of the pinned onnx release.
 inline constexpr int64_t kMaxIrVersion = 14;
+inline constexpr int kMaxOpset = 28;  ///< of the domain ai.onnx
 
 /// AttributeProto.AttributeType
 enum class AttributeKind : int32_t {

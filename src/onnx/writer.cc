@@ -122,7 +122,7 @@ MessageWriter write_whole(const Model& model, const WriteOptions& options, Exter
 }
 
 [[noreturn]] void fail_write(const std::string& path) {
-  fail(ErrorCode::fail, "cannot write '{}': {}", path, std::strerror(errno));
+  fail(ErrorCode::fail, "cannot write '{}': {}; choose a path that can be written to", path, std::strerror(errno));
 }
 
 /// A file under another name, until it is complete.
@@ -131,7 +131,7 @@ class NewFile {
   explicit NewFile(std::string path) : path_(std::move(path)) {
     temporary_ = cat("{}.{:08x}.part", path_, std::random_device()());
     fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ < 0) fail_write(temporary_);
+    if (fd_ < 0) fail_write(path_);
   }
   ~NewFile() {
     if (fd_ < 0) return;
@@ -144,7 +144,7 @@ class NewFile {
     while (!bytes.empty()) {
       const ssize_t done = pwrite(fd_, bytes.data(), bytes.size(), off_t(offset));
       if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) fail_write(temporary_);
+      if (done <= 0) fail_write(path_);
       bytes.remove_prefix(size_t(done));
       offset += size_t(done);
     }

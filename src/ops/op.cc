@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/error.h"
+#include "base/advice.h"
 #include "ir/describe.h"
 
 namespace retort {
@@ -18,16 +18,35 @@ const OpDef* find_op(std::string_view domain, std::string_view name) {
   return found == index->end() ? nullptr : found->second;
 }
 
+namespace {
+
+// Of the domain ai.onnx nearly all operators are known: a model with another one is wrong, as ONNX Runtime says too.
+// Other domains may well have it.
+[[noreturn]] void fail_unknown(const Node& node) {
+  std::vector<std::string_view> names;
+  for (const OpDef* op : op_table()) {
+    if (op->info.domain == node.domain && !op->has(kInternal)) names.push_back(op->info.name);
+  }
+  const std::string_view near = nearest(node.type, names);
+  const std::string_view elsewhere = find_op("", node.type) ? "ai.onnx" : "";
+  const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
+  const std::string what_to_do = !near.empty()        ? cat("use {}", near)
+                                 : !elsewhere.empty() ? cat("use that of the domain {}", elsewhere)
+                                                      : "export the model with operators that `retort ops` lists";
+  fail(node.domain.empty() ? ErrorCode::invalid_graph : ErrorCode::not_implemented, "operator {}.{} is not known; {}",
+       domain, node.type, what_to_do);
+}
+
+}  // namespace
+
 void resolve(Node& node) {
   try {
     const OpDef* op = find_op(node.domain, node.type);
-    if (!op) {
-      fail(ErrorCode::not_implemented, "operator {}.{} is not known", node.domain.empty() ? "ai.onnx" : node.domain,
-           node.type);
-    }
+    if (!op) fail_unknown(node);
     node.params = op->parse(node.attributes);
     node.op = op;
   } catch (Error& e) {
+    advise(e, "correct the attributes");
     if (!node.name.empty()) e.add_context(describe(node));  // else the caller knows better what to call it
     throw;
   }
@@ -76,6 +95,23 @@ std::string_view constraint(std::span<const std::string_view> formals, size_t i,
   return formal.substr(0, formal.size() - (variadic ? 3 : optional ? 1 : 0));
 }
 
+std::string_view formal_name(std::span<const std::string_view> formals, size_t i) {
+  return formals[i].substr(0, formals[i].find(':'));
+}
+
+bool is_container(const ValueType& type) {
+  return type.kind == ValueType::Kind::sequence || type.kind == ValueType::Kind::map ||
+         type.kind == ValueType::Kind::optional;
+}
+
+std::string types_text(TypeSet set) {
+  std::string text;
+  for (int t = 1; t < kDTypeCount; ++t) {
+    if (contains(set, DType(t))) text += cat("{}{}", text.empty() ? "" : ", ", dtype_name(DType(t)));
+  }
+  return text;
+}
+
 std::optional<DType> named_type(std::string_view name) {
   for (int t = 1; t < kDTypeCount; ++t) {
     if (dtype_name(DType(t)) == name) return DType(t);
@@ -93,29 +129,48 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
   for (size_t i = 0; i < std::max(own, op.info.inputs.size()); ++i) {
     const std::string_view name = constraint(op.info.inputs, i, optional, variadic);
     if (name.empty()) {
-      require(i >= own, ErrorCode::invalid_graph, "has {} inputs, the operator takes {}", own, i);
+      require(i >= own, ErrorCode::invalid_graph, "has {} inputs, the operator takes {}; remove the others", own, i);
       break;
     }
     if (i >= own || !inputs[i]) {
       const bool more = variadic && i > 0;
-      require(optional || more, ErrorCode::invalid_graph, "required input {} is missing", i);
+      require(optional || more, ErrorCode::invalid_graph, "required input {} ({}) is missing; give it to the node", i,
+              formal_name(op.info.inputs, i));
       if (i >= own && variadic) break;
       continue;
     }
     const DType type = inputs[i]->type.dtype;
+    if (is_container(inputs[i]->type) && name == "T" && op.info.types != kAll)
+      fail(ErrorCode::invalid_graph, "input {} is no tensor, the operator takes nothing else; give it an element", i);
     if (!inputs[i]->type.is_tensor() || type == DType::undefined) continue;
     if (name == "T" && !contains(op.info.types, type))
-      fail(ErrorCode::not_implemented, "input {} is of type {}, which the operator does not take", i, dtype_name(type));
+      fail(ErrorCode::not_implemented, "input {} is of type {}, the operator takes {}; cast it to one of these", i,
+           dtype_name(type), types_text(op.info.types));
     if (const auto wanted = named_type(name); wanted && *wanted != type)
-      fail(ErrorCode::invalid_graph, "input {} is of type {}, {} is wanted", i, dtype_name(type), name);
+      fail(ErrorCode::invalid_graph, "input {} is of type {}, {} is wanted; cast it", i, dtype_name(type), name);
+    if (name == "Tind" && type != DType::i32 && type != DType::i64)
+      fail(ErrorCode::invalid_graph, "input {} is of type {}, int32 or int64 is wanted; cast it", i, dtype_name(type));
     if (variadic && name != "T") continue;
     size_t k = 0;
     while (k < seen_count && seen[k].first != name) ++k;
     if (k == seen_count && seen_count < seen.size()) seen[seen_count++] = {name, type};
     if (k < seen_count && seen[k].second != type)
-      fail(ErrorCode::invalid_graph, "input {} is of type {}, an earlier one of the same constraint {} of type {}", i,
+      fail(ErrorCode::invalid_graph,
+           "input {} is of type {}, an earlier one of the same constraint {} of type {}; cast one of them", i,
            dtype_name(type), name, dtype_name(seen[k].second));
   }
+}
+
+// "check its inputs 'x' float32[2,3], 'axes' int64[1]"
+std::string what_to_check(const Graph& graph, const Node& node) {
+  constexpr size_t kMostShown = 6;
+  std::string text;
+  for (size_t i = 0, shown = 0; i < node.inputs.size() - node.captures && shown < kMostShown; ++i) {
+    if (node.inputs[i] == ValueId::none) continue;
+    const GraphValue& v = graph.value(node.inputs[i]);
+    text += cat("{}'{}' {}", shown++ ? ", " : "its inputs ", v.name, type_text(graph, v.type));
+  }
+  return text.empty() ? "check its attributes" : "check " + text;
 }
 
 }  // namespace
@@ -136,6 +191,7 @@ void infer_node(Graph& graph, Node& node) {
     node.op->infer(node.params.get(), context);
   } catch (NotYetKnown) {  // what was set before stays
   } catch (Error& e) {
+    advise(e, what_to_check(graph, node));
     e.add_context(describe(graph, node));
     throw;
   }
@@ -147,15 +203,17 @@ void infer_node(Graph& graph, Node& node) {
 namespace detail {
 
 void fail_attribute(std::string_view name, const Attribute* given, std::string_view wanted) {
-  if (!given) fail(ErrorCode::invalid_graph, "attribute '{}' is required and missing", name);
-  fail(ErrorCode::invalid_graph, "attribute '{}' is of kind {}, the operator wants {}", name, attribute_kind(*given),
-       wanted);
+  if (!given) fail(ErrorCode::invalid_graph, "attribute '{}' is required and missing; set it", name);
+  fail(ErrorCode::invalid_graph, "attribute '{}' is {}, of kind {}, the operator wants {}; write it so", name,
+       attribute_text(*given), attribute_kind(*given), wanted);
 }
 
 void check_names(const Attributes& given, std::span<const std::string_view> allowed) {
   for (const auto& [name, value] : given) {
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-      fail(ErrorCode::invalid_graph, "unrecognised attribute '{}'", name);
+      fail(ErrorCode::invalid_graph, "unrecognised attribute '{}'; {}", name,
+           allowed.empty() ? "remove it, the operator has none"
+                           : use_one_of(name, {allowed.begin(), allowed.end()}) + ", or remove it");
     }
   }
 }

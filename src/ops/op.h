@@ -106,8 +106,8 @@ DType dispatch_type(const OpDef& op, std::span<Slot* const> inputs, std::span<Sl
 /// All operators, and one by name (null: unknown).
 std::span<const OpDef* const> op_table();
 const OpDef* find_op(std::string_view domain, std::string_view name);
-/// Sets node.op and node.params from its domain, type and attributes. Throws not_implemented naming an unknown
-/// operator, invalid_graph on unknown, missing or ill-typed attributes.
+/// Sets node.op and node.params from its domain, type and attributes. Throws on an unknown operator (invalid_graph in
+/// the domain ai.onnx, else not_implemented), invalid_graph on unknown, missing or ill-typed attributes.
 void resolve(Node& node);
 /// Infers the types of a resolved node's outputs into the graph; errors name the node.
 void infer_node(Graph& graph, Node& node);
@@ -152,6 +152,22 @@ bool read(const Attribute& a, std::optional<T>& to) {
   return read(a, to.emplace());
 }
 
+/// The kind that read() takes for a member of type T, for messages.
+template <typename T>
+struct Wanted {
+  static constexpr std::string_view kind = std::is_same_v<T, DType>                      ? "the INT of a data type"
+                                           : std::is_integral_v<T>                       ? "INT"
+                                           : std::is_same_v<T, float>                    ? "FLOAT"
+                                           : std::is_same_v<T, std::string>              ? "STRING"
+                                           : std::is_same_v<T, std::vector<int64_t>>     ? "INTS"
+                                           : std::is_same_v<T, std::vector<float>>       ? "FLOATS"
+                                           : std::is_same_v<T, std::vector<std::string>> ? "STRINGS"
+                                           : std::is_same_v<T, Tensor>                   ? "TENSOR"
+                                                                                         : "TYPE_PROTO";
+};
+template <typename T>
+struct Wanted<std::optional<T>> : Wanted<T> {};
+
 template <typename Op>
 std::shared_ptr<const void> parse(const Attributes& given) {
   auto op = std::make_shared<Op>();
@@ -163,7 +179,7 @@ std::shared_ptr<const void> parse(const Attributes& given) {
           const auto one = [&](const auto& binding) {
             const Attribute* a = given.find(binding.name);
             if (a ? !read(*a, (*op).*(binding.member)) : binding.required)
-              fail_attribute(binding.name, a, "another kind");
+              fail_attribute(binding.name, a, Wanted<std::decay_t<decltype((*op).*(binding.member))>>::kind);
           };
           (one(b), ...);
         },

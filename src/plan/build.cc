@@ -234,7 +234,8 @@ class Builder {
     for (const std::exception_ptr& e : errors) {
       if (e) std::rethrow_exception(e);
     }
-    require(!options_.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
+    require(!options_.parallel.cancelled(), ErrorCode::model_load_canceled,
+            "loading was cancelled; call SessionOptionsSetLoadCancellationFlag with false to load again");
   }
 
   // What reading the graph and the passes brought into memory comes back piece by piece, as it is packed.

@@ -16,7 +16,7 @@ decltype(auto) in_step(const Step& step, F&& f) {
     e.add_context(step.name);
     throw;
   } catch (const std::bad_alloc&) {
-    fail(ErrorCode::fail, "{}: out of memory", step.name);
+    fail(ErrorCode::fail, "{}: out of memory; free some, or give smaller inputs", step.name);
   }
 }
 

@@ -12,6 +12,7 @@ namespace retort {
 namespace {
 
 constexpr uint32_t kNever = ~0u;
+constexpr std::string_view kUnset = "call RunOptionsUnsetTerminate before another run with these options";
 
 bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
   const auto x = reinterpret_cast<uintptr_t>(a), y = reinterpret_cast<uintptr_t>(b);
@@ -247,12 +248,14 @@ void Frame::run_step(const Active& active) {
   const Step& step = plan_->steps[active.step];
   RunContext& context = const_cast<RunContext&>(active.context);
   in_step(step, [&] {
-    try {
-      active.fn ? active.fn(step.params.get(), context)
-                : run_reference(*step.op, step.params.get(), context, step.dtype);
-    } catch (NotYetKnown) {
-      fail(ErrorCode::fail, "a shape is not known");
-    }
+    with_inputs(active.step, [&] {
+      try {
+        active.fn ? active.fn(step.params.get(), context)
+                  : run_reference(*step.op, step.params.get(), context, step.dtype);
+      } catch (NotYetKnown) {
+        fail(ErrorCode::fail, "a shape is not known");
+      }
+    });
   });
 }
 
@@ -272,7 +275,7 @@ void Frame::guard_memory(const Segment& segment, const Active& active) const {
 void Frame::run_segment(const RunRequest& request, Segment& segment) {
   for (const Active& active : segment.active) {
     if (request.cancel && request.cancel->load(std::memory_order_relaxed)) {
-      fail(ErrorCode::fail, "the run was terminated at {}", plan_->steps[active.step].name);
+      fail(ErrorCode::fail, "the run was terminated at {}; {}", plan_->steps[active.step].name, kUnset);
     }
     if (kAccessIsChecked) guard_memory(segment, active);
     if (!request.profiler) {
@@ -288,7 +291,7 @@ void Frame::run_segment(const RunRequest& request, Segment& segment) {
   }
   // A kernel that noticed the flag has left its output unfinished.
   if (request.cancel && request.cancel->load(std::memory_order_relaxed))
-    fail(ErrorCode::fail, "the run was terminated");
+    fail(ErrorCode::fail, "the run was terminated; {}", kUnset);
 }
 
 void Frame::finish_output(const RunRequest& request, size_t i) {
@@ -319,7 +322,7 @@ void Frame::finish_output(const RunRequest& request, size_t i) {
   if (given->data() == slot.data) return;
   if (request.disallow_copies) {
     fail(ErrorCode::invalid_argument,
-         "output '{}' would have to be copied, which session.disallow_implicit_copies forbids",
+         "output '{}' would have to be copied, which session.disallow_implicit_copies forbids; let the run allocate it",
          plan_->values[out].name);
   }
   copy_elements(slot.data, *given);

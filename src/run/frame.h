@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/advice.h"
 #include "base/log.h"
 #include "plan/plan.h"
 #include "run/arena.h"
@@ -88,6 +89,13 @@ class Frame {
   Segment& lay_out_segment(size_t index, uint32_t begin);
   bool inputs_known(const Step& step) const;
   bool infer_step(uint32_t index);
+  /// "check its inputs 'x' float32[2,3], 'axes' int64[1]", for errors.
+  std::string what_to_check(uint32_t step) const;
+  /// Runs `f`; an Error ends with the inputs of the step.
+  template <typename F>
+  decltype(auto) with_inputs(uint32_t step, F&& f) const {
+    return advising([&] { return what_to_check(step); }, std::forward<F>(f));
+  }
   bool lay_out_step(uint32_t index);
   bool settle_content(uint32_t index);
   void settle_memory(uint32_t index);

@@ -123,8 +123,8 @@ bool Frame::infer_step(uint32_t index) {
     if (!is_laid_out(s->type)) return false;
     s->count = element_count(s->type.shape);
     if (s->count > kMostElements) {
-      fail(ErrorCode::invalid_argument, "an output {}{} is more than any memory holds", dtype_name(s->type.dtype),
-           to_string(s->type.shape));
+      fail(ErrorCode::invalid_argument, "an output {}{} is more than any memory holds; make its inputs smaller",
+           dtype_name(s->type.dtype), to_string(s->type.shape));
     }
   }
   return true;
@@ -210,6 +210,19 @@ void Frame::request_memory(Segment& segment) {
   }
 }
 
+std::string Frame::what_to_check(uint32_t index) const {
+  constexpr size_t kMostShown = 6;
+  std::string text;
+  for (size_t i = 0, shown = 0; i < plan_->steps[index].inputs.size() && shown < kMostShown; ++i) {
+    const SlotIndex in = plan_->steps[index].inputs[i];
+    if (in == kNoSlot) continue;
+    const ValueType& type = slots_[in].type;
+    text += cat("{}'{}'", shown++ ? ", " : "its inputs ", plan_->values[in].name);
+    if (is_laid_out(type)) text += cat(" {}{}", dtype_name(type.dtype), to_string(type.shape));
+  }
+  return text.empty() ? "check its attributes" : "check " + text;
+}
+
 // What needs most of a workspace that cannot be had: "node 'x' (Add), whose output 'y' is float[9,9]".
 std::string Frame::largest_output(const Segment& segment) const {
   const auto bytes = [&](const Placed& p) { return segment.requests[p.request].bytes; };
@@ -292,7 +305,8 @@ void Frame::reserve_scratch(Segment& segment) {
     const Step& step = plan_->steps[i];
     if (!step.op->scratch || step.view || step.late) continue;
     const RunContext probe(inputs_of(i), outputs_of(i), step.state.get(), nullptr, parallel_);
-    const size_t bytes = in_step(step, [&] { return step.op->scratch(step.params.get(), probe); });
+    const size_t bytes =
+        in_step(step, [&] { return with_inputs(i, [&] { return step.op->scratch(step.params.get(), probe); }); });
     if (bytes > segment.scratch) largest = &step;
     segment.scratch = std::max(segment.scratch, bytes);
   }
@@ -329,7 +343,7 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
   for (; i < plan_->steps.size(); ++i) {
     const Step& step = plan_->steps[i];
     if (step.late) continue;
-    if (in_step(step, [&] { return lay_out_step(i); })) continue;
+    if (in_step(step, [&] { return with_inputs(i, [&] { return lay_out_step(i); }); })) continue;
     for (Slot* out : outputs_of(i)) {
       if (out) out->type.ranked = false;  // what inference said before it gave up does not count yet
     }

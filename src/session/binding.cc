@@ -28,7 +28,7 @@ Binding::Binding(std::shared_ptr<Session> session) : session_(std::move(session)
 void Binding::bind_input(const std::string& name, Value value) {
   const Exclusive exclusive(running_);
   const int index = session_->input_index(name);
-  require(index >= 0, ErrorCode::fail, "the model has no input '{}'", name);
+  if (index < 0) throw Error(ErrorCode::fail, session_->no_input(name));
   inputs_[size_t(index)] = std::move(value);
   stale_ = true;
 }
@@ -51,7 +51,7 @@ void Binding::bind_output(const std::string& name, Value value) {
 void Binding::bind_output(const std::string& name, MemorySpace space) {
   const Exclusive exclusive(running_);
   require(space.device == DeviceType::cpu, ErrorCode::invalid_argument,
-          "output '{}': no provider of this session has memory of that device", name);
+          "output '{}': no provider of this session has memory of that device; bind it to the memory of the CPU", name);
   Output& o = output(name);
   o.given = false;
   o.value = Value();
@@ -75,7 +75,7 @@ void Binding::collect() {
           "no output is bound; call BindOutput or BindOutputToDevice first");
   std::fill(output_pointers_.begin(), output_pointers_.end(), nullptr);
   for (Output& o : outputs_) {
-    require(o.index >= 0, ErrorCode::invalid_argument, "the model has no output '{}'", o.name);
+    if (o.index < 0) throw Error(ErrorCode::invalid_argument, session_->no_output(o.name));
     output_pointers_[size_t(o.index)] = &o.value;
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {

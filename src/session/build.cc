@@ -57,7 +57,8 @@ void Session::apply_overrides(Model& model) const {
       const auto found = given->find(v.name);
       if (found == given->end() || !v.is_constant()) continue;
       const bool same = found->second.dtype() == v.constant.dtype() && found->second.shape() == v.constant.shape();
-      require(same, ErrorCode::invalid_argument, "initializer '{}' is {}{} in the model, {}{} was given", v.name,
+      require(same, ErrorCode::invalid_argument,
+              "initializer '{}' is {}{} in the model, {}{} was given; give what it is there", v.name,
               dtype_name(v.constant.dtype()), to_string(v.constant.shape()), dtype_name(found->second.dtype()),
               to_string(found->second.shape()));
       v.constant = found->second;
@@ -68,12 +69,14 @@ void Session::apply_overrides(Model& model) const {
 void Session::save(const Model& optimized) const {
   const std::string& format = options_.config_entry("session.save_model_format");
   require(format.empty() || format == "ONNX", ErrorCode::not_implemented,
-          "session.save_model_format is '{}'; models are saved as ONNX only", format);
+          "session.save_model_format is '{}', models are saved as ONNX only; set it to ONNX", format);
   WriteOptions write{.external_file = options_.config_entry("session.optimized_model_external_initializers_file_name")};
   const std::string& least = options_.config_entry("session.optimized_model_external_initializers_min_size_in_bytes");
   const auto [end, error] = std::from_chars(least.data(), least.data() + least.size(), write.external_threshold);
-  require(least.empty() || (error == std::errc() && end == least.data() + least.size()), ErrorCode::invalid_argument,
-          "session.optimized_model_external_initializers_min_size_in_bytes is '{}', not a number of bytes", least);
+  require(
+      least.empty() || (error == std::errc() && end == least.data() + least.size()), ErrorCode::invalid_argument,
+      "session.optimized_model_external_initializers_min_size_in_bytes is '{}', not a number of bytes; set it to one",
+      least);
   write_model(optimized, options_.optimized_model_path, write);
 }
 

@@ -4,8 +4,8 @@
 #include <ctime>
 #include <optional>
 
+#include "base/advice.h"
 #include "base/denormals.h"
-#include "base/error.h"
 
 namespace retort {
 namespace {
@@ -33,7 +33,10 @@ std::string run_profile_path(const std::string& prefix) {
 }
 
 ThreadPoolOptions own_pool_options(const SessionOptions& options) {
-  ThreadPoolOptions pool = pool_options(options.threads);
+  ThreadSettings threads = options.threads;
+  const std::string& affinity = options.config_entry("session.intra_op_thread_affinities");
+  if (!affinity.empty()) threads.affinity = affinity;
+  ThreadPoolOptions pool = pool_options(threads);
   if (options.config_entry("session.intra_op.allow_spinning") == "0") pool.spin = false;
   pool.flush_denormals |= options.config_on("session.set_denormal_as_zero");
   return pool;
@@ -72,6 +75,15 @@ Session::Session(std::shared_ptr<Environment> environment, std::span<const std::
     : Session(std::move(environment), ModelSource(bytes), options) {}
 
 void Session::load(Model& model) {
+  try {
+    make(model);
+  } catch (Error& e) {
+    if (!model.path.empty()) e.add_context(cat("model '{}'", model.path));
+    throw;
+  }
+}
+
+void Session::make(Model& model) {
   if (options_.profiling) {
     profiler_ = std::make_unique<Profiler>();
     profile_path_ = profile_path(options_.profile_prefix);
@@ -162,26 +174,43 @@ int Session::output_index(std::string_view name) const {
   return found == output_by_name_.end() ? -1 : found->second;
 }
 
+std::string Session::no_input(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < input_count(); ++i) names.push_back(input_port(i).name);
+  return cat("the model has no input '{}'; {}", name, names.empty() ? "give it none" : use_one_of(name, names));
+}
+
+std::string Session::no_output(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const Port& port : outputs_) names.push_back(port.name);
+  return cat("the model has no output '{}'; {}", name, names.empty() ? "ask for none" : use_one_of(name, names));
+}
+
 void Session::check_input(size_t index, const Value& value) const {
   const Port& port = input_port(index);
   const Tensor* t = value.tensor();
   if (!port.type.is_tensor()) {
     require(!t || port.type.kind == ValueType::Kind::optional || port.type.kind == ValueType::Kind::unknown,
-            ErrorCode::invalid_argument, "input '{}' is not a tensor in the model, but a tensor was given", port.name);
+            ErrorCode::invalid_argument,
+            "input '{}' is not a tensor in the model, but a tensor was given; make a sequence or map of it", port.name);
     return;
   }
-  require(t, ErrorCode::invalid_argument, "input '{}' must be a tensor({})", port.name, dtype_name(port.type.dtype));
+  const std::string_view type = dtype_name(port.type.dtype);
+  require(t, ErrorCode::invalid_argument,
+          "input '{}' must be a tensor({}), another kind of value was given; give a tensor", port.name, type);
   require(t->dtype() == port.type.dtype, ErrorCode::invalid_argument,
-          "input '{}' must be a tensor({}), a tensor({}) was given", port.name, dtype_name(port.type.dtype),
-          dtype_name(t->dtype()));
+          "input '{}' must be a tensor({}), a tensor({}) was given; convert it to {}", port.name, type,
+          dtype_name(t->dtype()), type);
   if (!port.type.ranked) return;
   const Shape& want = port.type.shape;
   // Programs give [1] for what is declared a scalar, and ONNX Runtime takes it.
   const bool one = want.rank() == 0 && t->count() == 1;
   const bool fits =
       one || (want.rank() == t->shape().rank() && std::equal(want.begin(), want.end(), t->shape().begin(), admits));
-  require(fits, ErrorCode::invalid_argument, "input '{}' must have shape {}, {} was given", port.name,
-          dims_->text(want), to_string(t->shape()));
+  if (fits) return;
+  const bool same_rank = want.rank() == t->shape().rank();
+  fail(ErrorCode::invalid_argument, "input '{}' must have shape {}, {} was given; {}", port.name, dims_->text(want),
+       to_string(t->shape()), same_rank ? "give it these extents" : cat("reshape it to rank {}", want.rank()));
 }
 
 size_t Session::workspace_bytes() {
@@ -194,7 +223,12 @@ const Value* Session::given(std::span<const Value* const> inputs, size_t index) 
   const Value* v = inputs[index];
   if (!v && index >= inputs_.size()) v = &defaults_[index - inputs_.size()];
   const bool optional = input_port(index).type.kind == ValueType::Kind::optional;
-  require(v || optional, ErrorCode::fail, "input '{}' was not given", input_port(index).name);
+  if (!v && !optional) {
+    const ValueType& type = input_port(index).type;
+    fail(ErrorCode::fail, "input '{}' was not given; give {}", input_port(index).name,
+         type.is_tensor() ? cat("a {}{}", dtype_name(type.dtype), type.ranked ? dims_->text(type.shape) : " tensor")
+                          : "it a value");
+  }
   return v;
 }
 
@@ -206,20 +240,24 @@ std::optional<int64_t> Session::extent(std::span<const Value* const> inputs, Ext
 
 // Passes take extents of one name for equal, as ONNX says. Where a call does not keep to that, their work would go wrong
 // without a word.
-FramePool& Session::frames_for(std::span<const Value* const> inputs) {
+const Session::Tie* Session::broken_tie(std::span<const Value* const> inputs) const {
   for (const Tie& tie : ties_) {
     const auto x = extent(inputs, tie.a), y = extent(inputs, tie.b);
-    if (x && y && *x != *y) return untied_frames(tie, *x, *y);
+    if (x && y && *x != *y) return &tie;
   }
-  return *frames_;
+  return nullptr;
 }
 
-FramePool& Session::untied_frames(const Tie& tie, int64_t x, int64_t y) {
+std::string Session::describe(const Tie& tie, std::span<const Value* const> inputs) const {
+  const Port &a = input_port(tie.a.input), &b = input_port(tie.b.input);
+  return cat("extent '{}' is {} in input '{}' and {} in input '{}'", dims_->text(a.type.shape[tie.a.axis]),
+             *extent(inputs, tie.a), a.name, *extent(inputs, tie.b), b.name);
+}
+
+FramePool& Session::untied_frames(const Tie& tie, std::span<const Value* const> inputs) {
   const std::lock_guard lock(untied_mutex_);
   if (untied_) return *untied_;
-  const Port &a = input_port(tie.a.input), &b = input_port(tie.b.input);
-  const std::string clash = cat("extent '{}' is {} in input '{}' and {} in input '{}'",
-                                dims_->text(a.type.shape[tie.a.axis]), x, a.name, y, b.name);
+  const std::string clash = describe(tie, inputs);
   try {
     untied_ = build_untied();
   } catch (Error& e) {
@@ -244,7 +282,8 @@ struct Session::Lease {
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options) {
   const FlushDenormals flush(pool_->flushes_denormals());
-  Lease lease(frames_for(inputs));
+  const Tie* const tie = broken_tie(inputs);
+  Lease lease(tie ? untied_frames(*tie, inputs) : *frames_);
   std::vector<const Value*>& ordered = lease.frame->input_buffer();
   for (size_t i = 0; i < input_count(); ++i) ordered[plan_input_[i]] = given(inputs, i);
   std::vector<Value> scalars;  // views of one element that came in another shape
@@ -266,9 +305,14 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
                            .profiler = profiler,
                            .ledger = &ledger_,
                            .disallow_copies = disallow_copies_};
-  if (!profiler) return lease.frame->run(request);
-  const auto begin = Profiler::Clock::now();
-  lease.frame->run(request);
+  const auto begin = profiler ? Profiler::Clock::now() : Profiler::Clock::time_point();
+  try {
+    lease.frame->run(request);
+  } catch (Error& e) {
+    if (tie) e.add_context(describe(*tie, inputs));
+    throw;
+  }
+  if (!profiler) return;
   profiler->add("model_run", "Session", begin, Profiler::Clock::now());
   if (own_profiler) own_profiler->write(run_profile_path(options->profile_prefix));
 }

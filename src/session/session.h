@@ -57,6 +57,9 @@ class Session {
   /// Plan position of an input (overridable ones after the required ones) or output; -1: no such name.
   int input_index(std::string_view name) const;
   int output_index(std::string_view name) const;
+  /// What to say of a name that none of them has: "the model has no input 'imgae'; use 'image'".
+  std::string no_input(std::string_view name) const;
+  std::string no_output(std::string_view name) const;
   size_t input_count() const { return inputs_.size() + overridable_.size(); }
   const Port& input_port(size_t index) const {
     return index < inputs_.size() ? inputs_[index] : overridable_[index - inputs_.size()];
@@ -81,6 +84,7 @@ class Session {
   };
   Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options);
   void load(Model& model);
+  void make(Model& model);
   void apply_overrides(Model& model) const;
   void log_ignored_options() const;
   void name_ports(const Model& model);
@@ -92,8 +96,9 @@ class Session {
   void save(const Model& optimized) const;
   const Value* given(std::span<const Value* const> inputs, size_t index) const;
   std::optional<int64_t> extent(std::span<const Value* const> inputs, Extent e) const;
-  FramePool& frames_for(std::span<const Value* const> inputs);
-  FramePool& untied_frames(const Tie& tie, int64_t x, int64_t y);
+  const Tie* broken_tie(std::span<const Value* const> inputs) const;
+  std::string describe(const Tie& tie, std::span<const Value* const> inputs) const;
+  FramePool& untied_frames(const Tie& tie, std::span<const Value* const> inputs);
 
   std::shared_ptr<Environment> environment_;
   SessionOptions options_;

@@ -15,7 +15,7 @@ std::shared_ptr<void> allocate_strings(size_t count) {
   try {
     return std::shared_ptr<void>(new std::string[count], [](void* p) { delete[] static_cast<std::string*>(p); });
   } catch (const std::bad_alloc&) {
-    fail(ErrorCode::fail, "out of memory: {} strings", count);
+    fail(ErrorCode::fail, "out of memory: {} strings; free some, or give smaller inputs", count);
   }
 }
 
@@ -34,7 +34,7 @@ std::shared_ptr<void> allocate_host(size_t bytes) {
   void* p = nullptr;
   // Not rounded up, so that AddressSanitizer sees the end.
   if (posix_memalign(&p, kAlignment, std::max<size_t>(bytes, 1)) != 0)
-    fail(ErrorCode::fail, "out of memory: {} bytes", bytes);
+    fail(ErrorCode::fail, "out of memory: {} bytes; free some, or give smaller inputs", bytes);
   return std::shared_ptr<void>(p, std::free);
 }
 

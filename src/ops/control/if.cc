@@ -5,16 +5,34 @@
 namespace retort::ops {
 namespace {
 
+const Graph& branch(const Node& node, std::string_view name) {
+  for (const Body& body : node.bodies) {
+    if (body.attribute == name) return *body.graph;
+  }
+  fail(ErrorCode::invalid_graph, "attribute '{}' is required and missing; set it to a graph", name);
+}
+
+bool differ(const ValueType& x, const ValueType& y) {
+  return x.is_tensor() && y.is_tensor() && x.dtype != DType::undefined && y.dtype != DType::undefined &&
+         x.dtype != y.dtype;
+}
+
 struct If {
   // The kernel sizes the outputs; before a run only what both branches agree on is known.
   void infer(InferContext& c) const {
-    if (!c.node() || c.node()->bodies.size() != 2) return;
-    const Graph& a = *c.node()->bodies[0].graph;
-    const Graph& b = *c.node()->bodies[1].graph;
+    if (!c.node()) return;
+    const DType condition = c.type(0).dtype;
+    require(condition == DType::undefined || condition == DType::boolean, ErrorCode::invalid_graph,
+            "the condition is of type {}, bool is wanted; compare or cast it", dtype_name(condition));
+    const Graph &a = branch(*c.node(), "then_branch"), &b = branch(*c.node(), "else_branch");
+    require(a.outputs.size() == b.outputs.size() && c.output_count() <= a.outputs.size(), ErrorCode::invalid_argument,
+            "then_branch gives {} values, else_branch {}, the node {}; give both branches as many", a.outputs.size(),
+            b.outputs.size(), c.output_count());
     for (size_t i = 0; i < c.output_count(); ++i) {
-      require(i < a.outputs.size() && i < b.outputs.size(), ErrorCode::invalid_graph,
-              "a branch of If has too few outputs");
       const ValueType &x = a.value(a.outputs[i]).type, &y = b.value(b.outputs[i]).type;
+      require(!differ(x, y), ErrorCode::invalid_argument,
+              "output {} is of type {} from then_branch, {} from else_branch; cast one of them", i, dtype_name(x.dtype),
+              dtype_name(y.dtype));
       if (x == y && (!x.ranked || all_known(x.shape)))
         c.set(i, x);
       else if (x.is_tensor() && y.is_tensor())

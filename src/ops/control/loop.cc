@@ -29,11 +29,25 @@ bool continues(const Value& condition) {
   return t->data<bool>()[0];
 }
 
+void check_arity(size_t inputs, size_t outputs, size_t taken, size_t given) {
+  require(
+      taken >= 2 && taken == inputs, ErrorCode::invalid_argument,
+      "the body takes {} values, the node has {}; let the body take iteration number, condition and {} carried values",
+      taken, inputs, inputs - 2);
+  require(given >= taken - 1 && outputs <= given - 1, ErrorCode::invalid_argument,
+          "the body gives {} values; let it give a condition, {} carried values and what {} outputs of the node need",
+          given, taken - 2, outputs);
+}
+
 struct Loop {
   void infer(InferContext& c) const {
-    if (!c.node() || c.node()->bodies.empty()) return;
+    if (!c.node()) return;
+    require(c.node()->bodies.size() == 1, ErrorCode::invalid_graph,
+            "attribute 'body' is required and missing; set it to a graph");
     const Graph& body = *c.node()->bodies[0].graph;
-    const size_t carried = c.node()->inputs.size() - c.node()->captures - 2;
+    const size_t own = std::max<size_t>(c.node()->inputs.size() - c.node()->captures, 2);
+    check_arity(own, c.output_count(), body.inputs.size() - body.captures, body.outputs.size());
+    const size_t carried = own - 2;
     for (size_t i = 0; i < c.output_count() && i + 1 < body.outputs.size(); ++i) {
       const ValueType& t = body.value(body.outputs[i + 1]).type;
       if (i < carried && !t.is_tensor())
@@ -46,9 +60,8 @@ struct Loop {
   void run(RunContext& c) const {
     BodyRunner& bodies = c.bodies();
     const size_t taken = bodies.input_count(0), given = bodies.output_count(0);
-    require(taken >= 2 && given >= taken - 1 && taken <= c.input_count() && c.output_count() <= given - 1,
-            ErrorCode::invalid_graph, "{} inputs and {} outputs, but a body of {} inputs and {} outputs",
-            c.input_count(), c.output_count(), taken, given);
+    check_arity(taken, c.output_count(), taken, given);
+    require(taken <= c.input_count(), ErrorCode::invalid_graph, "{} inputs, but a body of {}", c.input_count(), taken);
     const size_t carried = taken - 2, stacked = given - taken + 1;
     const auto limit = single<int64_t>(c, 0, "the trip count", INT64_MAX);
     bool go = single<bool>(c, 1, "the condition", true);

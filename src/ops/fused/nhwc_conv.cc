@@ -38,7 +38,8 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
             "shapes {} and {} do not fit", c.dims().text(x), c.dims().text(w));
     const Dim channels = x[channel_axis(rank)];
     require((!is_known(channels) || channels == w[1] * group) && w[0] % group == 0, ErrorCode::invalid_argument,
-            "{} channels, weights {}, group {}", c.dims().text(channels), to_string(w), group);
+            "an input of {} channels, but weights {} with group {} take {}", c.dims().text(channels), to_string(w),
+            group, w[1] * group);
     Shape y = x;
     y[rank - 1] = w[0];
     for (size_t d = 0; d + 2 < rank; ++d) y[d + 1] = window_extent(c.dims(), *this, d, spatial(x, d), w[d + 2], false);

@@ -13,7 +13,8 @@ int64_t item(const std::vector<int64_t>& list, size_t i, int64_t otherwise) {
 
 void check_list(std::string_view name, const std::vector<int64_t>& list, int64_t lowest) {
   for (int64_t v : list)
-    require(v >= lowest && v <= kMaxAttribute, ErrorCode::invalid_argument, "attribute '{}' holds {}", name, v);
+    require(v >= lowest && v <= kMaxAttribute, ErrorCode::invalid_argument,
+            "attribute '{}' holds {}; set it to {} or more", name, v, lowest);
 }
 
 void check_rank(std::string_view name, const std::vector<int64_t>& list, size_t wanted) {
@@ -35,7 +36,8 @@ bool same(const WindowAttributes& a) { return a.auto_pad.starts_with("SAME"); }
 void WindowAttributes::check() const {
   require(auto_pad == "NOTSET" || auto_pad == "VALID" || auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER" ||
               auto_pad.empty(),
-          ErrorCode::invalid_argument, "auto_pad '{}' is not known", auto_pad);
+          ErrorCode::invalid_argument, "auto_pad '{}' is not known; use NOTSET, VALID, SAME_UPPER or SAME_LOWER",
+          auto_pad);
   check_list("dilations", dilations, 1);
   check_list("kernel_shape", kernel_shape, 1);
   check_list("strides", strides, 1);
@@ -87,8 +89,9 @@ Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group)
   require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not fit",
           c.dims().text(x), c.dims().text(w));
   if (is_known(x[1]) && is_known(w[1]) && is_known(w[0])) {
-    require(x[1] == w[1] * group && w[0] % group == 0, ErrorCode::invalid_argument, "{} channels, weights {}, group {}",
-            x[1], c.dims().text(w), group);
+    require(x[1] == w[1] * group && w[0] % group == 0, ErrorCode::invalid_argument,
+            "an input of {} channels, but weights {} with group {} take {}", x[1], c.dims().text(w), group,
+            w[1] * group);
   }
   Shape y = x;
   y[1] = w[0];
