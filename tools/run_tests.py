@@ -12,6 +12,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   saved        the same cases, each model saved optimised and loaded again, here and in official ONNX Runtime
   runs         whole models of bench/zoo: allocations of a bound run, same bits for any number of threads
   robustness   mutated models: no crash, no hang, no blow-up
+  errors       what mistakes are answered with, beside official ONNX Runtime: docs/errors.md
   models       real models of ../shared/models, where that folder lies beside the checkout
   digits       the example that make run starts, on its held-out digits
   package      what is installed: the other examples built from a copy of it alone, size of the library
@@ -113,7 +114,7 @@ def python_tests(c, name, path, **env):
 
 def layers(c):
     tests = [os.path.join("tools", os.path.basename(p)) for p in glob.glob(os.path.join(ROOT, "tools", "*_test.py"))]
-    tests += [os.path.join("tests", "conformance", "run_cases_test.py")]
+    tests += [os.path.join("tests", "conformance", "run_cases_test.py"), os.path.join("tests", "errors", "check_errors_test.py")]
     total = Count()
     for path in sorted(tests):
         total += python_tests(c, "layers." + os.path.basename(path)[:-3], path)
@@ -184,6 +185,12 @@ def runs(c):
 def robustness(c):
     return c.counted("robustness", [sys.executable, "tests/robustness/mutate_models.py", "--library", c.library, "--cases", os.path.join(c.work, "cases"),
                                     "--keep", os.path.join(c.work, "mutants"), "--count", "2000"])
+
+
+def errors(c):
+    if not os.environ["RETORT_ORACLE"]:
+        print("    no official ONNX Runtime: what it says is taken from docs/errors.md")
+    return c.counted("errors", [sys.executable, "tests/errors/check_errors.py", "--library", c.library, "--oracle", os.environ["RETORT_ORACLE"]])
 
 
 def models(c):
@@ -315,7 +322,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, conformance, saved, runs, robustness, models, digits, package, cli, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, conformance, saved, runs, robustness, errors, models, digits, package, cli, clients, bindings)}
 
 
 def oracle():

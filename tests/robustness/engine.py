@@ -1,36 +1,15 @@
-"""The few functions of ONNX Runtime's C ABI that loading and running one model takes, by ctypes: of a library that may be
-under a sanitizer or crash, in a process that has nothing else of it."""
+"""Loading and running one model through the C ABI of a library."""
 import ctypes
 import os
+import sys
 
-API_VERSION = 16
-# Places in the function table.
-SLOTS = {"GetErrorMessage": 2, "CreateEnv": 3, "CreateSession": 7, "Run": 9, "CreateSessionOptions": 10,
-         "SetSessionLogSeverityLevel": 22, "SetIntraOpNumThreads": 24, "SessionGetOutputCount": 31, "SessionGetOutputName": 37,
-         "CreateTensorWithDataAsOrtValue": 49, "CreateCpuMemoryInfo": 69, "GetAllocatorWithDefaultOptions": 78,
-         "CreateValue": 82}
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+from c_api import Api  # noqa: E402
+
 ONNX_TYPE_SEQUENCE = 2
-BY_VALUE = (ctypes.c_int, ctypes.c_int64, ctypes.c_size_t)
 
 
-class EngineError(Exception):
-    """What a status says."""
-
-
-class Engine:
-    def __init__(self, library):
-        self.library = ctypes.CDLL(library)
-        self.library.OrtGetApiBase.restype = ctypes.POINTER(ctypes.c_void_p)
-        get_api = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(self.library.OrtGetApiBase()[0])
-        self.table = ctypes.cast(get_api(API_VERSION), ctypes.POINTER(ctypes.c_void_p))
-
-    def call(self, name, *args):
-        types = [type(a) if isinstance(a, BY_VALUE) else ctypes.c_void_p for a in args]
-        status = ctypes.CFUNCTYPE(ctypes.c_void_p, *types)(self.table[SLOTS[name]])(*args)
-        if status:
-            text = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(self.table[SLOTS["GetErrorMessage"]])(status)
-            raise EngineError(text.decode("utf-8", "replace"))
-
+class Engine(Api):
     def load(self, path):
         environment, options, self.session = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         self.call("CreateEnv", ctypes.c_int(4), ctypes.c_char_p(b"robustness"), ctypes.byref(environment))

@@ -25,11 +25,12 @@ import time
 import onnx
 from onnx import SequenceProto, TensorProto, numpy_helper
 
-from engine import Engine, EngineError
+from engine import Engine
 from mutations import MUTATIONS, Base
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, os.pardir, "conformance"))
+sys.path += [os.path.join(HERE, os.pardir), os.path.join(HERE, os.pardir, "conformance")]
+from c_api import ApiError  # noqa: E402
 from run_cases import load_cases  # noqa: E402
 SUPPORTED = {TensorProto.DataType.Value(n) for n in "FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 BOOL FLOAT16 DOUBLE UINT32 UINT64 BFLOAT16".split()}
 OUT_OF_MEMORY = re.compile(r"bad_alloc|[Oo]ut of memory|[Ff]ailed to allocate")
@@ -126,7 +127,7 @@ def answer(engine, path, inputs, args):
         if inputs is not None:
             engine.run(inputs)
         return "ok", ""
-    except (EngineError, MemoryError) as e:
+    except (ApiError, MemoryError) as e:
         memory = isinstance(e, MemoryError) or OUT_OF_MEMORY.search(str(e))
         return ("out-of-memory" if memory else stage + "-error"), str(e)
 

@@ -1,0 +1,50 @@
+"""Any function of ONNX Runtime's C ABI, by name and by ctypes: for tests of a library that may be under a sanitizer or
+crash, in a process that has nothing else of it."""
+import csv
+import ctypes
+import os
+
+ABI = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "abi")
+API_VERSION = 31
+BY_VALUE = (ctypes.c_int, ctypes.c_int64, ctypes.c_size_t)
+
+
+def read_table(name):
+    with open(os.path.join(ABI, name), encoding="utf-8", newline="") as f:
+        return list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+class ApiError(Exception):
+    """What a status says; `code` is its number."""
+
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code = code
+
+
+class Api:
+    SLOTS = {row["name"]: int(row["slot"]) for row in read_table("functions.tsv") if row["struct"] == "OrtApi"}
+
+    def __init__(self, library):
+        self.library = ctypes.CDLL(library)
+        self.library.OrtGetApiBase.restype = ctypes.POINTER(ctypes.c_void_p)
+        get_api = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(self.library.OrtGetApiBase()[0])
+        self.table = ctypes.cast(get_api(API_VERSION), ctypes.POINTER(ctypes.c_void_p))
+
+    def function(self, name, result, *types):
+        return ctypes.CFUNCTYPE(result, *types)(self.table[self.SLOTS[name]])
+
+    def call(self, name, *args):
+        """Calls a function that answers with a status; numbers as ctypes, everything else is a pointer. Throws ApiError."""
+        types = [type(a) if isinstance(a, BY_VALUE) else ctypes.c_void_p for a in args]
+        status = self.function(name, ctypes.c_void_p, *types)(*args)
+        if status:
+            code = self.function("GetErrorCode", ctypes.c_int, ctypes.c_void_p)(status)
+            text = self.function("GetErrorMessage", ctypes.c_char_p, ctypes.c_void_p)(status)
+            raise ApiError(code, text.decode("utf-8", "replace"))
+
+    def make(self, name, *args):
+        """Calls a function whose last parameter receives a handle; the handle."""
+        handle = ctypes.c_void_p()
+        self.call(name, *args, ctypes.byref(handle))
+        return handle
