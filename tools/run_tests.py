@@ -10,6 +10,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   unit         every ctest program of the build: unit tests of the rooms, C ABI against the official library
   conformance  the official ONNX cases
   saved        the same cases, each model saved optimised and loaded again, here and in official ONNX Runtime
+  ort_format   the same cases as official ONNX Runtime saves them in ORT format
   runs         whole models of bench/zoo: allocations of a bound run, same bits for any number of threads
   robustness   mutated models: no crash, no hang, no blow-up
   errors       what mistakes are answered with, beside official ONNX Runtime: docs/errors.md
@@ -152,6 +153,7 @@ def run_cases(c):
     return os.path.join(c.build, "run_cases")
 
 
+ORT_LEVELS = ("0", "1")  # as the model says, and with what every engine understands
 LEVELS = ("99", "0")  # optimised, and as the model says
 
 
@@ -174,6 +176,19 @@ def saved(c):
         total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", library, "--tool", run_cases(c),
                                   "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"),
                                   *c.cases, "--saved-by", c.library])
+    return total
+
+
+def ort_format(c):
+    """Models as official ONNX Runtime saves them in ORT format."""
+    if not os.environ["RETORT_ORACLE"]:
+        return skip("no official ONNX Runtime")
+    total = Count()
+    for level in ORT_LEVELS:
+        name = f"ort_format.{level}"
+        total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", c.library, "--tool", run_cases(c),
+                                  "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"), *c.cases,
+                                  "--level", level, "--saved-by", os.environ["RETORT_ORACLE"], "--saved-as", "ORT"])
     return total
 
 
@@ -322,7 +337,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, conformance, saved, runs, robustness, errors, models, digits, package, cli, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, conformance, saved, ort_format, runs, robustness, errors, models, digits, package, cli, clients, bindings)}
 
 
 def oracle():

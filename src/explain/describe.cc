@@ -9,8 +9,8 @@
 #include "ir/describe.h"
 #include "lift/lift.h"
 #include "onnx/functions.h"
-#include "onnx/reader.h"
 #include "ops/op.h"
+#include "ort_format/read.h"
 #include "passes/optimize.h"
 
 namespace retort {
@@ -262,7 +262,7 @@ class Description {
 }  // namespace
 
 std::string describe_model(const std::string& path, const DescribeOptions& options) {
-  const auto model = read_model(path, {.unaligned_from = size_t(64) << 10});
+  const auto model = load_model(path, {.unaligned_from = size_t(64) << 10});
   return Description(*model, options).write();
 }
 

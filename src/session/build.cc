@@ -70,6 +70,9 @@ void Session::save(const Model& optimized) const {
   const std::string& format = options_.config_entry("session.save_model_format");
   require(format.empty() || format == "ONNX", ErrorCode::not_implemented,
           "session.save_model_format is '{}', models are saved as ONNX only; set it to ONNX", format);
+  require(!format.empty() || !options_.optimized_model_path.ends_with(".ort"), ErrorCode::not_implemented,
+          "the name '{}' asks for ORT format, models are saved as ONNX only; choose a name that ends in .onnx",
+          options_.optimized_model_path);
   WriteOptions write{.external_file = options_.config_entry("session.optimized_model_external_initializers_file_name")};
   const std::string& least = options_.config_entry("session.optimized_model_external_initializers_min_size_in_bytes");
   const auto [end, error] = std::from_chars(least.data(), least.data() + least.size(), write.external_threshold);

@@ -22,6 +22,17 @@ ReadOptions read_options(const SessionOptions& options) {
   return read;
 }
 
+ModelFormat format_of(const SessionOptions& options) {
+  return model_format(options.config_entry("session.load_model_format"));
+}
+
+/// Both keys together promise that the bytes of a model in ORT format outlive the session; the first alone only saves
+/// ONNX Runtime a copy.
+bool borrows(const SessionOptions& options) {
+  return options.config_on("session.use_ort_model_bytes_directly") &&
+         options.config_on("session.use_ort_model_bytes_for_initializers");
+}
+
 /// The files under the constants of the graph, in the order in which it meets them.
 std::vector<FileIdentity> weight_files(const Graph& graph) {
   std::vector<FileIdentity> files;
@@ -43,8 +54,16 @@ bool lends_weights(const SessionOptions& options) {
 
 }  // namespace
 
+std::shared_ptr<Model> ModelSource::load(const SessionOptions& options, ReadOptions read, FileIdentity& file) const {
+  ModelFormat format = format_of(options);
+  if (path_) return load_model(*path_, read, format, &file);
+  if (format == ModelFormat::any) format = detect_format(bytes_);
+  read.borrow = format == ModelFormat::ort && borrows(options);
+  return load_model(bytes_, read, format);
+}
+
 std::shared_ptr<Model> ModelSource::read(const SessionOptions& options) {
-  return path_ ? read_model(*path_, read_options(options), &file_) : read_model(bytes_, read_options(options));
+  return load(options, read_options(options), file_);
 }
 
 void ModelSource::keep(const Graph& graph, const SessionOptions& options) {
@@ -63,7 +82,7 @@ std::shared_ptr<Model> ModelSource::read_again(const SessionOptions& options) co
   ReadOptions read = read_options(options);
   read.owner = kept_;
   FileIdentity file;
-  auto model = path_ ? read_model(*path_, read, &file) : read_model(bytes_, read);
+  auto model = load(options, std::move(read), file);
   require(file == file_, ErrorCode::fail, "the file '{}' has changed since", path_.value_or(""));
   require(weight_files(*model->graph) == weights_, ErrorCode::fail, "the files of its weights have changed since");
   return model;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memory/mapping.h"
-#include "onnx/reader.h"
+#include "ort_format/read.h"
 #include "session/options.h"
 
 namespace retort {
@@ -31,6 +31,7 @@ class ModelSource {
   std::shared_ptr<Model> read_again(const SessionOptions& options) const;
 
  private:
+  std::shared_ptr<Model> load(const SessionOptions& options, ReadOptions read, FileIdentity& file) const;
   std::optional<std::string> path_;
   FileIdentity file_;  ///< of the model at path_
   std::span<const std::byte> bytes_;

@@ -132,6 +132,9 @@ TEST(Options, LargeWeightsOfASavedModelGoToAFileBesideIt) {
   EXPECT_THROW(make_session(t.g, options), Error);
   options.config["session.save_model_format"] = "ORT";
   EXPECT_THROW(make_session(t.g, options), Error);
+  options.config.clear();
+  options.optimized_model_path += ".ort";
+  EXPECT_THROW(make_session(t.g, options), Error);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ target_include_directories(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/include 
 target_link_libraries(abi_differential PRIVATE GTest::gtest ${CMAKE_DL_LIBS})
 target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGET_FILE:retort_onnxruntime>"
                            RETORT_OTHER_LIBRARY_PATH="$<TARGET_FILE:retort_shared>"
+                           RETORT_ORT_MODEL="${CMAKE_SOURCE_DIR}/tests/abi/dense.ort"
                            RETORT_MODELS="${CMAKE_SOURCE_DIR}/tests/clients/data"
                            RETORT_DIFFERENCES="${CMAKE_SOURCE_DIR}/tests/abi/differences.tsv")
 target_include_directories(abi_differential PRIVATE ${CMAKE_BINARY_DIR}/generated/abi)

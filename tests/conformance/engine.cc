@@ -128,11 +128,12 @@ Handle<OrtSession> Engine::load(const std::string& path) {
   return {session, api_->ReleaseSession};
 }
 
-void Engine::save_optimized(const std::string& path, const std::string& to) const {
+void Engine::save_optimized(const std::string& path, const std::string& to, const std::string& format) const {
   OrtSessionOptions* options = nullptr;
   check(api_->CloneSessionOptions(options_.get(), &options));
   const Handle<OrtSessionOptions> owned{options, api_->ReleaseSessionOptions};
   check(api_->SetOptimizedModelFilePath(options, to.c_str()));
+  if (!format.empty()) check(api_->AddSessionConfigEntry(options, "session.save_model_format", format.c_str()));
   OrtSession* session = nullptr;
   check(api_->CreateSession(env_.get(), path.c_str(), options, &session));
   api_->ReleaseSession(session);

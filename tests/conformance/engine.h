@@ -70,8 +70,8 @@ class Engine {
   Value from_engine(const OrtValue* value) const;
 
   Handle<OrtSession> load(const std::string& path);
-  /// Loads a model and saves what the engine made of it to the file `to`.
-  void save_optimized(const std::string& path, const std::string& to) const;
+  /// Loads a model and saves what the engine made of it to the file `to`; format "ORT", or "" for ONNX.
+  void save_optimized(const std::string& path, const std::string& to, const std::string& format) const;
   Handle<OrtSession> load_bytes(const std::string& model);
   PortType describe(const OrtTypeInfo* info) const;
 

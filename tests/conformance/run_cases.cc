@@ -1,10 +1,10 @@
 // Runs test cases on one engine library and writes a row per case.
 //
 //   run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS]
-//             [--saved-by LIBRARY]
+//             [--saved-by LIBRARY [--saved-as ORT]]
 //
 // --level is a GraphOptimizationLevel, 0 for none. With --saved-by each model is what that library saves at that level,
-// in place of the file. A line of the manifest: name, rule (close|scale|shape), relative
+// in place of the file, in ORT format with --saved-as. A line of the manifest: name, rule (close|scale|shape), relative
 // tolerance, absolute tolerance, model, data set folders..., separated by tabs. A folder holds input_K.pb and
 // output_K.pb. A file whose tensor has the name of an input is fed to that input, else K is its position. A row of the
 // results: name, pass or fail, class, worst error over allowed error, milliseconds to load, milliseconds of the fastest
@@ -52,7 +52,7 @@ struct Result {
 };
 
 struct Options {
-  std::string library, manifest, results, saved_by;
+  std::string library, manifest, results, saved_by, saved_as;
   int threads = 1, level = ORT_ENABLE_ALL, repeat = 1, timeout_s = 120;
 };
 
@@ -138,18 +138,18 @@ struct Temporary {
   ~Temporary() { unlink(path.c_str()); }
 };
 
-Result run_case(Engine& engine, const Engine* saver, const Case& c, int repeat) {
+Result run_case(Engine& engine, const Engine* saver, const Case& c, const Options& o) {
   Result r;
   const Temporary saved;
   const char* stage = "save/";
   try {
-    if (saver) saver->save_optimized(c.model, saved.path);
+    if (saver) saver->save_optimized(c.model, saved.path, o.saved_as);
     stage = "load/";
     const auto start = Clock::now();
     Session session(engine, saver ? saved.path : c.model);
     r.load_ms = ms_since(start);
     stage = "run/";
-    for (const std::string& folder : c.data_sets) run_data_set(engine, session, c, folder, repeat, r);
+    for (const std::string& folder : c.data_sets) run_data_set(engine, session, c, folder, o.repeat, r);
   } catch (const EngineError& e) {
     r.reason = std::string(stage) + code_name(e.code());
     r.message = e.what();
@@ -179,7 +179,7 @@ constexpr int kUnusable = 3;  // exit code of a worker that cannot use the libra
     Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL);
     const auto saver = o.saved_by.empty() ? nullptr : std::make_unique<Engine>(o.saved_by, o.threads, o.level);
     for (size_t k = first; k < cases.size(); ++k) {
-      const std::string line = row(cases[k], run_case(engine, saver.get(), cases[k], o.repeat));
+      const std::string line = row(cases[k], run_case(engine, saver.get(), cases[k], o));
       if (write(out, line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(1);
     }
   } catch (const std::exception& e) {
@@ -265,6 +265,8 @@ Options parse(int argc, char** argv) {
                                      : nullptr;
     if (a == "--saved-by" && k + 1 < argc) {
       o.saved_by = argv[++k];
+    } else if (a == "--saved-as" && k + 1 < argc) {
+      o.saved_as = argv[++k];
     } else if (!number) {
       plain.push_back(a);
     } else if (++k < argc) {
@@ -274,7 +276,7 @@ Options parse(int argc, char** argv) {
   if (plain.size() != 3)
     throw std::runtime_error(
         "usage: run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS] "
-        "[--saved-by LIBRARY]");
+        "[--saved-by LIBRARY [--saved-as ORT]]");
   o.library = plain[0], o.manifest = plain[1], o.results = plain[2];
   return o;
 }

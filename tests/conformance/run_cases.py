@@ -2,7 +2,7 @@
 """Run the test cases of the pinned onnx release on an engine library and hold the result against a list.
 
     run_cases.py --library LIB --tool RUN_CASES [--cases DIR] [--only REGEX] [--tsv FILE]
-                 [--expected FILE | --expected none] [--update [--allow-growth]] [--saved-by LIB]
+                 [--expected FILE | --expected none] [--update [--allow-growth]] [--saved-by LIB [--saved-as ORT]]
 
 LIB speaks ONNX Runtime's C ABI (default: $RETORT_LIBRARY). RUN_CASES is the program built from run_cases.cc. DIR is
 filled by export_cases.py when it is absent or of another onnx release.
@@ -12,7 +12,8 @@ without being listed and a listed case that passes are both failures of this tes
 --update rewrites the list, and refuses to add to it without --allow-growth.
 
 With --saved-by each model is what that library saves, optimised, in place of the file; cases that LIB fails without that
-count as listed, and it does not matter whether a listed case passes.
+count as listed, and it does not matter whether a listed case passes. With --saved-as ORT it is saved in ORT format; cases
+that the library that saved them cannot run itself count as listed, too.
 
 The last line is "N passed, N failed".
 """
@@ -120,6 +121,7 @@ def arguments():
     ap.add_argument("--level", type=int, default=99, help="graph optimisation level, 0 for none")
     ap.add_argument("--expected", default=os.path.join(HERE, "expected_failures.tsv"))
     ap.add_argument("--saved-by", default="")
+    ap.add_argument("--saved-as", default="", choices=["", "ORT"])
     ap.add_argument("--update", action="store_true")
     ap.add_argument("--allow-growth", action="store_true")
     a = ap.parse_args()
@@ -138,7 +140,10 @@ def main():
     if a.saved_by:
         plain = run(a.tool, a.library, cases, folder, tsv, options)
         expected.update({n: c for n, (ok, c, _) in plain.items() if not ok})
-        options += ["--saved-by", a.saved_by]
+        options += ["--saved-by", a.saved_by, *(["--saved-as", a.saved_as] if a.saved_as else [])]
+    if a.saved_as:
+        itself = run(a.tool, a.saved_by, cases, folder, tsv, options)
+        expected.update({n: c for n, (ok, c, _) in itself.items() if not ok})
     rows = run(a.tool, a.library, cases, folder, tsv, options)
     if a.update:
         grown = write_expected(a.expected, rows, expected, a.allow_growth)

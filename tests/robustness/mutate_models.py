@@ -56,7 +56,8 @@ def read_bases(cases):
                 inputs[v["name"]] = TensorProto.FromString(raw)
             elif v["type"] == "sequence":
                 inputs[v["name"]] = list(SequenceProto.FromString(raw).tensor_values)
-        bases[name] = Base(read_file(cases, name, "model.onnx"), inputs)
+        ort = os.path.join(HERE, "ort", name.replace("/", "-") + ".ort")
+        bases[name] = Base(read_file(cases, name, "model.onnx"), inputs, read_file(ort) if os.path.exists(ort) else b"")
     return bases
 
 
@@ -64,6 +65,8 @@ def mutants(bases, seed, count):
     """(id, class, base name, what was done, bytes); unchanged models first."""
     for i, (name, base) in enumerate(bases.items()):
         yield f"c{i:03}", "unchanged", name, "", base.raw
+        if base.ort:
+            yield f"o{i:03}", "unchanged", name, "in ORT format", base.ort
     r, total = random.Random(seed), sum(share for share, _ in MUTATIONS.values())
     plan = [cls for cls, (share, _) in MUTATIONS.items() for _ in range(round(count * share / total))]
     for i, cls in enumerate(plan):

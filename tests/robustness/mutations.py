@@ -28,6 +28,7 @@ OPERATORS = sorted({s.name for s in onnx.defs.get_all_schemas()})
 class Base:
     raw: bytes
     inputs: dict  # name: TensorProto, or a list of them for a sequence
+    ort: bytes = b""  # the same model in ORT format, of some
 
     def parse(self):
         return onnx.load_model_from_string(self.raw)
@@ -368,8 +369,26 @@ def external_data(r, base):
     return serialized(model), ("escape " if outside else "") + json.dumps({k: v[:40] for k, v in entries.items()})
 
 
+def ort_format(r, base):
+    """Words of a flatbuffer are mostly distances, sizes and numbers of fields."""
+    if not base.ort:
+        return None
+    if r.random() < 0.3:
+        return r.choice((bitflip, truncate))(r, Base(base.ort, base.inputs))
+    raw, done = bytearray(base.ort), []
+    for _ in range(r.choice([1, 1, 2, 4])):
+        size = r.choice([2, 4, 4, 8])
+        at, other = (r.randrange(0, len(raw) - size, size) for _ in range(2))
+        near = int.from_bytes(raw[at:at + size], "little") + r.choice([-8, -4, -2, -1, 1, 2, 4, 8])
+        value = r.choice([near, near, r.choice(I64), r.choice(DIMS), len(raw), len(raw) - at, -at,
+                          int.from_bytes(raw[other:other + size], "little")]) % (1 << 8 * size)
+        raw[at:at + size] = value.to_bytes(size, "little")
+        done.append(f"{at}: {value}")
+    return bytes(raw), ", ".join(done)
+
+
 MUTATIONS = {  # class: (share, function)
     "bitflip": (17, bitflip), "truncate": (8, truncate), "splice": (7, splice), "field": (24, field), "dims": (10, dims),
     "tensor-data": (7, tensor_data), "values": (15, values), "external-data": (6, external_data),
-    "cycle": (3, hostile_graphs.cycle), "recursion": (3, hostile_graphs.recursion),
+    "ort-format": (15, ort_format), "cycle": (3, hostile_graphs.cycle), "recursion": (3, hostile_graphs.recursion),
 }
