@@ -1,7 +1,10 @@
-// Metadata and profiles of sessions.
+// Metadata of models and sessions; profiles.
+#include <algorithm>
+
 #include "abi/allocators.h"
 #include "abi/session.h"
 #include "abi/slots.h"
+#include "ort_format/read.h"
 
 namespace retort::abi {
 namespace {
@@ -16,7 +19,39 @@ OrtStatusPtr give_text(const OrtModelMetadata* metadata, std::string ModelInfo::
   });
 }
 
+/// What a compiled model says of the provider that it was compiled for; null when it says nothing.
+template <typename Read>
+OrtStatusPtr give_compatibility(const char* ep_type, OrtAllocator* allocator, char** info, Read read) noexcept {
+  return guard([&] {
+    const std::string_view provider = need_text(ep_type, "ep_type");
+    require(!provider.empty(), ErrorCode::invalid_argument, "the provider has no name");
+    OrtAllocator& a = need(allocator, "allocator");
+    need(info, "compatibility_info");
+    const std::shared_ptr<Model> model = read();
+    const std::string key = cat("ep_compatibility_info.{}", provider);
+    const auto found = std::find_if(model->metadata.begin(), model->metadata.end(),
+                                    [&](const auto& entry) { return entry.first == key; });
+    *info = found == model->metadata.end() ? nullptr : allocate_text(a, found->second);
+  });
+}
+
 }  // namespace
+
+OrtStatusPtr ORT_API_CALL GetCompatibilityInfoFromModel(const char* model_path, const char* ep_type,
+                                                        OrtAllocator* allocator, char** compatibility_info) noexcept {
+  return give_compatibility(ep_type, allocator, compatibility_info,
+                            [&] { return load_model(need_text(model_path, "model_path")); });
+}
+
+OrtStatusPtr ORT_API_CALL GetCompatibilityInfoFromModelBytes(const void* model_data, size_t model_data_length,
+                                                             const char* ep_type, OrtAllocator* allocator,
+                                                             char** compatibility_info) noexcept {
+  return give_compatibility(ep_type, allocator, compatibility_info, [&] {
+    const auto* bytes = &need(static_cast<const std::byte*>(model_data), "model_data");
+    require(model_data_length > 0, ErrorCode::invalid_argument, "the model has no bytes");
+    return load_model(std::span(bytes, model_data_length));
+  });
+}
 
 OrtStatusPtr ORT_API_CALL SessionGetModelMetadata(const OrtSession* session, OrtModelMetadata** out) noexcept {
   return guard([&] {

@@ -25,9 +25,9 @@ struct OrtSessionOptions : retort::abi::Handle<retort::abi::tag_of("seso")> {
   retort::abi::CustomThreads custom_threads;
   std::vector<OrtCustomOpDomain*> domains;                 ///< the caller's
   std::vector<std::shared_ptr<void>> custom_op_libraries;  ///< closed with the last copy of the options, and no sooner
+  std::vector<size_t> devices;                             ///< how many each call of AppendExecutionProvider_V2 brought
   OrtExecutionProviderDevicePolicy policy = OrtExecutionProviderDevicePolicy_DEFAULT;
-  bool has_policy = false;
-  EpSelectionDelegate delegate = nullptr;
+  EpSelectionDelegate delegate = nullptr;  ///< in place of the policy
   void* delegate_state = nullptr;
   const void* weightless_source = nullptr;  ///< the caller's
   size_t weightless_source_size = 0;

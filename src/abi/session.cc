@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "abi/allocators.h"
+#include "abi/devices.h"
 #include "abi/environment.h"
 #include "abi/slots.h"
 
@@ -16,7 +17,8 @@ OrtStatusPtr open(
   return guard([&] {
     const OrtEnv& e = handle(env, "env");
     need(out, "out");
-    const SessionOptions copy = session_options(options);
+    SessionOptions copy = session_options(options);
+    if (options) copy.admit = [options](const Model& model) { choose_devices(*options, model); };
     const ThreadPool* shared = e.environment->shared_pool();
     require(copy.own_threads || shared, ErrorCode::fail,
             "the session is to use the environment's threads, but the environment was made without; make it by "

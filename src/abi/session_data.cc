@@ -1,4 +1,4 @@
-// Session options that bring data: initializers, files in memory, sources of compiled models, choice of devices.
+// Session options that bring data: initializers, files in memory, sources of compiled models.
 #include "abi/options.h"
 #include "abi/slots.h"
 #include "abi/value.h"
@@ -77,27 +77,6 @@ OrtStatusPtr ORT_API_CALL SessionOptionsSetEpContextDataReadFunc(OrtSessionOptio
     OrtSessionOptions& o = handle(options, "options");
     o.ep_context.read = read_func;
     o.ep_context.read_state = read_func ? state : nullptr;
-  });
-}
-
-OrtStatusPtr ORT_API_CALL SessionOptionsSetEpSelectionPolicy(OrtSessionOptions* session_options,
-                                                             OrtExecutionProviderDevicePolicy policy) noexcept {
-  return guard([&] {
-    OrtSessionOptions& o = handle(session_options, "session_options");
-    o.policy = policy;
-    o.has_policy = true;
-    o.delegate = nullptr;
-  });
-}
-
-OrtStatusPtr ORT_API_CALL SessionOptionsSetEpSelectionPolicyDelegate(OrtSessionOptions* session_options,
-                                                                     EpSelectionDelegate delegate,
-                                                                     void* delegate_state) noexcept {
-  return guard([&] {
-    OrtSessionOptions& o = handle(session_options, "session_options");
-    o.has_policy = delegate != nullptr;
-    o.delegate = delegate;
-    o.delegate_state = delegate_state;
   });
 }
 

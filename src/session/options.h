@@ -14,6 +14,8 @@
 
 namespace retort {
 
+struct Model;
+
 /// How a pool of threads is made: the environment's or a session's.
 struct ThreadSettings {
   /// Runs `body` on a new thread and returns a function that joins it.
@@ -73,6 +75,9 @@ struct SessionOptions {
     std::shared_ptr<const void> owner;
   };
   std::map<std::string, MemoryFile> external_files;
+
+  /// Called with the model when it was read, before anything is made of it; what it throws ends the creation.
+  std::function<void(const Model&)> admit;
 
   /// Set from any thread to end the creation of a session.
   std::shared_ptr<std::atomic<bool>> cancel_load = std::make_shared<std::atomic<bool>>(false);

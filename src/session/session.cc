@@ -84,6 +84,7 @@ void Session::load(Model& model) {
 }
 
 void Session::make(Model& model) {
+  if (options_.admit) std::exchange(options_.admit, {})(model);
   if (options_.profiling) {
     profiler_ = std::make_unique<Profiler>();
     profile_path_ = profile_path(options_.profile_prefix);

@@ -1,0 +1,259 @@
+// Devices and what they are asked. Only the CPU is there until a plug-in library brings another one.
+#include "abi/devices.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <array>
+#include <cstring>
+
+#include "abi/environment.h"
+#include "abi/session.h"
+#include "abi/slots.h"
+
+namespace retort::abi {
+namespace {
+
+constexpr const char* kCpu = "CPUExecutionProvider";
+
+struct Vendor {
+  std::string_view signature, name;  ///< what the processor calls its maker, and what everybody else does
+  uint32_t id;
+};
+constexpr std::array kVendors{Vendor{"GenuineIntel", "Intel", 0x8086}, Vendor{"AuthenticAMD", "AMD", 0x1022},
+                              Vendor{"HygonGenuine", "Hygon", 0x1d94}, Vendor{"CentaurHauls", "Centaur", 0x1d17}};
+
+Vendor processor_vendor() {
+#if defined(__x86_64__)
+  unsigned highest = 0, words[3] = {};
+  if (__get_cpuid(0, &highest, &words[0], &words[2], &words[1])) {
+    char signature[sizeof words];
+    std::memcpy(signature, words, sizeof words);
+    for (const Vendor& vendor : kVendors) {
+      if (vendor.signature == std::string_view(signature, sizeof signature)) return vendor;
+    }
+  }
+#endif
+  return {"", "unknown", 0};
+}
+
+const OrtHardwareDevice& processor() {
+  static const OrtHardwareDevice& device = [&]() -> const OrtHardwareDevice& {
+    auto& made = *new OrtHardwareDevice;
+    const Vendor vendor = processor_vendor();
+    made.vendor = vendor.name;
+    made.vendor_id = vendor.id;
+    return made;
+  }();
+  return device;
+}
+
+/// What a field of an object is; `otherwise` for null and for handles of another kind, because getters have no status.
+template <typename T, typename F>
+auto view(const T* object, F field) -> decltype(field(*object)) {
+  if (!object || object->tag != T::kTag) return {};
+  return field(*object);
+}
+
+void fill(const std::vector<Port>& ports, const OrtEpDevice** devices, size_t count, const char* what) {
+  need(devices, what);
+  require(count > 0 && count >= ports.size(), ErrorCode::invalid_argument, "room for {} of {} ports", count,
+          ports.size());
+  for (size_t i = 0; i < count; ++i) devices[i] = i < ports.size() ? &cpu_device() : nullptr;
+}
+
+/// Nothing but host memory, which the environment has an allocator for in any case.
+[[noreturn]] void fail_memory(const OrtEpDevice& device) {
+  fail(ErrorCode::invalid_argument, "device '{}' has no memory of its own; GetSharedAllocator gives that of the host",
+       device.name);
+}
+
+}  // namespace
+
+const OrtEpDevice& cpu_device() {
+  static const OrtEpDevice& device = [&]() -> const OrtEpDevice& {
+    auto& made = *new OrtEpDevice;
+    made.name = kCpu;
+    made.vendor = "Retort";
+    made.metadata.set("version", base_api::GetVersionString());
+    made.hardware = &processor();
+    return made;
+  }();
+  return device;
+}
+
+OrtStatusPtr ORT_API_CALL GetEpDevices(const OrtEnv* env, const OrtEpDevice* const** ep_devices,
+                                       size_t* num_ep_devices) noexcept {
+  return guard([&] {
+    handle(env, "env");
+    need(ep_devices, "ep_devices");
+    static const std::array all{&cpu_device()};
+    need(num_ep_devices, "num_ep_devices") = all.size();
+    *ep_devices = all.data();
+  });
+}
+
+OrtHardwareDeviceType ORT_API_CALL HardwareDevice_Type(const OrtHardwareDevice* device) noexcept {
+  return view(device, [](const OrtHardwareDevice& d) { return d.type; });
+}
+uint32_t ORT_API_CALL HardwareDevice_VendorId(const OrtHardwareDevice* device) noexcept {
+  return view(device, [](const OrtHardwareDevice& d) { return d.vendor_id; });
+}
+const char* ORT_API_CALL HardwareDevice_Vendor(const OrtHardwareDevice* device) noexcept {
+  return view(device, [](const OrtHardwareDevice& d) { return d.vendor.c_str(); });
+}
+uint32_t ORT_API_CALL HardwareDevice_DeviceId(const OrtHardwareDevice* device) noexcept {
+  return view(device, [](const OrtHardwareDevice& d) { return d.device_id; });
+}
+const OrtKeyValuePairs* ORT_API_CALL HardwareDevice_Metadata(const OrtHardwareDevice* device) noexcept {
+  return view(device, [](const OrtHardwareDevice& d) { return &d.metadata; });
+}
+const char* ORT_API_CALL EpDevice_EpName(const OrtEpDevice* ep_device) noexcept {
+  return view(ep_device, [](const OrtEpDevice& d) { return d.name.c_str(); });
+}
+const char* ORT_API_CALL EpDevice_EpVendor(const OrtEpDevice* ep_device) noexcept {
+  return view(ep_device, [](const OrtEpDevice& d) { return d.vendor.c_str(); });
+}
+const OrtKeyValuePairs* ORT_API_CALL EpDevice_EpMetadata(const OrtEpDevice* ep_device) noexcept {
+  return view(ep_device, [](const OrtEpDevice& d) { return &d.metadata; });
+}
+const OrtKeyValuePairs* ORT_API_CALL EpDevice_EpOptions(const OrtEpDevice* ep_device) noexcept {
+  return view(ep_device, [](const OrtEpDevice& d) { return &d.options; });
+}
+const OrtHardwareDevice* ORT_API_CALL EpDevice_Device(const OrtEpDevice* ep_device) noexcept {
+  return view(ep_device, [](const OrtEpDevice& d) { return d.hardware; });
+}
+// Null says that values lie in the host's memory.
+const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice*, OrtDeviceMemoryType) noexcept {
+  return nullptr;
+}
+
+OrtStatusPtr ORT_API_CALL GetNumHardwareDevices(const OrtEnv* env, size_t* num_devices) noexcept {
+  return guard([&] {
+    handle(env, "env");
+    need(num_devices, "num_devices") = 1;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL GetHardwareDevices(const OrtEnv* env, const OrtHardwareDevice** devices,
+                                             size_t num_devices) noexcept {
+  return guard([&] {
+    handle(env, "env");
+    need(devices, "devices");
+    require(num_devices >= 1, ErrorCode::invalid_argument, "room for {} of 1 hardware devices", num_devices);
+    devices[0] = &processor();
+  });
+}
+
+OrtStatusPtr ORT_API_CALL
+GetHardwareDeviceEpIncompatibilityDetails(const OrtEnv* env, const char* ep_name, const OrtHardwareDevice* hw,
+                                          OrtDeviceEpIncompatibilityDetails** details) noexcept {
+  return guard([&] {
+    handle(env, "env");
+    const std::string_view name = need_text(ep_name, "ep_name");
+    require(name == kCpu, ErrorCode::invalid_argument, "there is no provider '{}' in this environment", name);
+    handle(hw, "hw");
+    give(details, "details", std::make_unique<OrtDeviceEpIncompatibilityDetails>());
+  });
+}
+
+OrtStatusPtr ORT_API_CALL DeviceEpIncompatibilityDetails_GetReasonsBitmask(
+    const OrtDeviceEpIncompatibilityDetails* details, uint32_t* reasons_bitmask) noexcept {
+  return guard([&] {
+    handle(details, "details");
+    need(reasons_bitmask, "reasons_bitmask") = OrtDeviceEpIncompatibility_NONE;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL DeviceEpIncompatibilityDetails_GetNotes(const OrtDeviceEpIncompatibilityDetails* details,
+                                                                  const char** notes) noexcept {
+  return guard([&] {
+    handle(details, "details");
+    need(notes, "notes") = nullptr;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL DeviceEpIncompatibilityDetails_GetErrorCode(const OrtDeviceEpIncompatibilityDetails* details,
+                                                                      int32_t* error_code) noexcept {
+  return guard([&] {
+    handle(details, "details");
+    need(error_code, "error_code") = 0;
+  });
+}
+
+void ORT_API_CALL ReleaseDeviceEpIncompatibilityDetails(OrtDeviceEpIncompatibilityDetails* input) noexcept {
+  release(input);
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForInputs(const OrtSession* session, const OrtEpDevice** inputs_ep_devices,
+                                                      size_t num_inputs) noexcept {
+  return guard(
+      [&] { fill(handle(session, "session").session->inputs(), inputs_ep_devices, num_inputs, "inputs_ep_devices"); });
+}
+
+OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForOutputs(const OrtSession* session,
+                                                       const OrtEpDevice** outputs_ep_devices,
+                                                       size_t num_outputs) noexcept {
+  return guard([&] {
+    fill(handle(session, "session").session->outputs(), outputs_ep_devices, num_outputs, "outputs_ep_devices");
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CreateSharedAllocator(OrtEnv* env, const OrtEpDevice* ep_device, OrtDeviceMemoryType,
+                                                OrtAllocatorType, const OrtKeyValuePairs*, OrtAllocator**) noexcept {
+  return guard([&] {
+    handle(env, "env");
+    fail_memory(handle(ep_device, "ep_device"));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL ReleaseSharedAllocator(OrtEnv* env, const OrtEpDevice* ep_device,
+                                                 OrtDeviceMemoryType) noexcept {
+  return guard([&] {
+    handle(env, "env");
+    fail_memory(handle(ep_device, "ep_device"));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_device, const OrtKeyValuePairs*,
+                                                      OrtSyncStream** stream) noexcept {
+  return guard([&] {
+    const OrtEpDevice& device = handle(ep_device, "ep_device");
+    need(stream, "stream");
+    fail(ErrorCode::invalid_argument, "device '{}' works on the threads of the caller and has no streams", device.name);
+  });
+}
+
+// Nobody has a stream.
+void* ORT_API_CALL SyncStream_GetHandle(OrtSyncStream*) noexcept { return nullptr; }
+void ORT_API_CALL ReleaseSyncStream(OrtSyncStream*) noexcept {}
+
+// Copies go between devices, by the transfer that one of their providers brings.
+OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* src_tensors,
+                                      OrtValue* const* dst_tensors, OrtSyncStream*, size_t num_tensors) noexcept {
+  return guard([&] {
+    handle(env, "env");
+    need(src_tensors, "src_tensors");
+    need(dst_tensors, "dst_tensors");
+    require(num_tensors > 0, ErrorCode::invalid_argument, "no tensors were given");
+    fail(ErrorCode::not_implemented,
+         "no provider copies between these memories; tensors of the host are copied with "
+         "GetTensorMutableData");
+  });
+}
+
+OrtStatusPtr ORT_API_CALL GetModelCompatibilityForEpDevices(const OrtEpDevice* const* ep_devices, size_t num_ep_devices,
+                                                            const char* compatibility_info,
+                                                            OrtCompiledModelCompatibility* out_status) noexcept {
+  return guard([&] {
+    need(ep_devices, "ep_devices");
+    require(num_ep_devices > 0, ErrorCode::invalid_argument, "no devices were given");
+    for (size_t i = 0; i < num_ep_devices; ++i) handle(ep_devices[i], "ep_devices");
+    need_text(compatibility_info, "compatibility_info");
+    // The CPU compiles nothing ahead of time.
+    need(out_status, "out_status") = OrtCompiledModelCompatibility_EP_NOT_APPLICABLE;
+  });
+}
+
+}  // namespace retort::abi
