@@ -42,8 +42,8 @@ std::vector<OpCase> forms(int64_t gates, bool cell, std::vector<OpCase> own) {
 
 const OpTest rnn("RNN",
                  forms(1, false,
-                       {{.about = "weights only",
-                         .attributes = {},
+                       {{.about = "weights only, the schema's two functions for one direction",
+                         .attributes = {{"activations", std::vector<std::string>{"Tanh", "Tanh"}}},
                          .inputs = {f32({2, 2, 1}, {0, 0, 0.5f, 1}), f32({1, 2, 1}, {-1, -0.75f}),
                                     f32({1, 2, 2}, {0.75f, 1, -0.5f, -0.5f})},
                          .outputs = {f32({2, 1, 2, 2}, {0, 0, 0, 0, -0.4621171f, -0.3583574f, -0.7615942f, -0.635149f}),

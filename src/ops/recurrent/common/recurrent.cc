@@ -25,9 +25,12 @@ void RecurrentAttributes::check(std::span<const char* const> defaults) const {
           "direction \"{}\" is none of forward, reverse, bidirectional", direction);
   require(layout == 0 || layout == 1, ErrorCode::invalid_argument, "layout is {}, expected 0 or 1", layout);
   require(!clip || *clip > 0, ErrorCode::invalid_argument, "clip is {}, expected a positive number", clip.value_or(0));
-  require(activations.empty() || activations.size() == directions() * defaults.size(), ErrorCode::invalid_argument,
-          "{} activations for direction {}, expected {}", activations.size(), direction,
-          directions() * defaults.size());
+  const size_t count = activations.size();
+  // The schema's default for RNN has two functions also for one direction, and ONNX Runtime writes it into what it saves.
+  bool two_defaults = count == 2 * defaults.size();
+  for (size_t i = 0; two_defaults && i < count; ++i) two_defaults = activations[i] == defaults[i % defaults.size()];
+  require(count == 0 || count == directions() * defaults.size() || two_defaults, ErrorCode::invalid_argument,
+          "{} activations for direction {}, expected {}", count, direction, directions() * defaults.size());
   functions(defaults);
 }
 
