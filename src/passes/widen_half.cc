@@ -18,7 +18,7 @@ class Widener {
     for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
       const Node& n = g_.node(id);
       if (n.is("Cast") && wide_.contains(n.inputs[0]))
-        g_.set_input(id, 0, wide_.at(n.inputs[0]));
+        read_wide(id);
       else if (widens(n))
         widen(id);
     }
@@ -47,6 +47,13 @@ class Widener {
       kernel = kernel || n.op->fast[size_t(t.dtype)];
     }
     return any && (wide || !kernel);
+  }
+
+  // A Cast of 16 bits to the same 16 bits means nothing: what reads it reads the wide value too.
+  void read_wide(NodeId id) {
+    const ValueId in = g_.node(id).inputs[0], out = g_.node(id).outputs[0], wide = wide_.at(in);
+    if (g_.value(out).type.dtype == g_.value(in).type.dtype) wide_[out] = wide;
+    g_.set_input(id, 0, wide);
   }
 
   ValueId cast(ValueId v, DType to, uint32_t position) {

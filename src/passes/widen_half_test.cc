@@ -54,5 +54,19 @@ TEST(WidenHalf, WhatOnlyMovesStaysAndCastsReadWhatIsWide) {
 )");
 }
 
+TEST(WidenHalf, ACastToTheSameTypeIsNoRounding) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 2}, DType::f16);
+  t.output(t.add("MatMul", {x, as(t, t.add("MatMul", {x, x}), DType::f16)}), "y");
+  expect_widened(t, R"(graph(x: float16[2,2]) {
+  Cast#1: float32[2,2] = Cast(x) {to=1}
+  MatMul#1: float32[2,2] = MatMul(Cast#1, Cast#1)
+  Cast#2: float32[2,2] = MatMul(Cast#1, MatMul#1)
+  y: float16[2,2] = Cast(Cast#2) {to=10}
+  return y
+}
+)");
+}
+
 }  // namespace
 }  // namespace retort

@@ -194,6 +194,11 @@ void Session::check_input(size_t index, const Value& value) const {
     require(!t || port.type.kind == ValueType::Kind::optional || port.type.kind == ValueType::Kind::unknown,
             ErrorCode::invalid_argument,
             "input '{}' is not a tensor in the model, but a tensor was given; make a sequence or map of it", port.name);
+    if (port.type.kind != ValueType::Kind::map) return;
+    const Map* map = value.get<Map>();
+    require(map && map->keys.dtype() == port.type.key && map->values.dtype() == port.type.dtype,
+            ErrorCode::invalid_argument, "input '{}' must be a map({},tensor({})), another kind of value was given",
+            port.name, dtype_name(port.type.key), dtype_name(port.type.dtype));
     return;
   }
   const std::string_view type = dtype_name(port.type.dtype);

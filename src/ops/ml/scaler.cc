@@ -15,15 +15,33 @@ struct Scaler {
   void infer(InferContext& c) const {
     c.set(0, DType::f32);
     const Shape& x = c.shape(0);
-    require(x.rank() > 0 && (offset.size() == 1 || may_equal(x.back(), int64_t(offset.size()))),
+    require(x.rank() > 0 && (offset.size() == 1 || may_equal(features_of(x), int64_t(offset.size()))),
             ErrorCode::invalid_argument, "{} offsets for X of shape {}", offset.size(), c.dims().text(x));
     c.set(0, DType::f32, x);
   }
-  void run(RunContext& c) const {
-    const std::vector<float> x = load_features(c, 0);
+
+  template <typename T>
+  void reference(RunContext& c) const {
+    const auto x = c.input<T>(0);
+    const auto y = c.output<float>();
+    for (size_t i = 0; i < x.size(); ++i) y[i] = float((x[i] - offset[i % offset.size()]) * scale[i % offset.size()]);
+  }
+  template <Feature T>
+  void fast(RunContext& c, std::type_identity<T>) const {
+    const auto x = c.input<T>(0);
     const auto y = c.output<float>();
     const size_t n = offset.size();
-    for (size_t i = 0; i < x.size(); ++i) y[i] = (x[i] - offset[i % n]) * scale[i % n];
+    for_output_chunks(c, [&](size_t begin, size_t end) {
+      if (n == 1) {
+        const float a = offset[0], b = scale[0];
+        for (size_t i = begin; i < end; ++i) y[i] = float((x[i] - a) * b);
+        return;
+      }
+      for (size_t i = begin; i < end;) {
+        const size_t feature = i % n, stop = std::min(end, i - feature + n);
+        for (size_t f = feature; i < stop; ++i, ++f) y[i] = float((x[i] - offset[f]) * scale[f]);
+      }
+    });
   }
 };
 

@@ -40,8 +40,7 @@ struct TreeEnsembleOp {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
-    const Shape& x = c.shape(0);
-    c.set(0, c.dtype(0), {x.rank() == 1 ? 1 : x[0], Dim(targets)});
+    c.set(0, c.dtype(0), {tree_rows(c), Dim(targets)});
   }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {

@@ -36,8 +36,7 @@ struct TreeEnsembleClassifier : TreeAttributes {
     const DType label = int_labels.empty() ? DType::string : DType::i64;
     if (c.wants(0)) c.set(0, label);
     if (c.wants(1)) c.set(1, DType::f32);
-    const Shape& x = c.shape(0);
-    const Dim rows = x.rank() == 1 ? 1 : x[0];
+    const Dim rows = tree_rows(c);
     if (c.wants(0)) c.set(0, label, {rows});
     if (c.wants(1)) c.set(1, DType::f32, {rows, Dim(classes())});
   }

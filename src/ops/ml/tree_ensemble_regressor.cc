@@ -37,8 +37,7 @@ struct TreeEnsembleRegressor : TreeAttributes {
 
   void infer(InferContext& c) const {
     c.set(0, DType::f32);
-    const Shape& x = c.shape(0);
-    c.set(0, DType::f32, {x.rank() == 1 ? 1 : x[0], Dim(targets)});
+    c.set(0, DType::f32, {tree_rows(c), Dim(targets)});
   }
 
   struct Trees : TreeState {
@@ -65,7 +64,7 @@ struct TreeEnsembleRegressor : TreeAttributes {
       float* y = c.output<float>().data() + first * n;
       for (size_t i = 0; i < count * n; ++i)
         y[i] = float(scores[i] + (trees.bases.empty() ? T(0) : T(trees.bases[i % n])));
-      for (size_t r = 0; r < count; ++r) apply(last, std::span(y + r * n, n));
+      apply_rows(last, y, count, n);
     });
   }
 };

@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "kernels/elementwise/unary.h"
+#include "kernels/norm/softmax.h"
 
 namespace retort::ops {
 namespace {
@@ -15,12 +17,14 @@ void softmax(std::span<T> scores, bool keep_zeros) {
   const T max = *std::max_element(scores.begin(), scores.end());
   T sum = 0;
   for (T& s : scores) {
-    if (keep_zeros && s == 0) continue;
-    s = std::exp(s - max);
-    sum += s;
+    if (keep_zeros && std::abs(s) <= T(1e-7)) {
+      s *= std::exp(-max);
+    } else {
+      s = std::exp(s - max);
+      sum += s;
+    }
   }
-  for (T& s : scores)
-    if (sum != 0) s /= sum;
+  for (T& s : scores) s /= sum;
 }
 
 template <typename T>
@@ -64,6 +68,30 @@ void apply(PostTransform transform, std::span<T> scores) noexcept {
     case PostTransform::probit:
       for (T& s : scores) s = probit(s);
       return;
+  }
+}
+
+void apply_rows(PostTransform transform, float* scores, size_t rows, size_t count) noexcept {
+  using enum PostTransform;
+  if (transform == none || rows == 0) return;
+  if (count > 1 && transform == softmax)
+    return kernels::softmax({.outer = rows, .extent = count, .x = scores, .y = scores}, Parallel());
+  const std::span all(scores, rows * count);
+  if (count > 1 && transform == logistic)
+    return kernels::activate({.kind = kernels::Activation::Kind::sigmoid}, all, all, Parallel());
+  for (size_t r = 0; r < rows; ++r) apply(transform, all.subspan(r * count, count));
+}
+
+void add_second_scores(PostTransform transform, SecondScore kind, float* scores, size_t rows) noexcept {
+  for (float* pair = scores; pair < scores + rows * 2; pair += 2) {
+    const float s = pair[1];
+    if (transform == PostTransform::logistic) {
+      pair[0] = logistic(-s);
+      pair[1] = logistic(s);
+    } else {
+      pair[0] = kind == SecondScore::negative ? -s : 1 - s;
+      if (transform == PostTransform::probit) apply(transform, std::span(pair, 2));
+    }
   }
 }
 

@@ -102,4 +102,18 @@ TreeState::TreeState(const TreeTables& tables, DType x) {
     single.emplace(tables);
 }
 
+Dim tree_rows(InferContext& c) {
+  const Shape& x = c.shape(0);
+  require(x.rank() == 1 || x.rank() == 2, ErrorCode::invalid_argument, "X has shape {}, expected [N, features]",
+          c.dims().text(x));
+  return x.rank() == 1 ? 1 : x[0];
+}
+
+size_t tree_scratch(const RunContext& c, size_t targets) {
+  const auto bytes = [&]<typename T>(const FeatureBlocks<T>& x) {
+    return x.rows * targets * (sizeof(T) + sizeof(bool)) + size_t(c.parallel().workers()) * x.scratch(c) * sizeof(T);
+  };
+  return c.dtype(0) == DType::f64 ? bytes(FeatureBlocks<double>(c)) : bytes(FeatureBlocks<float>(c));
+}
+
 }  // namespace retort::ops

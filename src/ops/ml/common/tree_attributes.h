@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/ml/common/features.h"
 #include "ops/ml/common/post_transform.h"
 #include "ops/ml/common/tree_ensemble.h"
 #include "ops/op.h"
@@ -51,53 +52,30 @@ struct TreeState : State {
   TreeState(const TreeTables& tables, DType x);
 };
 
-/// Rows of X [N, features], or of one row without N.
-inline size_t tree_rows(const Shape& x) { return x.rank() == 1 ? 1 : size_t(x[0]); }
-/// Scratch memory that evaluate_trees() needs.
-inline size_t tree_scratch(const RunContext& c, size_t targets) {
-  return tree_rows(c.shape(0)) * targets * (sizeof(double) + sizeof(bool));
-}
+/// The rows of X, [N, features] or, for one row, [features]; throws invalid_argument for other ranks.
+Dim tree_rows(InferContext& c);
+/// Bytes of scratch memory that evaluate_trees() needs.
+size_t tree_scratch(const RunContext& c, size_t targets);
 
 /// Calls block(first row, rows, scores, spoken) for all rows of input 0, on all threads: what the trees say, as
 /// TreeEnsemble::evaluate() gives it, in scratch memory that the block may change. Throws invalid_argument when X has
-/// too few columns or not rank 1 or 2.
+/// too few columns.
 template <class Block>
 void evaluate_trees(const RunContext& c, const TreeState& state, Aggregate aggregate, const Block& block) {
-  const Shape& x = c.shape(0);
-  require(x.rank() >= 1 && x.rank() <= 2, ErrorCode::invalid_argument, "X has shape {}, expected [N, features]",
-          to_string(x));
-  const size_t columns = size_t(x.back()), rows = tree_rows(x);
-  const auto all = [&]<typename From, typename T>(const TreeEnsemble<T>& ensemble, std::type_identity<From>) {
-    require(columns >= ensemble.features(), ErrorCode::invalid_argument,
-            "X has shape {}, the trees ask for {} features", to_string(x), ensemble.features());
+  const auto all = [&]<typename T>(const TreeEnsemble<T>& ensemble) {
+    const FeatureBlocks<T> x(c);
+    require(x.columns >= ensemble.features(), ErrorCode::invalid_argument,
+            "X has shape {}, the trees ask for {} features", to_string(c.shape(0)), ensemble.features());
     const size_t n = ensemble.targets();
     T* scores = static_cast<T*>(c.scratch());
-    bool* spoken = reinterpret_cast<bool*>(scores + rows * n);
-    for_row_blocks(rows, c.parallel(), [&](size_t first, size_t count) {
-      const From* from = static_cast<const From*>(c.data(0)) + first * columns;
-      const auto evaluate = [&](const T* features) {
-        ensemble.evaluate(features, count, columns, aggregate, scores + first * n, spoken + first * n);
-      };
-      if constexpr (std::same_as<From, T>) {
-        evaluate(from);
-      } else {
-        evaluate(std::vector<T>(from, from + count * columns).data());
-      }
+    T* space = scores + x.rows * n;
+    bool* spoken = reinterpret_cast<bool*>(space + size_t(c.parallel().workers()) * x.scratch(c));
+    x.for_each(c, space, x.scratch(c), [&](size_t first, size_t count, const T* features, T*) {
+      ensemble.evaluate(features, count, x.columns, aggregate, scores + first * n, spoken + first * n);
       block(first, count, scores + first * n, spoken + first * n);
     });
   };
-  switch (c.dtype(0)) {
-    case DType::f64:
-      return all(*state.wide, std::type_identity<double>{});
-    case DType::i64:
-      return all(*state.single, std::type_identity<int64_t>{});
-    case DType::i32:
-      return all(*state.single, std::type_identity<int32_t>{});
-    case DType::f16:
-      return all(*state.single, std::type_identity<float16>{});
-    default:
-      return all(*state.single, std::type_identity<float>{});
-  }
+  c.dtype(0) == DType::f64 ? all(*state.wide) : all(*state.single);
 }
 
 }  // namespace retort::ops

@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.h"
 #include "ops/run_context.h"
 
 namespace retort::ops {
@@ -90,13 +89,5 @@ class TreeEnsemble {
   size_t targets_ = 0, features_ = 0;
   bool plain_ = true;  ///< every split is x <= value and NaN goes the other way
 };
-
-/// Runs blocks of rows on all threads: block(first row, rows).
-inline constexpr size_t kTreeRows = 64;
-inline void for_row_blocks(size_t rows, const Parallel& parallel, FunctionRef<void(size_t first, size_t count)> block) {
-  parallel.for_each((rows + kTreeRows - 1) / kTreeRows, [&](size_t i, int) {
-    block(i * kTreeRows, rows - i * kTreeRows < kTreeRows ? rows - i * kTreeRows : kTreeRows);
-  });
-}
 
 }  // namespace retort::ops

@@ -1,0 +1,56 @@
+#include "kernels/distance/distance.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "kernels/gemm/gemm.h"
+
+namespace retort::kernels {
+namespace {
+
+// Rows far from the origin, all of them close together.
+std::vector<float> far_rows(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(1000, 1);
+  std::vector<float> rows(count);
+  for (float& x : rows) x = normal(random);
+  return rows;
+}
+
+void expect_distances(size_t m, size_t n, size_t k) {
+  SCOPED_TRACE(cat("{}x{}x{} {}", m, n, k, isa_name(current_isa())));
+  const std::vector<float> a = far_rows(m * k, 1), b = far_rows(n * k, 2);
+  const std::unique_ptr<float, decltype(&std::free)> packed(
+      static_cast<float*>(std::aligned_alloc(64, (gemm_packed_bytes(k, n) + 127) / 64 * 64)), &std::free);
+  gemm_pack_b(b.data(), 1, k, k, n, packed.get());
+  std::vector<float> c(m * n);
+  squared_distances({.m = m, .n = n, .k = k, .a = a.data(), .packed_b = packed.get(), .c = c.data()});
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (size_t p = 0; p < k; ++p)
+        sum += (double(a[i * k + p]) - b[j * k + p]) * (double(a[i * k + p]) - b[j * k + p]);
+      ASSERT_NEAR(c[i * n + j], sum, 1e-6 * (1 + sum) * double(k + 1)) << i << ", " << j;
+    }
+  }
+}
+
+TEST(SquaredDistances, OfRowsThatLieCloseTogether) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    for (const size_t m : {0, 1, 3, 4, 9}) {
+      for (const size_t n : {0, 1, 7, 8, 16, 31, 33, 70}) {
+        for (const size_t k : {0, 1, 5, 64}) expect_distances(m, n, k);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retort::kernels

@@ -1,0 +1,30 @@
+// Labels of classes: integers or strings.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ops/op.h"
+
+namespace retort::ops {
+
+struct ClassLabels {
+  std::vector<int64_t> int_labels;
+  std::vector<std::string> string_labels;
+  static constexpr std::tuple label_attributes{attr("classlabels_ints", &ClassLabels::int_labels),
+                                               attr("classlabels_strings", &ClassLabels::string_labels)};
+
+  /// With both lists the strings count.
+  size_t label_count() const { return string_labels.empty() ? int_labels.size() : string_labels.size(); }
+  DType label_type() const { return string_labels.empty() ? DType::i64 : DType::string; }
+  /// Output 0 of a row; classes without labels are called by their numbers.
+  void store_label(const RunContext& c, size_t row, size_t label) const {
+    if (!c.wants(0)) return;
+    if (!string_labels.empty()) {
+      c.output<std::string>(0)[row] = string_labels[label];
+    } else {
+      c.output<int64_t>(0)[row] = int_labels.empty() ? int64_t(label) : int_labels[label];
+    }
+  }
+};
+
+}  // namespace retort::ops

@@ -1,0 +1,105 @@
+// Operators on maps, in whole sessions.
+#include <gtest/gtest.h>
+
+#include "session/session_testing.h"
+
+namespace retort {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<float>;
+using Strings = std::vector<std::string>;
+
+constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
+
+template <typename Key, typename T>
+Map map_of(const std::vector<Key>& keys, const std::vector<T>& values) {
+  return {Tensor::of<Key>({int64_t(keys.size())}, keys), Tensor::of<T>({int64_t(values.size())}, values)};
+}
+
+template <typename T>
+std::vector<T> elements(const Value& v) {
+  const Tensor& t = *v.tensor();
+  return {t.data<T>(), t.data<T>() + t.count()};
+}
+
+// One operator on a map.
+struct MapModel : TestGraph {
+  MapModel(const char* op, DType key, DType value, const Attributes& attributes) {
+    ValueType type;
+    type.kind = ValueType::Kind::map;
+    type.key = key;
+    type.dtype = value;
+    type.element = std::make_shared<const ValueType>(ValueType::tensor(value));
+    const ValueId x = input("x", {}, value);
+    g.value(x).type = type;
+    output(add(op, {x}, attributes, "ai.onnx.ml"), "y");
+  }
+  Value run(const Map& map, OptimizationLevel level) const { return retort::run(g, {Value(map)}, level)[0]; }
+  std::string failure(const Value& value) const {
+    try {
+      retort::run(g, {value}, OptimizationLevel::all);
+    } catch (const Error& e) {
+      return e.message();
+    }
+    return "no error";
+  }
+};
+
+std::string why_not(const char* op, DType key, DType value, const Attributes& attributes) {
+  try {
+    const MapModel m(op, key, value, attributes);
+    make_session(m.g, {});
+  } catch (const Error& e) {
+    return e.message();
+  }
+  return "no error";
+}
+
+TEST(DictVectorizer, ValuesStandWhereTheirKeysDo) {
+  const Attributes words = {{"string_vocabulary", Strings{"a", "c", "b", "z", "c"}}};
+  const MapModel text("DictVectorizer", DType::string, DType::f32, words);
+  const MapModel numbers("DictVectorizer", DType::i64, DType::string, {{"int64_vocabulary", Ints{7, -1}}});
+  for (const OptimizationLevel level : kLevels) {
+    const Value y = text.run(map_of(Strings{"c", "?", "a"}, Floats{8, 9, 4}), level);
+    EXPECT_EQ(y.tensor()->shape(), (Shape{1, 5}));
+    EXPECT_EQ(elements<float>(y), (Floats{4, 8, 0, 0, 8}));
+    EXPECT_EQ(elements<std::string>(numbers.run(map_of(Ints{-1}, Strings{"x"}), level)), (Strings{"", "x"}));
+    EXPECT_EQ(elements<float>(text.run(map_of(Strings{}, Floats{}), level)), Floats(5));
+  }
+  EXPECT_CONTAINS(why_not("DictVectorizer", DType::i64, DType::f32, words), "the keys of the map are int64");
+  EXPECT_CONTAINS(why_not("DictVectorizer", DType::i64, DType::f32, {}), "exactly one of int64_vocabulary");
+  EXPECT_CONTAINS(text.failure(Value(map_of(Strings{"a"}, Ints{1}))), "must be a map(string,tensor(float))");
+  EXPECT_CONTAINS(text.failure(Value(Tensor(DType::f32, {1}))), "is not a tensor in the model");
+}
+
+TEST(CastMap, DenseInTheOrderOfKeysOrWhereTheyStand) {
+  const Map map = map_of(Ints{5, 1, 2}, Floats{2.75f, -1.5f, 0.5f});
+  const Map text = map_of(Ints{2, 0}, Strings{"12x", " 7.5"});
+  const auto cast = [](DType value, const char* to, const char* form) {
+    return MapModel("CastMap", DType::i64, value,
+                    {{"cast_to", std::string(to)}, {"map_form", std::string(form)}, {"max_map", int64_t(4)}});
+  };
+  for (const OptimizationLevel level : kLevels) {
+    const Value dense = cast(DType::f32, "TO_FLOAT", "DENSE").run(map, level);
+    EXPECT_EQ(dense.tensor()->shape(), (Shape{1, 3}));
+    EXPECT_EQ(elements<float>(dense), (Floats{-1.5f, 0.5f, 2.75f}));
+    EXPECT_EQ(elements<int64_t>(cast(DType::f32, "TO_INT64", "SPARSE").run(map, level)), (Ints{0, -1, 0, 0}));
+    EXPECT_EQ(elements<std::string>(cast(DType::f32, "TO_STRING", "SPARSE").run(map, level)),
+              (Strings{"0.f", "-1.500000", "0.500000", "0.f"}));
+    EXPECT_EQ(elements<float>(cast(DType::string, "TO_FLOAT", "SPARSE").run(text, level)), (Floats{7.5f, 0, 12, 0}));
+    EXPECT_EQ(elements<int64_t>(cast(DType::string, "TO_INT64", "DENSE").run(text, level)), (Ints{7, 12}));
+    EXPECT_EQ(elements<std::string>(cast(DType::string, "TO_STRING", "DENSE").run(text, level)),
+              (Strings{" 7.5", "12x"}));
+  }
+  const MapModel sparse = cast(DType::f32, "TO_FLOAT", "SPARSE");
+  EXPECT_CONTAINS(sparse.failure(Value(map_of(Ints{-2}, Floats{1}))), "the map has the key -2");
+  EXPECT_CONTAINS(cast(DType::string, "TO_INT64", "DENSE").failure(Value(map_of(Ints{1}, Strings{"x"}))),
+                  "the map holds \"x\", which is no int64");
+  EXPECT_CONTAINS(why_not("CastMap", DType::string, DType::f32, {}), "a map from string to float is not allowed");
+  EXPECT_CONTAINS(why_not("CastMap", DType::i64, DType::f32, {{"cast_to", std::string("TO_BOOL")}}),
+                  "\"TO_BOOL\" is none of TO_FLOAT");
+}
+
+}  // namespace
+}  // namespace retort
