@@ -7,8 +7,9 @@
 LIB speaks ONNX Runtime's C ABI (default: $RETORT_LIBRARY). RUN_CASES is the program built from run_cases.cc. DIR is
 filled by export_cases.py when it is absent or of another onnx release.
 
-The list names the cases that may fail and why (the class that run_cases gives). It may only shrink: a case that fails
-without being listed and a listed case that passes are both failures of this test; crashes and hangs cannot be listed.
+The list names the cases that may fail and why (the class that run_cases gives; value@0: at --level 0 only). It may only
+shrink: a case that fails without being listed and a listed case that passes are both failures of this test; crashes and
+hangs cannot be listed.
 --update rewrites the list, and refuses to add to it without --allow-growth.
 
 With --saved-by each model is what that library saves, optimised, in place of the file; cases that LIB fails without that
@@ -75,13 +76,20 @@ def read_expected(path):
         return dict(line.split() for line in f if line.strip() and not line.startswith("#"))
 
 
-def write_expected(path, rows, old, allow_growth):
+def at_level(listed, level):
+    """Those that may fail at this level: all but those of a class "CLASS@N" for another level N."""
+    return {n: c for n, c in listed.items() if c.partition("@")[2] in ("", str(level))}
+
+
+def write_expected(path, rows, old, allow_growth, level=99):
     """Rewrites the list from the results; answers the cases that keep it from being written."""
-    known = {n: r for n, r in old.items() if n not in rows}  # not run this time (--only)
-    known.update({n: c for n, (ok, c, _) in rows.items() if not ok and c not in NEVER_LISTED})
-    grown = sorted(set(known) - set(old))
+    mine = at_level(old, level)
+    known = {n: c for n, c in old.items() if n not in rows or n not in mine}  # not run this time (--only, --level)
+    failing = {n: c for n, (ok, c, _) in rows.items() if not ok and c not in NEVER_LISTED}
+    grown = sorted(n for n in failing if n not in mine)
     if grown and not allow_growth:
         return grown
+    known.update({n: mine[n] if mine.get(n) == f"{c}@{level}" else c for n, c in failing.items()})
     with open(path, "w") as f:
         f.write(HEADER)
         f.writelines(f"{n}\t{known[n]}\n" for n in sorted(known))
@@ -136,7 +144,8 @@ def main():
     cases = [c for c in load_cases(folder) if re.search(a.only, f"{c['kind']}/{c['name']}")]
     tsv = a.tsv or os.path.join(folder, "results.tsv")
     options = ["--threads", str(a.threads), "--level", str(a.level), "--timeout", str(a.timeout)]
-    expected = read_expected(a.expected)
+    listed = read_expected(a.expected)
+    expected = at_level(listed, a.level)
     if a.saved_by:
         plain = run(a.tool, a.library, cases, folder, tsv, options)
         expected.update({n: c for n, (ok, c, _) in plain.items() if not ok})
@@ -146,11 +155,11 @@ def main():
         expected.update({n: c for n, (ok, c, _) in itself.items() if not ok})
     rows = run(a.tool, a.library, cases, folder, tsv, options)
     if a.update:
-        grown = write_expected(a.expected, rows, expected, a.allow_growth)
+        grown = write_expected(a.expected, rows, listed, a.allow_growth, a.level)
         if grown:
             print(f"the list would grow by {len(grown)} cases (--allow-growth permits it):", *grown[:20], sep="\n  ")
             return 1
-        expected = read_expected(a.expected)
+        expected = at_level(read_expected(a.expected), a.level)
     wrong = list(complaints(rows, expected, a.saved_by))
     for line in wrong:
         print("FAIL", line)

@@ -42,6 +42,16 @@ class ExpectedFailures(unittest.TestCase):
         self.assertEqual(rc.write_expected(self.path, ROWS, old, allow_growth=False), [])
         self.assertEqual(rc.read_expected(self.path), {"node/bad": "value", "node/elsewhere": "shape"})
 
+    def test_a_failure_of_one_level_is_none_of_another(self):
+        listed = {"node/bad": "value@0", "node/good": "value@0"}
+        self.assertEqual(rc.at_level(listed, 0), listed)
+        self.assertEqual(rc.at_level(listed, 99), {})
+        self.assertEqual(rc.write_expected(self.path, ROWS, listed, allow_growth=False), ["node/bad"])
+        self.assertEqual(rc.write_expected(self.path, {"node/good": (True, "", "")}, listed, allow_growth=False), [])
+        self.assertEqual(rc.read_expected(self.path), listed)
+        self.assertEqual(rc.write_expected(self.path, ROWS, listed, allow_growth=False, level=0), [])
+        self.assertEqual(rc.read_expected(self.path), {"node/bad": "value@0"})
+
 
 if __name__ == "__main__":
     unittest.main()
