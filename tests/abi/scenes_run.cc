@@ -215,6 +215,43 @@ SCENE(run, sequence_of_maps) {
   note_tensor(s, "values", values);
 }
 
+SCENE(run, maps) {
+  OrtSession* session = open(s, "maps");
+  const int64_t three[1] = {3};
+  const auto vector = [&](ONNXTensorElementDataType type, auto... elements) {
+    OrtValue* value = nullptr;
+    CALL(CreateTensorAsOrtValue, s.allocator(), three, 1, type, &value);
+    using T = std::common_type_t<decltype(elements)...>;
+    if constexpr (std::is_same_v<T, const char*>) {
+      const char* texts[3] = {elements...};
+      CALL(FillStringTensor, value, texts, 3);
+    } else {
+      void* p = nullptr;
+      CALL(GetTensorMutableData, value, &p);
+      size_t i = 0;
+      ((static_cast<T*>(p)[i++] = elements), ...);
+    }
+    return value;
+  };
+  const auto map = [&](OrtValue* keys, OrtValue* values) {
+    const OrtValue* both[2] = {keys, values};
+    OrtValue* value = nullptr;
+    CALL(CreateValue, both, 2, ONNX_TYPE_MAP, &value);
+    return value;
+  };
+  const auto kText = ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+  const auto kInt = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+  const auto kFloat = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+  OrtValue* words = map(vector(kText, "c", "?", "a"), vector(kInt, int64_t(5), int64_t(6), int64_t(7)));
+  OrtValue* other = map(vector(kText, "c", "?", "a"), vector(kFloat, 5.0f, 6.0f, 7.0f));
+  OrtValue* numbers = map(vector(kInt, int64_t(7), int64_t(3), int64_t(1)), vector(kFloat, 2.5f, -1.75f, 3.0f));
+  OrtValue* below = map(vector(kInt, int64_t(7), int64_t(3), int64_t(-1)), vector(kFloat, 2.5f, -1.75f, 3.0f));
+  run(s, session, {"words", "numbers"}, {words, numbers}, {"counts", "dense", "sparse"});
+  run(s, session, {"words", "numbers"}, {words, below}, {"sparse"});
+  run(s, session, {"words", "numbers"}, {other, numbers}, {"counts"});
+  run(s, session, {"words", "numbers"}, {vector(kFloat, 5.0f, 6.0f, 7.0f), numbers}, {"counts"});
+}
+
 SCENE(run, results_outlive_the_session) {
   Dense d(s);
   const char *inputs[1] = {"x"}, *outputs[1] = {"y"};

@@ -68,7 +68,7 @@ struct CastMap {
       std::fill_n(y.mutable_data<To>(), y.count(), "0.f");
     else
       std::fill_n(y.mutable_data<To>(), y.count(), To(0));
-    require(dense || order.empty() || keys[order[0]] >= 0, ErrorCode::invalid_argument,
+    require(dense || order.empty() || keys[order[0]] >= 0, ErrorCode::fail,
             "the map has the key {}: places of SPARSE start at 0", order.empty() ? 0 : keys[order[0]]);
     for (size_t i = 0; i < order.size(); ++i) {
       const size_t at = dense ? i : size_t(keys[order[i]]);

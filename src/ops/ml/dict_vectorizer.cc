@@ -1,5 +1,6 @@
 // DictVectorizer: the values of a map, each where its key stands in the vocabulary, else zeros: [1, words]. As in ONNX
-// Runtime a key that is no word is left out, and a word that stands there twice has its value twice.
+// Runtime a key that is no word is left out, a word that stands there twice has its value twice, and of two vocabularies
+// the one of the keys' type counts.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -15,28 +16,26 @@ struct DictVectorizer {
   static constexpr std::tuple attributes{attr("int64_vocabulary", &DictVectorizer::ints),
                                          attr("string_vocabulary", &DictVectorizer::strings)};
 
-  void check() const {
-    require(ints.empty() != strings.empty(), ErrorCode::invalid_argument,
-            "exactly one of int64_vocabulary and string_vocabulary is needed");
-  }
-  int64_t words() const { return int64_t(ints.size() + strings.size()); }
+  int64_t words(DType key) const { return int64_t(key == DType::string ? strings.size() : ints.size()); }
 
   void infer(InferContext& c) const {
     const ValueType& map = map_type(c, 0);
-    const DType key = ints.empty() ? DType::string : DType::i64;
-    require(map.key == key, ErrorCode::invalid_graph, "the keys of the map are {}, the vocabulary is of {}",
-            dtype_name(map.key), dtype_name(key));
-    c.set(0, map.dtype, {1, words()});
+    require(words(map.key) > 0, ErrorCode::invalid_graph, "the keys of the map are {}, there is no vocabulary of them",
+            dtype_name(map.key));
+    c.set(0, map.dtype, {1, words(map.key)});
   }
 
   /// Positions of the words in their order.
   struct Sorted : State {
-    explicit Sorted(const DictVectorizer& op) : order(size_t(op.words())) {
+    explicit Sorted(const DictVectorizer& op) : ints(sorted(op.ints)), strings(sorted(op.strings)) {}
+    template <typename Key>
+    static std::vector<size_t> sorted(const std::vector<Key>& words) {
+      std::vector<size_t> order(words.size());
       std::iota(order.begin(), order.end(), size_t(0));
-      const auto sort = [this](const auto& words) { std::ranges::sort(order, {}, [&](size_t i) { return words[i]; }); };
-      op.ints.empty() ? sort(op.strings) : sort(op.ints);
+      std::ranges::sort(order, {}, [&](size_t i) -> const Key& { return words[i]; });
+      return order;
     }
-    std::vector<size_t> order;
+    std::vector<size_t> ints, strings;
   };
   std::unique_ptr<State> prepare(PrepareContext&) const { return std::make_unique<Sorted>(*this); }
 
@@ -44,7 +43,7 @@ struct DictVectorizer {
     const std::optional<Sorted> own = c.state<Sorted>() ? std::nullopt : std::optional<Sorted>(*this);
     const Sorted& sorted = own ? *own : *c.state<Sorted>();
     const Map& map = map_at(c, 0);
-    Tensor y(map.values.dtype(), {1, words()});
+    Tensor y(map.values.dtype(), {1, words(map.keys.dtype())});
     switch (y.dtype()) {
       case DType::string:
         place<std::string>(sorted, map, y);
@@ -69,12 +68,15 @@ struct DictVectorizer {
   template <typename T>
   void place(const Sorted& sorted, const Map& map, Tensor& y) const {
     std::fill_n(y.mutable_data<T>(), y.count(), T());
-    ints.empty() ? place<T>(sorted, strings, map, y) : place<T>(sorted, ints, map, y);
+    if (map.keys.dtype() == DType::string)
+      place<T>(sorted.strings, strings, map, y);
+    else
+      place<T>(sorted.ints, ints, map, y);
   }
   template <typename T, typename Key>
-  static void place(const Sorted& sorted, const std::vector<Key>& words, const Map& map, Tensor& y) {
+  static void place(const std::vector<size_t>& order, const std::vector<Key>& words, const Map& map, Tensor& y) {
     for (size_t i = 0; i < map.keys.count(); ++i) {
-      const auto same = std::ranges::equal_range(sorted.order, map.keys.data<Key>()[i], {},
+      const auto same = std::ranges::equal_range(order, map.keys.data<Key>()[i], {},
                                                  [&](size_t at) -> const Key& { return words[at]; });
       for (const size_t at : same) y.mutable_data<T>()[at] = map.values.data<T>()[i];
     }

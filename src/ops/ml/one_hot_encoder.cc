@@ -68,7 +68,7 @@ struct OneHotEncoder {
     const auto x = c.input<T>(0);
     const auto y = c.output<float>();
     for (size_t i = 0; !zeros && i < x.size(); ++i) {
-      require(categories.find(x[i]) != nullptr, ErrorCode::invalid_argument,
+      require(categories.find(x[i]) != nullptr, ErrorCode::fail,
               "element {} of X is {}, which is no category, and zeros is 0", i, x[i]);
     }
     const size_t n = y.size() / std::max<size_t>(x.size(), 1);
