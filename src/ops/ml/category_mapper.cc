@@ -1,5 +1,5 @@
-// CategoryMapper: integers become the strings that stand beside them, strings the integers, or else the default. As in ONNX
-// Runtime the last of equal keys counts.
+// CategoryMapper: integers become the strings that stand beside them, strings the integers, or else the default. As in
+// ONNX Runtime the last of equal keys counts.
 #include <string>
 #include <unordered_map>
 

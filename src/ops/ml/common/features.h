@@ -36,8 +36,8 @@ inline Dim infer_rows(InferContext& c, size_t features) {
   return x.rank() == 2 ? x[0] : 1;
 }
 
-/// Elements that one set of features has: the extent of axis 1, or all of a vector. Axes behind do not count, as in ONNX
-/// Runtime, where ONNX speaks of the last axis.
+/// Elements that one set of features has: the extent of axis 1, or all of a vector. Axes behind do not count, as in
+/// ONNX Runtime, where ONNX speaks of the last axis.
 inline Dim features_of(const Shape& x) { return x.rank() == 1 ? x[0] : x[1]; }
 
 /// Input 0, of rank 1 or 2, as rows of T, a block at a time.
@@ -54,8 +54,8 @@ struct FeatureBlocks {
   /// Elements of working memory that each worker needs for rows of another type.
   size_t scratch(const RunContext& c) const { return c.dtype(0) == dtype_of<T> ? 0 : block_ * columns; }
 
-  /// Calls f(first row, rows, x, space) on all threads. x: the rows where they lie, or converted. `space`: working memory
-  /// of `each` elements for each worker; the first scratch() are taken, the callee gets the rest.
+  /// Calls f(first row, rows, x, space) on all threads. x: the rows where they lie, or converted. `space`: working
+  /// memory of `each` elements for each worker; the first scratch() are taken, the callee gets the rest.
   template <class F>
   void for_each(const RunContext& c, T* space, size_t each, const F& f) const {
     const DType type = c.dtype(0);

@@ -9,8 +9,8 @@ enum class PostTransform : uint8_t { none, softmax, logistic, softmax_zero, prob
 
 /// "NONE", "SOFTMAX", …; throws invalid_argument on another name.
 PostTransform post_transform(std::string_view name);
-/// In place; T: float or double. softmax_zero leaves scores of about 0 out: up to 1e-7 they are only scaled as the others
-/// are, and all of them alone make NaN. probit is the quantile function of the normal distribution,
+/// In place; T: float or double. softmax_zero leaves scores of about 0 out: up to 1e-7 they are only scaled as the
+/// others are, and all of them alone make NaN. probit is the quantile function of the normal distribution,
 /// by Winitzki's approximation of erf's inverse ("A handy approximation for the error function and its inverse", 2008).
 /// Both are as ONNX Runtime has them. A score that is alone stays as it is, as there, but for probit.
 template <typename T>

@@ -67,8 +67,8 @@ inline size_t svm_block_rows(size_t supports) {
   return std::clamp<size_t>((64 << 10) / std::max<size_t>(supports, 1), 8, FeatureBlocks<>::kRows);
 }
 
-/// Probabilities p[i] of n classes that agree best with those of pairs, r[i, j] of i against j, [n, n]: the iteration of
-/// Wu, Lin and Weng ("Probability estimates for multi-class classification by pairwise coupling", 2004, algorithm 2)
+/// Probabilities p[i] of n classes that agree best with those of pairs, r[i, j] of i against j, [n, n]: the iteration
+/// of Wu, Lin and Weng ("Probability estimates for multi-class classification by pairwise coupling", 2004, algorithm 2)
 /// with the bounds of LIBSVM, 100 rounds and an error of 0.005 / n. `space`: n · (n + 1) floats.
 void couple_probabilities(const float* r, std::span<float> p, float* space) noexcept;
 
