@@ -40,9 +40,13 @@ std::optional<double> scalar_constant(const Graph& graph, ValueId value) {
   return t && t->count() == 1 ? float_at(*t, 0) : std::nullopt;
 }
 
+bool is_rounded(double c, double number) {
+  return std::abs(c - number) <= 1e-6 * std::abs(number) || c == double(float(float16(float(number))));
+}
+
 bool is_scalar(const Graph& graph, ValueId value, double number) {
   const auto c = scalar_constant(graph, value);
-  return c && std::abs(*c - number) <= 1e-3 * std::abs(number);
+  return c && is_rounded(*c, number);
 }
 
 std::optional<std::vector<int64_t>> known_integers(const Graph& graph, ValueId value) {

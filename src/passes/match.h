@@ -18,7 +18,9 @@ bool used_once(const Graph& graph, ValueId value);
 
 /// The number in a constant of one element, of any float type.
 std::optional<double> scalar_constant(const Graph& graph, ValueId value);
-/// Whether `value` is a constant of one element that is `number`, within the precision of binary16.
+/// Whether `c` is a rounding of `number`: to binary16, as in half models that were widened, or equal to 1e-6.
+bool is_rounded(double c, double number);
+/// Whether `value` is a constant of one element that is a rounding of `number`.
 bool is_scalar(const Graph& graph, ValueId value, double number);
 /// Content of an integer value that is constant or known without symbols.
 std::optional<std::vector<int64_t>> known_integers(const Graph& graph, ValueId value);

@@ -44,13 +44,11 @@ Factors factors_of(const Graph& g, const Node& mul) {
   return f;
 }
 
-bool close(double a, double b) { return std::abs(a - b) <= 1e-3 * std::abs(b); }
-
 // The argument of `type` in 1 + type(argument).
 ValueId one_plus(const Graph& g, ValueId v, std::string_view type) {
   const Node* add = sole_producer_of(g, v, "Add");
   const auto s = add ? with_scalar(g, *add) : std::nullopt;
-  if (!s || !close(s->c, 1)) return ValueId::none;
+  if (!s || !is_rounded(s->c, 1)) return ValueId::none;
   const Node* f = sole_producer_of(g, s->x, type);
   return f ? f->inputs[0] : ValueId::none;
 }
@@ -58,14 +56,15 @@ ValueId one_plus(const Graph& g, ValueId v, std::string_view type) {
 bool is_scaled(const Graph& g, ValueId v, ValueId x, double factor) {
   Factors f;
   collect(g, v, f, 2);
-  return f.others.size() == 1 && f.others[0] == x && close(f.constant, factor);
+  return f.others.size() == 1 && f.others[0] == x &&
+         (is_rounded(f.constant, factor) || is_rounded(1 / f.constant, 1 / factor));
 }
 
 // x³ · c as Pow(x, 3) · c or x · x · x · c.
 bool is_cube(const Graph& g, ValueId v, ValueId x, double factor) {
   Factors f;
   collect(g, v, f, 3);
-  if (!close(f.constant, factor)) return false;
+  if (!is_rounded(f.constant, factor)) return false;
   if (f.others.size() == 1) {
     const Node* pow = producer_of(g, f.others[0], "Pow");
     return pow && pow->inputs[0] == x && is_scalar(g, pow->inputs[1], 3);
@@ -77,7 +76,7 @@ bool is_cube(const Graph& g, ValueId v, ValueId x, double factor) {
 bool is_tanh_argument(const Graph& g, ValueId v, ValueId x) {
   Factors f;
   collect(g, v, f, 2);
-  if (!close(f.constant, std::sqrt(2 / std::numbers::pi)) || f.others.size() != 1) return false;
+  if (!is_rounded(f.constant, std::sqrt(2 / std::numbers::pi)) || f.others.size() != 1) return false;
   const Node* add = sole_producer_of(g, f.others[0], "Add");
   const ValueId cube = add ? other_input(*add, [&](ValueId in) { return in == x; }) : ValueId::none;
   return cube != ValueId::none && is_cube(g, cube, x, 0.044715);
@@ -85,7 +84,7 @@ bool is_tanh_argument(const Graph& g, ValueId v, ValueId x) {
 
 std::optional<Patch> match(const Graph& g, const Node& n) {
   const Factors f = factors_of(g, n);
-  if (f.others.size() != 2 || !close(f.constant, 0.5)) return std::nullopt;
+  if (f.others.size() != 2 || !is_rounded(f.constant, 0.5)) return std::nullopt;
   for (size_t side = 0; side < 2; ++side) {
     const ValueId x = f.others[side], sum = f.others[1 - side];
     const ValueId erf = one_plus(g, sum, "Erf"), tanh = one_plus(g, sum, "Tanh");

@@ -47,13 +47,41 @@ TEST(Gelu, TanhOfGpt2) {
 )");
 }
 
-TEST(Gelu, OtherFactorIsNone) {
-  TestGraph t;
+ValueId erf_gelu(TestGraph& t, float divisor, float half = 0.5f) {
   const ValueId x = t.input("x", {3, 5});
-  const ValueId erf = t.add("Erf", {t.add("Div", {x, t.scalar(2)})});
-  const ValueId product = t.add("Mul", {x, t.add("Add", {erf, t.scalar(1)})});
-  t.output(t.add("Mul", {product, t.scalar(0.5f)}), "y");
-  expect_no_rewrite(t, {&rule_gelu});
+  const ValueId erf = t.add("Erf", {t.add("Div", {x, t.scalar(divisor)})});
+  return t.add("Mul", {t.add("Mul", {x, t.add("Add", {erf, t.scalar(1)})}), t.scalar(half)});
+}
+
+TEST(Gelu, OtherFactorsAreNone) {
+  for (const auto& [divisor, half] :
+       {std::pair{2.0f, 0.5f}, {1.4142f, 0.5f}, {1.41422f, 0.5f}, {1.4142135f, 0.5001f}}) {
+    TestGraph t;
+    t.output(erf_gelu(t, divisor, half), "y");
+    expect_no_rewrite(t, {&rule_gelu});
+  }
+}
+
+TEST(Gelu, RoundedToBinary16ItIsOne) {
+  TestGraph t;
+  t.output(erf_gelu(t, 1.4140625f), "y");
+  expect_rewrite(t, {&rule_gelu}, R"(graph(x: float32[3,5]) {
+  y: float32[3,5] = Gelu(x)
+  return y
+}
+)");
+}
+
+TEST(Gelu, OtherTanhFactorsAreNone) {
+  for (const auto& [scale, cubed] : {std::pair{0.7979f, 0.044715f}, {0.7978845608f, 0.0447f}}) {
+    TestGraph t;
+    const ValueId x = t.input("x", {3, 5});
+    const ValueId cube = t.add("Mul", {t.add("Pow", {x, t.scalar(3)}), t.scalar(cubed)});
+    const ValueId inner = t.add("Mul", {t.add("Add", {x, cube}), t.scalar(scale)});
+    const ValueId gate = t.add("Add", {t.add("Tanh", {inner}), t.scalar(1)});
+    t.output(t.add("Mul", {t.add("Mul", {x, t.scalar(0.5f)}), gate}), "y");
+    expect_no_rewrite(t, {&rule_gelu});
+  }
 }
 
 TEST(Swish, SigmoidTimesItsInput) {
@@ -88,6 +116,17 @@ TEST(HardSwish, ClipOfShiftedInput) {
   return a, b, c
 }
 )");
+}
+
+TEST(HardSwish, OtherFactorsAreNone) {
+  TestGraph t;
+  const ValueId x = t.input("x", {7});
+  const auto clip = [&] { return t.add("Clip", {t.add("Add", {x, t.scalar(3)}), t.scalar(0), t.scalar(6)}); };
+  t.output(t.add("Mul", {t.add("Mul", {x, clip()}), t.scalar(0.1667f)}), "a");
+  t.output(t.add("Mul", {x, t.add("Mul", {clip(), t.scalar(0.16666f)})}), "b");
+  t.output(t.add("Mul", {x, t.add("Div", {clip(), t.scalar(6.0001f)})}), "c");
+  t.output(t.add("Mul", {x, t.add("HardSigmoid", {x}, {{"alpha", 0.1667f}})}), "d");
+  expect_no_rewrite(t, {&rule_hard_swish, &rule_hard_swish_inner, &rule_hard_swish_outer, &rule_hard_swish_outer_mul});
 }
 
 TEST(LayerNorm, WrittenOut) {

@@ -24,7 +24,7 @@ std::optional<Patch> match_silu(const Graph& g, const Node& n) {
 std::optional<Patch> match_hard_swish(const Graph& g, const Node& n) {
   for (size_t side = 0; side < 2; ++side) {
     const Node* s = sole_producer_of(g, n.inputs[side], "HardSigmoid");
-    const bool sixth = s && std::abs(s->attributes.get_or<float>("alpha", 0.2f) - 1.0f / 6) < 1e-6f &&
+    const bool sixth = s && is_rounded(s->attributes.get_or<float>("alpha", 0.2f), 1.0 / 6) &&
                        s->attributes.get_or<float>("beta", 0.5f) == 0.5f;
     if (sixth && s->inputs[0] == n.inputs[1 - side]) return unary(g, n, *s, "HardSwish", s->inputs[0]);
   }
@@ -47,7 +47,7 @@ ValueId six_times(const Graph& g, ValueId v) {
   if (const Node* div = sole_producer_of(g, v, "Div"); div && is_scalar(g, div->inputs[1], 6)) return div->inputs[0];
   const Node* mul = sole_producer_of(g, v, "Mul");
   const auto s = mul ? with_scalar(g, *mul) : std::nullopt;
-  return s && std::abs(s->c - 1.0 / 6) < 1e-4 ? s->x : ValueId::none;
+  return s && is_rounded(s->c, 1.0 / 6) ? s->x : ValueId::none;
 }
 
 std::optional<Patch> match_inner(const Graph& g, const Node& n) {  // x · (relu6(x + 3) / 6)
@@ -62,7 +62,7 @@ std::optional<Patch> match_inner(const Graph& g, const Node& n) {  // x · (relu
 std::optional<Patch> match_outer(const Graph& g, const Node& n) {  // (x · relu6(x + 3)) / 6
   const bool div = n.type == "Div";
   const auto s = with_scalar(g, n);
-  if (!s || s->x == ValueId::none || (div ? s->x != n.inputs[0] || s->c != 6 : std::abs(s->c - 1.0 / 6) > 1e-4))
+  if (!s || s->x == ValueId::none || (div ? s->x != n.inputs[0] || s->c != 6 : !is_rounded(s->c, 1.0 / 6)))
     return std::nullopt;
   const Node* mul = sole_producer_of(g, s->x, "Mul");
   if (!mul) return std::nullopt;
