@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -65,6 +66,23 @@ class NewOp(unittest.TestCase):
             text += generated(name, domain) + new_op.test_file(new_op.history(name, domain)[-1])
         result = self.compile(text)
         self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_the_python_of_the_venv_takes_over(self):
+        """A venv links to the Python that it was made by, and that one has no onnx."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+            path, = glob.glob(os.path.join(folder, "lib", "python3*", "site-packages"))
+            packages = [p for p in sys.path if os.path.isdir(os.path.join(p, "onnx"))]
+            with open(os.path.join(path, "onnx.pth"), "w") as f:
+                f.write("\n".join(packages))
+            base = os.path.realpath(os.path.join(folder, "bin", "python"))
+            for onnx_inside in (True, False):
+                if not onnx_inside:
+                    os.remove(os.path.join(path, "onnx.pth"))
+                done = subprocess.run([base, "-S", os.path.join(HERE, "new_op"), "LeakyRelu", "--print"], capture_output=True, text=True,
+                                      env={**os.environ, "VENV": folder, "PYTHONPATH": ""})
+                self.assertEqual((done.returncode == 0, "LeakyRelu" in done.stdout), (onnx_inside, onnx_inside), done.stderr)
+                self.assertEqual("make venv" in done.stderr, not onnx_inside)
 
     def compile(self, text):
         with tempfile.NamedTemporaryFile("w", suffix=".cc") as f:
