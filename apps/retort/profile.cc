@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <tuple>
 
 #include "page.h"
 #include "peak.h"
@@ -27,15 +28,17 @@ struct Options : Common {
 /// Nodes of one name and operator: in bodies they run several times.
 struct Row {
   std::string name, op;
-  double milliseconds = 0;  ///< a run, median
+  std::string within;       ///< the node whose body it is in, or ""
+  double milliseconds = 0;  ///< without nodes in bodies
   double operations = 0;    ///< NaN: not known
 };
 
+/// One run, the one that took the median: its rows and what is outside of them add up to its time.
 struct Profile {
-  double median_ms = 0, overhead_ms = 0;  ///< of a run; of it, outside of nodes
+  double median_ms = 0, overhead_ms = 0;  ///< of the run; of it, outside of nodes
   double peak = 0;                        ///< operations a second
   std::vector<Row> rows;                  ///< slowest first
-  TracedRun last;
+  TracedRun run;
 };
 
 /// A folder for the engine's own profile.
@@ -86,26 +89,24 @@ std::map<std::string, double> operations_by_name(const json& model) {
   return all;
 }
 
-Profile summarise(const std::vector<TracedRun>& runs, const json& model, int threads) {
-  std::map<std::pair<std::string, std::string>, std::vector<double>> times;
-  std::vector<double> totals, outside;
-  for (const TracedRun& run : runs) {
-    std::map<std::pair<std::string, std::string>, double> sums;
-    double inside = 0;
-    for (const NodeEvent& n : run.nodes) {
-      sums[{n.name, n.op}] += n.self / 1000;
-      inside += n.self / 1000;
-    }
-    for (const auto& [key, time] : sums) times[key].push_back(time);
-    totals.push_back(run.duration / 1000);
-    outside.push_back(std::max(0.0, run.duration / 1000 - inside));
+Profile summarise(std::vector<TracedRun> runs, const json& model, int threads) {
+  const auto median = runs.begin() + ptrdiff_t((runs.size() - 1) / 2);
+  std::nth_element(runs.begin(), median, runs.end(),
+                   [](const TracedRun& a, const TracedRun& b) { return a.duration < b.duration; });
+  Profile p{.median_ms = median->duration / 1000, .run = std::move(*median)};
+  std::map<std::tuple<std::string, std::string, std::string>, double> times;
+  double inside = 0;
+  for (const NodeEvent& n : p.run.nodes) {
+    times[{n.name, n.op, n.within}] += n.self / 1000;
+    inside += n.self / 1000;
   }
-  const auto work = operations_by_name(model);
-  Profile p{.median_ms = quantile(totals, 0.5), .overhead_ms = quantile(outside, 0.5), .last = runs.back()};
+  p.overhead_ms = std::max(0.0, p.median_ms - inside);
   p.peak = peak_flops(threads > 0 ? threads : int(std::thread::hardware_concurrency()));
-  for (const auto& [key, all] : times) {
-    const auto found = work.find(key.first);
-    p.rows.push_back({key.first, key.second, quantile(all, 0.5), found == work.end() ? std::nan("") : found->second});
+  const auto work = operations_by_name(model);
+  for (const auto& [key, time] : times) {
+    const auto& [name, op, within] = key;
+    const auto found = within.empty() ? work.find(name) : work.end();
+    p.rows.push_back({name, op, within, time, found == work.end() ? std::nan("") : found->second});
   }
   std::stable_sort(p.rows.begin(), p.rows.end(),
                    [](const Row& a, const Row& b) { return a.milliseconds > b.milliseconds; });
@@ -137,6 +138,7 @@ json report(const Options& o, const Profile& p, const std::string& version) {
     s.operations += r.operations;
     json row = row_json(p, r.milliseconds, r.operations);
     row.update({{"name", r.name}, {"op", r.op}});
+    if (!r.within.empty()) row["within"] = r.within;
     all["nodes"].push_back(std::move(row));
   }
   for (const auto& [op, s] : sums) {
@@ -156,6 +158,7 @@ void print_rows(const json& rows, const char* title, size_t most) {
     const json& r = rows[i];
     std::string name = r["op"];
     if (r.contains("name")) name += "  " + r["name"].get<std::string>();
+    if (r.contains("within")) name += "  (in " + r["within"].get<std::string>() + ")";
     std::printf("%-40s %6s %10.4f %6.1f%%", name.c_str(), r.contains("nodes") ? r["nodes"].dump().c_str() : "",
                 r["milliseconds"].get<double>(), r["share"].get<double>());
     if (r.contains("gflops")) std::printf(" %10.1f %8.1f%%", r["gflops"].get<double>(), r["peak_share"].get<double>());
@@ -164,21 +167,23 @@ void print_rows(const json& rows, const char* title, size_t most) {
   if (rows.size() > most) std::printf("… and %zu more; --nodes %zu shows all\n", rows.size() - most, rows.size());
 }
 
-/// For chrome://tracing and Perfetto: the last run.
+/// For chrome://tracing and Perfetto: the run that is reported.
 void write_trace(const std::string& path, const Profile& p) {
   json events = json::array();
   events.push_back({{"name", "run"},
                     {"cat", "Session"},
                     {"ph", "X"},
-                    {"ts", p.last.start},
-                    {"dur", p.last.duration},
+                    {"ts", p.run.start},
+                    {"dur", p.run.duration},
                     {"pid", 1},
-                    {"tid", p.last.nodes.empty() ? 0 : p.last.nodes[0].thread}});
-  std::map<std::string, double> work;
-  for (const Row& r : p.rows) work[r.name] = r.operations;
-  for (const NodeEvent& n : p.last.nodes) {
+                    {"tid", p.run.nodes.empty() ? 0 : p.run.nodes[0].thread}});
+  std::map<std::string, double> work;  // of nodes of the main graph
+  for (const Row& r : p.rows) {
+    if (r.within.empty()) work[r.name] = r.operations;
+  }
+  for (const NodeEvent& n : p.run.nodes) {
     json args = {{"operator", n.op}};
-    if (work[n.name] > 0) args["operations"] = work[n.name];
+    if (n.within.empty() && work[n.name] > 0) args["operations"] = work[n.name];
     events.push_back({{"name", n.name},
                       {"cat", "Node"},
                       {"ph", "X"},
@@ -196,9 +201,9 @@ void write_trace(const std::string& path, const Profile& p) {
 
 void write_html(const Options& o, json model, json profile, const Profile& p) {
   profile["events"] = json::array();
-  for (const NodeEvent& n : p.last.nodes)
+  for (const NodeEvent& n : p.run.nodes)
     profile["events"].push_back(
-        {{"name", n.name}, {"op", n.op}, {"start", n.start - p.last.start}, {"duration", n.duration}});
+        {{"name", n.name}, {"op", n.op}, {"start", n.start - p.run.start}, {"duration", n.duration}});
   model["file"] = o.model;
   model["profile"] = std::move(profile);
   write_page(o.html, model);
@@ -206,7 +211,7 @@ void write_html(const Options& o, json model, json profile, const Profile& p) {
 
 void profile(const Options& o) {
   std::map<std::string, HostTensor> inputs;
-  const std::vector<TracedRun> runs = trace_runs(o, inputs);
+  std::vector<TracedRun> runs = trace_runs(o, inputs);
   Common shaped = o;  // arithmetic follows from the shapes that ran
   shaped.shapes.clear();
   for (const auto& [name, tensor] : inputs) {
@@ -214,7 +219,7 @@ void profile(const Options& o) {
   }
   const ToolsLibrary tools(o.library);
   const json model = tools.describe(shaped);
-  const Profile p = summarise(runs, model, o.threads.at(0));
+  const Profile p = summarise(std::move(runs), model, o.threads.at(0));
   const json told = report(o, p, EngineLibrary(default_library(o.library)).version());
   if (o.json) {
     std::printf("%s\n", told.dump(2).c_str());
@@ -238,13 +243,14 @@ void add_profile(CLI::App& app) {
   o->add_inputs(*sub);
   o->add_threads(*sub, "threads inside an operator");
   sub->get_option("--threads")->expected(1)->type_name("N");
-  sub->add_option("--repeat", o->repeat, "runs to take the median of, after a few that do not count")
+  sub->add_option("--repeat", o->repeat,
+                  "runs of which the one with the median time is reported, after a few that do not count")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(kPositive)
       ->type_name("N");
   sub->add_option("--nodes", o->nodes, "how many of the slowest nodes to list")->capture_default_str()->type_name("N");
   sub->add_option("--trace", o->trace,
-                  "write the last run as trace events, which ui.perfetto.dev and chrome://tracing open")
+                  "write the reported run as trace events, which ui.perfetto.dev and chrome://tracing open")
       ->type_name("FILE");
   sub->add_option("--html", o->html,
                   "write a page: the run over time, the graph coloured by time; it needs no other file")
@@ -254,7 +260,9 @@ void add_profile(CLI::App& app) {
       "it\n"
       "only multiplies and adds: 100 % cannot be beaten by direct formulas, and nodes that mostly move data stay low. "
       "The\n"
-      "engine's own profiler is on; it costs about a microsecond per node.\n\n"
+      "engine's own profiler is on; it costs about a microsecond per node. Times are those of one run, the median; a\n"
+      "node's own leave out the nodes in its bodies, so all of them and the time outside of nodes are the run's "
+      "time.\n\n"
       "Example: retort profile model.onnx --threads 2 --html profile.html --trace profile.json");
   sub->callback([o] { profile(*o); });
 }

@@ -16,7 +16,10 @@ void find_self_times(std::vector<NodeEvent>& nodes) {
   for (NodeEvent& n : nodes) {
     n.self = n.duration;
     while (!open.empty() && open.back()->start + open.back()->duration <= n.start) open.pop_back();
-    if (!open.empty() && open.back()->thread == n.thread) open.back()->self -= n.duration;
+    if (!open.empty() && open.back()->thread == n.thread) {
+      open.back()->self -= n.duration;
+      n.within = open.front()->name;
+    }
     open.push_back(&n);
   }
 }
@@ -42,11 +45,15 @@ std::vector<TracedRun> read_trace(const std::string& path) try {
     // ONNX Runtime also writes what comes before and after a kernel; its kernels have this suffix.
     if (category == "Node" && args.contains("op_name") && !name.ends_with("_fence_before") &&
         !name.ends_with("_fence_after"))
-      nodes.push_back({without(name, "_kernel_time"), args["op_name"], start, duration, 0, e.value("tid", int64_t(0))});
+      nodes.push_back(
+          {without(name, "_kernel_time"), args["op_name"], start, duration, 0, "", e.value("tid", int64_t(0))});
   }
   const auto earlier = [](const auto& a, const auto& b) { return a.start < b.start; };
   std::sort(runs.begin(), runs.end(), earlier);
-  std::stable_sort(nodes.begin(), nodes.end(), earlier);
+  // Of two that begin in the same microsecond the longer is the one around the other.
+  std::stable_sort(nodes.begin(), nodes.end(), [](const NodeEvent& a, const NodeEvent& b) {
+    return a.start < b.start || (a.start == b.start && a.duration > b.duration);
+  });
   for (TracedRun& run : runs) {
     for (const NodeEvent& n : nodes) {
       if (n.start >= run.start && n.start < run.start + run.duration) run.nodes.push_back(n);

@@ -10,7 +10,8 @@ namespace retort::cli {
 struct NodeEvent {
   std::string name, op;
   double start = 0, duration = 0;
-  double self = 0;  ///< duration without that of nodes in its bodies
+  double self = 0;     ///< duration without that of nodes in its bodies
+  std::string within;  ///< the node of the main graph whose body this one is in; "": it is of the main graph
   int64_t thread = 0;
 };
 

@@ -7,6 +7,9 @@ import shutil
 import sys
 import unittest
 
+import numpy as np
+from onnx import TensorProto, helper
+
 from tool import DIGITS, ToolTest, retort
 
 
@@ -25,6 +28,28 @@ class Profile(ToolTest):
         self.assertEqual(conv["operations"] % 64, 0)  # of the shapes that ran
         self.assertEqual(sum(o["nodes"] for o in told["operators"]), len(nodes))
         self.assertAlmostEqual(sum(o["milliseconds"] for o in told["operators"]), sum(n["milliseconds"] for n in told["nodes"]), places=6)
+
+    def test_times_add_up_to_the_run(self):
+        """Also where bodies run: their nodes count once."""
+        ports = [helper.make_tensor_value_info(*p) for p in (("n", TensorProto.INT64, []), ("x", TensorProto.FLOAT, [64, 64]), ("y", TensorProto.FLOAT, [64, 64]),
+                                                             ("i", TensorProto.INT64, []), ("c", TensorProto.BOOL, []), ("v", TensorProto.FLOAT, [64, 64]),
+                                                             ("d", TensorProto.BOOL, []), ("w", TensorProto.FLOAT, [64, 64]))]
+        body = helper.make_graph([helper.make_node("Identity", ["c"], ["d"]), helper.make_node("MatMul", ["v", "v"], ["w"], name="square")],
+                                 "body", ports[3:6], ports[6:])
+        model = self.model([helper.make_node("Loop", ["n", "", "x"], ["z"], name="loop", body=body), helper.make_node("Softmax", ["z"], ["y"])],
+                           ports[:2], ports[2:3])
+        words = ["profile", model, "--repeat", 6, "--input", "n=" + self.npy("n.npy", np.array(30)),
+                 "--input", "x=" + self.npy("x.npy", np.eye(64, dtype=np.float32))]
+        official = os.environ.get("RETORT_ORACLE")
+        for engine in ([], ["--library", official])[:2 if official else 1]:
+            code, out, err = retort(*words, "--json", *engine)
+            self.assertEqual((code, err), (0, ""))
+            told = json.loads(out)
+            for rows in (told["operators"], told["nodes"]):
+                self.assertAlmostEqual(sum(r["milliseconds"] for r in rows) + told["outside_ms"], told["median_ms"], places=6)
+                self.assertTrue(all(r["milliseconds"] >= 0 for r in rows))
+            self.assertEqual({n["op"]: n.get("within") for n in told["nodes"] if n["op"] in ("Loop", "MatMul", "Softmax")},
+                             {"Loop": None, "MatMul": "loop", "Softmax": None})
 
     def test_text(self):
         out = retort("profile", DIGITS, "--repeat", 3, "--nodes", 1)[1]
