@@ -1,4 +1,6 @@
-// Clip: min(max(x, low), high) with scalar bounds; NaN stays NaN, and high wins over a low above it.
+// Clip: min(max(x, low), high) with scalar bounds; NaN stays NaN, and high wins over a low above it. A bound that is not
+// given is the lowest or highest finite number of the type that computes: infinities become these. 16-bit floats are
+// computed in 32 bits, and theirs stay.
 #include "ops/math/unary.h"
 
 namespace retort::ops {
@@ -19,7 +21,8 @@ struct Clip : UnaryElementwise {
     for (size_t i : {1, 2})
       require(!c.has(i) || c.count(i) == 1, ErrorCode::invalid_argument, "bound {} has {} elements, 1 is wanted", i,
               c.count(i));
-    return {c.has(1) ? C(c.input<T>(1)[0]) : lowest_of<C>(), c.has(2) ? C(c.input<T>(2)[0]) : highest_of<C>()};
+    return {c.has(1) ? C(c.input<T>(1)[0]) : std::numeric_limits<C>::lowest(),
+            c.has(2) ? C(c.input<T>(2)[0]) : std::numeric_limits<C>::max()};
   }
 
   template <typename T>

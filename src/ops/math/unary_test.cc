@@ -7,6 +7,7 @@ namespace retort::ops {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kMax = std::numeric_limits<float>::max();
 const float kNaN = std::nanf("");
 
 const OpTest abs_test("Abs", {{.about = "clears the sign",
@@ -101,22 +102,28 @@ const OpTest is_inf_test("IsInf", {{.about = "both signs",
                                     .attributes = {{"detect_negative", int64_t(0)}},
                                     .inputs = {f32({3}, {kInf, -kInf, 1})},
                                     .outputs = {booleans({3}, {true, false, false})}}});
-const OpTest clip_test("Clip", {{.about = "both bounds",
-                                 .inputs = {f32({5}, {-3, -1, 0, 1, 3}), f32({}, {-1}), f32({}, {2})},
-                                 .outputs = {f32({5}, {-1, -1, 0, 1, 2})}},
-                                {.about = "no bounds", .inputs = {f32({2}, {-3, 3})}, .outputs = {f32({2}, {-3, 3})}},
-                                {.about = "lower bound only",
-                                 .inputs = {f32({3}, {-3, 3, kInf}), f32({}, {0})},
-                                 .outputs = {f32({3}, {0, 3, kInf})}},
-                                {.about = "upper bound only",
-                                 .inputs = {f32({2}, {-3, 3}), Tensor(), f32({}, {1})},
-                                 .outputs = {f32({2}, {-3, 1})}},
-                                {.about = "the upper bound wins",
-                                 .inputs = {f32({2}, {0, 5}), f32({}, {3}), f32({}, {1})},
-                                 .outputs = {f32({2}, {1, 1})}},
-                                {.about = "NaN stays",
-                                 .inputs = {f32({1}, {kNaN}), f32({}, {0}), f32({}, {1})},
-                                 .outputs = {f32({1}, {kNaN})}}});
+const OpTest clip_test(
+    "Clip",
+    {{.about = "both bounds",
+      .inputs = {f32({5}, {-3, -1, 0, 1, 3}), f32({}, {-1}), f32({}, {2})},
+      .outputs = {f32({5}, {-1, -1, 0, 1, 2})}},
+     {.about = "no bounds", .inputs = {f32({2}, {-3, 3})}, .outputs = {f32({2}, {-3, 3})}},
+     {.about = "without bounds infinities are outside",
+      .inputs = {f32({4}, {-kInf, 3, kInf, kNaN})},
+      .outputs = {f32({4}, {-kMax, 3, kMax, kNaN})},
+      .fixed_types = true},
+     {.about = "also those of doubles",
+      .inputs = {f64({2}, {-kInf, kInf})},
+      .outputs = {f64({2}, {std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()})},
+      .fixed_types = true},
+     {.about = "lower bound only", .inputs = {f32({2}, {-3, 3}), f32({}, {0})}, .outputs = {f32({2}, {0, 3})}},
+     {.about = "upper bound only",
+      .inputs = {f32({2}, {-3, 3}), Tensor(), f32({}, {1})},
+      .outputs = {f32({2}, {-3, 1})}},
+     {.about = "the upper bound wins",
+      .inputs = {f32({2}, {0, 5}), f32({}, {3}), f32({}, {1})},
+      .outputs = {f32({2}, {1, 1})}},
+     {.about = "NaN stays", .inputs = {f32({1}, {kNaN}), f32({}, {0}), f32({}, {1})}, .outputs = {f32({1}, {kNaN})}}});
 
 }  // namespace
 }  // namespace retort::ops

@@ -1,4 +1,5 @@
-// Compress: the slices along an axis (or the elements of the flattened input) for which the condition holds.
+// Compress: the slices along an axis (or the elements of the flattened input) for which the condition holds. Slices or
+// conditions that have no counterpart are ignored.
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
 
@@ -25,8 +26,6 @@ struct Compress {
     const size_t along = axis ? normalize_axis(*axis, x.rank()) : 0;
     const auto condition = c.input<bool>(1);
     const size_t extent = size_t(x[along]), limit = std::min(condition.size(), extent);
-    require(condition.size() <= extent, ErrorCode::invalid_argument, "{} conditions for {} slices", condition.size(),
-            extent);
     const int64_t kept = std::count(condition.begin(), condition.begin() + ptrdiff_t(limit), true);
     const size_t outer = size_t(extent_product(x, 0, along)), inner = size_t(extent_product(x, along + 1, x.rank()));
     Shape y = x;

@@ -57,15 +57,14 @@ std::optional<Patch> match_plain(const Graph& g, const Node& n) {
 }
 
 std::optional<Patch> match_clip(const Graph& g, const Node& n) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  float bounds[2] = {-kInfinity, kInfinity};
+  using limits = std::numeric_limits<float>;
+  float bounds[2] = {limits::lowest(), limits::max()};
   for (size_t i = 0; i < 2; ++i) {
     if (n.input(i + 1) == ValueId::none) continue;
     const auto c = scalar_constant(g, n.inputs[i + 1]);
     if (!c) return std::nullopt;
     bounds[i] = float(*c);
   }
-  if (bounds[0] == 0 && bounds[1] == kInfinity) return fuse(g, n, {Kind::relu, 0, 0});
   return fuse(g, n, {Kind::clip, bounds[0], bounds[1]});
 }
 

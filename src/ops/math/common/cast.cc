@@ -146,7 +146,7 @@ void cast_from_strings(const std::string* x, DType to, void* y, size_t n, const 
 std::string text_of(DType from, const void* x, size_t i) {
   if (from == DType::i64) return std::to_string(static_cast<const int64_t*>(x)[i]);
   if (from == DType::u64) return std::to_string(static_cast<const uint64_t*>(x)[i]);
-  if (from == DType::boolean) return static_cast<const bool*>(x)[i] ? "True" : "False";
+  if (from == DType::boolean) return static_cast<const bool*>(x)[i] ? "1" : "0";
   double v = 0;
   if (kernels::can_cast(from))
     kernels::cast(address(from, x, i), from, &v, DType::f64, 1, {});
