@@ -166,9 +166,15 @@ TEST(Lift, BatchNormalizationLosesTrainingOutputs) {
 
 TEST(Lift, GroupNormalizationPerChannel) {
   EXPECT_EQ(lifted(18, "GroupNormalization", {f32({2, 4, 5}), f32({2}), f32({2})}, {{"num_groups", int64_t(2)}}),
-            "%0 = Unsqueeze(x1, [1])\n%1 = Expand(%0, [2,2])\n%2 = Reshape(%1, [4])\n"
-            "%3 = Unsqueeze(x2, [1])\n%4 = Expand(%3, [2,2])\n%5 = Reshape(%4, [4])\n"
+            "%0 = Unsqueeze(x1, [1])\n%1 = Expand(%0, [2,2])\n%2 = Reshape(%1, [-1])\n"
+            "%3 = Unsqueeze(x2, [1])\n%4 = Expand(%3, [2,2])\n%5 = Reshape(%4, [-1])\n"
             "y = GroupNormalization(x0, %2, %5) num_groups=2\n");
+  const Input free{ValueType::tensor(DType::f32)};
+  EXPECT_EQ(lifted(18, "GroupNormalization", {free, f32({2}), f32({2})}, {{"num_groups", int64_t(2)}}),
+            "%0 = Shape(x0) end=2 start=1\n%1 = Div(%0, [2])\n%2 = Concat([2], %1) axis=0\n"
+            "%3 = Unsqueeze(x1, [1])\n%4 = Expand(%3, %2)\n%5 = Reshape(%4, [-1])\n"
+            "%6 = Unsqueeze(x2, [1])\n%7 = Expand(%6, %2)\n%8 = Reshape(%7, [-1])\n"
+            "y = GroupNormalization(x0, %5, %8) num_groups=2\n");
 }
 
 TEST(Lift, FusedConvTakenApart) {

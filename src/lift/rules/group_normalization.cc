@@ -5,19 +5,29 @@
 namespace retort {
 namespace {
 
-ValueId per_channel(Rewriter& r, size_t i, int64_t groups, int64_t channels) {
+// [groups] of input i as [groups, channels of a group], flattened.
+ValueId per_channel(Rewriter& r, size_t i, ValueId wide_shape) {
   const ValueId column = r.add({.type = "Unsqueeze", .inputs = {r.input(i), r.constant({1})}});
-  const ValueId wide = r.add({.type = "Expand", .inputs = {column, r.constant({groups, channels / groups})}});
-  return r.add({.type = "Reshape", .inputs = {wide, r.constant({channels})}});
+  const ValueId wide = r.add({.type = "Expand", .inputs = {column, wide_shape}});
+  return r.add({.type = "Reshape", .inputs = {wide, r.constant({-1})}});
+}
+
+// The shape [groups, channels / groups] where the number of channels is known when it runs only.
+ValueId computed_shape(Rewriter& r, int64_t groups) {
+  const ValueId channels =
+      r.add({.type = "Shape", .inputs = {r.input(0)}, .attributes = {{"start", int64_t(1)}, {"end", int64_t(2)}}});
+  const ValueId each = r.add({.type = "Div", .inputs = {channels, r.constant({groups})}});
+  return r.add({.type = "Concat", .inputs = {r.constant({groups}), each}, .attributes = {{"axis", int64_t(0)}}});
 }
 
 void apply(Rewriter& r) {
   const int64_t groups = r.attributes().get_or<int64_t>("num_groups", 0);
-  require(r.rank(0, "the number of channels") >= 2 && is_known(r.type(0).shape[1]), ErrorCode::invalid_graph,
-          "the number of channels must be known; give input 0 a static channel extent");
-  const int64_t channels = r.type(0).shape[1];
-  require(groups > 0 && channels % groups == 0, ErrorCode::invalid_graph, "{} channels in {} groups", channels, groups);
-  for (size_t i : {1, 2}) r.set_input(i, per_channel(r, i, groups, channels));
+  require(groups > 0, ErrorCode::invalid_graph, "num_groups is {}", groups);
+  const bool known = r.type(0).ranked && r.type(0).shape.rank() >= 2 && is_known(r.type(0).shape[1]);
+  const int64_t channels = known ? r.type(0).shape[1] : 0;
+  require(channels % groups == 0, ErrorCode::invalid_graph, "{} channels in {} groups", channels, groups);
+  const ValueId wide = known ? r.constant({groups, channels / groups}) : computed_shape(r, groups);
+  for (size_t i : {1, 2}) r.set_input(i, per_channel(r, i, wide));
 }
 
 constexpr LiftRule kRules[] = {{"GroupNormalization", 21, apply}};
