@@ -180,12 +180,28 @@ void read_everything(ReadContext& c) {
 
 constexpr std::string_view kCheck = "check the model with onnx.checker and export it again";
 
-/// What to do with a file that is no protobuf. Web pages and pointers of Git LFS are what people load by mistake.
-std::string what_it_is(std::string_view bytes) {
+/// Whether the first field is one that a ModelProto has.
+bool begins_as_model(std::string_view bytes) {
+  Message m(bytes, "ModelProto", 1);
+  try {
+    m.next();
+  } catch (const Error&) {  // a field that is cut short was begun
+  }
+  using namespace tag::model;
+  for (const uint32_t known : {ir_version, producer_name, producer_version, domain, model_version, doc, graph,
+                               opset_import, metadata, functions}) {
+    if (m.field() == known) return true;
+  }
+  return false;
+}
+
+/// What to do with a file that is no model. Web pages and pointers of Git LFS are what people load by mistake.
+std::string what_it_is(std::string_view bytes, bool begins) {
   constexpr size_t kShown = 24;
   const std::string_view begin = bytes.substr(0, std::min(bytes.find('\n'), kShown));
   const bool is_text = std::all_of(begin.begin(), begin.end(), [](char c) { return c >= ' ' && c <= '~'; });
-  if (begin.size() < 4 || !is_text) return "copy or download the file again, it is not whole";
+  if (begin.size() < 4 || !is_text)
+    return begins ? "copy or download the file again, it is not whole" : "give the file of a model, NAME.onnx";
   return cat("download the model itself: this is a text that begins with '{}'", begin);
 }
 
@@ -196,7 +212,14 @@ std::shared_ptr<Model> read_source(std::shared_ptr<Model> model, Source source, 
     read_everything(c);
     return model;
   } catch (Error& e) {
-    advise(e, e.code() == ErrorCode::invalid_protobuf ? what_it_is(kept.bytes) : kCheck);
+    if (e.code() != ErrorCode::invalid_protobuf) {
+      advise(e, kCheck);
+      throw;
+    }
+    const bool begins = begins_as_model(kept.bytes);
+    const std::string what_to_do = what_it_is(kept.bytes, begins);
+    require(begins, e.code(), "this is no ONNX model: its first bytes are no field of a ModelProto; {}", what_to_do);
+    advise(e, what_to_do);
     throw;
   } catch (const std::bad_alloc&) {
     fail(ErrorCode::fail, "out of memory while reading the model; free some");
