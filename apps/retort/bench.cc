@@ -219,10 +219,10 @@ void add_bench(CLI::App& app) {
   sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str();
   sub->add_option("--block", o->block, "runs of one engine before the other's turn")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   sub->add_option("--starts", o->starts, "processes per engine and thread count for load time and memory")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   sub->footer("Example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
   sub->add_option("--suite", o->suite,
                   "measure every .onnx file beneath a folder, each in a process of its own, in place of one MODEL; "

@@ -17,6 +17,13 @@ struct Exit {
 
 /// A file that there is.
 inline const CLI::Validator kFile = CLI::ExistingFile.description("");
+/// A number above zero.
+inline const CLI::Validator kPositive(
+    [](const std::string& text) {
+      double number = 0;
+      return CLI::detail::lexical_cast(text, number) && number > 0 ? "" : "'" + text + "' is no positive number";
+    },
+    "");
 
 /// Options that subcommands share.
 struct Common {

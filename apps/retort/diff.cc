@@ -101,6 +101,7 @@ class Diff {
                    {"engines", {ours_.engine->version(), theirs_.engine->version()}},
                    {"tolerance", o_.tolerance},
                    {"outputs", json::array()}};
+    say("running both: " + ours_.engine->version() + " and " + theirs_.engine->version());
     compare_shown({});
     std::optional<size_t> suspect;
     for (const size_t id : described_["graph"]["outputs"]) {
@@ -120,6 +121,9 @@ class Diff {
   }
 
  private:
+  /// Each step takes as long as two models need to load and run: what it is, on standard error, terminal or not.
+  static void say(const std::string& step) { std::fprintf(stderr, "retort diff: %s\n", step.c_str()); }
+
   /// JSON has no infinity: null.
   static json finite(double number) { return std::isfinite(number) ? json(number) : json(nullptr); }
 
@@ -151,11 +155,13 @@ class Diff {
   const json& maker(size_t value) const { return described_["graph"]["nodes"][values_.makers[value]]; }
 
   json describe_first(size_t suspect) {
-    Progress progress("bisecting");
     const auto found = DiffSearch::run(values_.graph, suspect, o_.marks, [&](const std::vector<size_t>& shown) {
-      progress.show(1 - 1.0 / double(++looks_ + 1));
+      say("look " + std::to_string(++looks_) + ": " + std::to_string(shown.size()) + " values from node '" +
+          maker(shown.front())["name"].get<std::string>() + "' to '" + maker(shown.back())["name"].get<std::string>() +
+          "'");
       return look(shown);
     });
+    say("look again, at nothing else, at what '" + maker(found.value)["name"].get<std::string>() + "' makes");
     look({found.value});  // with nothing else shown, so that what is fused stays so
     const std::string& name = values_.names[found.value];
     const HostTensor &mine = a_.at(name), &other = b_.at(name);
@@ -267,7 +273,7 @@ void add_diff(CLI::App& app) {
                   "values in the middle of the model to look at in one run; few, because an engine that shows a value "
                   "cannot fuse the nodes around it")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(kPositive)
       ->type_name("N");
   o->add_threads(*sub, "threads inside an operator");
   sub->get_option("--threads")->expected(1)->type_name("N");

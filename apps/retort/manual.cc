@@ -55,11 +55,11 @@ std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& co
 void add_completion(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("completion", "print a script that completes commands and options in a shell");
   const auto shell = std::make_shared<std::string>();
-  sub->add_option("--shell", *shell, "the shell to write for")
+  sub->add_option("--shell,SHELL", *shell, "the shell to write for")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->type_name("bash|zsh|fish");
-  sub->footer("Example: source <(retort completion --shell bash)");
+  sub->footer("Example: source <(retort completion bash)");
   sub->callback([&app, shell] {
     const auto commands = command_words(app);
     const std::string text = *shell == "bash"  ? bash_completion(commands)

@@ -95,6 +95,7 @@ std::vector<double> run_often(BoundRun& bound, int repeat) {
 }
 
 void run(const Options& o) {
+  if (!o.save.empty()) check_can_write(o.save);
   const EngineLibrary engine(default_library(o.library));
   SessionSettings settings = o.settings(o.threads.at(0));
   settings.profile = o.profile;
@@ -125,10 +126,7 @@ void add_run(CLI::App& app) {
                 "fill inputs at random that no file gives; without it that happens only when no input is given at all");
   o->add_threads(*sub, "threads inside an operator");
   sub->get_option("--threads")->expected(1)->type_name("N");
-  sub->add_option("--repeat", o->repeat, "number of runs")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("N");
+  sub->add_option("--repeat", o->repeat, "number of runs")->capture_default_str()->check(kPositive)->type_name("N");
   sub->add_option("--save", o->save,
                   "where the outputs go: a folder (made where there is none) that gets one .npy each, or a file .npz")
       ->type_name("DIR|FILE.npz");

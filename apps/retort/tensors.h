@@ -21,6 +21,8 @@ struct MediaOptions {
 std::map<std::string, HostTensor> read_tensor_file(const std::string& path, const PortInfo& port,
                                                    const MediaOptions& media);
 /// Into the folder `to`, a .npy each (.pb for types that numpy lacks), or into the file where `to` ends in .npz.
+/// Throws Failure when write_tensors() could not write there; makes nothing.
+void check_can_write(const std::string& to);
 void write_tensors(const std::string& to, const std::map<std::string, HostTensor>& tensors);
 /// Normal floats, integers 0 and 1; the same for the same seed. Free extents become 1 where `shape` is empty.
 HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed);

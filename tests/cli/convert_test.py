@@ -76,7 +76,7 @@ class Convert(ToolTest):
 
     def test_failures(self):
         self.fails(1, ["convert", self.wide(), self.path("a.onnx"), "--external", "../w.bin"], "../w.bin")
-        self.fails(1, ["convert", self.wide(), "/nowhere/a.onnx"], "/nowhere/a.onnx")
+        self.fails(1, ["convert", self.wide(), "/nowhere/a.onnx"], "cannot write '/nowhere/a.onnx'")
         self.fails(2, ["convert", self.wide(), self.path("a.onnx"), "--optimize", "more"], "more")
 
 

@@ -71,6 +71,18 @@ class Diff(ToolTest):
         code, out, err = retort("diff", right, "--against-model", right)
         self.assertEqual(code, 0, err)
         self.assertIn("agree", out)
+        self.assertEqual(len(err.splitlines()), 1, err)
+
+    def test_tells_its_steps(self):
+        """Also where standard error is no terminal."""
+        code, out, err = retort("diff", self.chain("right"), "--against-model", self.chain("wrong", 4), "--json")
+        begin, *looks, again = err.splitlines()
+        self.assertRegex(begin, r"^retort diff: running both: [\d.]+ and [\d.]+$")
+        self.assertGreater(len(looks), 1)
+        for i, line in enumerate(looks):
+            self.assertRegex(line, rf"^retort diff: look {i + 1}: \d values from node '\w+' to '\w+'$")
+        self.assertIn("'product4'", again)
+        self.assertEqual(json.loads(out)["first"]["looks"], len(looks))
 
     def test_tolerance(self):
         right, wrong = self.chain("right"), self.chain("wrong", 4)

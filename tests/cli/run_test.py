@@ -84,6 +84,27 @@ class Run(ToolTest):
         got = self.through(self.identity(1, 3, 16, 16), self.file("a.jpg", JPEG), "--scale", 255)
         np.testing.assert_allclose(got[0].reshape(3, -1).T, np.broadcast_to((200, 100, 50), (256, 3)), atol=2)
 
+    def test_where_outputs_go_is_checked_first(self):
+        os.mkdir(self.path("d.npz"))
+        inside_a_file = self.path(os.path.join("a.npy", "out"))
+        self.npy("a.npy", self.image)
+        missing = ["-i", "image=/nowhere.npy"]  # said only by a command that has begun to work
+        for place, named in ((inside_a_file, "a.npy"), ("/nowhere/a.npz", "/nowhere"), (self.path("d.npz"), "d.npz")):
+            self.fails(1, ["run", DIGITS, "--save", place, *missing], f"cannot write '{place}'", named)
+        self.assertEqual(retort("run", DIGITS, "--save", self.path("new/deep/"))[0], 0)
+        self.assertTrue(os.path.exists(self.path("new/deep/probabilities.npy")))
+
+    def test_numbers_of_runs(self):
+        for wrong in ("0", "-1", "many"):
+            self.assertIn(f"--repeat: '{wrong}' is no positive number\n", retort("run", DIGITS, "--repeat", wrong)[2])
+
+    def test_files_that_are_no_model(self):
+        for content, hint in ((b"<!DOCTYPE html>", "this is a text that begins with '<!DOCTYPE html>'"), (b"PK\3\4\0\0", "NAME.onnx"),
+                              (b"\x93NUMPY\1\0", "NAME.onnx"), (b"\x08\x0a\x3a\x7f", "it is not whole")):
+            code, _, err = retort("run", self.file("m.onnx", content))
+            self.assertEqual((code, "this is no ONNX model" in err), (1, content[0] != 8), err)
+            self.assertIn(hint, err)
+
     def test_wrong_pictures(self):
         good = png(np.zeros((4, 4, 3), np.uint8))
         model = self.identity(1, 3, 8, 8)

@@ -12,8 +12,9 @@ from tool import DIGITS, TOOL, ToolTest, retort
 
 class Words(ToolTest):
     def script(self, shell):
-        code, out, err = retort("completion", "--shell", shell)
+        code, out, err = retort("completion", shell)
         self.assertEqual(code, 0, err)
+        self.assertEqual(retort("completion", "--shell", shell), (0, out, ""))
         with open(self.path("script"), "w", encoding="utf-8") as f:
             f.write(out)
         return self.path("script")
@@ -39,6 +40,10 @@ class Words(ToolTest):
         self.assertEqual(self.bash("run", "so"), ["some.onnx"])
         os.mkdir(self.path("somewhere"))
         self.assertEqual(self.bash("run", "m.onnx", "--inputs", "so"), ["somewhere"])
+
+    def test_shells(self):
+        self.fails(2, ["completion"], "--shell is required")
+        self.fails(2, ["completion", "csh"], "csh", "bash")
 
     def test_fish(self):
         self.need("fish")

@@ -1,4 +1,6 @@
 // Chooses the format by the suffix and names the file in what goes wrong.
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -52,9 +54,26 @@ std::map<std::string, HostTensor> read_tensor_file(const std::string& path, cons
   throw Failure(path + ": the suffix must be .npy, .npz, .pb, .png, .jpg, .jpeg or .wav");
 }
 
+void check_can_write(const std::string& to) {
+  namespace fs = std::filesystem;
+  const bool archive = to.ends_with(".npz");
+  const fs::path target = fs::absolute(to);
+  fs::path place = target;  // what is there of the path; an archive needs its folder
+  std::error_code error;
+  while (!fs::exists(place, error) && place.has_relative_path() && (!archive || place == target))
+    place = place.parent_path();
+  const bool file = archive && place == target;
+  if (fs::is_directory(place, error) == file)
+    throw Failure("cannot write '" + to + "': '" + place.string() + (file ? "' is a folder" : "' is no folder"));
+  if (access(place.c_str(), W_OK) != 0)
+    throw Failure("cannot write '" + to + "': '" + place.string() + "': " + std::strerror(errno));
+}
+
 void write_tensors(const std::string& to, const std::map<std::string, HostTensor>& tensors) {
   if (to.ends_with(".npz")) return write_npz(to, tensors);
-  std::filesystem::create_directories(to);
+  std::error_code error;
+  std::filesystem::create_directories(to, error);
+  if (error) throw Failure("cannot make the folder '" + to + "': " + error.message());
   for (const auto& [name, t] : tensors) {
     const std::string path = to + "/" + file_name(name);
     if (numpy_has(t.type)) {
