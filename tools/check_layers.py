@@ -26,7 +26,7 @@ OWNED = [  # pattern of an included header, rooms that may
     (re.compile(r"flatbuffers/|ort_generated\.h"), {"ort_format"}),
     (re.compile(r"fmt/"), {"base"}),
     (re.compile(r"hwy/"), {"kernels"}),
-    (re.compile(r"retort/onnxruntime_"), {"abi", "host"}),
+    (re.compile(r"retort/onnxruntime_"), {"abi"}),
     (re.compile(r"retort/retort\.hpp"), set()),  # for users of the engine
 ]
 OUTSIDE = ("apps/", "examples/", "bindings/", "tests/abi/", "tests/conformance/")
