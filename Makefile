@@ -19,7 +19,7 @@ SAN_STAGES ?= unit conformance saved runs models
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build programs run test test-san bench agree zoo format format-check tidy clean setup venv digits
+.PHONY: help build programs run example test test-san bench agree zoo format format-check tidy clean setup venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -28,7 +28,7 @@ help: ## this list
 setup:
 	@tools/setup.sh build
 
-venv: setup
+venv: setup ## the Python tools that tests and generators use, in .venv
 	@tools/setup.sh python $(VENV)
 
 $(BUILD)/%/build.ninja: CMakePresets.json | setup
@@ -52,12 +52,28 @@ digits: build
 run: digits ## classify handwritten digits with a trained model
 	@$(DIGITS)/digits examples/digits
 
+EXAMPLE ?= first
+EXAMPLE_BUILD := $(BUILD)/examples/$(EXAMPLE)
+EXAMPLE_SOURCE := $(abspath examples/$(EXAMPLE))
+example: build ## build and run an example with what is in out/ (EXAMPLE=first, any_model or embedded)
+	@mkdir -p $(EXAMPLE_BUILD)
+	@if [[ -f $(EXAMPLE_SOURCE)/Makefile ]]; then \
+	  $(MAKE) -s -C $(EXAMPLE_BUILD) -f $(EXAMPLE_SOURCE)/Makefile VPATH=$(EXAMPLE_SOURCE) PKG_CONFIG_PATH=$(abspath $(OUT))/lib/pkgconfig; \
+	else \
+	  cmake -G Ninja -S $(EXAMPLE_SOURCE) -B $(EXAMPLE_BUILD) -DCMAKE_PREFIX_PATH=$(abspath $(OUT)) --log-level=WARNING > /dev/null && \
+	  cmake --build $(EXAMPLE_BUILD) > $(EXAMPLE_BUILD).log || { cat $(EXAMPLE_BUILD).log; exit 1; }; \
+	fi
+	@$(EXAMPLE_BUILD)/$(EXAMPLE) $(if $(filter-out embedded,$(EXAMPLE)),examples/digits/digits.onnx)
+
 test: programs digits venv ## all tests, in stages
 	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
 	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test $(STAGES)
 
-test-san: test-asan test-tsan ## the tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer
+test-san: test-asan test-tsan ## both of the two that follow
 
+test-asan: ## the tests under AddressSanitizer with UndefinedBehaviorSanitizer
+test-tsan: ## the tests under ThreadSanitizer
+test-ubsan: ## the tests under UndefinedBehaviorSanitizer alone
 $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
 	@$(call NINJA,$(BUILD)/$*)
 	@source tools/sanitizers.sh && $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
@@ -86,4 +102,4 @@ tidy: $(BUILD)/tidy/build.ninja ## clang-tidy on every source of the build (or F
 	@python3 tools/tidy.py $(BUILD)/tidy --jobs $(JOBS) $(FILES)
 
 clean: ## remove what was built
-	@rm -rf $(RELEASE) $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/tidy $(BUILD)/test $(OUT)
+	@rm -rf $(RELEASE) $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/tidy $(BUILD)/test $(BUILD)/examples $(OUT)
