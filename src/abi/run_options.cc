@@ -45,7 +45,10 @@ OrtStatusPtr ORT_API_CALL RunOptionsGetRunTag(const OrtRunOptions* options, cons
 }
 
 OrtStatusPtr ORT_API_CALL RunOptionsSetTerminate(OrtRunOptions* options) noexcept {
-  return guard([&] { of(options).terminate.store(true, std::memory_order_relaxed); });
+  return guard([&] {
+    of(options).terminations.fetch_add(1);
+    of(options).terminate.store(true);
+  });
 }
 
 OrtStatusPtr ORT_API_CALL RunOptionsUnsetTerminate(OrtRunOptions* options) noexcept {

@@ -83,6 +83,7 @@ size_t Frame::workspace_bytes() const {
 void Frame::run(const RunRequest& request) {
   ++runs_;
   request_ = &request;
+  cancellations_ = request.cancellations ? request.cancellations->load() : 0;
   parallel_ = request.parallel;
   std::fill(bound_.begin(), bound_.end(), kUnbound);
   const auto steps = uint32_t(plan_->steps.size());
@@ -289,8 +290,9 @@ void Frame::run_segment(const RunRequest& request, Segment& segment) {
                           Profiler::Clock::now(),
                           cat("{{\"op_name\":\"{}\",\"provider\":\"CPUExecutionProvider\"}}", step.op->info.name));
   }
-  // A kernel that noticed the flag has left its output unfinished.
-  if (request.cancel && request.cancel->load(std::memory_order_relaxed))
+  // A kernel that noticed the flag has left its output unfinished, also when the flag is down again by now.
+  const bool cancelled_since = request.cancellations && request.cancellations->load() != cancellations_;
+  if (cancelled_since || (request.cancel && request.cancel->load()))
     fail(ErrorCode::fail, "the run was terminated; {}", kUnset);
 }
 

@@ -34,6 +34,7 @@ struct RunRequest {
   std::span<Spare> spares;  ///< per output, or empty: where memory for outputs that the frame makes is kept
   Parallel parallel;
   const std::atomic<bool>* cancel = nullptr;
+  const std::atomic<uint32_t>* cancellations = nullptr;  ///< how often `cancel` was set; null in bodies
   Profiler* profiler = nullptr;
   CopyLedger* ledger = nullptr;
   bool disallow_copies = false;  ///< an implicit copy is an error
@@ -145,6 +146,7 @@ class Frame {
   std::vector<std::unique_ptr<BodyRunner>> bodies_;  ///< per step; null for steps without bodies
   std::vector<const Value*> input_buffer_;
   const RunRequest* request_ = nullptr;  ///< the run in progress, for bodies
+  uint32_t cancellations_ = 0;           ///< when it began
 };
 
 }  // namespace retort

@@ -83,13 +83,16 @@ struct SessionOptions {
   std::shared_ptr<std::atomic<bool>> cancel_load = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// Settings of one run. Only `terminate` may be touched while a run reads them.
+/// Settings of one run. Only `terminate` and its count may be touched while a run reads them.
 struct RunOptions {
   // Runs log nothing; what they are called, and how loud, is kept for the getters.
   int log_severity = -1;  ///< -1: the session's
   int log_verbosity = 0;
   std::string tag;
   std::atomic<bool> terminate{false};
+  /// How often `terminate` was set, raised before it is: a run during which that happened fails, even when the flag is
+  /// down again at its end.
+  std::atomic<uint32_t> terminations{0};
   bool profiling = false;  ///< this run goes to a profile of its own, not to the session's
   std::string profile_prefix;
   std::map<std::string, std::string> config;

@@ -308,6 +308,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
                            .spares = spares,
                            .parallel = Parallel(pool_, cancel),
                            .cancel = cancel,
+                           .cancellations = options ? &options->terminations : nullptr,
                            .profiler = profiler,
                            .ledger = &ledger_,
                            .disallow_copies = disallow_copies_};

@@ -76,9 +76,9 @@ inline WorkerHead* worker_head(void* scratch, size_t worker_bytes, int worker) {
   return reinterpret_cast<WorkerHead*>(static_cast<char*>(scratch) + size_t(worker) * worker_bytes);
 }
 
-/// What one task of a depthwise convolution computes: output rows [y0, y1) of an image, channels [c0, c1).
-struct DepthwiseBlock {
-  size_t image, y0, y1, c0, c1;
+/// One output row of an image, channels [c0, c1); a task of a depthwise convolution computes some of them.
+struct DepthwiseRow {
+  size_t image, y, c0, c1;
 };
 inline constexpr size_t kMaxLanes = 16;  ///< floats of the widest vector; channel blocks are multiples of it
 

@@ -131,7 +131,7 @@ HWY_INLINE void convolve_strided(size_t stride, Run& run, const Finish& finish, 
 
 }  // namespace
 
-void depthwise_block(const ConvArgs& args, const conv_detail::DepthwiseBlock& block) noexcept {
+void depthwise_row(const ConvArgs& args, const conv_detail::DepthwiseRow& out) noexcept {
   const ConvShape& s = args.shape;
   const Finish finish(args);
   const size_t kernel = s.dilation_w == 1 && s.stride_w <= 2 ? s.kernel_w : 0;
@@ -139,32 +139,30 @@ void depthwise_block(const ConvArgs& args, const conv_detail::DepthwiseBlock& bl
   run.step = ptrdiff_t(s.in_pixel_stride);
   run.line = ptrdiff_t(s.dilation_h * s.in_w) * run.step;
   run.vector_weights = s.kernel_h * s.kernel_w;
-  for (size_t y = block.y0; y < block.y1; ++y) {
-    const ptrdiff_t in_y = ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top);
-    const TapRange down = taps_inside(in_y, s.in_h, s.kernel_h, s.dilation_h);
-    run.rows = down.last - down.first;
-    run.weights = args.packed + down.first * s.kernel_w * kLanes;
-    const ptrdiff_t row = ptrdiff_t(block.image * s.in_h) + in_y + ptrdiff_t(down.first * s.dilation_h);
-    for (size_t x = 0; x < s.out_w; x += kPixels) {
-      const ptrdiff_t in_x = ptrdiff_t(x * s.stride_w) - ptrdiff_t(s.pad_left);
-      run.input = args.input + (row * ptrdiff_t(s.in_w) + in_x) * run.step;
-      run.columns_inside = columns_inside(in_x, s.in_w);
-      run.pixel = (block.image * s.out_h + y) * s.out_w + x;
-      run.columns = s.out_w - x;
-      switch (kernel) {
-        case 3:
-          convolve_strided<3>(s.stride_w, run, finish, block.c0, block.c1);
-          break;
-        case 5:
-          convolve_strided<5>(s.stride_w, run, finish, block.c0, block.c1);
-          break;
-        case 7:
-          convolve_strided<7>(s.stride_w, run, finish, block.c0, block.c1);
-          break;
-        default:
-          convolve_run_any(s, run, in_x, finish, block.c0, block.c1);
-          break;
-      }
+  const ptrdiff_t in_y = ptrdiff_t(out.y * s.stride_h) - ptrdiff_t(s.pad_top);
+  const TapRange down = taps_inside(in_y, s.in_h, s.kernel_h, s.dilation_h);
+  run.rows = down.last - down.first;
+  run.weights = args.packed + down.first * s.kernel_w * kLanes;
+  const ptrdiff_t row = ptrdiff_t(out.image * s.in_h) + in_y + ptrdiff_t(down.first * s.dilation_h);
+  for (size_t x = 0; x < s.out_w; x += kPixels) {
+    const ptrdiff_t in_x = ptrdiff_t(x * s.stride_w) - ptrdiff_t(s.pad_left);
+    run.input = args.input + (row * ptrdiff_t(s.in_w) + in_x) * run.step;
+    run.columns_inside = columns_inside(in_x, s.in_w);
+    run.pixel = (out.image * s.out_h + out.y) * s.out_w + x;
+    run.columns = s.out_w - x;
+    switch (kernel) {
+      case 3:
+        convolve_strided<3>(s.stride_w, run, finish, out.c0, out.c1);
+        break;
+      case 5:
+        convolve_strided<5>(s.stride_w, run, finish, out.c0, out.c1);
+        break;
+      case 7:
+        convolve_strided<7>(s.stride_w, run, finish, out.c0, out.c1);
+        break;
+      default:
+        convolve_run_any(s, run, in_x, finish, out.c0, out.c1);
+        break;
     }
   }
 }
@@ -208,15 +206,15 @@ void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept {
   const size_t channels = round_up(ceil_div(s.out_c, std::max(column_cuts, ceil_div(s.out_c, fitting))), kMaxLanes);
   const size_t channel_blocks = ceil_div(s.out_c, channels);
   const size_t rows = ceil_div(s.out_h, row_blocks);
-  const auto run = RETORT_SELECT(depthwise_block);
+  const auto run = RETORT_SELECT(depthwise_row);
   par.for_each(s.batch * row_blocks * channel_blocks, [&](size_t task, int) {
-    DepthwiseBlock block;
-    block.c0 = task % channel_blocks * channels;
-    block.c1 = std::min(block.c0 + channels, s.out_c);
-    block.y0 = std::min(task / channel_blocks % row_blocks * rows, s.out_h);
-    block.y1 = std::min(block.y0 + rows, s.out_h);
-    block.image = task / (channel_blocks * row_blocks);
-    run(args, block);
+    DepthwiseRow row;
+    row.c0 = task % channel_blocks * channels;
+    row.c1 = std::min(row.c0 + channels, s.out_c);
+    row.image = task / (channel_blocks * row_blocks);
+    row.y = task / channel_blocks % row_blocks * rows;
+    const size_t end = std::min(row.y + rows, s.out_h);
+    for (; row.y < end && !par.cancelled(); ++row.y) run(args, row);
   });
 }
 

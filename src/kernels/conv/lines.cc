@@ -130,7 +130,7 @@ void conv_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexce
   par.for_each(ceil_div(rows, task_rows), [&](size_t task, int worker) {
     float* lines = static_cast<float*>(scratch) + size_t(worker) * plan.worker_bytes / sizeof(float);
     const size_t end = std::min((task + 1) * task_rows, rows);
-    for (size_t row = task * task_rows; row < end; ++row) convolve(args, plan, row, lines);
+    for (size_t row = task * task_rows; row < end && !par.cancelled(); ++row) convolve(args, plan, row, lines);
   });
 }
 

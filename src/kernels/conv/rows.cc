@@ -159,6 +159,7 @@ void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcep
     const size_t group = rows_id / plan.blocks, p0 = rows_id % plan.blocks * plan.block_pixels;
     const size_t p1 = std::min(p0 + plan.block_pixels, s.out_pixels());
     GemmArgs product = block_product(args, plan, group, p0, p1);
+    product.run = &par;
     if (plan.direct) {
       product.a = args.input + p0 * s.in_pixel_stride + group * plan.group_in;
       product.a_stride = s.in_pixel_stride;

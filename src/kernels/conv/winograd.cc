@@ -270,7 +270,8 @@ WinogradScratch worker_scratch(const WinogradPlan& plan, size_t in_c, void* scra
 }
 
 // The products M = V · U of a block, one for each plane.
-void multiply(const ConvArgs& args, const WinogradPlan& plan, const WinogradBlock& block, const WinogradScratch& w) {
+void multiply(const ConvArgs& args, const WinogradPlan& plan, const WinogradBlock& block, const WinogradScratch& w,
+              const Parallel& par) {
   const size_t in_c = args.shape.in_c;
   const size_t weights_plane = gemm_packed_bytes(in_c, args.shape.out_c) / sizeof(float);
   GemmArgs product;
@@ -279,6 +280,7 @@ void multiply(const ConvArgs& args, const WinogradPlan& plan, const WinogradBloc
   product.k = in_c;
   product.a_stride = plan.v_stride;
   product.c_stride = plan.m_stride;
+  product.run = &par;
   for (size_t xi = 0; xi < plan.planes; ++xi) {
     product.a = w.v + xi * plan.v_plane;
     product.packed_b = args.packed + xi * weights_plane + block.n0 * in_c;
@@ -359,7 +361,7 @@ void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noe
       transform_input(args, plan, block, w.zeros, w.v);
       w.head->block = index;
     }
-    multiply(args, plan, block, w);
+    multiply(args, plan, block, w, par);
     finish(args, plan, block, w.m);
   });
 }

@@ -43,6 +43,9 @@ HWY_INLINE void prefetch_block(const float* p, size_t stride, size_t rows, size_
   }
 }
 
+// A block of k for all rows of a part takes tens of microseconds.
+bool is_cancelled(const GemmArgs& g) { return g.run && g.run->cancelled(); }
+
 bool is_clamp(const Activation& a) { return a.kind == Activation::Kind::relu || a.kind == Activation::Kind::clip; }
 
 /// One panel times some rows, for one block of k.
@@ -170,12 +173,12 @@ void gemm_panel(const GemmArgs& g, const gemm_detail::Part& part, size_t n) noex
     t.addend = t.c;
     t.addend_stride = t.c_stride;
     k0 = k1;
-  } while (k0 < g.k);
+  } while (k0 < g.k && !is_cancelled(g));
 }
 
 void gemm_part(const GemmArgs& g, const gemm_detail::Part& part) noexcept {
   if (part.m0 == part.m1) return;
-  for (size_t n = part.n0; n < part.n1; n += kWidth) gemm_panel(g, part, n);
+  for (size_t n = part.n0; n < part.n1 && !is_cancelled(g); n += kWidth) gemm_panel(g, part, n);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

@@ -48,8 +48,10 @@ Grid make_grid(size_t m, size_t n, size_t k) {
 
 }  // namespace gemm_detail
 
-void gemm(const GemmArgs& args, const Parallel& par) noexcept {
-  if (args.m == 0 || args.n == 0) return;
+void gemm(const GemmArgs& whole, const Parallel& par) noexcept {
+  if (whole.m == 0 || whole.n == 0) return;
+  GemmArgs args = whole;
+  args.run = &par;
   const gemm_detail::Grid grid = gemm_detail::make_grid(args.m, args.n, args.k);
   const auto compute = gemm_detail::select_gemm_part();
   par.for_each(grid.row_blocks * grid.column_groups, [&](size_t task, int) {

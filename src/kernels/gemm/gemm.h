@@ -39,6 +39,7 @@ struct GemmArgs {
   Epilogue epilogue;
   const float* next_b = nullptr;  ///< packed B of the product that follows: prefetched during the last panel
   bool b_is_near = false;         ///< the product before has prefetched the first panel
+  const Parallel* run = nullptr;  ///< once cancelled, the rest of C is left as it is; gemm() itself sets it
 };
 
 /// Whole product, spread over the pool. k == 0 gives act(bias + residual). Thread-safe for distinct C.

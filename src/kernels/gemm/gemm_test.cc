@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -305,6 +307,26 @@ TEST(Gemm, SameBitsForAnyNumberOfThreads) {
       }
     }
   }
+}
+
+TEST(Gemm, ACancelledBlockLeavesTheRestAsItIs) {
+  const std::atomic<bool> cancel{true};
+  const Parallel cancelled(nullptr, &cancel);
+  const size_t m = 20, n = 100, k = 600;
+  Lines packed(gemm_packed_bytes(k, n));
+  const std::vector<float> a(m * k, 1.0f), b(k * n, 1.0f);
+  gemm_pack_b(b.data(), n, 1, k, n, packed.floats());
+  std::vector<float> c(m * n, kGuard);
+  GemmArgs args{
+      .m = m, .n = n, .k = k, .a = a.data(), .a_stride = k, .packed_b = packed.floats(), .c = c.data(), .c_stride = n};
+  args.run = &cancelled;
+  gemm_block(args, 0, n);
+  EXPECT_EQ(std::count(c.begin(), c.end(), kGuard), int(c.size()));
+  gemm(args, cancelled);
+  EXPECT_EQ(std::count(c.begin(), c.end(), kGuard), int(c.size()));
+  args.run = nullptr;
+  gemm_block(args, 0, n);
+  EXPECT_EQ(std::count(c.begin(), c.end(), float(k)), int(c.size()));
 }
 
 }  // namespace

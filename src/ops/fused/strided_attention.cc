@@ -123,7 +123,7 @@ struct StridedAttention {
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
     const AttentionShape s = shape(c);
-    attention_reference(s, data(c), rule(c, s));
+    attention_reference(s, data(c), rule(c, s), c.parallel());
   }
 
  private:

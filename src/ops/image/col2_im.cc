@@ -54,7 +54,7 @@ struct Col2Im {
     const auto x = c.input<T>(kColumns);
     const auto y = c.output<T>();
     std::fill(y.begin(), y.end(), T(0));
-    for_each_position(win, [&](int64_t p, std::span<const int64_t> at) {
+    for_each_position(win, c.parallel(), [&](int64_t p, std::span<const int64_t> at) {
       for_each_tap(win, at, [&](int64_t tap, int64_t pixel) {
         for (size_t i = 0; i < planes; ++i) {
           T& to = y[i * pixels + size_t(pixel)];

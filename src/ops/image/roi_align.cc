@@ -47,7 +47,7 @@ struct RoiAlign {
       require(image >= 0 && image < x[0], ErrorCode::invalid_argument, "batch index {} is outside of [0, {})", image,
               x[0]);
       const Region<T> region = region_of(c.input<T>(kRois).data() + r * 4);
-      for (size_t channel = 0; channel < channels; ++channel) {
+      for (size_t channel = 0; channel < channels && !c.parallel().cancelled(); ++channel) {
         const T* plane = c.input<T>(kX).data() + (size_t(image) * channels + channel) * pixels;
         for (int64_t i = 0; i < height * width; ++i) *to++ = pooled(region, plane, x[2], x[3], i / width, i % width);
       }

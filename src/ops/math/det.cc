@@ -22,14 +22,14 @@ struct Det {
     std::vector<double> m(n * n);
     for (size_t i = 0; i < c.out_count(); ++i) {
       std::copy_n(c.input<T>(0).data() + i * n * n, n * n, m.begin());
-      c.output<T>()[i] = T(determinant(m, n));
+      c.output<T>()[i] = T(determinant(m, n, c.parallel()));
     }
   }
 
  private:
-  static double determinant(std::vector<double>& m, size_t n) {
+  static double determinant(std::vector<double>& m, size_t n, const Parallel& run) {
     double product = 1;
-    for (size_t k = 0; k < n; ++k) {
+    for (size_t k = 0; k < n && !run.cancelled(); ++k) {
       size_t pivot = k;
       for (size_t r = k + 1; r < n; ++r) pivot = std::abs(m[r * n + k]) > std::abs(m[pivot * n + k]) ? r : pivot;
       if (m[pivot * n + k] == 0) return 0;

@@ -9,6 +9,7 @@ namespace retort::ops {
 namespace {
 
 constexpr size_t kLabels = 52, kMostAxes = 16;
+constexpr size_t kTermsBetweenChecks = 4096;  // for cancellation
 
 /// Labels are numbers: letters first, then the axes of "..." counted from the end of it.
 struct Equation {
@@ -156,20 +157,13 @@ struct Einsum {
 
   template <typename T>
   void reference(RunContext& c) const {
-    compute<T>(c, Parallel());
-  }
-  void fast(RunContext& c, std::type_identity<float>) const { compute<float>(c, c.parallel()); }
-
- private:
-  template <typename T>
-  void compute(RunContext& c, const Parallel& parallel) const {
     using S = std::conditional_t<std::is_floating_point_v<T>, double, T>;
     const Loops l = loops(c);
     const size_t inputs = c.input_count(), labels = l.extents.size();
     T* y = c.output<T>().data();
     size_t terms = 1;
     for (size_t k = l.outer; k < labels; ++k) terms *= size_t(l.extents[k]);
-    parallel.for_each(c.out_count(), [&](size_t out, int) {
+    c.parallel().for_each(c.out_count(), [&](size_t out, int) {
       std::vector<int64_t> at(inputs, 0), place(labels, 0);
       size_t rest = out;
       for (size_t k = l.outer; k-- > 0;) {
@@ -179,6 +173,7 @@ struct Einsum {
       }
       S sum = 0;
       for (size_t t = 0; t < terms; ++t) {
+        if (t % kTermsBetweenChecks == 0 && c.parallel().cancelled()) return;
         S product = S(c.input<T>(0)[size_t(at[0])]);
         for (size_t i = 1; i < inputs; ++i) product = wrap_mul(product, S(c.input<T>(i)[size_t(at[i])]));
         sum = wrap_add(sum, product);

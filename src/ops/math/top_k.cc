@@ -71,7 +71,7 @@ struct TopK {
     const size_t inner = size_t(extent_product(shape, along + 1, shape.rank()));
     const size_t slices = n ? c.count(0) / n : 0;
     Ranked* order = static_cast<Ranked*>(c.scratch());
-    for (size_t s = 0; s < slices; ++s) {
+    for (size_t s = 0; s < slices && !c.parallel().cancelled(); ++s) {
       const T* x = c.input<T>(0).data() + s / inner * n * inner + s % inner;
       for (size_t i = 0; i < n; ++i) order[i] = {rank_of(Carrier<T>(x[i * inner]), largest), i};
       take_first({order, n}, k);

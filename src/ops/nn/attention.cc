@@ -120,7 +120,7 @@ struct Attention {
   template <std::floating_point T>
   void reference(RunContext& c) const {
     const AttentionShape s = shape(c);
-    attention_reference(s, data<T>(c), rule(c, s));
+    attention_reference(s, data<T>(c), rule(c, s), c.parallel());
   }
   size_t scratch(const RunContext& c) const {
     if (c.dtype(kQ) != DType::f32 || c.wants(kScores)) return 0;

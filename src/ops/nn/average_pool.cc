@@ -33,7 +33,7 @@ struct AveragePool : PoolAttributes {
   void reference(RunContext& c) const {
     const Window w = window(c);
     for_each_plane<T>(c, w, [&](const T* x, T* y) {
-      for_each_position(w, [&](int64_t p, std::span<const int64_t> at) {
+      for_each_position(w, c.parallel(), [&](int64_t p, std::span<const int64_t> at) {
         double sum = 0;
         int64_t count = 0;
         for_each_tap(w, at, [&](int64_t, int64_t pixel) {

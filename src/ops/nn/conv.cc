@@ -49,7 +49,7 @@ struct Conv : WindowAttributes {
     for (int64_t n = 0; n < batch; ++n) {
       for (int64_t o = 0; o < out_c; ++o) {
         const T* plane = x + (n * in_c + o / group_out * group_in) * in_px;
-        for_each_position(win, [&](int64_t p, std::span<const int64_t> at) {
+        for_each_position(win, c.parallel(), [&](int64_t p, std::span<const int64_t> at) {
           double sum = bias ? bias[o] : 0;
           for_each_tap(win, at, [&](int64_t tap, int64_t pixel) {
             for (int64_t i = 0; i < group_in; ++i)
@@ -114,6 +114,7 @@ struct Conv : WindowAttributes {
       args.m = size_t(group_out);
       args.n = size_t(std::min(b.pixels, out_px - first));
       args.k = size_t(b.k);
+      args.run = &c.parallel();
       args.a = w + g * group_out * b.k;
       args.a_stride = size_t(b.k);
       args.packed_b = packed;

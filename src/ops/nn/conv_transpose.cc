@@ -79,7 +79,7 @@ struct ConvTranspose : WindowAttributes {
       for (int64_t o = 0; o < out_c; ++o) {
         std::fill(plane.begin(), plane.end(), bias ? double(bias[o]) : 0.0);
         const int64_t first = o / group_out * group_in;
-        for_each_position(win, [&](int64_t p, std::span<const int64_t> at) {
+        for_each_position(win, c.parallel(), [&](int64_t p, std::span<const int64_t> at) {
           for_each_tap(win, at, [&](int64_t tap, int64_t pixel) {
             double sum = 0;
             for (int64_t i = first; i < first + group_in; ++i)

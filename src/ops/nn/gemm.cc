@@ -55,7 +55,7 @@ struct Gemm {
     const auto y = c.output<T>();
     const T* add = beta != 0 ? c.optional<T>(2) : nullptr;
     for (size_t i = 0; i < s.m; ++i) {
-      for (size_t j = 0; j < s.n; ++j) {
+      for (size_t j = 0; j < s.n && !c.parallel().cancelled(); ++j) {
         Sum sum = 0;
         for (size_t k = 0; k < s.k; ++k)
           sum = wrap_add(

@@ -273,7 +273,7 @@ struct GroupQueryAttention {
       std::vector<T> scores(c.wants(kScores) ? s.q_heads * s.q_len * s.total() : 0);
       if (c.wants(kScores)) d.scores = scores.data();
       d.scores_mode = qk_output == 1 ? 2 : 3;
-      attention_reference(s, d, r);
+      attention_reference(s, d, r, c.parallel());
       if (c.wants(kScores)) keep_scores(c, e, b, s, scores);
     });
   }

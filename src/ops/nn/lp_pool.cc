@@ -19,7 +19,7 @@ struct LpPool : PoolAttributes {
   void reference(RunContext& c) const {
     const Window w = window(c);
     for_each_plane<T>(c, w, [&](const T* x, T* y) {
-      for_each_position(w, [&](int64_t position, std::span<const int64_t> at) {
+      for_each_position(w, c.parallel(), [&](int64_t position, std::span<const int64_t> at) {
         double sum = 0;
         for_each_tap(w, at, [&](int64_t, int64_t pixel) { sum += std::pow(std::abs(double(x[pixel])), double(p)); });
         y[position] = T(std::pow(sum, 1.0 / double(p)));

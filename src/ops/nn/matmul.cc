@@ -19,7 +19,7 @@ struct MatMul {
       const T* b = c.input<T>(1).data() + s.b_offset(i);
       T* y = c.output<T>().data() + i * s.m * s.n;
       for (size_t r = 0; r < s.m; ++r) {
-        for (size_t j = 0; j < s.n; ++j) {
+        for (size_t j = 0; j < s.n && !c.parallel().cancelled(); ++j) {
           Sum sum = 0;
           for (size_t k = 0; k < s.k; ++k) sum += Sum(a[r * s.k + k]) * Sum(b[k * s.n + j]);
           y[r * s.n + j] = T(sum);

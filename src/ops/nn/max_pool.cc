@@ -36,7 +36,7 @@ struct MaxPool : PoolAttributes {
     using Limits = std::numeric_limits<T>;
     const T least = Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest();  // of a window without a pixel
     for_each_plane<T>(c, w, [&](const T* x, T* y) {
-      for_each_position(w, [&](int64_t p, std::span<const int64_t> at) {
+      for_each_position(w, c.parallel(), [&](int64_t p, std::span<const int64_t> at) {
         int64_t best = -1;
         for_each_tap(w, at, [&](int64_t, int64_t pixel) {
           if (best < 0 || x[pixel] > x[best]) best = pixel;

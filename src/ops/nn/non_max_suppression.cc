@@ -52,7 +52,7 @@ struct NonMaxSuppression {
       for (size_t i = 0; i < n; ++i) boxes[i] = corners(c.input<float>(kBoxes).data() + (batch * n + i) * 4);
       for (size_t k = 0; k < classes; ++k) {
         const float* scores = c.input<float>(kScores).data() + (batch * classes + k) * n;
-        for (const uint32_t box : best(boxes, {scores, n}, most, limit, least, c.has(kScore)))
+        for (const uint32_t box : best(boxes, {scores, n}, most, limit, least, c.has(kScore), c.parallel()))
           chosen.insert(chosen.end(), {int64_t(batch), int64_t(k), int64_t(box)});
       }
     }
@@ -68,13 +68,13 @@ struct NonMaxSuppression {
 
   // Best first; of equal scores the earlier box.
   static std::vector<uint32_t> best(const std::vector<Box>& boxes, std::span<const float> scores, size_t most,
-                                    float limit, float least, bool has_least) {
+                                    float limit, float least, bool has_least, const Parallel& run) {
     std::vector<uint32_t> order, kept;
     for (uint32_t i = 0; i < scores.size(); ++i)
       if (scores[i] > least || (!has_least && scores[i] == least)) order.push_back(i);  // NaN never
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return scores[a] > scores[b]; });
     for (const uint32_t i : order) {
-      if (kept.size() == most) break;
+      if (kept.size() == most || run.cancelled()) break;
       if (std::ranges::none_of(kept, [&](uint32_t k) { return overlap(boxes[k], boxes[i]) > limit; }))
         kept.push_back(i);
     }

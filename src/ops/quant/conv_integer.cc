@@ -33,10 +33,10 @@ struct ConvInteger : WindowAttributes {
     for (size_t o = 0; o < s.out_c; ++o)
       widen(c.data(kW), c.dtype(kW), o * s.depth, s.depth, w_zero.at(o), memory.weights + o * s.depth);
     const size_t groups = size_t(group), group_in = s.in_c / groups, group_out = s.out_c / groups;
-    for (size_t n = 0; n < s.batch; ++n) {
+    for (size_t n = 0; n < s.batch && !c.parallel().cancelled(); ++n) {
       widen(c.data(kX), c.dtype(kX), n * s.in_c * s.in_px, s.in_c * s.in_px, x_zero.at(0), memory.image);
       for (size_t g = 0; g < groups; ++g) {
-        gather(s, memory.image + g * group_in * s.in_px, group_in, memory.patches);
+        gather(s, memory.image + g * group_in * s.in_px, group_in, memory.patches, c.parallel());
         pack_exact(memory.patches, s.out_px, 1, s.depth, s.out_px, memory.packed);
         int32_t* y = c.output<int32_t>().data() + (n * s.out_c + g * group_out) * s.out_px;
         multiply_exact(group_out, s.out_px, s.depth, memory.weights + g * group_out * s.depth, memory.packed, y,
@@ -88,10 +88,10 @@ struct ConvInteger : WindowAttributes {
   };
 
   // [channels · taps, output pixels] of one group; 0 outside the image.
-  static void gather(const Sizes& s, const float* image, size_t channels, float* patches) {
+  static void gather(const Sizes& s, const float* image, size_t channels, float* patches, const Parallel& run) {
     const size_t taps = size_t(s.window.taps());
     std::fill_n(patches, s.depth * s.out_px, 0.0f);
-    for_each_position(s.window, [&](int64_t p, std::span<const int64_t> at) {
+    for_each_position(s.window, run, [&](int64_t p, std::span<const int64_t> at) {
       for_each_tap(s.window, at, [&](int64_t tap, int64_t pixel) {
         for (size_t i = 0; i < channels; ++i)
           patches[(i * taps + size_t(tap)) * s.out_px + size_t(p)] = image[i * s.in_px + size_t(pixel)];

@@ -53,7 +53,7 @@ struct MatMulInteger {
     float* a = reinterpret_cast<float*>(own + (state || !s.b_size ? 0 : exact_packed_bytes(s.k, s.n)));
     float *work = a + s.m * s.k, *b = work + s.m * s.n;
     size_t last_b = SIZE_MAX;
-    for (size_t i = 0; i < s.batch; ++i) {
+    for (size_t i = 0; i < s.batch && !c.parallel().cancelled(); ++i) {
       for (size_t r = 0; r < s.m; ++r)
         widen(c.data(kA), c.dtype(kA), s.a_offset(i) + r * s.k, s.k, a_zero.at(r), a + r * s.k);
       if (!state && s.b_size && s.b_offset(i) != last_b) {

@@ -49,10 +49,10 @@ struct Dft {
     std::vector<std::complex<double>> line(length);
     const T* in = c.input<T>(0).data();
     T* out = c.output<T>().data();
-    for (size_t o = 0; o < outer * inner; ++o) {
+    for (size_t o = 0; o < outer * inner && !c.parallel().cancelled(); ++o) {
       const size_t block = o / inner, at = o % inner;
       load(in + (block * given * inner + at) * parts, inner * parts, parts, given, line);
-      fourier.transform(line, inverse);
+      fourier.transform(line, inverse, c.parallel());
       for (size_t k = 0; k < made; ++k) {
         T* to = out + ((block * made + k) * inner + at) * out_parts;
         to[0] = T(line[k].real());

@@ -43,13 +43,13 @@ struct Stft {
     const Fourier fourier(length);
     std::vector<std::complex<double>> line(length);
     T* to = c.output<T>().data();
-    for (size_t f = 0; f < size_t(x[0]) * frames; ++f) {
+    for (size_t f = 0; f < size_t(x[0]) * frames && !c.parallel().cancelled(); ++f) {
       const T* from = c.input<T>(kSignal).data() + (f / frames * samples + f % frames * step) * parts;
       for (size_t i = 0; i < length; ++i) {
         const double weight = window ? double(window[i]) : 1;
         line[i] = {weight * double(from[i * parts]), parts == 2 ? weight * double(from[i * parts + 1]) : 0};
       }
-      fourier.transform(line, false);
+      fourier.transform(line, false, c.parallel());
       for (size_t k = 0; k < bins; ++k) {
         *to++ = T(line[k].real());
         *to++ = T(line[k].imag());

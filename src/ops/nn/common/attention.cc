@@ -86,11 +86,12 @@ double ScoreRule::apply(double score, size_t b, size_t h, size_t i, size_t j) co
 }
 
 template <typename T>
-void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule) {
+void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule,
+                         const Parallel& run) {
   const std::vector<T> keys = join(s, d.k, s.k, d.past_k, s.head_size);
   const std::vector<T> values = join(s, d.v, s.v, d.past_v, s.v_head_size);
   std::vector<double> scores(s.total());
-  for (size_t row = 0; row < s.batch * s.q_heads * s.q_len; ++row) {
+  for (size_t row = 0; row < s.batch * s.q_heads * s.q_len && !run.cancelled(); ++row) {
     const size_t b = row / (s.q_heads * s.q_len), h = row / s.q_len % s.q_heads, i = row % s.q_len;
     const T* q = d.q + s.q.at(b, h, i);
     const auto keep = [&](int64_t mode) {
@@ -125,7 +126,9 @@ void attention_reference(const AttentionShape& s, const AttentionData<T>& d, con
   if (d.present_v) std::copy(values.begin(), values.end(), d.present_v);
 }
 
-template void attention_reference(const AttentionShape&, const AttentionData<float>&, const ScoreRule&);
-template void attention_reference(const AttentionShape&, const AttentionData<double>&, const ScoreRule&);
+template void attention_reference(const AttentionShape&, const AttentionData<float>&, const ScoreRule&,
+                                  const Parallel&);
+template void attention_reference(const AttentionShape&, const AttentionData<double>&, const ScoreRule&,
+                                  const Parallel&);
 
 }  // namespace retort::ops

@@ -84,7 +84,8 @@ struct AttentionData {
 
 /// One query at a time, in double: the meaning.
 template <typename T>
-void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule);
+void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule,
+                         const Parallel& run = {});
 
 /// Blocks of queries by GEMM, a few queries by dot products. d.scores must be null.
 void attention_fast(const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& rule, void* scratch,

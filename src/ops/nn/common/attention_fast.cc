@@ -51,7 +51,7 @@ class Runner {
     parallel.for_each(kv, [&](size_t task, int) { pack(task); });
     parallel.for_each(s_.batch * s_.q_heads * layout_.blocks, [&](size_t task, int worker) {
       const size_t head = task / layout_.blocks;
-      block(head / s_.q_heads, head % s_.q_heads, task % layout_.blocks * layout_.block, scores(worker));
+      block(head / s_.q_heads, head % s_.q_heads, task % layout_.blocks * layout_.block, scores(worker), parallel);
     });
   }
 
@@ -98,7 +98,7 @@ class Runner {
     kernels::gemm_pack_b(v.data, v.row, 1, s_.total(), s_.v_head_size, const_cast<float*>(packed_v(kv)));
   }
 
-  void block(size_t b, size_t h, size_t first, float* scores) const {
+  void block(size_t b, size_t h, size_t first, float* scores, const Parallel& parallel) const {
     const size_t kv = b * s_.kv_heads + s_.kv_head(h), rows = std::min(layout_.block, s_.q_len - first);
     size_t keys = 0;  // none of the block's queries sees a later one
     for (size_t i = 0; i < rows; ++i) keys = std::max(keys, rule_.visible(s_, b, first + i).second);
@@ -106,6 +106,7 @@ class Runner {
     g.m = rows;
     g.n = keys;
     g.k = s_.head_size;
+    g.run = &parallel;
     g.a = d_.q + s_.q.at(b, h, first);
     g.a_stride = s_.q.row;
     g.packed_b = packed_k(kv);

@@ -15,12 +15,12 @@ Shape without_matrix(const Shape& s) {
 size_t packed_floats(size_t k, size_t n) { return round_up(kernels::gemm_packed_bytes(k, n), 64) / sizeof(float); }
 
 // B is packed in parallel, a group of panels a task.
-void pack_wide(const Product& p, float* packed, const Parallel& parallel) {
+void pack_panels(const Product& p, const float* b, float* packed, const Parallel& parallel) {
   const size_t width = kernels::gemm_panel_width(), k = p.shape.k, n = p.shape.n;
   const size_t panels = ceil_div(n, width), group = std::max<size_t>(1, (16 << 10) / std::max<size_t>(k * width, 1));
   parallel.for_each(ceil_div(panels, group), [&](size_t task, int) {
     const size_t first = task * group * width, columns = std::min(group * width, n - first);
-    kernels::gemm_pack_b(p.b + first * p.b_strides.column, p.b_strides.row, p.b_strides.column, k, columns,
+    kernels::gemm_pack_b(b + first * p.b_strides.column, p.b_strides.row, p.b_strides.column, k, columns,
                          packed + first * k);
   });
 }
@@ -119,7 +119,7 @@ void multiply(const Product& p, void* scratch, const Parallel& parallel) {
   const size_t stride = packed_floats(s.k, s.n);
   float* space = static_cast<float*>(scratch);
   if (s.batch == 1) {
-    if (!p.packed) pack_wide(p, space, parallel);
+    if (!p.packed) pack_panels(p, p.b, space, parallel);
     kernels::gemm(gemm_args(p, 0, p.packed ? p.packed->at(0) : space), parallel);
     return;
   }
@@ -130,7 +130,9 @@ void multiply(const Product& p, void* scratch, const Parallel& parallel) {
       kernels::gemm_pack_b(p.b + s.b_offset(i), p.b_strides.row, p.b_strides.column, s.k, s.n, own);
       packed = own;
     }
-    kernels::gemm_block(gemm_args(p, i, packed), 0, s.n);
+    kernels::GemmArgs product = gemm_args(p, i, packed);
+    product.run = &parallel;
+    kernels::gemm_block(product, 0, s.n);
   });
 }
 

@@ -77,12 +77,12 @@ void for_each_tap(const Window& w, std::span<const int64_t> position, F&& f) {
   }
 }
 
-/// Visits all output positions in order: f(linear index, coordinates).
+/// Visits all output positions in order, until `run` is cancelled: f(linear index, coordinates).
 template <typename F>
-void for_each_position(const Window& w, F&& f) {
+void for_each_position(const Window& w, const Parallel& run, F&& f) {
   std::array<int64_t, kMaxSpatial> p{};
   const int64_t pixels = w.out_pixels();
-  for (int64_t i = 0; i < pixels; ++i) {
+  for (int64_t i = 0; i < pixels && !run.cancelled(); ++i) {
     f(i, std::span<const int64_t>(p.data(), w.rank));
     for (size_t d = w.rank; d-- > 0;) {
       if (++p[d] < w.axes[d].out) break;

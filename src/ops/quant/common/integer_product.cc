@@ -37,6 +37,7 @@ void multiply_exact(size_t m, size_t n, size_t k, const float* a, const void* pa
                    .c = work,
                    .c_stride = n},
                   parallel);
+    if (parallel.cancelled()) return;  // what `work` holds then may be no integers
     b += round_up(kernels::gemm_packed_bytes(depth, n), 64);
     kernels::for_chunks(parallel, m * n, [&](size_t begin, size_t end) {
       for (size_t j = begin; j < end; ++j) c[j] = int32_t(uint32_t(c[j]) + uint32_t(int32_t(work[j])));

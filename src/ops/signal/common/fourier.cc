@@ -29,9 +29,9 @@ void radix2(std::span<Complex> x, const std::vector<Complex>& roots, bool invers
   }
 }
 
-void by_definition(std::span<Complex> x, const std::vector<Complex>& roots, bool inverse) {
+void by_definition(std::span<Complex> x, const std::vector<Complex>& roots, bool inverse, const Parallel& run) {
   const std::vector<Complex> in(x.begin(), x.end());
-  for (size_t k = 0; k < x.size(); ++k) {
+  for (size_t k = 0; k < x.size() && !run.cancelled(); ++k) {
     Complex sum = 0;
     for (size_t i = 0, at = 0; i < x.size(); ++i, at = (at + k) % x.size())
       sum += in[i] * (inverse ? std::conj(roots[at]) : roots[at]);
@@ -48,8 +48,8 @@ Fourier::Fourier(size_t length) : roots_(length) {
   }
 }
 
-void Fourier::transform(std::span<Complex> x, bool inverse) const {
-  std::has_single_bit(x.size()) ? radix2(x, roots_, inverse) : by_definition(x, roots_, inverse);
+void Fourier::transform(std::span<Complex> x, bool inverse, const Parallel& run) const {
+  std::has_single_bit(x.size()) ? radix2(x, roots_, inverse) : by_definition(x, roots_, inverse, run);
   if (!inverse) return;
   for (Complex& v : x) v /= double(x.size());
 }

@@ -4,14 +4,16 @@
 #include <span>
 #include <vector>
 
+#include "base/parallel.h"
+
 namespace retort::ops {
 
 /// Transforms of one length, with tables of their own.
 class Fourier {
  public:
   explicit Fourier(size_t length);
-  /// In place; x has `length` elements. The inverse is divided by the length.
-  void transform(std::span<std::complex<double>> x, bool inverse) const;
+  /// In place; x has `length` elements. The inverse is divided by the length. Leaves x unfinished once `run` is cancelled.
+  void transform(std::span<std::complex<double>> x, bool inverse, const Parallel& run = {}) const;
   size_t length() const { return roots_.size(); }
 
  private:

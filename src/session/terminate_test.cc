@@ -1,0 +1,174 @@
+// A run that is terminated while it is inside one long operator.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "session/session_testing.h"
+
+namespace retort {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void set_terminate(RunOptions& options) {
+  ++options.terminations;
+  options.terminate = true;
+}
+
+std::unique_ptr<Session> session_of(const Graph& graph, OptimizationLevel level, int threads) {
+  SessionOptions options;
+  options.optimization = level;
+  options.threads.intra_threads = threads;
+  return make_session(graph, options);
+}
+
+/// Runs on one input; the error's message, or "" after a run that ended well.
+std::string run_one(Session& session, const Tensor& input, const RunOptions& options, Value& result) {
+  const Value x(input);
+  const Value* inputs[] = {&x};
+  Value* outputs[] = {&result};
+  try {
+    session.run(inputs, outputs, {}, &options);
+  } catch (const Error& e) {
+    return e.message();
+  }
+  return {};
+}
+
+/// x [1, m, …] through one operator that takes seconds on a large m.
+struct Long {
+  const char* name;
+  DType type;
+  OptimizationLevel level;
+  void (*build)(TestGraph& t, ValueId x);
+  Shape large, small;
+};
+
+Attributes pads(int64_t p, int64_t group) { return {{"pads", std::vector<int64_t>{p, p, p, p}}, {"group", group}}; }
+
+const Long kLong[] = {
+    {"MatMul",
+     DType::f32,
+     OptimizationLevel::all,
+     [](TestGraph& t, ValueId x) {
+       t.output(t.add("MatMul", {x, t.weight("w", {4096, 4096})}), "y");
+     },
+     {8192, 4096},
+     {1, 4096}},
+    {"MatMul of doubles",
+     DType::f64,
+     OptimizationLevel::all,
+     [](TestGraph& t, ValueId x) {
+       t.output(t.add("MatMul", {x, x}), "y");
+     },
+     {2048, 2048},
+     {3, 3}},
+    {"Winograd",
+     DType::f32,
+     OptimizationLevel::all,
+     [](TestGraph& t, ValueId x) {
+       t.output(t.add("Conv", {x, t.weight("w", {256, 256, 3, 3})}, pads(1, 1)), "y");
+     },
+     {1, 256, 768, 768},
+     {1, 256, 9, 9}},
+    {"convolution by rows",
+     DType::f32,
+     OptimizationLevel::all,
+     [](TestGraph& t, ValueId x) {
+       t.output(t.add("Conv", {x, t.weight("w", {256, 256, 5, 5})}, pads(2, 1)), "y");
+     },
+     {1, 256, 384, 384},
+     {1, 256, 9, 9}},
+    {"convolution without optimisation",
+     DType::f32,
+     OptimizationLevel::none,
+     [](TestGraph& t, ValueId x) {
+       t.output(t.add("Conv", {x, t.weight("w", {256, 256, 5, 5})}, pads(2, 1)), "y");
+     },
+     {1, 256, 384, 384},
+     {1, 256, 9, 9}},
+    {"Einsum",
+     DType::f32,
+     OptimizationLevel::all,
+     [](TestGraph& t, ValueId x) {
+       t.output(t.add("Einsum", {x, x}, {{"equation", std::string("ij,kj->")}}), "y");
+     },
+     {20000, 64},
+     {3, 2}},
+};
+
+Tensor ones(DType type, const Shape& shape) {
+  Tensor t(type, shape);
+  if (type == DType::f32) std::fill_n(t.mutable_data<float>(), t.count(), 1.0f);
+  if (type == DType::f64) std::fill_n(t.mutable_data<double>(), t.count(), 1.0);
+  return t;
+}
+
+class Terminate : public testing::TestWithParam<int> {};
+
+TEST_P(Terminate, EndsALongOperatorSoonWithAnError) {
+  for (const Long& l : kLong) {
+    TestGraph t;
+    Shape shape = l.large;
+    for (size_t d = 0; d < shape.rank(); ++d) {
+      if (l.large[d] != l.small[d]) shape[d] = t.symbol("n" + std::to_string(d));
+    }
+    l.build(t, t.input("x", shape, l.type));
+    const auto session = session_of(t.g, l.level, GetParam());
+    const Tensor large = ones(l.type, l.large), small = ones(l.type, l.small);
+    RunOptions options;
+    Value before, y, after;
+    ASSERT_EQ(run_one(*session, small, options, before), "") << l.name;
+    Clock::time_point asked;
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      asked = Clock::now();
+      set_terminate(options);
+    });
+    const std::string error = run_one(*session, large, options, y);
+    const Clock::time_point end = Clock::now();
+    other.join();
+    EXPECT_CONTAINS(error, "terminated") << l.name;
+    EXPECT_TRUE(y.empty()) << l.name;
+    // Usually a few milliseconds; uninterrupted, each takes seconds.
+    EXPECT_LT(std::chrono::duration<double>(end - asked).count(), 1) << l.name;
+    options.terminate = false;
+    ASSERT_EQ(run_one(*session, small, options, after), "") << l.name;
+    ASSERT_EQ(after.tensor()->bytes(), before.tensor()->bytes());
+    EXPECT_EQ(std::memcmp(after.tensor()->data(), before.tensor()->data(), before.tensor()->bytes()), 0) << l.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Terminate, testing::Values(1, 2));
+
+// A kernel may have seen the flag in between.
+TEST(TerminateFlag, EndsTheRunAlsoWhenItIsTakenBack) {
+  TestGraph t;
+  const ValueId x = t.input("x", {t.symbol("m"), 1024});
+  t.output(t.add("MatMul", {x, t.weight("w", {1024, 1024})}), "y");
+  const auto session = session_of(t.g, OptimizationLevel::all, 2);
+  RunOptions options;
+  Value y;
+  const Tensor large = ones(DType::f32, {16384, 1024});
+  std::atomic<bool> ready{false};
+  std::thread other([&] {
+    ready.wait(false);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    set_terminate(options);
+    options.terminate = false;
+  });
+  ready = true;
+  ready.notify_one();
+  const auto start = Clock::now();
+  const std::string error = run_one(*session, large, options, y);
+  other.join();
+  if (error.empty() && seconds_since(start) < 0.03) GTEST_SKIP() << "the run was over before it could be terminated";
+  EXPECT_CONTAINS(error, "terminated");
+  EXPECT_TRUE(y.empty());
+}
+
+}  // namespace
+}  // namespace retort
