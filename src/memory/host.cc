@@ -2,8 +2,10 @@
 
 #include <malloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/checked.h"
 #include "memory/access.h"
@@ -14,6 +16,15 @@ namespace {
 
 constexpr size_t kHuge = size_t(2) << 20;
 constexpr size_t kMinBlock = size_t(64) << 10, kMaxBlock = size_t(32) << 20;
+
+// What a piece of a pool takes.
+size_t pool_size(size_t bytes) { return round_up(std::max<size_t>(bytes, 1), 64); }
+
+std::shared_ptr<void> allocate_zeros(size_t bytes) {
+  std::shared_ptr<void> block = allocate_block(bytes);
+  if (bytes < kHuge || kAccessIsChecked) std::memset(block.get(), 0, bytes);  // others come from the system as zeros
+  return block;
+}
 
 }  // namespace
 
@@ -35,20 +46,45 @@ void trim_heap() {
 }
 
 std::shared_ptr<void> BlockPool::allocate(size_t bytes) {
-  if (kAccessIsChecked) return allocate_block(bytes);
-  const size_t padded = round_up(std::max<size_t>(bytes, 1), 64);
+  const size_t padded = pool_size(bytes);
+  if (kAccessIsChecked || padded >= kMaxBlock / 2) return allocate_zeros(kAccessIsChecked ? bytes : padded);
   const std::lock_guard lock(mutex_);
-  auto block = std::find_if(open_.begin(), open_.end(), [&](const Block& b) { return padded <= b.size - b.used; });
-  if (block == open_.end()) {
-    if (padded >= kMaxBlock / 2) return allocate_block(padded);
+  auto room = std::find_if(open_.begin(), open_.end(), [&](const Room& r) { return padded <= r.size; });
+  if (room == open_.end()) {
     const size_t size = std::clamp(round_up(std::max(total_, padded), kMinBlock), kMinBlock, kMaxBlock);
-    block = open_.insert(block, {allocate_block(size), 0, size});
+    room = open_.insert(room, {allocate_zeros(size), size, 0});
   }
-  std::shared_ptr<void> piece(block->memory, static_cast<char*>(block->memory.get()) + block->used);
-  block->used += padded;
+  std::shared_ptr<void> piece = room->memory;
+  std::memset(piece.get(), 0, std::min(room->dirty, padded));
   total_ += padded;
-  if (block->used == block->size) open_.erase(block);
+  room->memory = {piece, static_cast<char*>(piece.get()) + padded};
+  room->size -= padded;
+  room->dirty -= std::min(room->dirty, padded);
+  if (room->size == 0) open_.erase(room);
   return piece;
+}
+
+void BlockPool::give_back(std::shared_ptr<void> piece, size_t bytes) {
+  const size_t padded = pool_size(bytes);
+  if (kAccessIsChecked || padded >= kMaxBlock / 2) return;  // a block of its own
+  const std::lock_guard lock(mutex_);
+  const char* const end = static_cast<char*>(piece.get()) + padded;
+  total_ -= padded;
+  auto next = std::find_if(open_.begin(), open_.end(), [&](const Room& r) { return r.memory.get() == end; });
+  if (next == open_.end()) {
+    open_.push_back({std::move(piece), padded, padded});
+  } else {
+    *next = {std::move(piece), padded + next->size, padded + next->dirty};
+  }
+}
+
+BlockPool::~BlockPool() {
+  const size_t page = size_t(sysconf(_SC_PAGESIZE));
+  for (const Room& r : open_) {
+    const size_t at = reinterpret_cast<size_t>(r.memory.get()), begin = round_up(at, page);
+    const size_t end = (at + r.dirty) / page * page;
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
 }
 
 }  // namespace retort

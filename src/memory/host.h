@@ -19,17 +19,25 @@ void trim_heap();
 /// ones share huge pages. A piece keeps its block alive, also after the pool. Thread-safe.
 class BlockPool {
  public:
-  /// 64-byte aligned, untouched; throws as allocate_block does.
+  BlockPool() = default;
+  /// Gives the pages back that hold nothing any more.
+  ~BlockPool();
+  BlockPool(const BlockPool&) = delete;
+
+  /// 64-byte aligned, zeros; throws as allocate_block does.
   std::shared_ptr<void> allocate(size_t bytes);
+  /// The piece is not needed after all: `bytes` as it was asked for. It must be the last copy of the pointer.
+  void give_back(std::shared_ptr<void> piece, size_t bytes);
 
  private:
-  struct Block {
-    std::shared_ptr<void> memory;
-    size_t used, size;
+  struct Room {
+    std::shared_ptr<void> memory;  ///< its first byte
+    size_t size;
+    size_t dirty;  ///< bytes at its beginning that are not zeros
   };
   std::mutex mutex_;
-  std::vector<Block> open_;  ///< with room at the end; smaller pieces fill what a larger one left
-  size_t total_ = 0;         ///< handed out so far
+  std::vector<Room> open_;  ///< smaller pieces fill what a larger one left
+  size_t total_ = 0;        ///< handed out so far
 };
 
 }  // namespace retort

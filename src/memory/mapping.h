@@ -1,5 +1,6 @@
 // Files mapped into memory, and which of their pages are worth keeping there.
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,14 +14,14 @@ struct FileIdentity {
   uint64_t device = 0, inode = 0;
   int64_t modified_ns = 0;
   uint64_t size = 0;
-  bool operator==(const FileIdentity&) const = default;
+  auto operator<=>(const FileIdentity&) const = default;
 };
 
 /// Where the bytes of a weight come from.
 struct FileRange {
   FileIdentity file;
   uint64_t offset = 0, length = 0;
-  bool operator==(const FileRange&) const = default;
+  auto operator<=>(const FileRange&) const = default;
 };
 
 /// The whole open file, private and read-only; keeps nothing open. Its size must not be 0. Throws ErrorCode::fail.

@@ -2,14 +2,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "memory/access.h"
 #include "memory/host.h"
 #include "memory/mapping.h"
+#include "memory/shared_blocks.h"
 
 namespace retort {
 namespace {
@@ -150,6 +153,87 @@ TEST(BlockPool, PiecesOutliveThePool) {
     pool.allocate(1 << 20);
   }
   std::memset(piece.get(), 1, 100);
+}
+
+TEST(BlockPool, WhatIsGivenBackIsUsedAgainAsZeros) {
+  if (kAccessIsChecked) GTEST_SKIP();
+  constexpr size_t kBytes = size_t(1) << 20;
+  BlockPool pool;
+  const std::shared_ptr<void> first = pool.allocate(kBytes);
+  std::shared_ptr<void> second = pool.allocate(kBytes), third = pool.allocate(kBytes);
+  const void *two = second.get(), *three = third.get();
+  std::memset(second.get(), 1, kBytes);
+  std::memset(third.get(), 1, kBytes);
+  pool.give_back(std::move(third), kBytes);   // at the end of what was used
+  pool.give_back(std::move(second), kBytes);  // joins it
+  const std::shared_ptr<void> again = pool.allocate(2 * kBytes);
+  EXPECT_TRUE(again.get() == two || again.get() == three) << "2 MiB that are free are not used";
+  const auto* p = static_cast<const char*>(again.get());
+  EXPECT_EQ(std::count(p, p + 2 * kBytes, 0), ptrdiff_t(2 * kBytes));
+}
+
+std::shared_ptr<void> filled(size_t bytes, int value) {
+  std::shared_ptr<void> block = allocate_block(bytes);
+  std::memset(block.get(), value, bytes);
+  return block;
+}
+
+TEST(SharedBlocks, EqualContentIsOneBlockWhileItLives) {
+  constexpr size_t kBytes = 100000;
+  SharedBlocks shared;
+  std::shared_ptr<void> first = shared.unify(filled(kBytes, 7), kBytes);
+  EXPECT_EQ(shared.unify(filled(kBytes, 7), kBytes), first);
+  EXPECT_NE(shared.unify(filled(kBytes, 8), kBytes), first);
+  EXPECT_NE(shared.unify(filled(kBytes - 1, 7), kBytes - 1), first);
+  const std::weak_ptr<void> watched = first;
+  first.reset();
+  EXPECT_TRUE(watched.expired());
+  const std::shared_ptr<void> own = filled(kBytes, 7);
+  EXPECT_EQ(shared.unify(own, kBytes), own);
+}
+
+// Wherever two blocks differ, also between the words that are sampled.
+TEST(SharedBlocks, OneByteMakesADifference) {
+  constexpr size_t kBytes = 70001;
+  SharedBlocks shared;
+  const std::shared_ptr<void> first = shared.unify(filled(kBytes, 0), kBytes);
+  for (size_t at = 0; at < kBytes; at += 1000) {
+    std::shared_ptr<void> other = filled(kBytes, 0);
+    static_cast<char*>(other.get())[at] = 1;
+    EXPECT_EQ(shared.unify(other, kBytes), other) << at;
+  }
+}
+
+TEST(SharedBlocks, RangesOfFilesAreToldApart) {
+  SharedBlocks shared;
+  const FileRange range{{1, 2, 3, 1000}, 100, 50};
+  FileRange newer = range, later = range, longer = range;
+  newer.file.modified_ns = 4;
+  later.offset = 101;
+  longer.length = 51;
+  std::shared_ptr<void> block = filled(50, 1);
+  shared.keep(range, block);
+  EXPECT_EQ(shared.find(range), block);
+  for (const FileRange& other : {newer, later, longer}) EXPECT_EQ(shared.find(other), nullptr);
+  block.reset();
+  EXPECT_EQ(shared.find(range), nullptr);
+}
+
+TEST(SharedBlocks, ThreadsGetWhatTheyGave) {
+  constexpr size_t kBytes = 50000;
+  SharedBlocks shared;
+  std::vector<std::shared_ptr<void>> kept(400);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (size_t i = t; i < kept.size(); i += 4) kept[i] = shared.unify(filled(kBytes, int(i / 4 % 10)), kBytes);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (const std::shared_ptr<void>& block : kept) {
+    const int value = *static_cast<const char*>(block.get());
+    EXPECT_EQ(std::memcmp(block.get(), filled(kBytes, value).get(), kBytes), 0);
+  }
 }
 
 }  // namespace

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/function_ref.h"
 #include "base/parallel.h"
 #include "memory/host.h"
+#include "memory/shared_blocks.h"
 #include "ops/slot.h"
 
 namespace retort {
@@ -21,10 +23,10 @@ struct State {
 /// What prepare() sees: types as far as they are known before any run, and the constant inputs.
 class PrepareContext {
  public:
-  /// `memory`: where packed weights go; null: each into a block of its own.
+  /// `memory`: where packed weights go; null: each into a block of its own. `shared`: other sessions' weights, or null.
   PrepareContext(std::span<const ValueType* const> types, std::span<const Tensor* const> constants,
-                 const Parallel& parallel, bool strict, BlockPool* memory = nullptr)
-      : types_(types), constants_(constants), parallel_(parallel), strict_(strict), memory_(memory) {}
+                 const Parallel& parallel, bool strict, BlockPool* memory = nullptr, SharedBlocks* shared = nullptr)
+      : types_(types), constants_(constants), parallel_(parallel), strict_(strict), memory_(memory), shared_(shared) {}
 
   bool has(size_t i) const { return i < types_.size() && types_[i]; }
   const ValueType& type(size_t i) const { return *types_[i]; }
@@ -42,10 +44,9 @@ class PrepareContext {
   const Parallel& parallel() const { return parallel_; }
   /// No algorithm that changes results beyond a fixed order of summation (no Winograd).
   bool strict() const { return strict_; }
-  /// 64-byte aligned memory for packed weights, alive as long as the State keeps the pointer.
-  std::shared_ptr<void> packed_memory(size_t bytes) const {
-    return memory_ ? memory_->allocate(bytes) : allocate_block(bytes);
-  }
+  /// Packed weights: 64-byte aligned memory of `bytes` zeros after `write(void*)` has filled it, or that of another
+  /// session that has packed the same. Alive as long as the State keeps the pointer; nobody may write to it any more.
+  std::shared_ptr<const void> packed(size_t bytes, FunctionRef<void(void*)> write) const;
   /// The kernel's run() will not read constant input i: its memory may be given back.
   void release(size_t i) { released_ |= uint64_t(1) << i; }
   bool released(size_t i) const { return released_ >> i & 1; }
@@ -56,6 +57,7 @@ class PrepareContext {
   const Parallel& parallel_;
   bool strict_;
   BlockPool* memory_;
+  SharedBlocks* shared_;
   std::vector<Tensor> copies_;  ///< by input; empty where none was needed
   uint64_t released_ = 0;
 };

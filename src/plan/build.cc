@@ -248,19 +248,12 @@ class Builder {
     }
   }
 
-  // Kernels read aligned elements: constants that no kernel has packed are copied if the file does not align them. Small
-  // ones always are: reading one where it lies brings up to 2 MiB of the file into memory.
   void keep_constants() {
-    constexpr size_t kSmall = size_t(64) << 10;
     for (PlanValue& v : plan_->values) {
       if (!v.constant.data()) continue;  // none, or packed and dropped
       const size_t bytes = v.constant.bytes();
       try {
-        if (bytes < kSmall && file_range(v.constant.owner(), v.constant.data(), bytes)) {
-          copy_to_pool(v.constant);
-        } else if (!is_aligned(v.constant.dtype(), v.constant.data())) {
-          v.constant = move_from_file(v.constant);
-        }
+        v.constant = kept(v.constant);
       } catch (Error& e) {
         e.add_context(cat("weight '{}' of shape {}", v.name, to_string(v.constant.shape())));
         throw;
@@ -269,13 +262,39 @@ class Builder {
     }
   }
 
-  void copy_to_pool(Tensor& constant) {
-    const Tensor original = constant;
-    std::shared_ptr<void> copy = memory_.allocate(original.bytes());
-    std::memcpy(copy.get(), original.data(), original.bytes());
-    void* data = copy.get();
-    constant = Tensor(original.dtype(), original.shape(), data, std::move(copy));
-    release_mapping(original);
+  // What runs read in place of the constant: aligned elements, and the same memory as in other sessions.
+  Tensor kept(const Tensor& constant) {
+    const size_t bytes = constant.bytes();
+    const auto range = file_range(constant.owner(), constant.data(), bytes);
+    const auto in = [&](std::shared_ptr<void> memory) {
+      void* data = memory.get();
+      return Tensor(constant.dtype(), constant.shape(), data, std::move(memory));
+    };
+    SharedBlocks* const shared = options_.shared;
+    if (!range) {
+      const Tensor own = is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
+      const bool lent = !own.owner() || own.dtype() == DType::string;
+      return !shared || lent ? own : in(shared->unify({own.owner(), const_cast<void*>(own.data())}, bytes));
+    }
+    std::shared_ptr<void> same = shared ? shared->find(*range) : nullptr;
+    if (same && is_aligned(constant.dtype(), same.get())) return in(std::move(same));
+    const Tensor own = copied(constant, in);
+    if (shared) shared->keep(*range, {own.owner(), const_cast<void*>(own.data())});
+    return own;
+  }
+
+  // Constants of a file that it does not align are copied, small ones always: reading one where it lies brings up to
+  // 2 MiB of the file into memory.
+  template <typename In>
+  Tensor copied(const Tensor& constant, const In& in) {
+    constexpr size_t kSmall = size_t(64) << 10;
+    if (constant.bytes() < kSmall) {
+      std::shared_ptr<void> copy = small_.allocate(constant.bytes());
+      std::memcpy(copy.get(), constant.data(), constant.bytes());
+      release_mapping(constant);
+      return in(std::move(copy));
+    }
+    return is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
   }
 
   // On any thread of the pool.
@@ -291,7 +310,7 @@ class Builder {
       types.push_back(s.inputs[i] == kNoSlot ? nullptr : &value(s.inputs[i]).type);
       constants.push_back(held[i] ? &held[i] : nullptr);
     }
-    PrepareContext context(types, constants, options_.parallel, options_.strict, &memory_);
+    PrepareContext context(types, constants, options_.parallel, options_.strict, &memory_, options_.shared);
     in_step(s, [&] { s.state = s.op->prepare(s.params.get(), context); });
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < s.inputs.size(); ++i) {
@@ -325,6 +344,7 @@ class Builder {
   size_t freed_ = 0;       // of the heap, since it was last trimmed
   std::mutex mutex_;       // guards constants, readers_ and freed_ while steps are prepared in parallel
   BlockPool memory_;       // of packed weights
+  BlockPool small_;        // of small constants: one that another model shares keeps no block of weights
   std::map<SlotIndex, SlotIndex> claimed_;  // root → the output that took its memory
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/parallel.h"
+#include "memory/shared_blocks.h"
 #include "ops/op.h"
 
 namespace retort {
@@ -63,8 +64,9 @@ struct PlanOptions {
   /// Every kernel sums products of the operands themselves: no Winograd, whose relative error is about ten times as
   /// large. Passes do not ask: what they rewrite keeps the formula.
   bool strict = false;
-  bool prepack = true;  ///< kernels may keep packed copies of weights
-  Parallel parallel;    ///< for packing
+  bool prepack = true;             ///< kernels may keep packed copies of weights
+  Parallel parallel;               ///< for packing
+  SharedBlocks* shared = nullptr;  ///< where equal weights of other sessions are found; null: nothing is shared
   const Logger* logger = nullptr;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/thread_pool.h"
+#include "memory/shared_blocks.h"
 #include "session/options.h"
 
 namespace retort {
@@ -29,10 +30,13 @@ class Environment {
   const std::map<std::string, std::string>& config() const { return options_.config; }
   /// The shared pool, or null when the environment was made without one.
   ThreadPool* shared_pool() const { return shared_pool_.get(); }
+  /// What sessions have in common: packed weights and constants.
+  SharedBlocks& weights() { return weights_; }
 
  private:
   EnvironmentOptions options_;
   std::unique_ptr<ThreadPool> shared_pool_;
+  SharedBlocks weights_;
 };
 
 /// The pool that `settings` describe.

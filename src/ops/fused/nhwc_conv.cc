@@ -9,7 +9,7 @@ namespace retort::ops {
 namespace {
 
 struct PackedConv : State {
-  std::shared_ptr<void> memory;
+  std::shared_ptr<const void> memory;
   kernels::ConvAlgorithm algorithm;
 };
 
@@ -87,8 +87,9 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     s.scaled_input = c.has(kScale);
     auto state = std::make_unique<PackedConv>();
     state->algorithm = kernels::choose_conv(s, !c.strict());
-    state->memory = c.packed_memory(std::max<size_t>(kernels::conv_packed_bytes(s, state->algorithm), 64));
-    kernels::conv_pack(s, state->algorithm, w->data<float>(), static_cast<float*>(state->memory.get()));
+    state->memory = c.packed(kernels::conv_packed_bytes(s, state->algorithm), [&](void* to) {
+      kernels::conv_pack(s, state->algorithm, w->data<float>(), static_cast<float*>(to));
+    });
     c.release(kW);
     return state;
   }

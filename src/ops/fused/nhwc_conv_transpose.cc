@@ -10,7 +10,7 @@ namespace retort::ops {
 namespace {
 
 struct PackedTransposed : State {
-  std::shared_ptr<void> memory;
+  std::shared_ptr<const void> memory;
 };
 
 struct NhwcConvTranspose : ActivationAttributes {
@@ -87,8 +87,9 @@ struct NhwcConvTranspose : ActivationAttributes {
             "retort.ConvTranspose needs constant float weights");
     const kernels::ConvTransposeShape s = geometry(nullptr, w->shape(), nullptr);
     auto state = std::make_unique<PackedTransposed>();
-    state->memory = c.packed_memory(std::max<size_t>(kernels::conv_transpose_packed_bytes(s), 64));
-    kernels::conv_transpose_pack(s, w->data<float>(), static_cast<float*>(state->memory.get()));
+    state->memory = c.packed(kernels::conv_transpose_packed_bytes(s), [&](void* to) {
+      kernels::conv_transpose_pack(s, w->data<float>(), static_cast<float*>(to));
+    });
     c.release(kW);
     return state;
   }

@@ -8,7 +8,7 @@ namespace {
 
 // Matrices packed by pack_exact, one after the other.
 struct PackedCodes : State {
-  std::shared_ptr<void> memory;
+  std::shared_ptr<const void> memory;
   size_t stride = 0;  // bytes
 };
 
@@ -28,11 +28,11 @@ struct MatMulInteger {
     const ZeroPoints zeros(zero, n, "b_zero_point");
     auto packed = std::make_unique<PackedCodes>();
     packed->stride = exact_packed_bytes(k, n);
-    packed->memory = c.packed_memory(checked_mul(packed->stride, count, "packed weights"));
-    std::vector<float> matrix(size);
-    for (size_t i = 0; i < count; ++i)
-      pack(b->data(), b->dtype(), i * size, zeros, k, n, matrix.data(),
-           static_cast<char*>(packed->memory.get()) + i * packed->stride);
+    packed->memory = c.packed(checked_mul(packed->stride, count, "packed weights"), [&](void* to) {
+      std::vector<float> matrix(size);
+      for (size_t i = 0; i < count; ++i)
+        pack(b->data(), b->dtype(), i * size, zeros, k, n, matrix.data(), static_cast<char*>(to) + i * packed->stride);
+    });
     c.release(kB);
     return packed;
   }

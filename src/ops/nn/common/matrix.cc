@@ -89,22 +89,23 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   auto packed = std::make_unique<PackedMatrices>();
   packed->count = count;
   packed->stride = packed_floats(k, n);
-  packed->memory = c.packed_memory(std::max<size_t>(count * packed->stride * sizeof(float), 64));
-  float* to = static_cast<float*>(packed->memory.get());
   // Columns that lie together are packed a few at a time and leave memory at once: a large weight is never there twice.
   const size_t column_bytes = std::max<size_t>(k * sizeof(float), 1);
   const size_t slice =
       strides.row == 1 ? round_up(std::max<size_t>(kSliceBytes / column_bytes, 1), kernels::gemm_panel_width()) : n;
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t n0 = 0; n0 < n; n0 += slice) {
-      const size_t columns = std::min(slice, n - n0);
-      const float* from = b.data<float>() + i * k * n + n0 * strides.column;
-      kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, to + i * packed->stride + n0 * k);
-      if (strides.row == 1) {
-        release_pages(Tensor(DType::f32, {int64_t(columns * k)}, const_cast<float*>(from), b.owner()));
+  packed->memory = c.packed(count * packed->stride * sizeof(float), [&](void* memory) {
+    float* to = static_cast<float*>(memory);
+    for (size_t i = 0; i < count; ++i) {
+      for (size_t n0 = 0; n0 < n; n0 += slice) {
+        const size_t columns = std::min(slice, n - n0);
+        const float* from = b.data<float>() + i * k * n + n0 * strides.column;
+        kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, to + i * packed->stride + n0 * k);
+        if (strides.row == 1) {
+          release_pages(Tensor(DType::f32, {int64_t(columns * k)}, const_cast<float*>(from), b.owner()));
+        }
       }
     }
-  }
+  });
   return packed;
 }
 

@@ -33,7 +33,7 @@ Shape infer_matmul(DimTable& dims, const Shape& a, const Shape& b);
 
 /// Matrices packed by gemm_pack_b, one after the other.
 struct PackedMatrices : State {
-  std::shared_ptr<void> memory;
+  std::shared_ptr<const void> memory;
   size_t count = 0, stride = 0;  ///< stride in floats
   const float* at(size_t i) const { return static_cast<const float*>(memory.get()) + (count == 1 ? 0 : i * stride); }
 };

@@ -83,8 +83,9 @@ std::unique_ptr<State> RecurrentAttributes::pack(PrepareContext& c, size_t gates
   const RecurrentShape s{
       .input = size_t(w->shape()[2]), .hidden = size_t(r->shape()[2]), .directions = directions(), .gates = gates};
   auto packed = std::make_unique<PackedRecurrent>();
-  packed->owner = c.packed_memory(packed_bytes(s, parts));
-  packed->set(s, parts, w->data<float>(), r->data<float>(), packed->owner.get());
+  packed->owner = c.packed(packed_bytes(s, parts),
+                           [&](void* to) { pack_recurrent(s, parts, w->data<float>(), r->data<float>(), to); });
+  packed->set(s, parts, packed->owner.get());
   c.release(kW);
   c.release(kR);
   return packed;
@@ -108,20 +109,31 @@ size_t packed_bytes(const RecurrentShape& s, std::span<const size_t> parts) {
   return checked_mul(bytes, s.directions, "packed weights");
 }
 
-void PackedRecurrent::set(const RecurrentShape& s, std::span<const size_t> parts, const float* w, const float* r,
-                          void* memory) {
+void PackedRecurrent::set(const RecurrentShape& s, std::span<const size_t> parts, const void* memory) {
+  const char* at = static_cast<const char*>(memory);
+  const auto next = [&at](size_t k, size_t n) {
+    const float* matrix = reinterpret_cast<const float*>(at);
+    at += padded(k, n);
+    return matrix;
+  };
+  for (size_t d = 0; d < s.directions; ++d) {
+    directions[d].w = next(s.input, s.width());
+    for (size_t p = 0; p < parts.size(); ++p) directions[d].r[p] = next(s.hidden, parts[p] * s.hidden);
+  }
+}
+
+void pack_recurrent(const RecurrentShape& s, std::span<const size_t> parts, const float* w, const float* r,
+                    void* memory) {
   char* at = static_cast<char*>(memory);
   const auto pack = [&at](const char*& from, size_t k, size_t n) {
-    float* to = reinterpret_cast<float*>(at);
-    kernels::gemm_pack_b(reinterpret_cast<const float*>(from), 1, k, k, n, to);
+    kernels::gemm_pack_b(reinterpret_cast<const float*>(from), 1, k, k, n, reinterpret_cast<float*>(at));
     from += k * n * sizeof(float);
     at += padded(k, n);
-    return to;
   };
   const char *w_at = reinterpret_cast<const char*>(w), *r_at = reinterpret_cast<const char*>(r);
   for (size_t d = 0; d < s.directions; ++d) {
-    directions[d].w = pack(w_at, s.input, s.width());
-    for (size_t p = 0; p < parts.size(); ++p) directions[d].r[p] = pack(r_at, s.hidden, parts[p] * s.hidden);
+    pack(w_at, s.input, s.width());
+    for (const size_t gates : parts) pack(r_at, s.hidden, gates * s.hidden);
   }
 }
 

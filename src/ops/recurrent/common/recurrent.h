@@ -62,11 +62,14 @@ struct PackedRecurrent : State {
     std::array<const float*, 2> r{};  ///< one for each of `parts`
   };
   std::array<Direction, 2> directions;
-  std::shared_ptr<void> owner;  ///< of the memory, where it is ours
+  std::shared_ptr<const void> owner;  ///< of the memory, where it is ours
 
-  /// Packs into `memory`: packed_bytes(), 64-byte aligned. `w` and `r` may lie at any byte.
-  void set(const RecurrentShape& s, std::span<const size_t> parts, const float* w, const float* r, void* memory);
+  /// Points into `memory`, which pack_recurrent() fills.
+  void set(const RecurrentShape& s, std::span<const size_t> parts, const void* memory);
 };
+/// Packs into `memory`: packed_bytes(), 64-byte aligned. `w` and `r` may lie at any byte.
+void pack_recurrent(const RecurrentShape& s, std::span<const size_t> parts, const float* w, const float* r,
+                    void* memory);
 /// Bytes that PackedRecurrent needs. `parts`: how many gates of R are multiplied together, one number for each matrix.
 size_t packed_bytes(const RecurrentShape& s, std::span<const size_t> parts);
 
