@@ -74,7 +74,17 @@ void run(Session& session, const RunOptions* options, const Call& call, OrtValue
 
 }  // namespace
 
+// The parent's threads do not exist in a forked child, and the queue may be in any state.
+void AsyncRuns::leave_parent() {
+  if (process_ == getpid()) return;
+  process_ = getpid();
+  for (std::thread& thread : threads_) thread.detach();
+  threads_.clear();
+  new std::shared_ptr<Queue>(std::exchange(queue_, std::make_shared<Queue>()));  // never destroyed: threads wait on it
+}
+
 AsyncRuns::~AsyncRuns() {
+  leave_parent();
   {
     const std::lock_guard lock(queue_->mutex);
     queue_->closing = true;
@@ -87,6 +97,7 @@ AsyncRuns::~AsyncRuns() {
 }
 
 void AsyncRuns::start(std::function<void()> run) {
+  leave_parent();
   const std::lock_guard lock(queue_->mutex);
   queue_->waiting.push_back(std::move(run));
   if (queue_->waiting.size() > queue_->idle && threads_.size() < limit_) threads_.emplace_back(work, queue_);

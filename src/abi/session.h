@@ -1,5 +1,7 @@
 // Sessions and bindings behind their handles.
 #pragma once
+#include <unistd.h>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -17,7 +19,8 @@
 namespace retort::abi {
 
 /// Threads for runs that nobody waits for: started when needed, as many as the session's pool has. Thread-safe. The
-/// destructor waits for all that was begun, except when one of these runs is what destroys it.
+/// destructor waits for all that was begun, except when one of these runs is what destroys it. A forked child begins
+/// anew: what the parent had begun is done in the parent only.
 class AsyncRuns {
  public:
   explicit AsyncRuns(size_t threads) : limit_(threads) {}
@@ -35,8 +38,10 @@ class AsyncRuns {
     bool closing = false;
   };
   static void work(const std::shared_ptr<Queue>& queue);
+  void leave_parent();
   const size_t limit_;
-  const std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
+  pid_t process_ = getpid();  ///< whose threads these are
+  std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
   std::vector<std::thread> threads_;
 };
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+
+#include "base/cgroup.h"
 
 namespace retort {
 namespace {
@@ -34,14 +36,14 @@ std::atomic<Isa>& current() {
   return isa;
 }
 
-// cgroup v2: "max 100000" or "<quota> <period>".
-int quota_cpus() {
-  long quota = 0, period = 0;
-  if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
-    if (std::fscanf(file, "%ld %ld", &quota, &period) != 2) quota = 0;
-    std::fclose(file);
+// Processors in the affinity mask; 0 when that is not known.
+int allowed_cpus() {
+  for (size_t most = CPU_SETSIZE; most <= size_t(1) << 20; most *= 2) {  // the kernel refuses masks that are too short
+    const size_t bytes = CPU_ALLOC_SIZE(most);
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(most), [](cpu_set_t* s) { CPU_FREE(s); });
+    if (set && sched_getaffinity(0, bytes, set.get()) == 0) return CPU_COUNT_S(bytes, set.get());
   }
-  return quota > 0 && period > 0 ? int((quota + period - 1) / period) : 0;
+  return 0;
 }
 
 }  // namespace
@@ -69,11 +71,8 @@ ScopedIsa::ScopedIsa(Isa isa) : before_(current_isa()) { current().store(std::mi
 ScopedIsa::~ScopedIsa() { current().store(before_); }
 
 int usable_cpus() {
-  cpu_set_t set;
-  int cpus = 1;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = std::max(1, CPU_COUNT(&set));
-  if (const int quota = quota_cpus(); quota > 0) cpus = std::min(cpus, quota);
-  return cpus;
+  const int cpus = std::max(1, allowed_cpus()), quota = cgroup_cpus();
+  return quota > 0 ? std::min(cpus, quota) : cpus;
 }
 
 }  // namespace retort

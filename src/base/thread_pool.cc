@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <mutex>
 
@@ -49,7 +48,7 @@ struct ThreadPool::Shared {
   size_t tasks = 0;
 
   alignas(kLine) std::atomic<bool> busy{false};  // a caller owns the pool
-  pid_t owner = 0;                               // process that started the workers
+  bool started = false;                          // the workers
   std::vector<std::thread> threads;
   std::vector<std::function<void()>> joiners;
 
@@ -62,17 +61,48 @@ struct ThreadPool::Shared {
   }
 };
 
+// All pools of the process. A child that is forked has one thread, and pools whose workers are gone, some in the middle
+// of a loop: there each pool begins anew. Never destroyed, since sessions may outlive static objects.
+struct ThreadPool::Registry {
+  std::mutex mutex;
+  std::vector<ThreadPool*> pools;
+
+  static Registry& get() {
+    static Registry* const all = [] {
+      pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); },
+                     [] {
+                       for (ThreadPool* pool : get().pools) pool->begin_anew();
+                       get().mutex.unlock();
+                     });
+      return new Registry;
+    }();
+    return *all;
+  }
+};
+
 ThreadPool::ThreadPool(ThreadPoolOptions options) : options_(std::move(options)), shared_(new Shared) {
   if (options_.threads < 1) options_.threads = 1;
+  Registry& all = Registry::get();
+  const std::lock_guard lock(all.mutex);
+  all.pools.push_back(this);
 }
 
-ThreadPool::~ThreadPool() { join(); }
+ThreadPool::~ThreadPool() {
+  {
+    Registry& all = Registry::get();
+    const std::lock_guard lock(all.mutex);
+    std::erase(all.pools, this);
+  }
+  join();
+}
+
+void ThreadPool::begin_anew() {
+  for (auto& t : shared_->threads) t.detach();
+  (void)shared_.release();  // the threads it speaks of exist in the parent only
+  shared_ = std::make_unique<Shared>();
+}
 
 void ThreadPool::join() {
-  if (shared_->owner != getpid()) {  // forked child: the parent's threads do not exist here, and must not be joined
-    for (auto& t : shared_->threads) t.detach();
-    return;
-  }
   shared_->stop = true;
   shared_->epoch.fetch_add(1);
   shared_->epoch.notify_all();
@@ -81,15 +111,8 @@ void ThreadPool::join() {
 }
 
 void ThreadPool::start_workers() {
-  if (shared_->owner == getpid()) return;
-  if (shared_->owner != 0) {  // forked child: leave the parent's bookkeeping behind and begin anew
-    for (auto& t : shared_->threads) t.detach();
-    auto* fresh = new Shared;
-    fresh->busy.store(true);
-    (void)shared_.release();  // its threads are gone, nothing may touch it again
-    shared_.reset(fresh);
-  }
-  shared_->owner = getpid();
+  if (shared_->started) return;
+  shared_->started = true;
   for (int w = 1; w < options_.threads; ++w) {
     auto body = [this, w] { work(w); };
     if (options_.create_thread) {

@@ -36,6 +36,8 @@ class ThreadPool {
 
  private:
   struct Shared;
+  struct Registry;
+  void begin_anew();
   void start_workers();
   void work(int worker);
   void wait_for_work(uint32_t seen);

@@ -74,5 +74,36 @@ TEST(ThreadPool, SurvivesFork) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+// The child has no part in what the parent is doing: its pool is idle, and has workers again.
+TEST(ThreadPool, SurvivesAForkInTheMiddleOfALoop) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
+#endif
+  ThreadPool pool({.threads = 2});
+  std::atomic<bool> inside{false}, leave{false};
+  std::thread caller([&] {
+    pool.for_each(2, nullptr, [&](size_t, int) {
+      inside = true;
+      while (!leave) std::this_thread::yield();
+    });
+  });
+  while (!inside) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // a child that waits for a worker that is not there
+    std::atomic<int> there{0};
+    pool.for_each(2, nullptr, [&](size_t, int) {  // ends when two threads are in it at once
+      ++there;
+      while (there < 2) std::this_thread::yield();
+    });
+    _exit(there == 2 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  leave = true;
+  caller.join();
+}
+
 }  // namespace
 }  // namespace retort
