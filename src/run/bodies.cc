@@ -34,12 +34,30 @@ const ValueType& BodyFrames::output_type(size_t body, size_t output) const {
   return plan(body).values[plan(body).outputs[output]].type;
 }
 
+size_t BodyFrames::workspace_bytes() const {
+  size_t bytes = 0;
+  for (const auto& f : frames_) bytes += f ? f->workspace_bytes() : 0;
+  return bytes;
+}
+
+void BodyFrames::trim() {
+  for (const auto& f : frames_) {
+    if (f) f->trim();
+  }
+}
+
+void BodyFrames::give_back() {
+  for (const auto& f : frames_) {
+    if (f) f->give_back();
+  }
+}
+
 void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) {
   const Step& step = this->step();
   require(inputs.size() == input_count(body) && outputs.size() == output_count(body), ErrorCode::invalid_graph,
           "the body '{}' takes {} values and gives {}, not {} and {}", step.body_names[body], input_count(body),
           output_count(body), inputs.size(), outputs.size());
-  if (!frames_[body]) frames_[body] = std::make_unique<Frame>(step.bodies[body]);
+  if (!frames_[body]) frames_[body] = std::make_unique<Frame>(step.bodies[body], parent_.budget_);
   std::vector<const Value*> given;
   for (const Value& v : inputs) given.push_back(&v);
   const size_t first_capture = step.inputs.size() - step.captures;

@@ -15,6 +15,10 @@ class BodyFrames final : public BodyRunner {
   size_t index(std::string_view attribute) const override;
   size_t input_count(size_t body) const override;
   size_t output_count(size_t body) const override;
+  /// As Frame has them, for all bodies.
+  size_t workspace_bytes() const;
+  void trim();
+  void give_back();
   const ValueType& output_type(size_t body, size_t output) const override;
 
  private:

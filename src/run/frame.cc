@@ -39,7 +39,7 @@ bool may_write_over(const Step& step, SlotIndex in, SlotIndex out) {
 
 }  // namespace
 
-Frame::Frame(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget) : plan_(std::move(plan)), budget_(budget) {
   const size_t values = plan_->values.size(), steps = plan_->steps.size();
   slots_.resize(values);
   members_.resize(values);
@@ -77,6 +77,7 @@ Frame::~Frame() = default;
 size_t Frame::workspace_bytes() const {
   size_t bytes = scratch_bytes_;
   for (const auto& s : segments_) bytes += s->memory_bytes;
+  for (const auto& b : bodies_) bytes += b ? b->workspace_bytes() : 0;
   return bytes;
 }
 
@@ -201,6 +202,11 @@ Tensor Frame::take_spare(const RunRequest& request, size_t i, const Slot& slot) 
   if (request.spares.empty()) return Tensor(slot.type.dtype, slot.type.shape);
   Spare& spare = request.spares[i];
   const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
+  spare.most = std::max(spare.most, bytes);
+  if (++spare.runs == kRunsPerTrim) {
+    if (spare.capacity >= kWorthTrimming && spare.capacity > 2 * spare.most) spare = Spare();
+    spare.most = spare.runs = 0;
+  }
   if (!spare.memory || spare.memory.use_count() > 1 || spare.capacity < bytes) {
     // Room to grow, so that a growing result is not moved at every run.
     const bool grows = spare.memory && spare.capacity < bytes;

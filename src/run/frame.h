@@ -10,6 +10,7 @@
 
 #include "base/advice.h"
 #include "base/log.h"
+#include "memory/budget.h"
 #include "plan/plan.h"
 #include "run/arena.h"
 #include "run/copy_ledger.h"
@@ -17,13 +18,22 @@
 
 namespace retort {
 
+class BodyFrames;
+
 /// A tensor whose extents are all numbers.
 inline bool is_laid_out(const ValueType& t) { return t.is_tensor() && t.is_static(); }
+
+/// After so many runs, memory goes back that none of them needed.
+inline constexpr uint32_t kRunsPerTrim = 32;
+/// Less than this is kept: planning anew costs more than it holds.
+inline constexpr size_t kWorthTrimming = size_t(1) << 20;
 
 /// Memory of an earlier result, used again while nobody else holds it.
 struct Spare {
   std::shared_ptr<void> memory;
   size_t capacity = 0;
+  size_t most = 0;    ///< bytes that a run needed since memory was last given back
+  uint32_t runs = 0;  ///< likewise
 };
 
 /// What a run is given. Pointers must outlive the run.
@@ -40,10 +50,11 @@ struct RunRequest {
   bool disallow_copies = false;  ///< an implicit copy is an error
 };
 
-/// Not thread-safe; the plan must outlive it.
+/// Not thread-safe; the plan and the budget must outlive it.
 class Frame {
  public:
-  explicit Frame(std::shared_ptr<const Plan> plan);
+  /// `budget`: of the workspace; null: none.
+  explicit Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget = nullptr);
   ~Frame();
   Frame(const Frame&) = delete;
 
@@ -54,6 +65,8 @@ class Frame {
   uint64_t runs() const { return runs_; }
   /// Gives memory back that is more than twice what the layouts since the last call asked for. Not during a run.
   void trim();
+  /// Gives all memory back that is not needed between runs. Not during a run.
+  void give_back();
   const Plan& plan() const { return *plan_; }
   /// Room for a caller's list of inputs, in plan order.
   std::vector<const Value*>& input_buffer() { return input_buffer_; }
@@ -103,11 +116,15 @@ class Frame {
   void forget_content();
   void request_memory(Segment& segment);
   bool reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes);
+  static void leave_room(Segment& segment);
   void place_segment(Segment& segment);
   std::string largest_output(const Segment& segment) const;
   void allocate_workspace(Segment& segment);
   void reserve_scratch(Segment& segment);
   void activate(Segment& segment);
+  void drop_memory(Segment& segment);
+  void drop_scratch();
+  std::shared_ptr<void> allocate(size_t bytes);
   void set_data(SlotIndex root, void* data);
   std::span<Slot* const> inputs_of(uint32_t step) const;
   std::span<Slot* const> outputs_of(uint32_t step) const;
@@ -127,6 +144,7 @@ class Frame {
   std::string shape_clash(size_t output, const Tensor& bound, const Slot& made) const;
 
   std::shared_ptr<const Plan> plan_;
+  MemoryBudget* budget_;
   std::vector<Slot> slots_;
   std::vector<Slot*> pointers_;                  ///< all steps' inputs and outputs, one array
   std::vector<uint32_t> io_;                     ///< per step: where its inputs begin in pointers_
@@ -143,7 +161,7 @@ class Frame {
   std::vector<Bound> bound_;  ///< per output: whether its memory is settled in this run
   Parallel parallel_;
   DimTable dims_;
-  std::vector<std::unique_ptr<BodyRunner>> bodies_;  ///< per step; null for steps without bodies
+  std::vector<std::unique_ptr<BodyFrames>> bodies_;  ///< per step; null for steps without bodies
   std::vector<const Value*> input_buffer_;
   const RunRequest* request_ = nullptr;  ///< the run in progress, for bodies
   uint32_t cancellations_ = 0;           ///< when it began

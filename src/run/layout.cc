@@ -7,14 +7,14 @@
 #include "base/error.h"
 #include "memory/host.h"
 #include "plan/in_step.h"
+#include "run/bodies.h"
 #include "run/frame.h"
 
 namespace retort {
 namespace {
 
 constexpr uint32_t kNever = ~0u;
-constexpr size_t kMostElements = SIZE_MAX / 64;     // bytes of that many elements, and of some copies, can be counted
-constexpr size_t kWorthTrimming = size_t(1) << 20;  // less than this is kept: planning anew costs more than it holds
+constexpr size_t kMostElements = SIZE_MAX / 64;  // bytes of that many elements, and of some copies, can be counted
 
 size_t total_bytes(const std::vector<ArenaRequest>& requests) {
   size_t sum = 0;
@@ -238,7 +238,7 @@ void Frame::allocate_workspace(Segment& segment) {
   segment.memory = nullptr;  // first give back, then take
   segment.memory_bytes = 0;
   try {
-    segment.memory = allocate_block(segment.layout.bytes);
+    segment.memory = allocate(segment.layout.bytes);
   } catch (Error& e) {
     segment.planned.clear();
     e.add_context(
@@ -246,6 +246,17 @@ void Frame::allocate_workspace(Segment& segment) {
     throw;
   }
   segment.memory_bytes = segment.layout.bytes;
+}
+
+// What to plan for: the requests, larger where they outgrew the last plan.
+void Frame::leave_room(Segment& segment) {
+  const bool grows = segment.planned.size() == segment.requests.size();
+  std::vector<ArenaRequest> last = std::exchange(segment.planned, segment.requests);
+  for (size_t i = 0; grows && i < last.size(); ++i) {
+    size_t& bytes = segment.planned[i].bytes;
+    bytes = bytes > last[i].bytes ? round_up(checked_add(bytes, bytes / 4 + 255, "workspace size") - 255, 256)
+                                  : last[i].bytes;
+  }
 }
 
 // Offsets are kept while every request fits what they were planned for. A second plan leaves room to grow, so that a
@@ -259,16 +270,12 @@ void Frame::place_segment(Segment& segment) {
   };
   if (!std::equal(segment.requests.begin(), segment.requests.end(), segment.planned.begin(), segment.planned.end(),
                   fits)) {
-    const bool grows = segment.planned.size() == segment.requests.size();
-    for (size_t i = 0; grows && i < segment.requests.size(); ++i) {
-      const size_t bytes = segment.requests[i].bytes;
-      if (bytes > segment.planned[i].bytes)
-        segment.requests[i].bytes = round_up(checked_add(bytes, bytes / 4 + 255, "workspace size") - 255, 256);
-      else
-        segment.requests[i].bytes = segment.planned[i].bytes;
-    }
-    segment.planned = segment.requests;
+    leave_room(segment);
     plan_arena(segment.planned, segment.layout);
+    if (budget_ && segment.layout.bytes > budget_->limit()) {
+      segment.planned = segment.requests;
+      plan_arena(segment.planned, segment.layout);
+    }
     if (segment.layout.bytes > segment.memory_bytes) allocate_workspace(segment);
   }
   for (const Placed& p : segment.placed)
@@ -281,17 +288,38 @@ void Frame::trim() {
     scratch = std::max(scratch, std::exchange(s->most_scratch, s->scratch));
     const bool roomy = total_bytes(s->planned) > 2 * s->most_asked || s->memory_bytes > 2 * s->layout.bytes;
     s->most_asked = s->asked;
-    if (!roomy || s->memory_bytes < kWorthTrimming) continue;
-    s->planned.clear();
-    s->layout = {};
-    s->memory = nullptr;
-    s->memory_bytes = 0;
-    laid_out_ = false;
+    if (roomy && s->memory_bytes >= kWorthTrimming) drop_memory(*s);
   }
-  if (scratch_bytes_ < kWorthTrimming || scratch_bytes_ <= 2 * scratch) return;
+  if (scratch_bytes_ >= kWorthTrimming && scratch_bytes_ > 2 * scratch) drop_scratch();
+  for (const auto& b : bodies_) {
+    if (b) b->trim();
+  }
+}
+
+void Frame::give_back() {
+  for (const auto& s : segments_) drop_memory(*s);
+  drop_scratch();
+  for (const auto& b : bodies_) {
+    if (b) b->give_back();
+  }
+}
+
+void Frame::drop_memory(Segment& segment) {
+  segment.planned.clear();
+  segment.layout = {};
+  segment.memory = nullptr;
+  segment.memory_bytes = 0;
+  laid_out_ = false;
+}
+
+void Frame::drop_scratch() {
   scratch_ = nullptr;
   scratch_bytes_ = 0;
-  laid_out_ = false;
+  laid_out_ = false;  // contexts hold the old pointer
+}
+
+std::shared_ptr<void> Frame::allocate(size_t bytes) {
+  return budget_ ? budget_->allocate(bytes) : allocate_block(bytes);
 }
 
 void Frame::set_data(SlotIndex root, void* data) {
@@ -312,11 +340,9 @@ void Frame::reserve_scratch(Segment& segment) {
   }
   segment.most_scratch = std::max(segment.most_scratch, segment.scratch);
   if (segment.scratch <= scratch_bytes_) return;
-  scratch_ = nullptr;  // first give back, then take
-  scratch_bytes_ = 0;
-  scratch_ = in_step(*largest, [&] { return allocate_block(segment.scratch); });
+  drop_scratch();  // first give back, then take
+  scratch_ = in_step(*largest, [&] { return allocate(segment.scratch); });
   scratch_bytes_ = segment.scratch;
-  laid_out_ = false;  // contexts of other segments hold the old pointer
 }
 
 void Frame::activate(Segment& segment) {

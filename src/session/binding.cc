@@ -70,6 +70,12 @@ void Binding::clear_outputs() {
   stale_ = true;
 }
 
+size_t Binding::spare_bytes() const {
+  size_t bytes = 0;
+  for (const Spare& s : spares_) bytes += s.capacity;
+  return bytes;
+}
+
 void Binding::collect() {
   require(!outputs_.empty(), ErrorCode::invalid_argument,
           "no output is bound; call BindOutput or BindOutputToDevice first");

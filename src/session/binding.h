@@ -33,6 +33,8 @@ class Binding {
   /// The given value, or the result of the last run; empty before the first.
   const Value& output_value(size_t i) const { return outputs_[i].value; }
   Session& session() const { return *session_; }
+  /// Bytes kept for the next results.
+  size_t spare_bytes() const;
 
  private:
   struct Output {

@@ -61,7 +61,8 @@ void Session::apply_overrides(Model& model) const {
               "initializer '{}' is {}{} in the model, {}{} was given; give what it is there", v.name,
               dtype_name(v.constant.dtype()), to_string(v.constant.shape()), dtype_name(found->second.dtype()),
               to_string(found->second.shape()));
-      v.constant = found->second;
+      // Without an owner: the options keep it, and no other session gets memory that the caller may write to.
+      v.constant = Tensor(v.constant.dtype(), v.constant.shape(), const_cast<void*>(found->second.data()), nullptr);
     }
   }
 }
@@ -97,6 +98,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
   return build_plan(*model.graph, {.strict = options_.config_on("session.strict"),
                                    .prepack = !options_.config_on("session.disable_prepacking"),
                                    .parallel = lower.parallel,
+                                   .shared = &environment_->weights(),
                                    .logger = &logger_});
 }
 
@@ -105,17 +107,17 @@ void Session::build(Model& model) {
   LowerOptions lower = lower_options();
   lower.parallel = Parallel(pool_, options_.cancel_load.get());
   if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
-  frames_.emplace(plan(model, lower));
+  frames_.emplace(plan(model, lower), &budget_);
 }
 
-std::unique_ptr<FramePool> Session::build_untied() const {
+std::unique_ptr<FramePool> Session::build_untied() {
   const auto model = source_.read_again(options_);
   apply_overrides(*model);
   inline_functions(*model);
   forget_names(*model->graph);
   LowerOptions lower = lower_options();
   lower.parallel = Parallel(pool_, nullptr);
-  return std::make_unique<FramePool>(plan(*model, lower));
+  return std::make_unique<FramePool>(plan(*model, lower), &budget_);
 }
 
 }  // namespace retort

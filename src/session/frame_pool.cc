@@ -1,10 +1,6 @@
 #include "session/frame_pool.h"
 
 namespace retort {
-namespace {
-constexpr uint64_t kRunsPerTrim = 64;  // of one frame
-}  // namespace
-
 std::unique_ptr<Frame> FramePool::take() {
   if (Frame* hot = hot_.exchange(nullptr)) return std::unique_ptr<Frame>(hot);
   {
@@ -15,7 +11,7 @@ std::unique_ptr<Frame> FramePool::take() {
       return frame;
     }
   }
-  return std::make_unique<Frame>(plan_);
+  return std::make_unique<Frame>(plan_, budget_);
 }
 
 // Frames that nobody took between two trims were made for a burst of concurrent runs.
@@ -35,6 +31,13 @@ void FramePool::give(std::unique_ptr<Frame> frame) {
   }
   const std::lock_guard lock(mutex_);
   idle_.push_back({std::move(frame), trims_});
+}
+
+void FramePool::clear() {
+  delete hot_.exchange(nullptr);
+  std::vector<Idle> idle;
+  const std::lock_guard lock(mutex_);
+  idle.swap(idle_);
 }
 
 size_t FramePool::workspace_bytes() {

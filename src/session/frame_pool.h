@@ -9,16 +9,19 @@
 
 namespace retort {
 
-/// Thread-safe. Frames that were taken must be given back before the pool goes.
+/// Thread-safe. Frames that were taken must be given back before the pool goes, and the budget must outlive it.
 class FramePool {
  public:
-  explicit FramePool(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+  explicit FramePool(std::shared_ptr<const Plan> plan, MemoryBudget* budget = nullptr)
+      : plan_(std::move(plan)), budget_(budget) {}
   ~FramePool() { delete hot_.load(); }
   FramePool(const FramePool&) = delete;
 
   /// An idle frame, or a new one.
   std::unique_ptr<Frame> take();
   void give(std::unique_ptr<Frame> frame);
+  /// Lets go of all idle frames.
+  void clear();
   /// Bytes that idle frames hold.
   size_t workspace_bytes();
 
@@ -26,6 +29,7 @@ class FramePool {
   void trim(Frame& frame);
 
   std::shared_ptr<const Plan> plan_;
+  MemoryBudget* budget_;
   std::atomic<Frame*> hot_{nullptr};  ///< the idle frame used last
   std::mutex mutex_;
   struct Idle {

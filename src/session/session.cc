@@ -1,11 +1,14 @@
 #include "session/session.h"
 
 #include <algorithm>
+#include <charconv>
 #include <ctime>
 #include <optional>
 
 #include "base/advice.h"
 #include "base/denormals.h"
+#include "base/error.h"
+#include "memory/host.h"
 
 namespace retort {
 namespace {
@@ -40,6 +43,16 @@ ThreadPoolOptions own_pool_options(const SessionOptions& options) {
   if (options.config_entry("session.intra_op.allow_spinning") == "0") pool.spin = false;
   pool.flush_denormals |= options.config_on("session.set_denormal_as_zero");
   return pool;
+}
+
+// Whether the workspace goes back to the system after the run, and that of idle frames.
+bool shrinks_memory(const RunOptions* options) {
+  if (!options || options->config.empty()) return false;
+  const auto found = options->config.find("memory.enable_memory_arena_shrinkage");
+  if (found == options->config.end() || found->second.empty()) return false;
+  require(found->second == "cpu:0", ErrorCode::invalid_argument,
+          "memory.enable_memory_arena_shrinkage is '{}'; the memory of runs is that of 'cpu:0'", found->second);
+  return true;
 }
 
 // Whether an extent that the model fixes admits this one.
@@ -98,12 +111,29 @@ void Session::make(Model& model) {
   log_ignored_options();
   const FlushDenormals flush(pool_->flushes_denormals());  // for folding constants
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
+  limit_memory();
   dims_ = model.dims;
   apply_overrides(model);
   name_ports(model);
   if (!ties_.empty()) source_.keep(*model.graph, options_);
   build(model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
+}
+
+void Session::limit_memory() {
+  const std::string& entry = options_.config_entry("session.memory_budget_bytes");
+  if (entry.empty()) return;
+  size_t bytes = 0;
+  const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), bytes);
+  require(error == std::errc() && end == entry.data() + entry.size() && bytes > 0, ErrorCode::invalid_argument,
+          "session.memory_budget_bytes is '{}', not a number of bytes", entry);
+  budget_.set_limit(bytes, [this] { clear_idle_frames(); });
+}
+
+void Session::clear_idle_frames() {
+  frames_->clear();
+  const std::lock_guard lock(untied_mutex_);
+  if (untied_) untied_->clear();
 }
 
 // Hints for an engine built otherwise: results are the same without them.
@@ -279,17 +309,25 @@ FramePool& Session::untied_frames(const Tie& tie, std::span<const Value* const> 
 }
 
 struct Session::Lease {
-  explicit Lease(FramePool& p) : pool(p), frame(p.take()) {}
-  ~Lease() { pool.give(std::move(frame)); }
+  Lease(FramePool& p, const RunOptions* options) : pool(p), frame(p.take()), gives_back(shrinks_memory(options)) {}
+  ~Lease() {
+    if (gives_back) {
+      frame->give_back();
+      pool.clear();
+    }
+    pool.give(std::move(frame));
+    if (gives_back) trim_heap();
+  }
   FramePool& pool;
   std::unique_ptr<Frame> frame;
+  const bool gives_back;
 };
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options) {
   const FlushDenormals flush(pool_->flushes_denormals());
   const Tie* const tie = broken_tie(inputs);
-  Lease lease(tie ? untied_frames(*tie, inputs) : *frames_);
+  Lease lease(tie ? untied_frames(*tie, inputs) : *frames_, options);
   std::vector<const Value*>& ordered = lease.frame->input_buffer();
   for (size_t i = 0; i < input_count(); ++i) ordered[plan_input_[i]] = given(inputs, i);
   std::vector<Value> scalars;  // views of one element that came in another shape

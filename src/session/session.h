@@ -90,7 +90,7 @@ class Session {
   void name_ports(const Model& model);
   void tie_extents();
   void build(Model& model);
-  std::unique_ptr<FramePool> build_untied() const;
+  std::unique_ptr<FramePool> build_untied();
   LowerOptions lower_options() const;
   std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower) const;
   void save(const Model& optimized) const;
@@ -99,6 +99,8 @@ class Session {
   const Tie* broken_tie(std::span<const Value* const> inputs) const;
   std::string describe(const Tie& tie, std::span<const Value* const> inputs) const;
   FramePool& untied_frames(const Tie& tie, std::span<const Value* const> inputs);
+  void limit_memory();
+  void clear_idle_frames();
 
   std::shared_ptr<Environment> environment_;
   SessionOptions options_;
@@ -116,6 +118,7 @@ class Session {
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;
   CopyLedger ledger_;
+  MemoryBudget budget_;                ///< of all workspaces
   std::optional<FramePool> frames_;    ///< of the plan for inputs that keep to the names of their extents
   std::vector<Tie> ties_;              ///< extents of inputs that bear the same name, the first with each other
   std::mutex untied_mutex_;            ///< guards the next two

@@ -1,0 +1,279 @@
+// What sessions give back, share and are allowed to take; what is left of them after fork().
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "memory/access.h"
+#include "onnx/writer.h"
+#include "session/binding.h"
+#include "session/session_testing.h"
+
+namespace retort {
+namespace {
+
+constexpr size_t kMiB = size_t(1) << 20;
+
+/// A graph whose workspace and output grow with x.
+struct Softmax : TestGraph {
+  Softmax() {
+    const ValueId x = input("x", {symbol("n")});
+    output(add("Add", {add("Softmax", {x}), x}), "y");
+  }
+};
+
+Value ones(int64_t n) {
+  Tensor t(DType::f32, {n});
+  std::fill_n(t.mutable_data<float>(), t.count(), 1.0f);
+  return t;
+}
+
+float last(const Value& v) { return v.tensor()->data<float>()[v.tensor()->count() - 1]; }
+
+TEST(GiveBack, MemoryOfALargeResultGoesAfterSomeSmallOnes) {
+  const Softmax t;
+  const std::shared_ptr<Session> session = make_session(t.g, {});
+  Binding binding(session);
+  binding.bind_output("y", MemorySpace{});
+  const auto run = [&](int64_t n) {
+    binding.bind_input("x", ones(n));
+    binding.run(nullptr);
+  };
+  run(4 * kMiB);
+  EXPECT_GE(session->workspace_bytes(), 16 * kMiB);
+  for (int i = 0; i < 100; ++i) run(16);
+  EXPECT_LT(session->workspace_bytes(), kMiB);
+  EXPECT_LT(binding.spare_bytes(), kMiB);
+}
+
+TEST(GiveBack, ARunMayGiveItsWorkspaceBackAtOnce) {
+  const Softmax t;
+  const auto session = make_session(t.g, {});
+  const Value x = ones(kMiB);
+  const Value* inputs[] = {&x};
+  Value y;
+  Value* outputs[] = {&y};
+  RunOptions options;
+  options.config["memory.enable_memory_arena_shrinkage"] = "cpu:0";
+  session->run(inputs, outputs, {}, nullptr);
+  EXPECT_GE(session->workspace_bytes(), 4 * kMiB);
+  session->run(inputs, outputs, {}, &options);
+  EXPECT_EQ(session->workspace_bytes(), 0u);
+  session->run(inputs, outputs, {}, nullptr);
+  EXPECT_FLOAT_EQ(last(y), 1 + 1.0f / float(kMiB));
+  options.config["memory.enable_memory_arena_shrinkage"] = "gpu:0";
+  EXPECT_THROW(session->run(inputs, outputs, {}, &options), Error);
+}
+
+std::string failure(Session& session, const Value& x) {
+  try {
+    run(session, {x});
+  } catch (const Error& e) {
+    return e.message();
+  }
+  return {};
+}
+
+TEST(Budget, ARunThatNeedsMoreSaysWhatAndWhereAndTheNextRunWorks) {
+  const Softmax t;
+  SessionOptions options;
+  options.config["session.memory_budget_bytes"] = std::to_string(8 * kMiB);
+  const auto session = make_session(t.g, options);
+  EXPECT_EQ(failure(*session, ones(kMiB)), "");
+  const std::string error = failure(*session, ones(4 * kMiB));
+  EXPECT_CONTAINS(error, "session.memory_budget_bytes");
+  EXPECT_CONTAINS(error, std::to_string(8 * kMiB));
+  EXPECT_CONTAINS(error, std::to_string(16 * kMiB));
+  EXPECT_CONTAINS(error, "(Softmax)");
+  EXPECT_FLOAT_EQ(last(run(*session, {ones(kMiB)})[0]), 1 + 1.0f / float(kMiB));
+}
+
+TEST(Budget, HoldsForScratchToo) {
+  TestGraph t;
+  const ValueId x = t.input("x", {t.symbol("n"), t.symbol("n")});
+  t.output(t.add("MatMul", {x, x}), "y");  // packs its second operand into scratch
+  SessionOptions options;
+  options.config["session.memory_budget_bytes"] = std::to_string(kMiB);
+  const auto session = make_session(t.g, options);
+  EXPECT_EQ(failure(*session, Tensor(DType::f32, {256, 256})), "");
+  EXPECT_CONTAINS(failure(*session, Tensor(DType::f32, {1024, 1024})), "(MatMul)");
+}
+
+// Two runs at a time need two workspaces, of which the budget holds one: each either works or says so.
+TEST(Budget, IdleWorkspacesMakeRoom) {
+  const Softmax t;
+  SessionOptions options;
+  options.config["session.memory_budget_bytes"] = std::to_string(6 * kMiB);
+  const auto session = make_session(t.g, options);
+  std::atomic<int> worked{0}, refused{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 3; ++c) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 30; ++i) {
+        const std::string error = failure(*session, ones(kMiB));
+        ++(error.empty() ? worked : refused);
+        EXPECT_TRUE(error.empty() || error.find("session.memory_budget_bytes") != std::string::npos) << error;
+      }
+    });
+  }
+  for (auto& c : callers) c.join();
+  EXPECT_GT(worked, 0);
+  EXPECT_EQ(worked + refused, 90);
+  EXPECT_EQ(failure(*session, ones(kMiB)), "");
+}
+
+TEST(Budget, MustBeANumber) {
+  const Softmax t;
+  for (const char* text : {"a lot", "12k", "-1", "0"}) {
+    SessionOptions options;
+    options.config["session.memory_budget_bytes"] = text;
+    EXPECT_THROW(make_session(t.g, options), Error) << text;
+  }
+}
+
+/// Bytes of anonymous memory of this process.
+size_t private_bytes() {
+  malloc_trim(0);
+  std::ifstream maps("/proc/self/smaps_rollup");
+  size_t total = 0;
+  for (std::string line; std::getline(maps, line);) {
+    size_t kib = 0;
+    if (std::sscanf(line.c_str(), "Private_Clean: %zu", &kib) == 1 ||
+        std::sscanf(line.c_str(), "Private_Dirty: %zu", &kib) == 1)
+      total += kib << 10;
+  }
+  return total;
+}
+
+/// A file with weights of every kind: packed for a product and for convolutions, read in runs where they lie, folded.
+class SharedModel : public testing::Test {
+ protected:
+  static constexpr int64_t kWide = 2048;  // 16 MiB each
+  SharedModel() {
+    std::string name = (std::filesystem::temp_directory_path() / "retort_shared_XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    TestGraph t;
+    const ValueId x = t.input("x", {2, kWide});
+    ValueId y = x;
+    for (int i = 0; i < 3; ++i) {
+      y = t.add("MatMul", {y, t.weight("w" + std::to_string(i), {kWide, kWide})});
+      y = t.add("Mul", {y, t.scalar(0.001f)});
+    }
+    const ValueId table = t.weight("table", {kWide, kWide});
+    t.output(t.add("Add", {y, t.add("Gather", {table, t.ints({3, 5})})}), "y");
+    write(t, "model.onnx");
+  }
+  ~SharedModel() override { std::filesystem::remove_all(folder_); }
+  void write(const TestGraph& t, const std::string& name) {
+    Model m;
+    m.ir_version = 8;
+    m.opsets[""] = 17;
+    m.dims = t.g.shared_dims();
+    m.graph = t.g.clone();
+    write_model(m, folder_ + "/" + name, {});
+  }
+  std::shared_ptr<Session> load(const SessionOptions& options = {}) {
+    return std::make_shared<Session>(environment_, folder_ + "/model.onnx", options);
+  }
+  static Tensor compute(Session& session) {
+    Tensor x(DType::f32, {2, kWide});
+    for (size_t i = 0; i < x.count(); ++i) x.mutable_data<float>()[i] = float(i % 17) - 8;
+    return *run(session, {x})[0].tensor();
+  }
+  static bool same(const Tensor& a, const Tensor& b) { return std::memcmp(a.data(), b.data(), a.bytes()) == 0; }
+
+  std::string folder_;
+  std::shared_ptr<Environment> environment_ = std::make_shared<Environment>(EnvironmentOptions{});
+};
+
+TEST_F(SharedModel, HasItsWeightsOnceForAllSessions) {
+  if (kAccessIsChecked) GTEST_SKIP() << "AddressSanitizer keeps what is freed";
+  constexpr size_t kWeights = 3 * kWide * kWide * sizeof(float);
+  const size_t before = private_bytes();
+  auto first = load();
+  const Tensor y = compute(*first);
+  const size_t one = private_bytes();
+  EXPECT_GT(one - before, kWeights / 2);
+  SessionOptions other;
+  other.threads.intra_threads = 1;
+  auto second = load(), third = load(other);
+  EXPECT_TRUE(same(compute(*second), y));
+  EXPECT_TRUE(same(compute(*third), y));
+  EXPECT_LT(private_bytes(), one + kWeights / 20);
+  first.reset();
+  second.reset();
+  EXPECT_TRUE(same(compute(*third), y));
+  third.reset();
+  EXPECT_LT(private_bytes(), before + kWeights / 10);
+}
+
+TEST_F(SharedModel, LoadsInSeveralThreadsAtOnce) {
+  std::vector<std::shared_ptr<Session>> sessions(4);
+  std::vector<std::thread> threads;
+  for (auto& s : sessions) threads.emplace_back([&] { s = load(); });
+  for (auto& t : threads) t.join();
+  const Tensor y = compute(*sessions[0]);
+  for (const auto& s : sessions) EXPECT_TRUE(same(compute(*s), y));
+}
+
+// What the caller lends stays the caller's to write to.
+TEST_F(SharedModel, SharesNothingThatWasLent) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2}), k = t.weight("k", {2048});
+  t.output(t.add("Add", {t.add("Gather", {k, t.add("Cast", {x}, {{"to", int64_t(DType::i64)}})}), x}), "y");
+  Tensor lent(DType::f32, {2048}), own(DType::f32, {2048});
+  std::fill_n(lent.mutable_data<float>(), lent.count(), 1.0f);
+  std::fill_n(own.mutable_data<float>(), own.count(), 1.0f);
+  SessionOptions lends, owns;
+  lends.external_initializers.emplace("k", lent);
+  owns.external_initializers.emplace("k", own);
+  const auto model = [&] {
+    auto m = std::make_shared<Model>();
+    m->dims = t.g.shared_dims();
+    m->graph = t.g.clone();
+    return m;
+  };
+  Session first(environment_, model(), lends), second(environment_, model(), owns);
+  std::fill_n(lent.mutable_data<float>(), lent.count(), 5.0f);
+  const Tensor at = Tensor::of<float>({2}, {0, 1});
+  EXPECT_EQ(last(run(second, {at})[0]), 2);
+}
+
+TEST(Fork, AChildRunsTheSessionsOfItsParentOnTwoThreads) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
+#endif
+  TestGraph t;
+  const ValueId x = t.input("x", {t.symbol("m"), 512});
+  t.output(t.add("MatMul", {x, t.weight("w", {512, 512})}), "y");
+  SessionOptions options;
+  options.threads.intra_threads = 2;
+  const auto session = make_session(t.g, options);
+  Tensor input(DType::f32, {256, 512});
+  for (size_t i = 0; i < input.count(); ++i) input.mutable_data<float>()[i] = float(i % 13) - 6;
+  const Tensor want = *run(*session, {input})[0].tensor();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    bool same = true;
+    for (int i = 0; i < 3; ++i) {
+      const Tensor got = *run(*session, {input})[0].tensor();
+      same &= std::memcmp(got.data(), want.data(), want.bytes()) == 0;
+    }
+    const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+    const auto threads = std::distance(begin(tasks), end(tasks));
+    _exit(!same ? 1 : threads != 2 ? 2 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+}  // namespace
+}  // namespace retort
