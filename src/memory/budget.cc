@@ -29,17 +29,18 @@ std::shared_ptr<void> MemoryBudget::allocate(size_t bytes) {
            bytes, limit_, held_.load());
     }
   }
+  std::shared_ptr<void> block;
   try {
-    std::shared_ptr<void> block = allocate_block(bytes);
-    void* const data = block.get();
-    return {data, [this, bytes, block = std::move(block)](void*) mutable {
-              block = nullptr;
-              held_ -= bytes;
-            }};
+    block = allocate_block(bytes);
   } catch (...) {
     held_ -= bytes;
     throw;
   }
+  void* const data = block.get();
+  return {data, [this, bytes, block = std::move(block)](void*) mutable {
+            block = nullptr;
+            held_ -= bytes;
+          }};
 }
 
 }  // namespace retort

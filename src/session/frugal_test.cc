@@ -205,7 +205,7 @@ TEST_F(SharedModel, HasItsWeightsOnceForAllSessions) {
   auto second = load(), third = load(other);
   EXPECT_TRUE(same(compute(*second), y));
   EXPECT_TRUE(same(compute(*third), y));
-  EXPECT_LT(private_bytes(), one + kWeights / 20);
+  EXPECT_LT(private_bytes(), one + kWeights / 10);
   first.reset();
   second.reset();
   EXPECT_TRUE(same(compute(*third), y));
