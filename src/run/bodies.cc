@@ -57,6 +57,13 @@ void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value
   require(inputs.size() == input_count(body) && outputs.size() == output_count(body), ErrorCode::invalid_graph,
           "the body '{}' takes {} values and gives {}, not {} and {}", step.body_names[body], input_count(body),
           output_count(body), inputs.size(), outputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const SlotIndex in = plan(body).inputs[i];
+    if (in == kNoSlot || admits(plan(body).values[in].type, inputs[i])) continue;
+    fail(ErrorCode::invalid_argument, "input '{}' of the body '{}' must be {}, {} was given",
+         plan(body).values[in].name, step.body_names[body], kind_text(plan(body).values[in].type),
+         kind_text(inputs[i]));
+  }
   if (!frames_[body]) frames_[body] = std::make_unique<Frame>(step.bodies[body], parent_.budget_);
   std::vector<const Value*> given;
   for (const Value& v : inputs) given.push_back(&v);

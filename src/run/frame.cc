@@ -112,16 +112,17 @@ void Frame::run(const RunRequest& request) {
 
 void Frame::bind_inputs(const RunRequest& request) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
-    const SlotIndex in = plan_->inputs[i];
+    Slot& slot = slots_[plan_->inputs[i]];
     const Value* v = request.inputs[i];
-    slots_[in].present = v != nullptr;
-    if (!v) continue;
-    if (const Tensor* t = v->tensor()) {
-      void* data = const_cast<void*>(t->data());
-      if (slots_[in].data != data) set_data(in, data);
-      if (t->dtype() == DType::string) slots_[in].boxed = *t;
-    } else {
-      slots_[in].boxed = *v;
+    const Tensor* t = v ? v->tensor() : nullptr;
+    void* data = t ? const_cast<void*>(t->data()) : nullptr;
+    if (slot.data != data) set_data(plan_->inputs[i], data);
+    if (!t) {
+      slot.boxed = v ? *v : Value(Optional());
+    } else if (t->dtype() == DType::string) {
+      slot.boxed = *t;
+    } else if (!slot.boxed.empty()) {
+      slot.boxed = Value();  // of a run before
     }
   }
 }
@@ -263,7 +264,17 @@ void Frame::run_step(const Active& active) {
         fail(ErrorCode::fail, "a shape is not known");
       }
     });
+    if (step.late) check_late(step);
   });
+}
+
+// Later steps were planned for these types; what a body or a sequence holds shows only now.
+void Frame::check_late(const Step& step) const {
+  for (const SlotIndex out : step.outputs) {
+    if (out == kNoSlot || slots_[out].boxed.empty() || admits(plan_->values[out].type, slots_[out].boxed)) continue;
+    fail(ErrorCode::invalid_graph, "output '{}' is {}, but the model says {}; make its types agree",
+         plan_->values[out].name, kind_text(slots_[out].boxed), kind_text(plan_->values[out].type));
+  }
 }
 
 // Only the values that live at this step, and as much scratch as it asked for, may be touched while it runs.

@@ -110,6 +110,7 @@ class Frame {
   decltype(auto) with_inputs(uint32_t step, F&& f) const {
     return advising([&] { return what_to_check(step); }, std::forward<F>(f));
   }
+  void check_late(const Step& step) const;
   bool lay_out_step(uint32_t index);
   bool settle_content(uint32_t index);
   void settle_memory(uint32_t index);

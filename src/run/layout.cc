@@ -64,7 +64,13 @@ bool Frame::take_signature(const RunRequest& request) {
     Slot& slot = slots_[plan_->inputs[i]];
     const Value* v = request.inputs[i];
     const Tensor* t = v ? v->tensor() : nullptr;
-    if (!t) continue;
+    if (!t) {  // a boxed value, or an optional that was left out
+      if (!slot.type.is_tensor()) continue;
+      same = false;
+      slot.type = plan_->values[plan_->inputs[i]].type;
+      slot.count = 0;
+      continue;
+    }
     if (slot.type.dtype == t->dtype() && slot.type.ranked && slot.type.shape == t->shape()) continue;
     same = false;
     slot.type.kind = ValueType::Kind::tensor;

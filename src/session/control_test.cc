@@ -56,6 +56,20 @@ TEST(If, RefusesWhatIsNotOneBool) {
   EXPECT_THROW(Choice(DType::i64), Error);
 }
 
+// A float kernel behind it would read the bytes of another type.
+TEST(If, RefusesBranchesOfDifferentTypes) {
+  TestGraph t, yes(t.g.shared_dims()), no(t.g.shared_dims());
+  const ValueId c = t.input("c", {}, DType::boolean), x = t.input("x", {3});
+  yes.output(yes.add("Cast", {yes.input("x", {3})}, {{"to", int64_t(DType::i8)}}), "y");
+  no.output(no.add("Neg", {no.input("x", {3})}), "y");
+  try {
+    t.add_with_bodies("If", {c, x}, 1, {{"then_branch", yes.g.clone()}, {"else_branch", no.g.clone()}}, 1);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_CONTAINS(e.message(), "output 0 is of type tensor(int8) from then_branch, tensor(float32) from else_branch");
+  }
+}
+
 // Carries x, which grows by k (captured), gives each x, and ends when its first element reaches 10.
 struct Count : TestGraph {
   Count() {
@@ -105,6 +119,24 @@ TEST(Loop, RefusesATripCountThatIsNotOneNumber) {
   const Count t;
   EXPECT_CONTAINS(failure(t.g, {Tensor(DType::i64, {0}), flag(true), vector({0, 5}), vector({1, 1})}),
                   "the trip count is int64[0], Loop wants one int64");
+}
+
+TEST(Loop, RefusesAnotherTypeThanItsBodyTakes) {
+  for (const bool given : {true, false}) {
+    TestGraph t, body(t.g.shared_dims());
+    const ValueId m = t.input("m", {}, DType::i64), c = t.input("c", {}, DType::boolean);
+    const ValueId x = t.input("x", {2}, given ? DType::i8 : DType::f32);
+    body.input("i", {}, DType::i64);
+    const ValueId go = body.input("go", {}, DType::boolean), before = body.input("x", {2});
+    body.output(body.add("Identity", {go}), "again");
+    body.output(given ? body.add("Neg", {before}) : body.add("Cast", {before}, {{"to", int64_t(DType::i8)}}), "x_out");
+    try {
+      t.add_with_bodies("Loop", {m, c, x}, 0, {{"body", body.g.clone()}}, 1);
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_CONTAINS(e.message(), "carried value 0 is tensor(int8), but the body takes tensor(float32)");
+    }
+  }
 }
 
 // A state s, which grows by each scanned row; gives s before and the row times k (captured).

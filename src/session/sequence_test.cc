@@ -150,5 +150,72 @@ TEST(Optional, HoldsAValueOrNone) {
   EXPECT_CONTAINS(bad.failure({}), "the optional has no value");
 }
 
+TEST(Optional, InputsMayBeLeftOutInAnyRun) {
+  Model m;
+  const ValueId x = m.input("x", {m.symbol("n")});
+  m.g.value(x).type = ValueType::optional_of(ValueType::tensor(DType::f32, {m.symbol("n")}));
+  m.output(m.add("OptionalHasElement", {x}), "has");
+  Model getter;
+  const ValueId y = getter.input("y", {});
+  getter.g.value(y).type = m.g.value(x).type;
+  getter.output(getter.add("OptionalGetElement", {y}), "value");
+  for (const OptimizationLevel level : kLevels) {
+    SessionOptions options;
+    options.optimization = level;
+    const auto has = make_session(m.g, options), get = make_session(getter.g, options);
+    const auto call = [](Session& session, const Value* input) {
+      Value result;
+      const Value* inputs[] = {input};
+      Value* outputs[] = {&result};
+      session.run(inputs, outputs, {}, nullptr);
+      return result;
+    };
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_FALSE(*call(*has, nullptr).tensor()->data<bool>());
+      EXPECT_THROW(call(*get, nullptr), Error);
+      const Value given = numbers({2}, {1, 2}), boxed = Optional{std::make_shared<Value>(numbers({1}, {3}))};
+      EXPECT_TRUE(*call(*has, &given).tensor()->data<bool>());
+      EXPECT_EQ(floats(call(*get, &given)), (Floats{1, 2}));
+      EXPECT_TRUE(*call(*has, &boxed).tensor()->data<bool>());
+      EXPECT_EQ(floats(call(*get, &boxed)), (Floats{3}));
+    }
+  }
+}
+
+// The message of check_input for a value given for an input of that type.
+std::string refusal(const ValueType& type, const Value& value) {
+  Model m;
+  const ValueId x = m.input("x", {});
+  m.g.value(x).type = type;
+  m.output(m.add("OptionalHasElement", {x}), "y");
+  try {
+    make_session(m.g, {})->check_input(0, value);
+  } catch (const Error& e) {
+    return e.message();
+  }
+  return "";
+}
+
+TEST(Sequence, InputsAreHeldAgainstTheirTypes) {
+  const ValueType pairs = ValueType::tensor(DType::f32, {2}), list = ValueType::sequence_of(pairs),
+                  maybe = ValueType::optional_of(pairs);
+  const Value fitting = numbers({2}, {1, 2}), bytes = Tensor(DType::i8, {2}), longer = numbers({3}, {1, 2, 3});
+  const auto items = [](DType type, std::vector<Value> v) { return Value(Sequence{type, std::move(v)}); };
+  EXPECT_EQ(refusal(list, items(DType::f32, {fitting, fitting})), "");
+  EXPECT_EQ(refusal(list, items(DType::f32, {})), "");
+  EXPECT_CONTAINS(refusal(list, items(DType::i8, {})), "must be seq(tensor(float32)), seq(tensor(int8)) was given");
+  EXPECT_CONTAINS(refusal(list, items(DType::i8, {bytes})), "seq(tensor(int8)) was given");
+  EXPECT_CONTAINS(refusal(list, items(DType::f32, {fitting, bytes})), "input 'x' must be seq(tensor(float32))");
+  EXPECT_CONTAINS(refusal(list, items(DType::f32, {fitting, longer})), "other extents");
+  EXPECT_CONTAINS(refusal(list, fitting), "tensor(float32) was given");
+  EXPECT_EQ(refusal(maybe, fitting), "");
+  EXPECT_EQ(refusal(maybe, Optional()), "");
+  EXPECT_EQ(refusal(maybe, Optional{std::make_shared<Value>(fitting)}), "");
+  EXPECT_CONTAINS(refusal(maybe, bytes), "must be optional(tensor(float32)), tensor(int8) was given");
+  EXPECT_CONTAINS(refusal(maybe, Optional{std::make_shared<Value>(bytes)}), "optional(tensor(int8)) was given");
+  EXPECT_CONTAINS(refusal(maybe, longer), "other extents");
+  EXPECT_CONTAINS(refusal(maybe, items(DType::f32, {fitting})), "seq(tensor(float32)) was given");
+}
+
 }  // namespace
 }  // namespace retort

@@ -221,14 +221,12 @@ void Session::check_input(size_t index, const Value& value) const {
   const Port& port = input_port(index);
   const Tensor* t = value.tensor();
   if (!port.type.is_tensor()) {
-    require(!t || port.type.kind == ValueType::Kind::optional || port.type.kind == ValueType::Kind::unknown,
-            ErrorCode::invalid_argument,
-            "input '{}' is not a tensor in the model, but a tensor was given; make a sequence or map of it", port.name);
-    if (port.type.kind != ValueType::Kind::map) return;
-    const Map* map = value.get<Map>();
-    require(map && map->keys.dtype() == port.type.key && map->values.dtype() == port.type.dtype,
-            ErrorCode::invalid_argument, "input '{}' must be a map({},tensor({})), another kind of value was given",
-            port.name, dtype_name(port.type.key), dtype_name(port.type.dtype));
+    if (!admits(port.type, value)) {
+      fail(ErrorCode::invalid_argument, "input '{}' must be {}, {} was given; give a value of that type", port.name,
+           kind_text(port.type), kind_text(value));
+    }
+    require(extents_fit(port.type, value), ErrorCode::invalid_argument,
+            "input '{}' holds a tensor of other extents than the model declares; give it those extents", port.name);
     return;
   }
   const std::string_view type = dtype_name(port.type.dtype);

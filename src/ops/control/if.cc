@@ -12,11 +12,6 @@ const Graph& branch(const Node& node, std::string_view name) {
   fail(ErrorCode::invalid_graph, "attribute '{}' is required and missing; set it to a graph", name);
 }
 
-bool differ(const ValueType& x, const ValueType& y) {
-  return x.is_tensor() && y.is_tensor() && x.dtype != DType::undefined && y.dtype != DType::undefined &&
-         x.dtype != y.dtype;
-}
-
 struct If {
   // The kernel sizes the outputs; before a run only what both branches agree on is known.
   void infer(InferContext& c) const {
@@ -30,9 +25,11 @@ struct If {
             b.outputs.size(), c.output_count());
     for (size_t i = 0; i < c.output_count(); ++i) {
       const ValueType &x = a.value(a.outputs[i]).type, &y = b.value(b.outputs[i]).type;
-      require(!differ(x, y), ErrorCode::invalid_argument,
-              "output {} is of type {} from then_branch, {} from else_branch; cast one of them", i, dtype_name(x.dtype),
-              dtype_name(y.dtype));
+      if (!agree(x, y)) {
+        fail(ErrorCode::invalid_argument,
+             "output {} is of type {} from then_branch, {} from else_branch; cast one of them", i, kind_text(x),
+             kind_text(y));
+      }
       if (x == y && (!x.ranked || all_known(x.shape)))
         c.set(i, x);
       else if (x.is_tensor() && y.is_tensor())

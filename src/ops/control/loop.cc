@@ -48,6 +48,11 @@ struct Loop {
     const size_t own = std::max<size_t>(c.node()->inputs.size() - c.node()->captures, 2);
     check_arity(own, c.output_count(), body.inputs.size() - body.captures, body.outputs.size());
     const size_t carried = own - 2;
+    for (size_t i = 0; i < carried && i + 2 < body.inputs.size() && i + 1 < body.outputs.size(); ++i) {
+      const ValueType& formal = body.value(body.inputs[i + 2]).type;
+      if (c.has(i + 2)) require_same_type(c.type(i + 2), formal, "carried value", i);
+      require_same_type(body.value(body.outputs[i + 1]).type, formal, "carried value", i);
+    }
     for (size_t i = 0; i < c.output_count() && i + 1 < body.outputs.size(); ++i) {
       const ValueType& t = body.value(body.outputs[i + 1]).type;
       if (i < carried && !t.is_tensor())

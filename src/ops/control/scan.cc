@@ -50,6 +50,11 @@ struct Scan {
     const Graph& body = *c.node()->bodies[0].graph;
     const size_t own = c.node()->inputs.size() - c.node()->captures;
     const Counts n = counts(own, body.inputs.size() - body.captures, body.outputs.size(), c.output_count());
+    for (size_t i = 0; i < own; ++i) {
+      const ValueType& formal = body.value(body.inputs[i]).type;
+      if (c.has(i)) require_same_type(c.type(i), formal, "input", i);
+      if (i < n.states) require_same_type(body.value(body.outputs[i]).type, formal, "state", i);
+    }
     for (size_t i = 0; i < c.output_count(); ++i) {
       const ValueType& t = body.value(body.outputs[i]).type;
       c.set(i, t.dtype);

@@ -17,6 +17,12 @@ StridedBox slice_box(size_t outer, int64_t from, int64_t to, size_t inner) {
 
 }  // namespace
 
+void require_same_type(const ValueType& outside, const ValueType& inside, std::string_view what, size_t i) {
+  if (agree(outside, inside)) return;
+  fail(ErrorCode::invalid_argument, "{} {} is {}, but the body takes {}; make the types equal, for example by a Cast", what, i,
+       kind_text(outside), kind_text(inside));
+}
+
 Value copy_of(const RunContext& c, size_t i) {
   const Slot& s = c.in_slot(i);
   if (!s.boxed.empty() && !s.boxed.tensor()) return s.boxed;
