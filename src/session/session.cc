@@ -55,9 +55,6 @@ bool shrinks_memory(const RunOptions* options) {
   return true;
 }
 
-// Whether an extent that the model fixes admits this one.
-bool admits(Dim declared, int64_t given) { return !is_known(declared) || declared == given; }
-
 }  // namespace
 
 const std::string& SessionOptions::config_entry(const std::string& key) const {
@@ -169,6 +166,7 @@ void Session::name_ports(const Model& model) {
       defaults_.emplace_back(found->second);
     } else {
       plan_input_.push_back(i);
+      is_read_.push_back(g.use_count(g.inputs[i]) > 0);
     }
   }
   plan_input_.insert(plan_input_.end(), late.begin(), late.end());
@@ -239,9 +237,7 @@ void Session::check_input(size_t index, const Value& value) const {
   const Shape& want = port.type.shape;
   // Programs give [1] for what is declared a scalar, and ONNX Runtime takes it.
   const bool one = want.rank() == 0 && t->count() == 1;
-  const bool fits =
-      one || (want.rank() == t->shape().rank() && std::equal(want.begin(), want.end(), t->shape().begin(), admits));
-  if (fits) return;
+  if (one || extents_fit(port.type, value)) return;
   const bool same_rank = want.rank() == t->shape().rank();
   fail(ErrorCode::invalid_argument, "input '{}' must have shape {}, {} was given; {}", port.name, dims_->text(want),
        to_string(t->shape()), same_rank ? "give it these extents" : cat("reshape it to rank {}", want.rank()));
@@ -252,12 +248,11 @@ size_t Session::workspace_bytes() {
   return frames_->workspace_bytes() + (untied_ ? untied_->workspace_bytes() : 0);
 }
 
-/// What the run reads as an input; null: an optional one that was left out.
+/// What the run reads as an input; null: one that was left out, optional or read by nothing.
 const Value* Session::given(std::span<const Value* const> inputs, size_t index) const {
   const Value* v = inputs[index];
   if (!v && index >= inputs_.size()) v = &defaults_[index - inputs_.size()];
-  const bool optional = input_port(index).type.kind == ValueType::Kind::optional;
-  if (!v && !optional) {
+  if (!v && is_read_[index] && input_port(index).type.kind != ValueType::Kind::optional) {
     const ValueType& type = input_port(index).type;
     fail(ErrorCode::fail, "input '{}' was not given; give {}", input_port(index).name,
          type.is_tensor() ? cat("a {}{}", dtype_name(type.dtype), type.ranked ? dims_->text(type.shape) : " tensor")

@@ -113,6 +113,7 @@ class Session {
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
   std::vector<uint32_t> plan_input_;   ///< per input index: its position among the plan's inputs
+  std::vector<bool> is_read_;          ///< of inputs_: by any node, or as an output
   std::vector<size_t> scalar_inputs_;  ///< declared as scalars: a run may be given any shape of one element
   bool disallow_copies_ = false;
   std::unique_ptr<Profiler> profiler_;
