@@ -100,6 +100,8 @@ bool admits(const ValueType& type, const Value& value) {
 
 bool agree(const ValueType& a, const ValueType& b) {
   if (a.kind == Kind::unknown || b.kind == Kind::unknown) return true;
+  if (a.kind != b.kind && b.kind == Kind::optional) return agree(b, a);
+  if (a.kind == Kind::optional && b.kind != Kind::optional) return !a.element || agree(*a.element, b);
   if (a.kind != b.kind || !same(a.key, b.key)) return false;
   if (a.kind == Kind::map) return same(map_values(a), map_values(b));
   return same(a.dtype, b.dtype) && (!a.element || !b.element || agree(*a.element, *b.element));

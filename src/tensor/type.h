@@ -53,7 +53,7 @@ std::string kind_text(const Value& value);
 /// Whether the value is of that type, element types included, whatever its extents are. Types that are not known admit
 /// everything; an optional admits what it may hold and nothing.
 bool admits(const ValueType& type, const Value& value);
-/// Whether a value can be of both types, extents left aside.
+/// Whether a value can be of both types, extents left aside; an optional may hold what the other type says.
 bool agree(const ValueType& a, const ValueType& b);
 /// Whether all tensors of a value that the type admits have the ranks and the known extents of the type.
 bool extents_fit(const ValueType& type, const Value& value);

@@ -36,7 +36,7 @@ def _(p):
     p.run(p.load(MODEL), {"image": p.sequence(IMAGE), "size": SIZE})
 
 
-@inputs.case("a tensor where a sequence is wanted", "'x' tensor sequence")
+@inputs.case("a tensor where a sequence is wanted", "'x' tensor seq type")
 def _(p):
     p.run(p.load("g (seq(float[n]) x) => (int64 y) { [len] y = SequenceLength(x) }"), {"x": IMAGE})
 
