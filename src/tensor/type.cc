@@ -45,7 +45,7 @@ std::string kind_text(const ValueType& type) {
     case Kind::optional:
       return kind_text("optional", element());
     case Kind::map:
-      return cat("map({}, {})", dtype_name(type.key), dtype_name(map_values(type)));
+      return cat("map({},tensor({}))", dtype_name(type.key), dtype_name(map_values(type)));
     case Kind::opaque:
       return "opaque";
     case Kind::unknown:

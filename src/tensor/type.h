@@ -46,7 +46,7 @@ struct ValueType {
 
 class Value;
 
-/// "tensor(float32)", "seq(tensor(int8))", "map(int64, float32)", "optional(…)", of a type or of what a value holds.
+/// "tensor(float32)", "seq(tensor(int8))", "map(int64,tensor(float32))", "optional(…)", of a type or of what a value holds.
 std::string kind_text(const ValueType& type);
 std::string kind_text(const Value& value);
 
