@@ -72,7 +72,7 @@ TEST(DictVectorizer, ValuesStandWhereTheirKeysDo) {
   EXPECT_CONTAINS(why_not("DictVectorizer", DType::i64, DType::f32, words),
                   "the keys of the map are int64, there is no");
   EXPECT_CONTAINS(text.failure(Value(map_of(Strings{"a"}, Ints{1}))), "must be map(string,tensor(float32))");
-  EXPECT_CONTAINS(text.failure(Value(Tensor(DType::f32, {1}))), "is not a tensor in the model");
+  EXPECT_CONTAINS(text.failure(Value(Tensor(DType::f32, {1}))), "tensor(float32) was given");
 }
 
 TEST(CastMap, DenseInTheOrderOfKeysOrWhereTheyStand) {
