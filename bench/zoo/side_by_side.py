@@ -17,6 +17,7 @@ with a growing past, idle processor time. Only a scenario that fails or differs 
 makes the exit code 1: times do not.
 """
 import argparse
+import fnmatch
 import glob
 import json
 import math
@@ -29,6 +30,11 @@ import onnx
 from onnx import TensorProto, helper
 
 from agree import read_index, tolerance_of
+
+# Kinds of models, by name; the first that matches counts.
+KINDS = {"CNNs": ["resnet*", "mobilenet*", "efficientnet*", "squeezenet*", "yolo*", "unet*", "convnext*"],
+         "transformers": ["bert*", "minilm*", "vit*", "gpt2*", "llama*", "whisper*", "clip*"],
+         "others": ["*"]}
 
 
 def oracle():
@@ -57,6 +63,26 @@ def summary(rows):
             "scales": [side[0]["median_ms"] / side[-1]["median_ms"] for side in (ours, peer)],
             "error": max(row["disagreement"] for row in rows), "load": rows[0]["start_ratio"],
             "mib": [side[0]["peak_mib"] for side in (ours, peer)]}
+
+
+def kind_of(name):
+    return next(kind for kind, globs in KINDS.items() if any(fnmatch.fnmatch(name, g) for g in globs))
+
+
+def means(results, threads):
+    """The closing lines of the table: geometric means of all scenarios and of each kind, then the slowest scenario."""
+    done = {name: s for name, s in results.items() if "ratios" in s}
+    groups = {"geometric mean": done}
+    for kind in KINDS:
+        groups["  of " + kind] = {name: s for name, s in done.items() if kind_of(name) == kind}
+    for title, group in groups.items():
+        if group:
+            columns = "".join(f"{mean([s['ratios'][i] for s in group.values()]):7.2f}" for i in range(threads))
+            scales = "{:7.2f}{:8.2f}".format(*(mean([s["scales"][i] for s in group.values()]) for i in (0, 1)))
+            yield f"{title:43}{columns}{scales}{'':10}{mean([s['load'] for s in group.values()]):7.2f}"
+    if done:
+        slowest = [min(done, key=lambda name: done[name]["ratios"][i]) for i in range(threads)]
+        yield "slowest: " + ", ".join(f"{name} {done[name]['ratios'][i]:.2f}" for i, name in enumerate(slowest))
 
 
 def one_node(a, folder):
@@ -120,11 +146,7 @@ def main():
         failed += wrong
         print(f"{name:34}{s['ms']:9.3f}{''.join(f'{r:7.2f}' for r in s['ratios'])}{s['scales'][0]:7.2f}{s['scales'][1]:8.2f}{s['error']:10.1e}"
               f"{s['load']:7.2f}{s['mib'][0]:7.0f}{s['mib'][1]:8.0f}{'  DIFFERS' if wrong else ''}", flush=True)
-    done = [s for s in results.values() if "ratios" in s]
-    if done:
-        ratios = "".join(f"{mean([s['ratios'][i] for s in done]):7.2f}" for i in range(len(a.threads.split(","))))
-        scales = [mean([s["scales"][i] for s in done]) for i in (0, 1)]
-        print(f"{'geometric mean':43}{ratios}{scales[0]:7.2f}{scales[1]:8.2f}{'':10}{mean([s['load'] for s in done]):7.2f}")
+    print(*means(results, len(a.threads.split(","))), sep="\n", flush=True)
     if a.programs:
         for name, value in figures(a, os.path.join(a.out, "lib", "libretort.so.1")):
             results[name] = value
@@ -132,7 +154,8 @@ def main():
     if a.json:
         with open(a.json, "w", encoding="utf-8") as f:
             json.dump(results, f, indent=1)
-    print(f"{len(done)} scenarios measured, {failed} failed or differ")
+    measured = sum("ratios" in s for s in results.values())
+    print(f"{measured} scenarios measured, {failed} failed or differ")
     return 1 if failed else 0
 
 

@@ -12,7 +12,7 @@ Dim read_dim(ReadContext& c, Message m) {
     if (m.field() == tag::dim::value) d = std::max<int64_t>(m.integer(), -1);
     if (m.field() == tag::dim::param) d = m.bytes().empty() ? -1 : c.model.dims->symbol(std::string(c.text(m)));
   }
-  return d == -1 ? c.model.dims->fresh() : d;
+  return d == -1 ? c.model.dims->fresh_extent() : d;
 }
 
 Shape read_shape(ReadContext& c, Message m) {

@@ -73,7 +73,7 @@ std::optional<std::span<const float>> InferContext::try_floats(size_t i) const {
 
 Dim InferContext::unknown_extent() const {
   if (!node_) throw NotYetKnown{};
-  return dims_.fresh();
+  return dims_.fresh_extent();
 }
 
 void InferContext::set(size_t output, DType dtype, Shape shape) {

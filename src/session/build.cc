@@ -34,7 +34,7 @@ void set_symbol(Graph& graph, Dim symbol, int64_t extent) {
 void forget_names(Graph& graph) {
   for (size_t i = 0; i < graph.value_count(); ++i) {
     for (Dim& d : graph.value(ValueId(i)).type.shape) {
-      if (is_symbolic(d)) d = graph.dims().fresh();
+      if (is_symbolic(d)) d = graph.dims().fresh_extent();
     }
   }
   for (NodeId id : graph.order()) {

@@ -28,6 +28,8 @@ Dim DimTable::symbol(const std::string& name) { return intern(Op::symbol, 0, 0, 
 
 Dim DimTable::fresh() { return intern(Op::fresh, Dim(nodes_.size()), 0); }
 
+Dim DimTable::fresh_extent() { return intern(Op::extent, Dim(nodes_.size()), 0); }
+
 // Sums are kept as (expression) + constant, so that a+1-1 and (a+1)+1 fold. Negative constants hide in `b` of Op::add
 // only, which text() and this function read as a plain number.
 Dim DimTable::add_constant(Dim a, Dim known) {
@@ -132,6 +134,7 @@ bool DimTable::nonnegative(Dim d) const {
   const Node& n = node(d);
   switch (n.op) {
     case Op::symbol:
+    case Op::extent:
       return true;
     case Op::fresh:
       return false;  // may be a difference
@@ -153,7 +156,7 @@ std::optional<int64_t> DimTable::evaluate(Dim d, std::span<const std::pair<Dim, 
     if (symbol == d) return number;
   }
   const Node& n = node(d);
-  if (n.op == Op::symbol || n.op == Op::fresh) return std::nullopt;
+  if (n.op == Op::symbol || n.op == Op::fresh || n.op == Op::extent) return std::nullopt;
   const auto a = evaluate(n.a, symbols), b = evaluate(n.b, symbols);
   if (!a || !b) return std::nullopt;
   switch (n.op) {
@@ -184,6 +187,7 @@ std::string DimTable::text(Dim d) const {
     case Op::symbol:
       return n.name;
     case Op::fresh:
+    case Op::extent:
       return fmt::format("?{}", kSymbolBase - d);
     case Op::add:
       return text(n.a) + (is_known(n.b) && n.b < 0 ? "" : "+") + text(n.b);

@@ -17,8 +17,10 @@ class DimTable {
  public:
   /// The symbol of that name, for example a dim_param of the model.
   Dim symbol(const std::string& name);
-  /// A symbol that equals nothing else: an extent that only the data tells.
+  /// A symbol that equals nothing else: a number, negative or not, that only the data tells.
   Dim fresh();
+  /// The same for an extent, which is never negative.
+  Dim fresh_extent();
 
   Dim add(Dim a, Dim b);
   Dim sub(Dim a, Dim b);
@@ -44,7 +46,7 @@ class DimTable {
   std::string symbol_name(Dim d) const;
 
  private:
-  enum class Op : uint8_t { symbol, fresh, add, mul, div, min, max, broadcast };
+  enum class Op : uint8_t { symbol, fresh, extent, add, mul, div, min, max, broadcast };
   struct Node {
     Op op;
     Dim a, b;

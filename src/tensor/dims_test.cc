@@ -31,6 +31,7 @@ TEST(DimTable, EqualExpressionsHaveEqualHandles) {
   EXPECT_EQ(t.broadcast(b, 7), 7);
   EXPECT_EQ(t.broadcast(b, t.broadcast(b, s)), t.broadcast(b, s));
   EXPECT_NE(t.fresh(), t.fresh());
+  EXPECT_NE(t.fresh_extent(), t.fresh_extent());
 }
 
 TEST(DimTable, ACappedExtentBroadcastsWithItselfOnlyBelowTheCap) {
@@ -59,6 +60,7 @@ TEST(DimTable, SignAndValueOfExpressions) {
   EXPECT_TRUE(t.nonnegative(t.max(t.sub(n, 1), 0)));
   EXPECT_FALSE(t.nonnegative(t.sub(n, 1)));
   EXPECT_FALSE(t.nonnegative(t.fresh()));
+  EXPECT_TRUE(t.nonnegative(t.fresh_extent()));
   const std::pair<Dim, int64_t> at[] = {{n, 7}, {m, 1}};
   EXPECT_EQ(t.evaluate(t.div(t.add(t.mul(n, 3), -1), 2), at), 10);
   EXPECT_EQ(t.evaluate(t.broadcast(n, m), at), 7);

@@ -1,7 +1,7 @@
 // Imputer: elements equal to one value become another, one for all features or one for each. NaN equals NaN.
 //
 // As in ONNX Runtime, a list that has neither one entry nor one for each feature counts as its first entry.
-#include <cmath>
+#include <algorithm>
 #include <limits>
 
 #include "ops/ml/common/features.h"
@@ -48,16 +48,31 @@ struct Imputer {
  private:
   template <typename T, typename V, typename Replaced>
   static void impute(RunContext& c, const std::vector<V>& values, Replaced replaced) {
-    const auto x = c.input<T>(0);
-    const auto y = c.output<T>();
-    const size_t features = size_t(features_of(c.shape(0))), n = values.size() == features ? features : 1;
+    const size_t features = size_t(features_of(c.shape(0)));
+    const std::span<const V> puts(values.data(), values.size() == features ? features : 1);
+    if (replaced != replaced)
+      put<T>(c, puts, [](T x) { return x != x; });
+    else
+      put<T>(c, puts, [replaced](T x) { return x == replaced; });
+  }
+
+  /// Element i becomes values[i % n] where `chosen` says so.
+  template <typename T, typename V, class F>
+  static void put(RunContext& c, std::span<const V> values, const F& chosen) {
+    const T* x = c.input<T>(0).data();
+    T* y = c.output<T>().data();
+    const size_t n = values.size();
     for_output_chunks(c, [&](size_t begin, size_t end) {
-      size_t feature = begin % n;
-      for (size_t i = begin; i < end; ++i) {
-        // One of the two comparisons is false for NaN, whichever value is.
-        const bool put = x[i] == replaced || (x[i] != x[i] && replaced != replaced);
-        y[i] = put ? T(values[feature]) : x[i];
-        if (++feature == n) feature = 0;
+      if (n == 1) {
+        const T value = T(values[0]);
+        for (size_t i = begin; i < end; ++i) y[i] = chosen(x[i]) ? value : x[i];
+        return;
+      }
+      for (size_t i = begin, step; i < end; i += step) {
+        const size_t feature = i % n;
+        const V* value = values.data() + feature;
+        step = std::min(n - feature, end - i);
+        for (size_t j = 0; j < step; ++j) y[i + j] = chosen(x[i + j]) ? T(value[j]) : x[i + j];
       }
     });
   }

@@ -77,7 +77,7 @@ struct Resize {
       return int64_t(out);
     }
     if (scale == std::floor(scale) && scale < 0x1p31f) return dims.mul(extent, int64_t(scale));
-    return dims.fresh();
+    return dims.fresh_extent();
   }
 
   void infer(InferContext& c) const {
@@ -93,7 +93,7 @@ struct Resize {
       const bool known = all_known(x) && all_known(sizes);
       for (size_t i = 0; i < list.size(); ++i) {
         const auto a = size_t(list[i]);
-        y[a] = stretches() ? sizes[i] : known ? rounded(x[a], common_scale(x, sizes)) : c.dims().fresh();
+        y[a] = stretches() ? sizes[i] : known ? rounded(x[a], common_scale(x, sizes)) : c.dims().fresh_extent();
       }
     } else if (const auto scales = c.try_floats(2)) {
       check_length(scales->size(), list.size(), "scales");

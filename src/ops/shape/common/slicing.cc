@@ -54,13 +54,13 @@ Dim length(DimTable& dims, const Bound& start, const Bound& end, Dim extent) {
   if (!start.from_end && !end.from_end) {
     const Dim wanted = dims.sub(end.offset, start.offset);
     if (is_known(wanted) && wanted <= 0) return 0;
-    return dims.nonnegative(wanted) ? dims.min(less(dims, extent, start.offset), wanted) : dims.fresh();
+    return dims.nonnegative(wanted) ? dims.min(less(dims, extent, start.offset), wanted) : dims.fresh_extent();
   }
   if (start.from_end && end.from_end) {
     const int64_t wanted = end.offset - start.offset;
     return wanted <= 0 ? 0 : dims.min(end.offset == 0 ? extent : less(dims, extent, -end.offset), wanted);
   }
-  return dims.fresh();
+  return dims.fresh_extent();
 }
 
 }  // namespace
@@ -82,9 +82,9 @@ Dim slice_extent(DimTable& dims, Dim start, Dim end, int64_t step, Dim extent) {
   if (is_known(start) && is_known(end) && is_known(extent)) return slice_axis(start, end, step, extent).count;
   if (step == -1 && is_known(start) && is_known(end) && start == -1 && (end <= -kFar || to_the_front(end, step)))
     return extent;  // reversed
-  if (step < 1) return dims.fresh();
+  if (step < 1) return dims.fresh_extent();
   const auto from = bound_of(dims, start, extent), to = bound_of(dims, end, extent);
-  if (!from || !to) return dims.fresh();
+  if (!from || !to) return dims.fresh_extent();
   const Dim n = length(dims, *from, *to, extent);
   return step == 1 ? n : dims.div(dims.add(n, step - 1), step);
 }
