@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <string>
+
 #include "base/error.h"
 
 namespace retort::ops {
@@ -68,6 +71,39 @@ TEST(Regex, SaysWhatIsWrongAndWhere) {
     }
   }
   EXPECT_THROW(Regex(std::string(5000, '(')), Error);
+}
+
+// A pattern that asks for a place has no table: "\\z" at the end leaves the meaning and takes the other way.
+TEST(Regex, TheTableAndTheAutomatonAgree) {
+  std::mt19937 random(7);
+  const auto any = [&](size_t n) { return size_t(random() % n); };
+  const char* const atoms[] = {"a", "b", "c", ".", "[ab]", "[^b]", "\\d", "\\W", "(?i:C)", "(?:ab|c)", "(?:a|b*)", ""};
+  const char* const counts[] = {"", "", "*", "+", "?", "{2}", "{1,3}", "|"};
+  size_t matched = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::string pattern;
+    for (size_t k = any(6); k-- > 0;) {
+      const std::string atom = atoms[any(std::size(atoms))];
+      pattern += atom.empty() ? "(?:)" : atom;
+      pattern += counts[any(std::size(counts))];
+    }
+    const Regex table(pattern), automaton("(?:" + pattern + ")\\z");
+    for (int k = 0; k < 40; ++k) {
+      std::string text;
+      for (size_t n = any(7); n-- > 0;) text += "abcC1\n\xc3"[any(7)];
+      ASSERT_EQ(table.matches(text), automaton.matches(text)) << pattern << " " << text;
+      matched += table.matches(text);
+    }
+  }
+  EXPECT_GT(matched, 1000u);
+}
+
+TEST(Regex, ATableThatWouldBeLargeIsNotMade) {
+  std::string text(60, 'b');
+  const Regex regex(".*a.{40}");  // 2^41 states
+  EXPECT_FALSE(regex.matches(text));
+  text[19] = 'a';
+  EXPECT_TRUE(regex.matches(text));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // TfIdfVectorizer: counts how often the n-grams of a pool occur in each row, neighbours up to max_skip_count elements
 // apart. `pool` holds the n-grams by length; ngram_counts[i] is where those of length i + 1 begin.
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include "base/checked.h"
 #include "ops/op.h"
@@ -11,12 +11,16 @@ namespace {
 
 // A trie over the identities of elements: each distinct element of the pool has a number.
 struct Grams : State {
-  std::map<std::string, uint32_t, std::less<>> text;
-  std::map<int64_t, uint32_t> numbers;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> next;  // (node, element) → node; 0 is the root
-  std::vector<int64_t> column{-1};                         // by node: that of the n-gram ending here, or -1
+  std::unordered_map<std::string, uint32_t> text;
+  std::unordered_map<int64_t, uint32_t> numbers;
+  std::unordered_map<uint64_t, uint32_t> next;  // edge(node, element) → node; 0 is the root
+  std::vector<int64_t> column{-1};              // by node: that of the n-gram ending here, or -1
   std::vector<float> weight{1};
+
+  static uint64_t edge(uint32_t node, uint32_t element) { return uint64_t(node) << 32 | element; }
 };
+
+constexpr uint32_t kNoElement = UINT32_MAX;  // of the pool
 
 struct TfIdfVectorizer {
   int64_t max_length = 1, min_length = 1, max_skip = 0;
@@ -94,7 +98,7 @@ struct TfIdfVectorizer {
       const uint32_t element = pool_ints.empty()
                                    ? grams.text.emplace(pool_strings[i], uint32_t(grams.text.size())).first->second
                                    : grams.numbers.emplace(pool_ints[i], uint32_t(grams.numbers.size())).first->second;
-      const auto [next, is_new] = grams.next.emplace(std::pair{node, element}, uint32_t(grams.column.size()));
+      const auto [next, is_new] = grams.next.emplace(Grams::edge(node, element), uint32_t(grams.column.size()));
       if (is_new) {
         grams.column.push_back(-1);
         grams.weight.push_back(1);
@@ -107,7 +111,7 @@ struct TfIdfVectorizer {
 
   // Numbers of the elements of X; those that the pool lacks have none.
   static std::vector<uint32_t> identities(const RunContext& c, const Grams& grams) {
-    std::vector<uint32_t> ids(c.count(0), UINT32_MAX);
+    std::vector<uint32_t> ids(c.count(0), kNoElement);
     const auto each = [&](const auto& x, const auto& map) {
       for (size_t i = 0; i < x.size(); ++i)
         if (const auto found = map.find(x[i]); found != map.end()) ids[i] = found->second;
@@ -137,8 +141,8 @@ struct TfIdfVectorizer {
   void follow(const Grams& grams, std::span<const uint32_t> row, size_t start, size_t step, float* y) const {
     uint32_t node = 0;
     size_t length = 0;
-    for (size_t i = start; i < row.size() && length < size_t(max_length); i += step) {
-      const auto next = grams.next.find({node, row[i]});
+    for (size_t i = start; i < row.size() && length < size_t(max_length) && row[i] != kNoElement; i += step) {
+      const auto next = grams.next.find(Grams::edge(node, row[i]));
       if (next == grams.next.end()) return;
       node = next->second;
       ++length;

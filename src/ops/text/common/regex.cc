@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "ops/text/common/regex_table.h"
 
 namespace retort::ops {
 namespace {
@@ -366,7 +367,10 @@ struct Regex::Place {
   }
 };
 
-Regex::Regex(std::string_view pattern) { program_ = Parser(pattern, sets_).parse(); }
+Regex::Regex(std::string_view pattern) {
+  program_ = Parser(pattern, sets_).parse();
+  if (auto table = RegexTable::build(program_, sets_)) table_ = std::make_shared<RegexTable>(*std::move(table));
+}
 
 // Adds the states that wait for a character and can be reached from `state` without one.
 void Regex::follow(std::vector<uint32_t>& states, std::vector<char>& seen, uint32_t state, const Place& place) const {
@@ -387,6 +391,7 @@ void Regex::follow(std::vector<uint32_t>& states, std::vector<char>& seen, uint3
 }
 
 bool Regex::matches(std::string_view text) const {
+  if (const auto known = table_ ? table_->matches(text) : std::nullopt) return *known;
   std::vector<uint32_t> states, next;
   std::vector<char> seen(program_.size() + 1);
   const auto decode = [&](size_t at) {

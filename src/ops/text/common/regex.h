@@ -1,5 +1,6 @@
 // Regular expressions in the syntax of RE2, for matches of whole texts.
 #pragma once
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,8 +9,10 @@
 
 namespace retort::ops {
 
+class RegexTable;
+
 /// A pattern as a nondeterministic automaton over code points. Matching takes time and memory in proportion to the
-/// length of text and automaton, whatever the pattern. Immutable; may be used from many threads.
+/// length of text and automaton, whatever the pattern. Texts of ASCII are quicker (RegexTable). Immutable; may be used from many threads.
 class Regex {
  public:
   /// Throws invalid_argument that says where the pattern is wrong, not_implemented for \p (classes of Unicode) and \C.
@@ -37,6 +40,7 @@ class Regex {
 
   std::vector<Instruction> program_;
   std::vector<Set> sets_;
+  std::shared_ptr<const RegexTable> table_;  ///< quicker where it can be used; may be null
 };
 
 }  // namespace retort::ops

@@ -43,6 +43,7 @@ CodePoint first_code_point(std::string_view text) {
 }
 
 uint32_t with_case(uint32_t code, bool upper) {
+  if (code < 0x80) return code - (upper ? 'a' : 'A') < 26 ? code ^ 0x20 : code;
   return uint32_t(upper ? towupper_l(wint_t(code), unicode()) : towlower_l(wint_t(code), unicode()));
 }
 

@@ -1,0 +1,120 @@
+#include "ops/text/common/regex_table.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace retort::ops {
+namespace {
+
+constexpr size_t kMostStates = 256;
+constexpr size_t kMostSteps = 1'000'000;  // of building, some milliseconds
+
+bool asks_for_places(std::span<const Regex::Instruction> program) {
+  using enum Regex::Kind;
+  return std::ranges::any_of(program, [](const auto& i) { return i.kind != set && i.kind != jump && i.kind != split; });
+}
+
+}  // namespace
+
+/// Subset construction: a state of the table is a set of states of the nondeterministic automaton.
+/// Source: Rabin, Scott, "Finite Automata and Their Decision Problems", 1959.
+class RegexTable::Builder {
+ public:
+  Builder(std::span<const Regex::Instruction> program, std::span<const Regex::Set> sets)
+      : program_(program), sets_(sets), seen_(program.size() + 1) {}
+
+  std::optional<RegexTable> build() {
+    find_classes();
+    intern({});
+    begin();
+    follow(0);
+    intern(std::move(open_));
+    for (size_t s = 0; s < states_.size(); ++s) {
+      for (size_t k = 0; k < table_.classes_; ++k) {
+        begin();
+        for (const uint32_t at : *states_[s]) {
+          if (at < program_.size() && allowed_[k][program_[at].set]) follow(at + 1);
+        }
+        table_.next_.push_back(intern(std::move(open_)));
+        if (states_.size() > kMostStates || steps_ > kMostSteps) return std::nullopt;
+      }
+    }
+    return std::move(table_);
+  }
+
+ private:
+  using States = std::vector<uint32_t>;
+
+  void find_classes() {
+    for (uint32_t code = 0; code < 128; ++code) {
+      std::vector<bool> allowed;
+      for (const Regex::Set& set : sets_) allowed.push_back(set.contains(code));
+      const auto found = std::ranges::find(allowed_, allowed);
+      table_.class_[code] = uint8_t(found - allowed_.begin());
+      if (found == allowed_.end()) allowed_.push_back(std::move(allowed));
+    }
+    table_.classes_ = allowed_.size();
+  }
+
+  void begin() {
+    open_.clear();
+    std::ranges::fill(seen_, char(0));
+    steps_ += 1 + seen_.size() / 64;
+  }
+  // Adds what can be reached from `state` without a character.
+  void follow(uint32_t state) {
+    States pending{state};
+    while (!pending.empty()) {
+      const uint32_t s = pending.back();
+      pending.pop_back();
+      if (std::exchange(seen_[s], char(1))) continue;
+      ++steps_;
+      if (s == program_.size() || program_[s].kind == Regex::Kind::set) {
+        open_.push_back(s);
+        continue;
+      }
+      pending.push_back(uint32_t(int64_t(s) + program_[s].to));
+      if (program_[s].kind == Regex::Kind::split) pending.push_back(uint32_t(int64_t(s) + program_[s].or_to));
+    }
+  }
+
+  uint16_t intern(States states) {
+    std::ranges::sort(states);
+    const bool accepts = !states.empty() && states.back() == program_.size();
+    const auto [found, is_new] = index_.emplace(std::move(states), uint16_t(states_.size()));
+    if (is_new) {
+      states_.push_back(&found->first);
+      table_.accepts_.push_back(accepts);
+    }
+    return found->second;
+  }
+
+  std::span<const Regex::Instruction> program_;
+  std::span<const Regex::Set> sets_;
+  std::vector<std::vector<bool>> allowed_;  // [class, set]
+  std::map<States, uint16_t> index_;
+  std::vector<const States*> states_;
+  States open_;
+  std::vector<char> seen_;
+  size_t steps_ = 0;
+  RegexTable table_;
+};
+
+std::optional<RegexTable> RegexTable::build(std::span<const Regex::Instruction> program,
+                                            std::span<const Regex::Set> sets) {
+  if (asks_for_places(program) || program.size() * 128 > kMostSteps) return std::nullopt;
+  return Builder(program, sets).build();
+}
+
+std::optional<bool> RegexTable::matches(std::string_view text) const noexcept {
+  size_t state = 1;
+  for (const char c : text) {
+    if (uint8_t(c) >= 128) return std::nullopt;
+    state = next_[state * classes_ + class_[uint8_t(c)]];
+    if (state == 0) return false;
+  }
+  return accepts_[state] != 0;
+}
+
+}  // namespace retort::ops
