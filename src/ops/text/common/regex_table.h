@@ -14,8 +14,7 @@ namespace retort::ops {
 class RegexTable {
  public:
   /// nullopt where the pattern asks for places (^, $, \b) or the table would be large.
-  static std::optional<RegexTable> build(std::span<const Regex::Instruction> program,
-                                         std::span<const Regex::Set> sets);
+  static std::optional<RegexTable> build(std::span<const Regex::Instruction> program, std::span<const Regex::Set> sets);
   /// nullopt for a text with other characters than ASCII's.
   std::optional<bool> matches(std::string_view text) const noexcept;
 
