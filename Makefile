@@ -19,7 +19,7 @@ SAN_STAGES ?= unit conformance saved runs models
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build programs run example test test-san bench bench-frugal agree zoo format format-check tidy clean setup venv digits
+.PHONY: help build programs run example test test-san bench bench-frugal bench-kernels agree zoo format format-check tidy clean setup venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -87,6 +87,10 @@ bench: programs zoo ## run the zoo side by side with ONNX Runtime (NAMES chooses
 
 bench-frugal: programs venv ## memory, idle processor, cancellation, fork: what is taken and given back, beside ONNX Runtime
 	@$(PYTHON) bench/frugal/frugal.py $(OUT) $(NAMES) --programs $(RELEASE) --json $(BUILD)/frugal.json
+
+bench-kernels: $(RELEASE)/build.ninja ## products, convolutions and vector kernels beside the limits of the processor
+	@$(call NINJA,$(RELEASE)) --target kernel_benches
+	@cd $(RELEASE) && ./gemm_bench 1 10 && ./conv_bench "" 20 && ./vec_bench
 
 agree: programs zoo ## hold every output of the zoo against ONNX Runtime's
 	@$(PYTHON) bench/zoo/agree.py $(OUT)/lib/libretort.so.1 --zoo $(ZOO) --tool $(RELEASE)/run_cases

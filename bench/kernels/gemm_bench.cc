@@ -1,8 +1,5 @@
 // Speed of matrix multiplication beside the arithmetic peak of the processor, measured in the same run.
 //
-//   g++ -O2 -std=c++20 -march=x86-64-v2 -Isrc tests/bench/gemm_bench.cc BUILD/libretort_kernels.a
-//   BUILD/libretort_base.a
-//       -pthread -o gemm_bench
 //   gemm_bench [threads] [seconds] [m k n [cold]]; RETORT_ISA=v2|avx2|avx512 chooses the instruction level.
 //
 // All shapes are measured in turn, many times, and the fastest time of each counts: the machine may be shared. "cold"

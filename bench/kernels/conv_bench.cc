@@ -6,8 +6,8 @@
 //
 // A layer runs twice in a row, so that the second run finds what fits in the caches; with `cold` once.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "../tests/bench/conv_bench.cc"  // from src/, the include path
-#include <hwy/foreach_target.h>                            // must come before highway.h
+#define HWY_TARGET_INCLUDE "../bench/kernels/conv_bench.cc"  // from src/, the include path
+#include <hwy/foreach_target.h>                              // must come before highway.h
 #include <hwy/highway.h>
 
 #include <sys/mman.h>

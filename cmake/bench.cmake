@@ -1,0 +1,20 @@
+# Measurements, for make bench, bench-frugal and bench-kernels.
+if(NOT RETORT_TESTS)
+  return()
+endif()
+
+# Through the C interface, on any engine.
+foreach(program IN ITEMS frugal/frugal frugal/idle_cpu zoo/decode_growing)
+  get_filename_component(name ${program} NAME)
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/bench/${program}.cc)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+endforeach()
+
+# Of the kernels, beside what the processor can do.
+add_custom_target(kernel_benches)
+foreach(name IN ITEMS gemm_bench conv_bench vec_bench)
+  add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/kernels/${name}.cc)
+  target_link_libraries(${name} PRIVATE retort_kernels)
+  add_dependencies(kernel_benches ${name})
+endforeach()
