@@ -4,6 +4,7 @@
 
 #include "base/advice.h"
 #include "base/checked.h"
+#include "ir/defaults.h"
 #include "ir/describe.h"
 
 namespace retort::onnx {
@@ -175,13 +176,7 @@ void Scope::add_initializer(std::string_view name, Tensor tensor) {
 // From IR version 4 an initializer that is an input too is a default that the caller may override; before it was the
 // only way to write a constant. Nobody overrides inputs of bodies.
 void Scope::demote_inputs() {
-  if (kind_ == Kind::main && c_.model.ir_version >= 4) return;
-  std::erase_if(graph_.inputs, [&](ValueId id) { return graph_.defaults.contains(id); });
-  for (auto& [id, tensor] : graph_.defaults) {
-    graph_.value(id).type = ValueType::tensor(tensor.dtype(), tensor.shape());
-    graph_.value(id).constant = std::move(tensor);
-  }
-  graph_.defaults.clear();
+  if (kind_ != Kind::main || c_.model.ir_version < 4) make_defaults_constant(graph_);
 }
 
 void Scope::declare_outputs(Message node) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ep/cpu.h"
+#include "ir/defaults.h"
 #include "onnx/functions.h"
 #include "onnx/writer.h"
 #include "session/session.h"
@@ -107,10 +108,11 @@ void Session::build(Model& model) {
   LowerOptions lower = lower_options();
   lower.parallel = Parallel(pool_, options_.cancel_load.get());
   if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
+  if (defaults_are_fixed_) make_defaults_constant(*model.graph);
   frames_.emplace(plan(model, lower), &budget_);
 }
 
-std::unique_ptr<FramePool> Session::build_untied() {
+std::unique_ptr<FramePool> Session::build_free() {
   const auto model = source_.read_again(options_);
   apply_overrides(*model);
   inline_functions(*model);

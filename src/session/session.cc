@@ -112,7 +112,10 @@ void Session::make(Model& model) {
   dims_ = model.dims;
   apply_overrides(model);
   name_ports(model);
-  if (!ties_.empty()) source_.keep(*model.graph, options_);
+  if (options_.optimization != OptimizationLevel::none && (!ties_.empty() || !overridable_.empty())) {
+    source_.keep(*model.graph, options_);
+    defaults_are_fixed_ = !overridable_.empty() && source_.can_read_again();
+  }
   build(model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
 }
@@ -129,8 +132,8 @@ void Session::limit_memory() {
 
 void Session::clear_idle_frames() {
   frames_->clear();
-  const std::lock_guard lock(untied_mutex_);
-  if (untied_) untied_->clear();
+  const std::lock_guard lock(free_mutex_);
+  if (free_) free_->clear();
 }
 
 // Hints for an engine built otherwise: results are the same without them.
@@ -244,8 +247,8 @@ void Session::check_input(size_t index, const Value& value) const {
 }
 
 size_t Session::workspace_bytes() {
-  const std::lock_guard lock(untied_mutex_);
-  return frames_->workspace_bytes() + (untied_ ? untied_->workspace_bytes() : 0);
+  const std::lock_guard lock(free_mutex_);
+  return frames_->workspace_bytes() + (free_ ? free_->workspace_bytes() : 0);
 }
 
 /// What the run reads as an input; null: one that was left out, optional or read by nothing.
@@ -283,22 +286,29 @@ std::string Session::describe(const Tie& tie, std::span<const Value* const> inpu
              *extent(inputs, tie.a), a.name, *extent(inputs, tie.b), b.name);
 }
 
-FramePool& Session::untied_frames(const Tie& tie, std::span<const Value* const> inputs) {
-  const std::lock_guard lock(untied_mutex_);
-  if (untied_) return *untied_;
-  const std::string clash = describe(tie, inputs);
+/// What a call does that the first plan does not allow for; "" if it can run on that.
+std::string Session::liberty(std::span<const Value* const> inputs) const {
+  if (const Tie* tie = broken_tie(inputs)) return describe(*tie, inputs);
+  for (size_t i = inputs_.size(); defaults_are_fixed_ && i < input_count(); ++i) {
+    if (inputs[i]) return cat("input '{}' was given, which has a value in the model", input_port(i).name);
+  }
+  return {};
+}
+
+FramePool& Session::free_frames(const std::string& liberty) {
+  const std::lock_guard lock(free_mutex_);
+  if (free_) return *free_;
   try {
-    untied_ = build_untied();
+    free_ = build_free();
   } catch (Error& e) {
-    e.add_context(
-        cat("{}, but the model was optimised for equal ones; such a call runs without optimisation (level "
-            "0), or on a second plan, for which the model is read again",
-            clash));
+    e.add_context(cat("{}; such a call runs without optimisation (level 0), or on a second plan, for which the model is read "
+                      "again",
+                      liberty));
     throw;
   }
   source_ = {};
-  logger_.warn("{}, though the model names them alike: such calls run on a second plan, made now", clash);
-  return *untied_;
+  logger_.warn("{}: such calls run on a second plan, made now", liberty);
+  return *free_;
 }
 
 struct Session::Lease {
@@ -319,13 +329,17 @@ struct Session::Lease {
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options) {
   const FlushDenormals flush(pool_->flushes_denormals());
-  const Tie* const tie = broken_tie(inputs);
-  Lease lease(tie ? untied_frames(*tie, inputs) : *frames_, options);
+  const std::string liberty = this->liberty(inputs);
+  Lease lease(liberty.empty() ? *frames_ : free_frames(liberty), options);
   std::vector<const Value*>& ordered = lease.frame->input_buffer();
-  for (size_t i = 0; i < input_count(); ++i) ordered[plan_input_[i]] = given(inputs, i);
+  const bool required_only = defaults_are_fixed_ && liberty.empty();
+  const size_t count = required_only ? inputs_.size() : input_count();
+  const auto position = [&](size_t i) { return required_only ? i : plan_input_[i]; };
+  for (size_t i = 0; i < count; ++i) ordered[position(i)] = given(inputs, i);
   std::vector<Value> scalars;  // views of one element that came in another shape
   for (const size_t i : scalar_inputs_) {
-    const Value*& value = ordered[plan_input_[i]];
+    if (i >= count) continue;
+    const Value*& value = ordered[position(i)];
     const Tensor* t = value ? value->tensor() : nullptr;
     if (!t || t->shape().rank() == 0) continue;
     scalars.reserve(scalar_inputs_.size());
@@ -347,7 +361,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   try {
     lease.frame->run(request);
   } catch (Error& e) {
-    if (tie) e.add_context(describe(*tie, inputs));
+    if (!liberty.empty()) e.add_context(liberty);
     throw;
   }
   if (!profiler) return;

@@ -90,7 +90,7 @@ class Session {
   void name_ports(const Model& model);
   void tie_extents();
   void build(Model& model);
-  std::unique_ptr<FramePool> build_untied();
+  std::unique_ptr<FramePool> build_free();
   LowerOptions lower_options() const;
   std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower) const;
   void save(const Model& optimized) const;
@@ -98,7 +98,8 @@ class Session {
   std::optional<int64_t> extent(std::span<const Value* const> inputs, Extent e) const;
   const Tie* broken_tie(std::span<const Value* const> inputs) const;
   std::string describe(const Tie& tie, std::span<const Value* const> inputs) const;
-  FramePool& untied_frames(const Tie& tie, std::span<const Value* const> inputs);
+  std::string liberty(std::span<const Value* const> inputs) const;
+  FramePool& free_frames(const std::string& liberty);
   void limit_memory();
   void clear_idle_frames();
 
@@ -112,7 +113,8 @@ class Session {
   std::unordered_map<std::string_view, int> input_by_name_, output_by_name_;
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
-  std::vector<uint32_t> plan_input_;   ///< per input index: its position among the plan's inputs
+  std::vector<uint32_t> plan_input_;   ///< per input index: its position among the inputs of a plan that takes all
+  bool defaults_are_fixed_ = false;    ///< the first plan has them as constants, and takes the others in their order
   std::vector<bool> is_read_;          ///< of inputs_: by any node, or as an output
   std::vector<size_t> scalar_inputs_;  ///< declared as scalars: a run may be given any shape of one element
   bool disallow_copies_ = false;
@@ -120,11 +122,13 @@ class Session {
   std::string profile_path_;
   CopyLedger ledger_;
   MemoryBudget budget_;                ///< of all workspaces
-  std::optional<FramePool> frames_;    ///< of the plan for inputs that keep to the names of their extents
+  /// Of the first plan: for inputs that keep to the names of their extents, and without overridable ones where
+  /// defaults_are_fixed_.
+  std::optional<FramePool> frames_;
   std::vector<Tie> ties_;              ///< extents of inputs that bear the same name, the first with each other
-  std::mutex untied_mutex_;            ///< guards the next two
-  ModelSource source_;                 ///< until untied_ is made
-  std::unique_ptr<FramePool> untied_;  ///< of a plan for inputs that do not; null until the first of them
+  std::mutex free_mutex_;              ///< guards the next two
+  ModelSource source_;                 ///< until free_ is made
+  std::unique_ptr<FramePool> free_;    ///< of a plan for all other inputs; null until the first of them
 };
 
 }  // namespace retort
