@@ -61,6 +61,7 @@ constexpr const Rule* kEpilogues[] = {
     &rule_epilogue_sigmoid,      &rule_epilogue_tanh,       &rule_epilogue_clip,     &rule_epilogue_leaky_relu,
     &rule_epilogue_hard_sigmoid, &rule_epilogue_hard_swish, &rule_epilogue_gelu,     &rule_epilogue_swish,
 };
+constexpr const Rule* kMultiplier[] = {&rule_channel_multiplier};
 constexpr const Rule* kSkipNorms[] = {&rule_skip_layer_norm, &rule_skip_rms_norm};
 
 constexpr Stage kStages[] = {
@@ -82,6 +83,7 @@ constexpr Stage kStages[] = {
     {"sink_transposes", 2, nullptr, kSink},
     {"layout", 3, &pass_layout, {}, kOurs},
     {"cleanup", 1, nullptr, kCleanup},
+    {"channel_multiplier", 3, nullptr, kMultiplier, kOurs},
     {"epilogues", 2, nullptr, kEpilogues},
     {"skip_norms", 2, nullptr, kSkipNorms, kOurs},
     {"constant_folding", 1, &pass_constant_folding},

@@ -39,13 +39,17 @@ std::optional<BadIndex> check(const I* indices, size_t n, int64_t extent) {
   return std::nullopt;
 }
 
-/// Elements [begin, end) of one outer slice whose elements stand alone.
+/// The same `count` elements of each of `rows` slices. y: rows a.count apart.
 template <typename I>
-void gather_singles(const Mover& m, int64_t extent, const void* x, const I* indices, void* y, size_t count) {
-  Offsets offsets;
-  const auto flush = [&](size_t first, const int64_t* at, size_t n) { m.pick(m.at(y, ptrdiff_t(first)), x, at, n); };
-  for (size_t i = 0; i < count; ++i) offsets.add(wrap_index(indices[i], extent), flush);
-  offsets.drain(flush);
+void gather_singles(const Mover& m, const GatherArgs& a, size_t rows, const void* x, const I* indices, void* y,
+                    size_t count) {
+  std::array<int64_t, kBlock> offsets;
+  for (size_t first = 0; first < count; first += kBlock) {
+    const size_t n = std::min(kBlock, count - first);
+    for (size_t i = 0; i < n; ++i) offsets[i] = wrap_index(indices[first + i], a.extent);
+    for (size_t r = 0; r < rows; ++r)
+      m.pick(m.at(y, ptrdiff_t(r * a.count + first)), m.at(x, ptrdiff_t(r) * a.extent), offsets.data(), n);
+  }
 }
 
 }  // namespace
@@ -59,9 +63,10 @@ std::optional<BadIndex> gather(const Mover& m, const GatherArgs& a, const void* 
   if (a.inner == 1) {
     const size_t pieces = (a.count + kChunk - 1) / kChunk;
     const auto task = [&](size_t begin, size_t end) {
-      for (size_t u = begin; u < end; ++u) {
+      const size_t rows = pieces == 1 ? end - begin : 1;
+      for (size_t u = begin; u < end; u += rows) {
         const size_t outer = u / pieces, first = u % pieces * kChunk;
-        gather_singles(m, a.extent, m.at(x, ptrdiff_t(outer) * a.extent), indices + first,
+        gather_singles(m, a, rows, m.at(x, ptrdiff_t(outer) * a.extent), indices + first,
                        m.at(y, ptrdiff_t(outer * a.count + first)), std::min(kChunk, a.count - first));
       }
     };

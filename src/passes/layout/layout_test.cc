@@ -159,5 +159,28 @@ TEST(Layout, NoConvolutionNoChange) {
   expect_layout(t, renumbered(print(t.g)));
 }
 
+TEST(ChannelMultiplier, RepeatsTheChannels) {
+  TestGraph t;
+  Attributes a;
+  a.set("group", int64_t(3));
+  t.output(t.add("Conv", {t.input("x", {2, 5, 5, 3}), t.weight("w", {6, 1, 3, 3}), t.weight("b", {6})}, a, "retort"), "y");
+  expect_rewrite(t, {&rule_channel_multiplier}, R"(graph(x: float32[2,5,5,3]) {
+  Gather#1: float32[2,5,5,6] = Gather(x, const#1) {axis=3}
+  y: float32[2,3,3,6] = retort.Conv(Gather#1, w, b) {group=6}
+  return y
+}
+)");
+}
+
+TEST(ChannelMultiplier, LeavesOtherGroupsAlone) {
+  for (const auto& [group, w] : {std::pair<int64_t, Shape>{3, {3, 1, 3, 3}}, {1, {4, 3, 3, 3}}, {3, {6, 2, 3, 3}}}) {
+    TestGraph t;
+    Attributes a;
+    a.set("group", group);
+    t.output(t.add("Conv", {t.input("x", {2, 5, 5, w[1] * group}), t.weight("w", w)}, a, "retort"), "y");
+    expect_no_rewrite(t, {&rule_channel_multiplier});
+  }
+}
+
 }  // namespace
 }  // namespace retort

@@ -19,6 +19,7 @@ extern const Rule rule_transpose_unit;
 extern const Rule rule_conv_batch_norm, rule_conv_add, rule_conv_sub, rule_conv_mul, rule_conv_div;
 extern const Rule rule_batch_norm_affine;
 extern const Rule rule_pad_conv;
+extern const Rule rule_channel_multiplier;
 extern const Rule rule_global_pool;
 
 extern const Rule rule_attention;  // attention/attention.cc

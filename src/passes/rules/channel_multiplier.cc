@@ -1,0 +1,41 @@
+// A convolution of single channels that makes several outputs of each becomes a depthwise one of repeated channels: the
+// kernel for groups multiplies matrices, which here have one row of useful width. Speeds up OpenSeeFace (one layer of
+// 56x56x64, multiplier 4, takes 1.5 ms instead of 46).
+#include "passes/match.h"
+#include "passes/rules/rules.h"
+
+namespace retort {
+namespace {
+
+constexpr size_t kScale = 4;
+
+std::optional<Patch> match(const Graph& g, const Node& n) {
+  const Shape& w = g.value(n.inputs[1]).type.shape;
+  const Shape* x = shape_of(g, n.inputs[0]);
+  const int64_t groups = n.attributes.get_or<int64_t>("group", 1);
+  if (!x || !all_known(w) || w[1] != 1 || groups < 2 || w[0] <= groups) return std::nullopt;
+  if (n.attributes.get_or<int64_t>("input_nchw", 0) != 0 || n.input(kScale) != ValueId::none) return std::nullopt;
+  std::vector<int64_t> channels(static_cast<size_t>(w[0]));
+  for (size_t i = 0; i < channels.size(); ++i) channels[i] = int64_t(i) / (w[0] / groups);
+  Patch p(g);
+  Attributes axis;
+  axis.set("axis", int64_t(x->rank()) - 1);
+  std::vector<ValueId> inputs = n.inputs;
+  inputs[0] = p.add({.type = "Gather",
+                     .inputs = {n.inputs[0], p.constant(int64_tensor(channels))},
+                     .attributes = std::move(axis)});
+  Attributes attributes = n.attributes;
+  attributes.set("group", w[0]);
+  p.replace(n.outputs[0], p.add({.type = "Conv",
+                                 .inputs = std::move(inputs),
+                                 .attributes = std::move(attributes),
+                                 .domain = "retort"}));
+  p.covers(n.id);
+  return p;
+}
+
+}  // namespace
+
+constinit const Rule rule_channel_multiplier{"channel_multiplier", "Conv", match, "retort"};
+
+}  // namespace retort
