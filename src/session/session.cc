@@ -301,9 +301,10 @@ FramePool& Session::free_frames(const std::string& liberty) {
   try {
     free_ = build_free();
   } catch (Error& e) {
-    e.add_context(cat("{}; such a call runs without optimisation (level 0), or on a second plan, for which the model is read "
-                      "again",
-                      liberty));
+    e.add_context(
+        cat("{}; such a call runs without optimisation (level 0), or on a second plan, for which the model is read "
+            "again",
+            liberty));
     throw;
   }
   source_ = {};

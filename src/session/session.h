@@ -121,14 +121,14 @@ class Session {
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;
   CopyLedger ledger_;
-  MemoryBudget budget_;                ///< of all workspaces
+  MemoryBudget budget_;  ///< of all workspaces
   /// Of the first plan: for inputs that keep to the names of their extents, and without overridable ones where
   /// defaults_are_fixed_.
   std::optional<FramePool> frames_;
-  std::vector<Tie> ties_;              ///< extents of inputs that bear the same name, the first with each other
-  std::mutex free_mutex_;              ///< guards the next two
-  ModelSource source_;                 ///< until free_ is made
-  std::unique_ptr<FramePool> free_;    ///< of a plan for all other inputs; null until the first of them
+  std::vector<Tie> ties_;            ///< extents of inputs that bear the same name, the first with each other
+  std::mutex free_mutex_;            ///< guards the next two
+  ModelSource source_;               ///< until free_ is made
+  std::unique_ptr<FramePool> free_;  ///< of a plan for all other inputs; null until the first of them
 };
 
 }  // namespace retort

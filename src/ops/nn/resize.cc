@@ -88,12 +88,15 @@ struct Resize {
     if (given(c, 3)) {
       require(c.dtype(3) == DType::i64, ErrorCode::invalid_argument, "sizes are of type {}, int64 is wanted",
               dtype_name(c.dtype(3)));
-      const auto sizes = c.value(3);
-      check_length(sizes.size(), list.size(), "sizes");
-      const bool known = all_known(x) && all_known(sizes);
+      const auto sizes = c.try_value(3);
+      if (sizes) check_length(sizes->size(), list.size(), "sizes");
+      const bool known = sizes && all_known(x) && all_known(*sizes);
       for (size_t i = 0; i < list.size(); ++i) {
         const auto a = size_t(list[i]);
-        y[a] = stretches() ? sizes[i] : known ? rounded(x[a], common_scale(x, sizes)) : c.dims().fresh_extent();
+        y[a] = !sizes        ? c.unknown_extent()
+               : stretches() ? (*sizes)[i]
+               : known       ? rounded(x[a], common_scale(x, *sizes))
+                             : c.dims().fresh_extent();
       }
     } else if (const auto scales = c.try_floats(2)) {
       check_length(scales->size(), list.size(), "scales");
@@ -103,7 +106,7 @@ struct Resize {
       }
     } else {
       require(c.has(2), ErrorCode::invalid_argument, "neither scales nor sizes are given");
-      throw NotYetKnown{};
+      for (const Dim a : list) y[size_t(a)] = c.unknown_extent();
     }
     c.set(0, c.dtype(0), y);
   }

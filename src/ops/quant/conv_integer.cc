@@ -89,14 +89,28 @@ struct ConvInteger : WindowAttributes {
 
   // [channels · taps, output pixels] of one group; 0 outside the image.
   static void gather(const Sizes& s, const float* image, size_t channels, float* patches, const Parallel& run) {
+    const WindowAxis& last = s.window.axes[s.window.rank - 1];
+    Window lines = s.window;  // a position of it is a line of positions
+    --lines.rank;
     const size_t taps = size_t(s.window.taps());
     std::fill_n(patches, s.depth * s.out_px, 0.0f);
-    for_each_position(s.window, run, [&](int64_t p, std::span<const int64_t> at) {
-      for_each_tap(s.window, at, [&](int64_t tap, int64_t pixel) {
-        for (size_t i = 0; i < channels; ++i)
-          patches[(i * taps + size_t(tap)) * s.out_px + size_t(p)] = image[i * s.in_px + size_t(pixel)];
+    for_each_position(lines, run, [&](int64_t line, std::span<const int64_t> at) {
+      for_each_tap(lines, at, [&](int64_t outer_tap, int64_t row) {
+        for (int64_t k = 0; k < last.kernel; ++k) {
+          const size_t tap = size_t(outer_tap * last.kernel + k);
+          for (size_t i = 0; i < channels; ++i)
+            copy_line(last, k, image + i * s.in_px + row * last.in,
+                      patches + (i * taps + tap) * s.out_px + line * last.out);
+        }
       });
     });
+  }
+  // to[o] = line[at(o, k)] where that is inside.
+  static void copy_line(const WindowAxis& axis, int64_t k, const float* line, float* to) {
+    const int64_t begin = axis.at(0, k);
+    const int64_t first = begin < 0 ? std::min(ceil_div(-begin, axis.stride), axis.out) : 0;
+    const int64_t end = begin < axis.in ? std::min(ceil_div(axis.in - begin, axis.stride), axis.out) : 0;
+    for (int64_t o = first; o < end; ++o) to[o] = line[begin + o * axis.stride];
   }
 };
 

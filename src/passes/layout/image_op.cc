@@ -114,12 +114,10 @@ std::optional<ImageOp> pad(const Graph& g, const Node& n) {
   return with_axes(g, n, 3);
 }
 
+// Scales and sizes stay as they are: an attribute says which axes they speak of.
 std::optional<ImageOp> resize(const Graph& g, const Node& n) {
-  for (size_t i = 1; i < n.inputs.size(); ++i) {
-    const bool absent = n.inputs[i] == ValueId::none;
-    if (!absent && !g.constant(n.inputs[i])) return std::nullopt;
-    if (i == 1 && !absent && g.constant(n.inputs[1])->count() != 0) return std::nullopt;  // a region of interest
-  }
+  const ValueId region = n.input(1);
+  if (region != ValueId::none && !(g.constant(region) && g.constant(region)->count() == 0)) return std::nullopt;
   return single_image(g, n);
 }
 
@@ -171,6 +169,8 @@ std::vector<int64_t> perm_to_first(size_t rank) {
 std::optional<ImageOp> image_op(const Graph& g, const Node& n) {
   if (!n.op || !n.domain.empty() || n.inputs.empty() || n.outputs.empty() || n.outputs[0] == ValueId::none)
     return std::nullopt;
+  const auto has_rank = [&](ValueId v) { return v == ValueId::none || shape_of(g, v); };
+  if (!std::all_of(n.outputs.begin(), n.outputs.end(), has_rank)) return std::nullopt;
   if (n.type == "Conv") return conv(g, n);
   if (n.type == "ConvTranspose") return conv_transpose(g, n);
   if (n.type == "MaxPool" || n.type == "AveragePool") return pool(g, n);

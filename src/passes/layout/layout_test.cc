@@ -152,6 +152,21 @@ TEST(Layout, TransposedConvolutionWithAShapeToFillStays) {
   expect_layout(t, renumbered(print(t.g)));
 }
 
+TEST(Layout, ResizesToSizesThatTheRunTells) {
+  TestGraph t;
+  const ValueId sizes = t.input("sizes", {4}, DType::i64);
+  const ValueId conv = t.add("Conv", {t.input("x", {1, 4, 3, 3}), t.weight("w", {8, 4, 1, 1})});
+  const ValueId resized =
+      t.add("Resize", {conv, ValueId::none, ValueId::none, sizes}, {{"mode", std::string("linear")}});
+  t.output(t.add("Conv", {resized, t.weight("v", {4, 8, 1, 1})}), "y");
+  PassOptions options;
+  PassContext context(options);
+  const size_t before = t.g.node_count();
+  pass_layout.run(t.g, context);
+  resolve_new_nodes(t.g, before);
+  EXPECT_NE(print(t.g).find(", _, _, sizes) {axes=[0,3,1,2], mode=\"linear\"}"), std::string::npos) << print(t.g);
+}
+
 TEST(Layout, NoConvolutionNoChange) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 3, 8, 8});
@@ -163,7 +178,8 @@ TEST(ChannelMultiplier, RepeatsTheChannels) {
   TestGraph t;
   Attributes a;
   a.set("group", int64_t(3));
-  t.output(t.add("Conv", {t.input("x", {2, 5, 5, 3}), t.weight("w", {6, 1, 3, 3}), t.weight("b", {6})}, a, "retort"), "y");
+  t.output(t.add("Conv", {t.input("x", {2, 5, 5, 3}), t.weight("w", {6, 1, 3, 3}), t.weight("b", {6})}, a, "retort"),
+           "y");
   expect_rewrite(t, {&rule_channel_multiplier}, R"(graph(x: float32[2,5,5,3]) {
   Gather#1: float32[2,5,5,6] = Gather(x, const#1) {axis=3}
   y: float32[2,3,3,6] = retort.Conv(Gather#1, w, b) {group=6}

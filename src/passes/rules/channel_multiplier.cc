@@ -21,15 +21,13 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
   Attributes axis;
   axis.set("axis", int64_t(x->rank()) - 1);
   std::vector<ValueId> inputs = n.inputs;
-  inputs[0] = p.add({.type = "Gather",
-                     .inputs = {n.inputs[0], p.constant(int64_tensor(channels))},
-                     .attributes = std::move(axis)});
+  inputs[0] = p.add(
+      {.type = "Gather", .inputs = {n.inputs[0], p.constant(int64_tensor(channels))}, .attributes = std::move(axis)});
   Attributes attributes = n.attributes;
   attributes.set("group", w[0]);
-  p.replace(n.outputs[0], p.add({.type = "Conv",
-                                 .inputs = std::move(inputs),
-                                 .attributes = std::move(attributes),
-                                 .domain = "retort"}));
+  p.replace(
+      n.outputs[0],
+      p.add({.type = "Conv", .inputs = std::move(inputs), .attributes = std::move(attributes), .domain = "retort"}));
   p.covers(n.id);
   return p;
 }
