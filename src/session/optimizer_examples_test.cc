@@ -23,7 +23,8 @@ ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, Attribu
 }
 Attributes same(int64_t group = 1) { return {{"pads", Ints{1, 1, 1, 1}}, {"group", group}}; }
 
-// Stem, padding of its own, arithmetic behind convolutions, a residual, a depthwise block with squeeze and excitation.
+// Stem, padding of its own, arithmetic behind convolutions, a residual, a depthwise block with squeeze and excitation,
+// two outputs of each channel.
 void mobile_network(TestGraph& t) {
   ValueId x = t.input("x", {t.symbol("n"), 3, 17, 19});
   x = conv(t, x, "w0", {16, 3, 3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}});
@@ -41,8 +42,9 @@ void mobile_network(TestGraph& t) {
   gate = t.add("Relu", {conv(t, gate, "w3", {4, 16, 1, 1})});
   gate = t.add("HardSigmoid", {conv(t, gate, "w4", {16, 4, 1, 1})});
   x = conv(t, t.add("Mul", {x, gate}), "w5", {24, 16, 1, 1});
+  x = conv(t, x, "w7", {48, 1, 3, 3}, same(24));
   const ValueId pooled = t.add("Flatten", {t.add("GlobalAveragePool", {x})});
-  t.output(t.add("Gemm", {pooled, t.weight("w6", {10, 24}), t.weight("b6", {10})}, {{"transB", int64_t(1)}}), "y");
+  t.output(t.add("Gemm", {pooled, t.weight("w6", {10, 48}), t.weight("b6", {10})}, {{"transB", int64_t(1)}}), "y");
 }
 
 // Branches that join, resampling in both ways, axes that follow the layout, a pre-activation normalisation.
