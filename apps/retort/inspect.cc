@@ -143,6 +143,9 @@ void print_text(const Options& o, const json& model) {
   add_up(model["graph"], t);
   print_head(model, t);
   print_ports("inputs", model["inputs"]);
+  if (const size_t n = model.value("overridable", json::array()).size())
+    std::printf("  and %zu that have a value in the model, which a run may override: %s%s\n", n,
+                text(model["overridable"][0]).c_str(), n > 1 ? ", …" : "");
   print_ports("outputs", model["outputs"]);
   print_operators(t);
   if (model.contains("problem"))

@@ -6,6 +6,7 @@
 #include "explain/arithmetic.h"
 #include "explain/json.h"
 #include "explain/memory.h"
+#include "ir/defaults.h"
 #include "ir/describe.h"
 #include "lift/lift.h"
 #include "onnx/functions.h"
@@ -28,6 +29,7 @@ class Description {
     json_.open('{');
     write_head();
     inline_functions(model_);
+    fix_defaults(*model_.graph);
     const auto lifted = model_.graph->clone();
     const std::string problem = try_lift(*lifted);
     collect_free_extents(*lifted);
@@ -45,6 +47,16 @@ class Description {
   }
 
  private:
+  /// Inputs that have a value in the model are constants of the plan that runs without them.
+  void fix_defaults(Graph& graph) {
+    json_.key("overridable").open('[');
+    for (const ValueId id : graph.inputs) {
+      if (graph.defaults.contains(id)) json_.value(graph.value(id).name);
+    }
+    json_.close(']');
+    make_defaults_constant(graph);
+  }
+
   /// Why the model cannot run; "": it can. What was typed until then stays typed.
   static std::string try_lift(Graph& graph) {
     try {

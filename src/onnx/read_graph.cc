@@ -170,7 +170,7 @@ void Scope::add_initializer(std::string_view name, Tensor tensor) {
   if (!fits(v.type, tensor))
     fail(ErrorCode::invalid_graph, "initializer '{}' is {}{}, the input of that name {}; declare one as the other",
          name, dtype_name(tensor.dtype()), to_string(tensor.shape()), type_text(graph_, v.type));
-  graph_.defaults[at->second] = aligned(tensor);
+  graph_.defaults[at->second] = std::move(tensor);
 }
 
 // From IR version 4 an initializer that is an input too is a default that the caller may override; before it was the

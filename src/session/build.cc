@@ -23,7 +23,7 @@ std::vector<std::string> split_names(const std::string& list) {
   return names;
 }
 
-// Gives a named extent of the model's inputs its number, in every type of the graph.
+// Gives a named extent of the model's inputs its number, in every type of the graph outside of bodies.
 void set_symbol(Graph& graph, Dim symbol, int64_t extent) {
   for (size_t i = 0; i < graph.value_count(); ++i) {
     Shape& shape = graph.value(ValueId(i)).type.shape;
@@ -43,7 +43,21 @@ void forget_names(Graph& graph) {
   }
 }
 
+ValueType without_extents(ValueType type) {
+  if (type.is_tensor()) return ValueType::tensor(type.dtype);
+  if (type.element) type.element = std::make_shared<const ValueType>(without_extents(*type.element));
+  return type;
+}
+
 }  // namespace
+
+// What sequences and optionals hold may have any extents, as in ONNX Runtime: the plan must not rely on those declared.
+void Session::forget_contents(Graph& graph) {
+  for (const ValueId id : graph.inputs) {
+    ValueType& type = graph.value(id).type;
+    if (!type.is_tensor()) type = without_extents(type);
+  }
+}
 
 void Session::apply_overrides(Model& model) const {
   Graph& graph = *model.graph;
@@ -54,17 +68,22 @@ void Session::apply_overrides(Model& model) const {
   for (const auto& [name, extent] : options_.dims_by_name) set_symbol(graph, model.dims->symbol(name), extent);
   for (size_t i = 0; i < graph.value_count(); ++i) {
     GraphValue& v = graph.value(ValueId(i));
-    for (const auto* given : {&options_.initializers, &options_.external_initializers}) {
-      const auto found = given->find(v.name);
-      if (found == given->end() || !v.is_constant()) continue;
-      const bool same = found->second.dtype() == v.constant.dtype() && found->second.shape() == v.constant.shape();
-      require(same, ErrorCode::invalid_argument,
-              "initializer '{}' is {}{} in the model, {}{} was given; give what it is there", v.name,
-              dtype_name(v.constant.dtype()), to_string(v.constant.shape()), dtype_name(found->second.dtype()),
-              to_string(found->second.shape()));
-      // Without an owner: the options keep it, and no other session gets memory that the caller may write to.
-      v.constant = Tensor(v.constant.dtype(), v.constant.shape(), const_cast<void*>(found->second.data()), nullptr);
-    }
+    if (v.is_constant()) replace_initializer(v.name, v.constant);
+  }
+  for (auto& [id, tensor] : graph.defaults) replace_initializer(graph.value(id).name, tensor);
+}
+
+void Session::replace_initializer(const std::string& name, Tensor& tensor) const {
+  for (const auto* given : {&options_.initializers, &options_.external_initializers}) {
+    const auto found = given->find(name);
+    if (found == given->end()) continue;
+    const bool same = found->second.dtype() == tensor.dtype() && found->second.shape() == tensor.shape();
+    require(same, ErrorCode::invalid_argument,
+            "initializer '{}' is {}{} in the model, {}{} was given; give what it is there", name,
+            dtype_name(tensor.dtype()), to_string(tensor.shape()), dtype_name(found->second.dtype()),
+            to_string(found->second.shape()));
+    // Without an owner: the options keep it, and no other session gets memory that the caller may write to.
+    tensor = Tensor(tensor.dtype(), tensor.shape(), const_cast<void*>(found->second.data()), nullptr);
   }
 }
 
@@ -108,18 +127,50 @@ void Session::build(Model& model) {
   LowerOptions lower = lower_options();
   lower.parallel = Parallel(pool_, options_.cancel_load.get());
   if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
-  if (defaults_are_fixed_) make_defaults_constant(*model.graph);
-  frames_.emplace(plan(model, lower), &budget_);
+  const bool optimizes = options_.optimization != OptimizationLevel::none;
+  if (optimizes && !overridable_.empty()) {
+    kept_ = std::make_unique<Model>(model);
+    kept_->graph = model.graph->clone();
+  }
+  first_ = make_route(model, std::vector<bool>(overridable_.size(), !optimizes), lower);
 }
 
-std::unique_ptr<FramePool> Session::build_free() {
-  const auto model = source_.read_again(options_);
-  apply_overrides(*model);
-  inline_functions(*model);
+std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vector<bool>& open,
+                                                    const LowerOptions& lower) const {
+  Graph& graph = *model.graph;
+  auto route = std::make_unique<Route>();
+  std::vector<ValueId> stay;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const ValueId id = graph.inputs[i];
+    const uint32_t index = port_of_[i];
+    const bool has_default = index >= inputs_.size();
+    if (has_default && !open[index - inputs_.size()]) continue;
+    if (has_default) stay.push_back(id);
+    const ValueType& type = input_port(index).type;
+    if (type.is_tensor() && type.ranked && type.rank() == 0) route->scalars.push_back(uint32_t(route->inputs.size()));
+    route->inputs.push_back(index);
+    route->defaults.push_back(has_default ? Value(aligned(graph.defaults.at(id))) : Value());
+  }
+  make_defaults_constant(graph, stay);
+  route->frames.emplace(plan(model, lower), &budget_);
+  return route;
+}
+
+std::shared_ptr<Session::Route> Session::make_general_route(const std::vector<bool>& open) const {
+  std::shared_ptr<Model> model;
+  if (kept_) {
+    model = std::make_shared<Model>(*kept_);
+    model->graph = kept_->graph->clone();
+  } else {
+    model = source_.read_again(options_);
+    apply_overrides(*model);
+    forget_contents(*model->graph);
+    inline_functions(*model);
+  }
   forget_names(*model->graph);
   LowerOptions lower = lower_options();
   lower.parallel = Parallel(pool_, nullptr);
-  return std::make_unique<FramePool>(plan(*model, lower), &budget_);
+  return make_route(*model, open, lower);
 }
 
 }  // namespace retort

@@ -33,14 +33,24 @@ bool borrows(const SessionOptions& options) {
          options.config_on("session.use_ort_model_bytes_for_initializers");
 }
 
-/// The files under the constants of the graph, in the order in which it meets them.
+void add_weight_files(const Graph& graph, std::vector<FileIdentity>& files) {
+  const auto add = [&](const Tensor& tensor) {
+    const auto range = file_range(tensor);
+    if (range && std::find(files.begin(), files.end(), range->file) == files.end()) files.push_back(range->file);
+  };
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    if (graph.value(ValueId(i)).is_constant()) add(graph.value(ValueId(i)).constant);
+  }
+  for (const auto& [id, tensor] : graph.defaults) add(tensor);
+  for (const NodeId id : graph.order()) {
+    for (const Body& b : graph.node(id).bodies) add_weight_files(*b.graph, files);
+  }
+}
+
+/// The files under the constants of the graph and its bodies, in the order in which it meets them.
 std::vector<FileIdentity> weight_files(const Graph& graph) {
   std::vector<FileIdentity> files;
-  for (size_t i = 0; i < graph.value_count(); ++i) {
-    const GraphValue& v = graph.value(ValueId(i));
-    const auto range = v.is_constant() ? file_range(v.constant) : std::nullopt;
-    if (range && std::find(files.begin(), files.end(), range->file) == files.end()) files.push_back(range->file);
-  }
+  add_weight_files(graph, files);
   return files;
 }
 

@@ -26,8 +26,6 @@ class ModelSource {
   std::shared_ptr<Model> read(const SessionOptions& options);
   /// Notes what read_again() will need. `graph` is as it was read. Bytes are copied, unless they are many.
   void keep(const Graph& graph, const SessionOptions& options);
-  /// Whether keep() has kept enough for that. A file may change all the same.
-  bool can_read_again() const { return !lent_ && (path_ || kept_); }
   /// The same model once more. Throws invalid_argument when what it was read from was not kept, fail when a file has
   /// changed, and what read_model() throws.
   std::shared_ptr<Model> read_again(const SessionOptions& options) const;

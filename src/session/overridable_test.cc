@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "onnx/writer.h"
 #include "session/binding.h"
@@ -70,8 +71,35 @@ TEST_F(OverridableModel, AnyRunMayGiveThemOtherValues) {
   Session from_path(environment_, path_, {}), unoptimized(environment_, path_, none);
   expect_overrides(from_path);
   expect_overrides(unoptimized);
-  Session in_memory(environment_, model_, {});  // cannot be read again: they stay inputs of the plan
+  Session in_memory(environment_, model_, {});
   expect_overrides(in_memory);
+}
+
+TEST_F(OverridableModel, TheFileIsNotNeededAgain) {
+  Session session(environment_, path_, {});
+  std::filesystem::remove(path_);
+  expect_overrides(session);
+}
+
+TEST_F(OverridableModel, ThreadsThatOverrideDifferentOnesShareASession) {
+  Session session(environment_, path_, {});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&session] { expect_overrides(session); });
+  for (std::thread& t : threads) t.join();
+}
+
+TEST_F(OverridableModel, OptionsMayReplaceThemAndRunsOverrideThat) {
+  float w[] = {1, 1, 1, 1};
+  SessionOptions options;
+  options.initializers["w"] = Tensor(DType::f32, {2, 2}, w, nullptr);
+  for (const auto level : {OptimizationLevel::all, OptimizationLevel::none}) {
+    options.optimization = level;
+    Session session(environment_, path_, options);
+    const Tensor b = Tensor::of<float>({2}, {1, 1}), other = Tensor::of<float>({2, 2}, {0, 0, 5, 6});
+    EXPECT_EQ(results(session, nullptr, nullptr), (std::vector<float>{12, 22, 10, 20}));
+    EXPECT_EQ(results(session, nullptr, &b), (std::vector<float>{3, 3, 1, 1}));
+    EXPECT_EQ(results(session, &other, nullptr), (std::vector<float>{15, 26, 10, 20}));
+  }
 }
 
 TEST_F(OverridableModel, StayInputsOfTheModelThatIsSaved) {
@@ -110,6 +138,31 @@ TEST_F(OverridableModel, AWrongValueIsRefusedAndNamed) {
   } catch (const Error& e) {
     EXPECT_CONTAINS(std::string(e.what()), "input 'w' must have shape [2,2]");
   }
+}
+
+/// y = x + w for vectors of one length by name, where w has one element: nobody gives it, so its name ties nothing.
+TEST(Overridable, ExtentsOfOnesThatAreNotGivenAreTheirOwn) {
+  auto model = std::make_shared<Model>();
+  Graph& g = *model->graph;
+  const ValueType vector = ValueType::tensor(DType::f32, {g.dims().symbol("n")});
+  g.inputs = {g.add_value("x", vector), g.add_value("w", vector)};
+  g.defaults[g.inputs[1]] = Tensor::of<float>({1}, {5});
+  const NodeId add = g.add({.type = "Add", .inputs = g.inputs, .version = 13});
+  g.outputs = {g.node(add).outputs[0]};
+  model->ir_version = 8;
+  model->opsets[""] = 13;
+  Session session(std::make_shared<Environment>(EnvironmentOptions{}), model, {});
+  const Value x(Tensor::of<float>({3}, {1, 2, 3})), longer(Tensor::of<float>({3}, {10, 20, 30}));
+  const auto last = [&](const Value* w) {
+    const Value* const inputs[] = {&x, w};
+    Value y;
+    Value* const to[] = {&y};
+    session.run(inputs, to, {}, nullptr);
+    return y.tensor()->data<float>()[2];
+  };
+  EXPECT_EQ(last(nullptr), 8);
+  EXPECT_EQ(last(&longer), 33);  // of another shape than the value in the model
+  EXPECT_EQ(last(nullptr), 8);
 }
 
 }  // namespace

@@ -109,13 +109,11 @@ void Session::make(Model& model) {
   const FlushDenormals flush(pool_->flushes_denormals());  // for folding constants
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
   limit_memory();
-  dims_ = model.dims;
+  dims_ = std::make_shared<DimTable>(*model.dims);  // its own: later plans add to that of the model
   apply_overrides(model);
   name_ports(model);
-  if (options_.optimization != OptimizationLevel::none && (!ties_.empty() || !overridable_.empty())) {
-    source_.keep(*model.graph, options_);
-    defaults_are_fixed_ = !overridable_.empty() && source_.can_read_again();
-  }
+  if (!ties_.empty() && overridable_.empty()) source_.keep(*model.graph, options_);
+  forget_contents(*model.graph);
   build(model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
 }
@@ -131,9 +129,9 @@ void Session::limit_memory() {
 }
 
 void Session::clear_idle_frames() {
-  frames_->clear();
-  const std::lock_guard lock(free_mutex_);
-  if (free_) free_->clear();
+  first_->frames->clear();
+  const std::lock_guard lock(general_mutex_);
+  if (general_) general_->frames->clear();
 }
 
 // Hints for an engine built otherwise: results are the same without them.
@@ -157,36 +155,26 @@ void Session::name_ports(const Model& model) {
            .graph_description = model.graph->doc,
            .version = model.model_version,
            .metadata = model.metadata};
-  std::vector<uint32_t> late;  // overridable inputs come after the required ones
   const Graph& g = *model.graph;
-  for (uint32_t i = 0; i < g.inputs.size(); ++i) {
-    const GraphValue& v = g.value(g.inputs[i]);
-    const auto found = g.defaults.find(g.inputs[i]);
-    const bool has_default = found != g.defaults.end();
+  const size_t required = g.inputs.size() - g.defaults.size();
+  for (const ValueId id : g.inputs) {
+    const GraphValue& v = g.value(id);
+    const bool has_default = g.defaults.contains(id);
+    port_of_.push_back(uint32_t(has_default ? required + overridable_.size() : inputs_.size()));
     (has_default ? overridable_ : inputs_).push_back({v.name, v.type});
-    if (has_default) {
-      late.push_back(i);
-      defaults_.emplace_back(found->second);
-    } else {
-      plan_input_.push_back(i);
-      is_read_.push_back(g.use_count(g.inputs[i]) > 0);
-    }
+    if (!has_default) is_read_.push_back(g.use_count(id) > 0);
   }
-  plan_input_.insert(plan_input_.end(), late.begin(), late.end());
+  open_.resize(overridable_.size());
   for (ValueId out : g.outputs) outputs_.push_back({g.value(out).name, g.value(out).type});
-  for (size_t i = 0; i < input_count(); ++i) {
-    const ValueType& type = input_port(i).type;
-    input_by_name_.emplace(input_port(i).name, int(i));
-    if (type.is_tensor() && type.ranked && type.shape.rank() == 0) scalar_inputs_.push_back(i);
-  }
+  for (size_t i = 0; i < input_count(); ++i) input_by_name_.emplace(input_port(i).name, int(i));
   if (options_.optimization != OptimizationLevel::none) tie_extents();
   for (size_t i = 0; i < outputs_.size(); ++i) output_by_name_.emplace(outputs_[i].name, int(i));
 }
 
 void Session::tie_extents() {
   std::unordered_map<Dim, Extent> first;
-  for (uint32_t i = 0; i < input_count(); ++i) {
-    const ValueType& type = input_port(i).type;
+  for (uint32_t i = 0; i < inputs_.size(); ++i) {  // the others are constants of the first plan
+    const ValueType& type = inputs_[i].type;
     if (!type.is_tensor() || !type.ranked) continue;
     for (uint32_t axis = 0; axis < type.shape.rank(); ++axis) {
       if (is_known(type.shape[axis])) continue;
@@ -226,9 +214,7 @@ void Session::check_input(size_t index, const Value& value) const {
       fail(ErrorCode::invalid_argument, "input '{}' must be {}, {} was given; give a value of that type", port.name,
            kind_text(port.type), kind_text(value));
     }
-    require(extents_fit(port.type, value), ErrorCode::invalid_argument,
-            "input '{}' holds a tensor of other extents than the model declares; give it those extents", port.name);
-    return;
+    return;  // of any extents
   }
   const std::string_view type = dtype_name(port.type.dtype);
   require(t, ErrorCode::invalid_argument,
@@ -247,14 +233,15 @@ void Session::check_input(size_t index, const Value& value) const {
 }
 
 size_t Session::workspace_bytes() {
-  const std::lock_guard lock(free_mutex_);
-  return frames_->workspace_bytes() + (free_ ? free_->workspace_bytes() : 0);
+  const std::lock_guard lock(general_mutex_);
+  return first_->frames->workspace_bytes() + (general_ ? general_->frames->workspace_bytes() : 0);
 }
 
 /// What the run reads as an input; null: one that was left out, optional or read by nothing.
-const Value* Session::given(std::span<const Value* const> inputs, size_t index) const {
+const Value* Session::given(const Route& route, std::span<const Value* const> inputs, size_t position) const {
+  const size_t index = route.inputs[position];
   const Value* v = inputs[index];
-  if (!v && index >= inputs_.size()) v = &defaults_[index - inputs_.size()];
+  if (!v && index >= inputs_.size()) return &route.defaults[position];
   if (!v && is_read_[index] && input_port(index).type.kind != ValueType::Kind::optional) {
     const ValueType& type = input_port(index).type;
     fail(ErrorCode::fail, "input '{}' was not given; give {}", input_port(index).name,
@@ -265,7 +252,7 @@ const Value* Session::given(std::span<const Value* const> inputs, size_t index) 
 }
 
 std::optional<int64_t> Session::extent(std::span<const Value* const> inputs, Extent e) const {
-  const Value* v = given(inputs, e.input);
+  const Value* v = inputs[e.input];
   const Tensor* t = v ? v->tensor() : nullptr;
   return t ? std::optional(t->shape()[e.axis]) : std::nullopt;
 }
@@ -287,29 +274,35 @@ std::string Session::describe(const Tie& tie, std::span<const Value* const> inpu
 }
 
 /// What a call does that the first plan does not allow for; "" if it can run on that.
-std::string Session::liberty(std::span<const Value* const> inputs) const {
+std::string Session::departure(std::span<const Value* const> inputs) const {
   if (const Tie* tie = broken_tie(inputs)) return describe(*tie, inputs);
-  for (size_t i = inputs_.size(); defaults_are_fixed_ && i < input_count(); ++i) {
+  for (size_t i = inputs_.size(); options_.optimization != OptimizationLevel::none && i < input_count(); ++i) {
     if (inputs[i]) return cat("input '{}' was given, which has a value in the model", input_port(i).name);
   }
   return {};
 }
 
-FramePool& Session::free_frames(const std::string& liberty) {
-  const std::lock_guard lock(free_mutex_);
-  if (free_) return *free_;
+/// A plan that relies on no name and takes the overridable inputs that this run or an earlier one gave; the others are its
+/// constants. It is made under the lock, so that runs that need it too wait for it.
+std::shared_ptr<Session::Route> Session::general_route(const std::string& departure,
+                                                       std::span<const Value* const> inputs) {
+  const std::lock_guard lock(general_mutex_);
+  std::vector<bool> open = open_;
+  for (size_t i = 0; i < open.size(); ++i) open[i] = open[i] || inputs[inputs_.size() + i];
+  if (general_ && open == open_) return general_;
   try {
-    free_ = build_free();
+    general_ = make_general_route(open);
   } catch (Error& e) {
     e.add_context(
-        cat("{}; such a call runs without optimisation (level 0), or on a second plan, for which the model is read "
-            "again",
-            liberty));
+        cat("{}; such a call runs without optimisation (level 0), or on a second plan, for which the model is "
+            "read again",
+            departure));
     throw;
   }
+  open_ = std::move(open);
   source_ = {};
-  logger_.warn("{}: such calls run on a second plan, made now", liberty);
-  return *free_;
+  logger_.warn("{}: such calls run on a second plan, made now", departure);
+  return general_;
 }
 
 struct Session::Lease {
@@ -330,21 +323,18 @@ struct Session::Lease {
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options) {
   const FlushDenormals flush(pool_->flushes_denormals());
-  const std::string liberty = this->liberty(inputs);
-  Lease lease(liberty.empty() ? *frames_ : free_frames(liberty), options);
+  const std::string departure = this->departure(inputs);
+  const std::shared_ptr<Route> general = departure.empty() ? nullptr : general_route(departure, inputs);
+  Route& route = general ? *general : *first_;
+  Lease lease(*route.frames, options);
   std::vector<const Value*>& ordered = lease.frame->input_buffer();
-  const bool required_only = defaults_are_fixed_ && liberty.empty();
-  const size_t count = required_only ? inputs_.size() : input_count();
-  const auto position = [&](size_t i) { return required_only ? i : plan_input_[i]; };
-  for (size_t i = 0; i < count; ++i) ordered[position(i)] = given(inputs, i);
+  for (size_t i = 0; i < route.inputs.size(); ++i) ordered[i] = given(route, inputs, i);
   std::vector<Value> scalars;  // views of one element that came in another shape
-  for (const size_t i : scalar_inputs_) {
-    if (i >= count) continue;
-    const Value*& value = ordered[position(i)];
-    const Tensor* t = value ? value->tensor() : nullptr;
+  for (const uint32_t i : route.scalars) {
+    const Tensor* t = ordered[i] ? ordered[i]->tensor() : nullptr;
     if (!t || t->shape().rank() == 0) continue;
-    scalars.reserve(scalar_inputs_.size());
-    value = &scalars.emplace_back(t->reshaped({}));
+    scalars.reserve(route.scalars.size());
+    ordered[i] = &scalars.emplace_back(t->reshaped({}));
   }
   std::optional<Profiler> own_profiler;
   Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();
@@ -362,7 +352,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   try {
     lease.frame->run(request);
   } catch (Error& e) {
-    if (!liberty.empty()) e.add_context(liberty);
+    if (!departure.empty()) e.add_context(departure);
     throw;
   }
   if (!profiler) return;

@@ -76,6 +76,13 @@ class Session {
 
  private:
   struct Lease;
+  /// A plan and where its inputs come from.
+  struct Route {
+    std::vector<uint32_t> inputs;   ///< by position among the plan's inputs: index of the session's input
+    std::vector<Value> defaults;    ///< by position: of overridable inputs, else empty
+    std::vector<uint32_t> scalars;  ///< positions declared as scalars: a run may be given any shape of one element
+    std::optional<FramePool> frames;
+  };
   struct Extent {
     uint32_t input, axis;
   };
@@ -90,16 +97,19 @@ class Session {
   void name_ports(const Model& model);
   void tie_extents();
   void build(Model& model);
-  std::unique_ptr<FramePool> build_free();
+  void replace_initializer(const std::string& name, Tensor& tensor) const;
+  static void forget_contents(Graph& graph);
+  std::unique_ptr<Route> make_route(Model& model, const std::vector<bool>& open, const LowerOptions& lower) const;
+  std::shared_ptr<Route> make_general_route(const std::vector<bool>& open) const;
   LowerOptions lower_options() const;
   std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower) const;
   void save(const Model& optimized) const;
-  const Value* given(std::span<const Value* const> inputs, size_t index) const;
+  const Value* given(const Route& route, std::span<const Value* const> inputs, size_t position) const;
   std::optional<int64_t> extent(std::span<const Value* const> inputs, Extent e) const;
   const Tie* broken_tie(std::span<const Value* const> inputs) const;
   std::string describe(const Tie& tie, std::span<const Value* const> inputs) const;
-  std::string liberty(std::span<const Value* const> inputs) const;
-  FramePool& free_frames(const std::string& liberty);
+  std::string departure(std::span<const Value* const> inputs) const;
+  std::shared_ptr<Route> general_route(const std::string& departure, std::span<const Value* const> inputs);
   void limit_memory();
   void clear_idle_frames();
 
@@ -109,26 +119,25 @@ class Session {
   ModelInfo info_;
   std::shared_ptr<DimTable> dims_;
   std::vector<Port> inputs_, outputs_, overridable_;
-  std::vector<Value> defaults_;  ///< of the overridable inputs
+  std::vector<uint32_t> port_of_;  ///< by position among the model's inputs: index of the session's input
   std::unordered_map<std::string_view, int> input_by_name_, output_by_name_;
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
-  std::vector<uint32_t> plan_input_;   ///< per input index: its position among the inputs of a plan that takes all
-  bool defaults_are_fixed_ = false;    ///< the first plan has them as constants, and takes the others in their order
-  std::vector<bool> is_read_;          ///< of inputs_: by any node, or as an output
-  std::vector<size_t> scalar_inputs_;  ///< declared as scalars: a run may be given any shape of one element
+  std::vector<bool> is_read_;  ///< of inputs_: by any node, or as an output
   bool disallow_copies_ = false;
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;
   CopyLedger ledger_;
-  MemoryBudget budget_;  ///< of all workspaces
-  /// Of the first plan: for inputs that keep to the names of their extents, and without overridable ones where
-  /// defaults_are_fixed_.
-  std::optional<FramePool> frames_;
-  std::vector<Tie> ties_;            ///< extents of inputs that bear the same name, the first with each other
-  std::mutex free_mutex_;            ///< guards the next two
-  ModelSource source_;               ///< until free_ is made
-  std::unique_ptr<FramePool> free_;  ///< of a plan for all other inputs; null until the first of them
+  mutable MemoryBudget budget_;  ///< of all workspaces
+  /// For inputs that keep to the names of their extents; overridable inputs are constants, but in sessions that do not
+  /// optimise.
+  std::unique_ptr<Route> first_;
+  std::vector<Tie> ties_;           ///< extents of inputs that bear the same name, the first with each other
+  std::mutex general_mutex_;        ///< guards the rest
+  ModelSource source_;              ///< to read the model again where none is kept
+  std::unique_ptr<Model> kept_;     ///< of models with overridable inputs: as it was read; weights stay in their file
+  std::vector<bool> open_;          ///< by overridable input: whether general_ takes it as an input
+  std::shared_ptr<Route> general_;  ///< relies on no name; null until a run needs it
 };
 
 }  // namespace retort

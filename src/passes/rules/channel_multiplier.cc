@@ -13,7 +13,8 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
   const Shape& w = g.value(n.inputs[1]).type.shape;
   const Shape* x = shape_of(g, n.inputs[0]);
   const int64_t groups = n.attributes.get_or<int64_t>("group", 1);
-  if (!x || !all_known(w) || w[1] != 1 || groups < 2 || w[0] <= groups) return std::nullopt;
+  if (!x || !all_known(w) || w.rank() < 2 || w[1] != 1 || groups < 2 || w[0] <= groups || w[0] % groups != 0)
+    return std::nullopt;
   if (n.attributes.get_or<int64_t>("input_nchw", 0) != 0 || n.input(kScale) != ValueId::none) return std::nullopt;
   std::vector<int64_t> channels(static_cast<size_t>(w[0]));
   for (size_t i = 0; i < channels.size(); ++i) channels[i] = int64_t(i) / (w[0] / groups);

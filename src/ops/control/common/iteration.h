@@ -17,7 +17,7 @@ Tensor slice_of(const RunContext& c, size_t i, size_t axis, int64_t at);
 /// the runs differ in shape or `axis` is outside.
 Tensor stack(const std::vector<Value>& parts, const ValueType& element, int64_t axis = 0, bool reverse = false);
 
-/// The types of a value that goes from the node into its body and around: throws invalid_graph when they differ.
+/// The types of a value that goes from the node into its body and around: throws invalid_argument when they differ.
 void require_same_type(const ValueType& outside, const ValueType& inside, std::string_view what, size_t i);
 
 }  // namespace retort::ops

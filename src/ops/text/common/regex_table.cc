@@ -8,7 +8,7 @@ namespace retort::ops {
 namespace {
 
 constexpr size_t kMostStates = 256;
-constexpr size_t kMostSteps = 1'000'000;  // of building, some milliseconds
+constexpr size_t kMostSteps = 200'000;  // of building: two milliseconds
 
 bool asks_for_places(std::span<const Regex::Instruction> program) {
   using enum Regex::Kind;
@@ -60,7 +60,7 @@ class RegexTable::Builder {
   void begin() {
     open_.clear();
     std::ranges::fill(seen_, char(0));
-    steps_ += 1 + seen_.size() / 64;
+    steps_ += 1 + seen_.size() / 16;
   }
   // Adds what can be reached from `state` without a character.
   void follow(uint32_t state) {
@@ -80,6 +80,7 @@ class RegexTable::Builder {
   }
 
   uint16_t intern(States states) {
+    steps_ += 4 * states.size();
     std::ranges::sort(states);
     const bool accepts = !states.empty() && states.back() == program_.size();
     const auto [found, is_new] = index_.emplace(std::move(states), uint16_t(states_.size()));
