@@ -154,7 +154,7 @@ def main():
     if a.json:
         with open(a.json, "w", encoding="utf-8") as f:
             json.dump(results, f, indent=1)
-    measured = sum("ratios" in s for s in results.values())
+    measured = sum(isinstance(s, dict) and "ratios" in s for s in results.values())
     print(f"{measured} scenarios measured, {failed} failed or differ")
     return 1 if failed else 0
 
