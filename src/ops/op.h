@@ -57,8 +57,8 @@ enum Traits : uint32_t {
   kInternal = 64,       ///< made by passes only; never read from a model
 };
 
-/// Output `output` may lie exactly over input `input` of the same size: a cache that the operator adds to. The kernel
-/// finds out by the pointers.
+/// Output `output` may lie exactly over input `input` of the same size: a cache that the operator adds to, or an addend. The
+/// kernel finds out by the pointers.
 struct InPlace {
   int output = -1, input = -1;
 };

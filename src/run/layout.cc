@@ -177,18 +177,26 @@ void Frame::settle_memory(uint32_t index) {
   }
 }
 
-// An elementwise step may write over its first input when that is not needed any more.
+// A step may write over an input that is not needed any more, where its operator allows that.
 bool Frame::reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes) {
   const Step& step = plan_->steps[index];
-  if (!step.op->has(kMayAliasInput0) || step.inputs.empty() || step.inputs[0] == kNoSlot || out != step.outputs[0])
-    return false;
-  const SlotIndex root = plan_->values[step.inputs[0]].root;
+  if (step.op->has(kMayAliasInput0) && out == step.outputs[0] && reuse_input(segment, index, 0, out, bytes)) return true;
+  return std::ranges::any_of(step.op->info.in_place, [&](const InPlace& p) {
+    return p.output >= 0 && size_t(p.output) < step.outputs.size() && out == step.outputs[size_t(p.output)] &&
+           reuse_input(segment, index, size_t(p.input), out, bytes);
+  });
+}
+
+bool Frame::reuse_input(Segment& segment, uint32_t index, size_t input, SlotIndex out, size_t bytes) {
+  const Step& step = plan_->steps[index];
+  if (input >= step.inputs.size() || step.inputs[input] == kNoSlot) return false;
+  const SlotIndex root = plan_->values[step.inputs[input]].root;
   const PlanValue& v = plan_->values[root];
   const uint32_t place = request_of_[root];
   if (v.home != Home::arena || v.last_use != index || place == kNever || segment.requests[place].bytes != bytes)
     return false;
-  for (size_t i = 1; i < step.inputs.size(); ++i) {
-    if (step.inputs[i] != kNoSlot && plan_->values[step.inputs[i]].root == root) return false;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (i != input && step.inputs[i] != kNoSlot && plan_->values[step.inputs[i]].root == root) return false;
   }
   const uint32_t last = plan_->values[out].last_use;
   segment.requests[place].last = last < segment.end ? last : kNever;

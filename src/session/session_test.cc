@@ -31,6 +31,7 @@ class OneToOne {
         graph().add({.type = type, .inputs = std::move(inputs), .attributes = std::move(attributes), .version = 13});
     return graph().node(id).outputs[0];
   }
+  ValueId constant(const char* name, Tensor t) { return graph().add_constant(name, std::move(t)); }
   std::shared_ptr<Model> model(ValueId y) {
     graph().value(y).name = "y";
     graph().outputs.push_back(y);
@@ -84,6 +85,19 @@ TEST(Session, ScratchShrinksWhenRunsDo) {
   EXPECT_GE(session.workspace_bytes(), size_t(kLarge * kLarge) * sizeof(float));
   for (size_t i = 0; i < kManyRuns; ++i) EXPECT_EQ(run(session, Shape{kSmall, kSmall}), float(kSmall));
   EXPECT_LT(session.workspace_bytes(), size_t(1) << 20);
+}
+
+// softmax(a) · 1/32 + a in the memory of a: a, its softmax and nothing else in the workspace.
+TEST(Session, AnAddendThatIsNotNeededAgainTakesTheSum) {
+  constexpr int64_t kColumns = 32, kRows = 1 << 14;
+  OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), kColumns}; });
+  const std::vector<float> ones(size_t(kColumns * kColumns), 1.0f / float(kColumns));
+  const ValueId a = m.node("Softmax", {m.x()});
+  const ValueId product =
+      m.node("MatMul", {m.node("Softmax", {a}), m.constant("w", Tensor::of<float>({kColumns, kColumns}, ones))});
+  const auto session = m.session(m.node("Softmax", {m.node("Add", {product, a})}));
+  EXPECT_FLOAT_EQ(run(*session, Shape{kRows, kColumns}), 1.0f / float(kColumns));
+  EXPECT_LT(session->workspace_bytes(), 5 * size_t(kRows * kColumns) * sizeof(float) / 2);
 }
 
 TEST(Session, WorkspaceStaysWhileItIsUsedNowAndThen) {

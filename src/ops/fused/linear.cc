@@ -72,6 +72,7 @@ constinit const OpDef op_linear = define<Linear>({
     .outputs = {"Y: T"},
     .types = types({DType::f32}),
     .traits = kInternal,
+    .in_place = {{{0, 3}}},
 });
 
 }  // namespace retort::ops

@@ -146,6 +146,7 @@ constinit const OpDef op_nhwc_conv = define<NhwcConv>({
     .outputs = {"Y: T"},
     .types = types({DType::f32}),
     .traits = kInternal,
+    .in_place = {{{0, 3}}},
 });
 
 }  // namespace retort::ops
