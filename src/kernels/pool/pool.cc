@@ -17,12 +17,14 @@ namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
 struct Largest {
+  static constexpr bool kDivides = false;
   static constexpr float kStart = -std::numeric_limits<float>::infinity();
   static HWY_INLINE Float add(Float sum, Float v) { return hn::IfThenElse(hn::IsNaN(sum), sum, MaxKeepNaN(sum, v)); }
   static HWY_INLINE Float finish(Float sum, size_t) { return sum; }
 };
 
 struct Mean {
+  static constexpr bool kDivides = true;
   static constexpr float kStart = 0.0f;
   static HWY_INLINE Float add(Float sum, Float v) { return hn::Add(sum, v); }
   static HWY_INLINE Float finish(Float sum, size_t count) {
@@ -99,31 +101,87 @@ void pool_row_nhwc(const PoolArgs& args, size_t row) {
 
 // Every stride-th float, kLanes of them; reads kLanes * stride floats.
 HWY_INLINE Float load_every(const float* p, size_t stride) {
-  if (stride == 1) return hn::LoadU(FloatTag(), p);
-  Float even, odd;
-  hn::LoadInterleaved2(FloatTag(), p, even, odd);
-  return even;
+  const FloatTag d;
+  if (stride == 1) return hn::LoadU(d, p);
+  if (stride == 2) {
+    Float even, odd;
+    hn::LoadInterleaved2(d, p, even, odd);
+    return even;
+  }
+  const hn::RebindToSigned<FloatTag> di;
+  return hn::GatherIndex(d, p, hn::Mul(hn::Iota(di, 0), hn::Set(di, int32_t(stride))));
 }
 
-// One output row of a plane: vectors of pixels where no window crosses an edge and the stride is 1 or 2, else pixel by
-// pixel.
+// Floats of a line of input, with its padding, that are pooled at once.
+constexpr size_t kLineFloats = 2048;
+
+// The rows of a window over `count` columns from `column` on, of which some may lie outside the image, as one line.
+template <class Op>
+void combine_rows(const Window& w, size_t in_w, ptrdiff_t column, size_t count, float* line) {
+  for (size_t i = 0; i < count; i += kLanes) hn::StoreU(hn::Set(FloatTag(), Op::kStart), FloatTag(), line + i);
+  const ptrdiff_t begin = std::max<ptrdiff_t>(-column, 0), end = std::min(ptrdiff_t(in_w) - column, ptrdiff_t(count));
+  for (ptrdiff_t i = begin; i < end; i += ptrdiff_t(kLanes)) {
+    const size_t n = std::min(kLanes, size_t(end - i));
+    Float sum = hn::Set(FloatTag(), Op::kStart);
+    for (size_t r = 0; r < w.rows; ++r) sum = Op::add(sum, load_first(w.input + r * w.line + column + i, n));
+    store_first(sum, line + i, n);
+  }
+}
+
+// Results of `n` output pixels from (y, x) on. Windows that cross no edge of the image have one divisor.
+template <class Op>
+HWY_INLINE Float finish_pixels(const PoolArgs& args, Float sum, size_t y, size_t x, size_t n, size_t reach) {
+  if constexpr (!Op::kDivides) return sum;
+  const PoolShape& s = args.shape;
+  if (x * s.stride_w >= s.pad_left && (x + n - 1) * s.stride_w + reach <= s.in_w + s.pad_left) {
+    return Op::finish(sum, window_at(args, args.input, 1, y, x).divisor);
+  }
+  HWY_ALIGN float divisors[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) {
+    divisors[i] = i < n ? float(std::max<size_t>(window_at(args, args.input, 1, y, x + i).divisor, 1)) : 1.0f;
+  }
+  return hn::Div(sum, hn::Load(FloatTag(), divisors));
+}
+
+// Windows too wide for a line.
+template <class Op>
+void pool_pixel_nchw(const PoolArgs& args, const float* plane, size_t y, size_t x, float* out) {
+  const Window w = window_at(args, plane, 1, y, x);
+  Float sum = hn::Set(FloatTag(), Op::kStart);
+  for (size_t i = 0; i < w.rows; ++i) {
+    for (size_t j = 0; j < w.columns; ++j) {
+      sum = Op::add(sum, hn::Set(FloatTag(), w.input[i * w.line + j * w.step]));
+    }
+  }
+  *out = hn::GetLane(Op::finish(sum, w.divisor));
+}
+
+// One output row of a plane: the rows of its windows are combined to a line, then the line's columns.
 template <class Op>
 void pool_row_nchw(const PoolArgs& args, size_t row) {
   const PoolShape& s = args.shape;
   const float* plane = args.input + row / s.out_h * s.in_h * s.in_w;
   float* out = args.output + row * s.out_w;
-  const size_t reach = (s.kernel_w - 1) * s.dilation_w;
-  for (size_t x = 0; x < s.out_w;) {
-    const Window w = window_at(args, plane, 1, row % s.out_h, x);
-    const bool inside = x * s.stride_w >= s.pad_left && (x + kLanes) * s.stride_w + reach <= s.in_w + s.pad_left;
-    const bool vector = inside && s.stride_w <= 2 && x + kLanes <= s.out_w && w.rows > 0;
-    Float sum = hn::Set(FloatTag(), Op::kStart);
-    for (size_t tap = 0; tap < w.rows * w.columns; ++tap) {
-      const float* in = w.input + tap / w.columns * w.line + tap % w.columns * w.step;
-      sum = Op::add(sum, vector ? load_every(in, s.stride_w) : hn::Set(FloatTag(), *in));
+  const size_t y = row % s.out_h, reach = (s.kernel_w - 1) * s.dilation_w + 1, step = kLanes * s.stride_w;
+  if (step + reach > kLineFloats) {
+    for (size_t x = 0; x < s.out_w; ++x) pool_pixel_nchw<Op>(args, plane, y, x, out + x);
+    return;
+  }
+  const TapRange down = taps_inside(ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top), s.in_h, s.kernel_h, s.dilation_h);
+  Window w{plane, down.count(), 0, s.dilation_h * s.in_w, 0, 0};
+  if (w.rows > 0) w.input += (y * s.stride_h + down.first * s.dilation_h - s.pad_top) * s.in_w;
+  HWY_ALIGN float line[kLineFloats + kLanes];
+  const size_t most = (kLineFloats - reach) / step * kLanes;
+  for (size_t x0 = 0; x0 < s.out_w; x0 += most) {
+    const size_t x1 = std::min(x0 + most, s.out_w), count = ceil_div(x1 - x0, kLanes) * step + reach;
+    combine_rows<Op>(w, s.in_w, ptrdiff_t(x0 * s.stride_w) - ptrdiff_t(s.pad_left), count, line);
+    for (size_t x = x0; x < x1; x += kLanes) {
+      const float* in = line + (x - x0) * s.stride_w;
+      Float sum = hn::Set(FloatTag(), Op::kStart);
+      for (size_t j = 0; j < s.kernel_w; ++j) sum = Op::add(sum, load_every(in + j * s.dilation_w, s.stride_w));
+      const size_t n = std::min(kLanes, x1 - x);
+      store_first(finish_pixels<Op>(args, sum, y, x, n, reach), out + x, n);
     }
-    store_first(Op::finish(sum, w.divisor), out + x, vector ? kLanes : 1);
-    x += vector ? kLanes : 1;
   }
 }
 

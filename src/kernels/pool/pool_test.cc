@@ -111,6 +111,18 @@ TEST(Pool, OneDimension) {
   check_pool(s);
 }
 
+// Lines that are pooled in parts, and windows wider than a part.
+TEST(Pool, LongLines) {
+  for (const size_t kernel : {3, 2100}) {
+    for (const size_t stride : {1, 3}) {
+      PoolShape s{.batch = 1, .in_h = 2, .in_w = 2401, .channels = 1, .kernel_h = 2, .kernel_w = kernel};
+      s.stride_w = stride;
+      s.pad_left = s.pad_right = kernel / 2;
+      check_pool(s);
+    }
+  }
+}
+
 TEST(Pool, WindowsOutsideTheImage) {
   PoolShape s{.batch = 1, .in_h = 2, .in_w = 2, .channels = 3, .kernel_h = 2, .kernel_w = 2};
   s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = 4;
