@@ -273,35 +273,47 @@ std::string Session::describe(const Tie& tie, std::span<const Value* const> inpu
              *extent(inputs, tie.a), a.name, *extent(inputs, tie.b), b.name);
 }
 
-/// What a call does that the first plan does not allow for; "" if it can run on that.
+/// The first overridable input that the call gives although the first plan has its value as a constant; null: none.
+const Port* Session::overridden(std::span<const Value* const> inputs) const {
+  if (options_.optimization == OptimizationLevel::none) return nullptr;  // that plan takes them all
+  for (size_t i = 0; i < overridable_.size(); ++i) {
+    if (inputs[inputs_.size() + i]) return &overridable_[i];
+  }
+  return nullptr;
+}
+
+/// Whether a call does what the first plan does not allow for. Asked in every run, so it makes no text.
+bool Session::departs(std::span<const Value* const> inputs) const { return broken_tie(inputs) || overridden(inputs); }
+
+/// What that is.
 std::string Session::departure(std::span<const Value* const> inputs) const {
   if (const Tie* tie = broken_tie(inputs)) return describe(*tie, inputs);
-  for (size_t i = inputs_.size(); options_.optimization != OptimizationLevel::none && i < input_count(); ++i) {
-    if (inputs[i]) return cat("input '{}' was given, which has a value in the model", input_port(i).name);
-  }
-  return {};
+  const Port* port = overridden(inputs);
+  return port ? cat("input '{}' was given, which has a value in the model", port->name) : std::string();
 }
 
 /// A plan that relies on no name and takes the overridable inputs that this run or an earlier one gave; the others are its
 /// constants. It is made under the lock, so that runs that need it too wait for it.
-std::shared_ptr<Session::Route> Session::general_route(const std::string& departure,
-                                                       std::span<const Value* const> inputs) {
+std::shared_ptr<Session::Route> Session::general_route(std::span<const Value* const> inputs) {
+  const auto given = inputs.subspan(inputs_.size(), overridable_.size());
   const std::lock_guard lock(general_mutex_);
+  bool suits = general_ != nullptr;
+  for (size_t i = 0; suits && i < given.size(); ++i) suits = open_[i] || !given[i];
+  if (suits) return general_;
   std::vector<bool> open = open_;
-  for (size_t i = 0; i < open.size(); ++i) open[i] = open[i] || inputs[inputs_.size() + i];
-  if (general_ && open == open_) return general_;
+  for (size_t i = 0; i < given.size(); ++i) open[i] = open[i] || given[i];
   try {
     general_ = make_general_route(open);
   } catch (Error& e) {
     e.add_context(
         cat("{}; such a call runs without optimisation (level 0), or on a second plan, for which the model is "
             "read again",
-            departure));
+            departure(inputs)));
     throw;
   }
   open_ = std::move(open);
   source_ = {};
-  logger_.warn("{}: such calls run on a second plan, made now", departure);
+  logger_.warn("{}: such calls run on a second plan, made now", departure(inputs));
   return general_;
 }
 
@@ -323,8 +335,7 @@ struct Session::Lease {
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options) {
   const FlushDenormals flush(pool_->flushes_denormals());
-  const std::string departure = this->departure(inputs);
-  const std::shared_ptr<Route> general = departure.empty() ? nullptr : general_route(departure, inputs);
+  const std::shared_ptr<Route> general = departs(inputs) ? general_route(inputs) : nullptr;
   Route& route = general ? *general : *first_;
   Lease lease(*route.frames, options);
   std::vector<const Value*>& ordered = lease.frame->input_buffer();
@@ -352,7 +363,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   try {
     lease.frame->run(request);
   } catch (Error& e) {
-    if (!departure.empty()) e.add_context(departure);
+    if (general) e.add_context(departure(inputs));
     throw;
   }
   if (!profiler) return;

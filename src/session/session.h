@@ -108,8 +108,10 @@ class Session {
   std::optional<int64_t> extent(std::span<const Value* const> inputs, Extent e) const;
   const Tie* broken_tie(std::span<const Value* const> inputs) const;
   std::string describe(const Tie& tie, std::span<const Value* const> inputs) const;
+  const Port* overridden(std::span<const Value* const> inputs) const;
+  bool departs(std::span<const Value* const> inputs) const;
   std::string departure(std::span<const Value* const> inputs) const;
-  std::shared_ptr<Route> general_route(const std::string& departure, std::span<const Value* const> inputs);
+  std::shared_ptr<Route> general_route(std::span<const Value* const> inputs);
   void limit_memory();
   void clear_idle_frames();
 

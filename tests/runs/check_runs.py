@@ -3,8 +3,8 @@
 
     check_runs.py LIBRARY --tool STEADY_RUNS --work DIR [--zoo ZOO] [--light] [MODEL ...]
 
-The models are small ones of bench/zoo, filled into DIR, and GPT-2 cut down to two blocks; with --zoo all models of that
-folder instead. --light leaves out those that take minutes under a sanitizer. tests/alloc_budget.tsv lists the scenarios
+The models are small ones of bench/zoo, filled into DIR, GPT-2 cut down to two blocks, and one whose calls need a second
+plan; with --zoo all models of that folder instead. --light leaves out those that take minutes under a sanitizer. tests/alloc_budget.tsv lists the scenarios
 whose runs may allocate and how often; fewer is a failure too, so that the list shrinks. The last line is
 "N passed, N failed".
 """
@@ -15,7 +15,10 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import onnx
+import onnx.numpy_helper
+import onnx.parser
 import onnx.utils
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -31,21 +34,20 @@ WORDS = 1000
 TIMEOUT_SECONDS = 300
 
 
-
 def build_small(zoo):
-    """Fills SMALL and tiny_gpt2 into the folder; answers the rows of its index."""
+    """Fills SMALL and the models made here into the folder; answers the rows of its index."""
     index = os.path.join(zoo, "index.json")
     newest = max(os.path.getmtime(p) for p in (__file__, ZOO_BUILDER, RECIPES))
     if not os.path.exists(index) or os.path.getmtime(index) < newest:
         os.makedirs(zoo, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
             os.remove(index)
-        tiny = tiny_gpt2(zoo)
+        own = tiny_gpt2(zoo) + second_plan(zoo)
         subprocess.run([sys.executable, ZOO_BUILDER, zoo, *SMALL], check=True, stdout=subprocess.DEVNULL)
         with open(index, encoding="utf-8") as f:
             rows = [r for r in json.load(f) if r["scenario"] in SMALL[r["model"]]]
         with open(index, "w", encoding="utf-8") as f:
-            json.dump(rows + tiny, f)
+            json.dump(rows + own, f)
     with open(index, encoding="utf-8") as f:
         return json.load(f)
 
@@ -78,6 +80,32 @@ def tiny_gpt2(zoo):
             with open(os.path.join(zoo, folder, f"input_{k}.pb"), "wb") as f:
                 f.write(build_zoo.make_input("tiny_gpt2", scenario, spec).SerializeToString())
         rows.append({"model": "tiny_gpt2", "scenario": scenario, "path": path, "inputs": folder})
+    return rows
+
+
+def second_plan(zoo):
+    """A model with initializers that runs may override, and a name that two inputs share; answers its rows of the index."""
+    rng = np.random.default_rng(1)
+    def made(name, *shape):
+        return onnx.numpy_helper.from_array(rng.standard_normal(shape, dtype=np.float32), name)
+    graph = onnx.parser.parse_graph("""
+      second_plan (float[batch, 4, 8, 8] x, float[batch, 6, 8, 8] shift, float[6, 4, 3, 3] w, float[6] b) => (float[batch, 6, 8, 8] y) {
+        c = Conv<pads = [1, 1, 1, 1]>(x, w, b)
+        r = Relu(c)
+        y = Add(r, shift)
+      }""")
+    graph.initializer.extend([made("w", 6, 4, 3, 3), made("b", 6)])
+    path, rows = os.path.join("models", "second_plan.onnx"), []
+    os.makedirs(os.path.join(zoo, "models"), exist_ok=True)
+    onnx.save(onnx.helper.make_model(graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)]), os.path.join(zoo, path))
+    x, shift, one_shift = made("x", 2, 4, 8, 8), made("shift", 2, 6, 8, 8), made("shift", 1, 6, 8, 8)
+    for scenario, inputs in (("none", [x, shift]), ("initializer_overridden", [x, shift, made("w", 6, 4, 3, 3)]),
+                             ("names_lie", [x, one_shift])):
+        folder = os.path.join("inputs", "second_plan", scenario)
+        os.makedirs(os.path.join(zoo, folder), exist_ok=True)
+        for i, tensor in enumerate(inputs):
+            onnx.save_tensor(tensor, os.path.join(zoo, folder, f"input_{i}.pb"))
+        rows.append({"model": "second_plan", "scenario": scenario, "path": path, "inputs": folder})
     return rows
 
 
