@@ -136,7 +136,7 @@ void Session::build(Model& model) {
 }
 
 std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vector<bool>& open,
-                                                    const LowerOptions& lower) const {
+                                                    const LowerOptions& lower) {
   Graph& graph = *model.graph;
   auto route = std::make_unique<Route>();
   std::vector<ValueId> stay;
@@ -156,7 +156,7 @@ std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vec
   return route;
 }
 
-std::shared_ptr<Session::Route> Session::make_general_route(const std::vector<bool>& open) const {
+std::shared_ptr<Session::Route> Session::make_general_route(const std::vector<bool>& open) {
   std::shared_ptr<Model> model;
   if (kept_) {
     model = std::make_shared<Model>(*kept_);

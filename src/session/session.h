@@ -99,8 +99,8 @@ class Session {
   void build(Model& model);
   void replace_initializer(const std::string& name, Tensor& tensor) const;
   static void forget_contents(Graph& graph);
-  std::unique_ptr<Route> make_route(Model& model, const std::vector<bool>& open, const LowerOptions& lower) const;
-  std::shared_ptr<Route> make_general_route(const std::vector<bool>& open) const;
+  std::unique_ptr<Route> make_route(Model& model, const std::vector<bool>& open, const LowerOptions& lower);
+  std::shared_ptr<Route> make_general_route(const std::vector<bool>& open);
   LowerOptions lower_options() const;
   std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower) const;
   void save(const Model& optimized) const;
@@ -130,7 +130,7 @@ class Session {
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;
   CopyLedger ledger_;
-  mutable MemoryBudget budget_;  ///< of all workspaces
+  MemoryBudget budget_;  ///< of all workspaces
   /// For inputs that keep to the names of their extents; overridable inputs are constants, but in sessions that do not
   /// optimise.
   std::unique_ptr<Route> first_;
