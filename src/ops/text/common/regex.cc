@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "ops/text/common/regex_reach.h"
 #include "ops/text/common/regex_table.h"
 
 namespace retort::ops {
@@ -332,23 +333,11 @@ class Parser {
 
 bool is_word(uint32_t c) { return c < 128 && (std::isalnum(int(c)) || c == '_'); }
 
-}  // namespace
-
-bool Regex::Set::contains(uint32_t code) const {
-  if (code == kNoCode) return false;
-  const auto within = [&](uint32_t c) {
-    return std::ranges::any_of(ranges, [&](const auto& r) { return r.first <= c && c <= r.second; });
-  };
-  bool in = within(code);
-  if (any_case && !in) in = within(with_case(code, false)) || within(with_case(code, true));
-  return in != negated;
-}
-
 /// Between two characters; kNoCode stands for those outside of the text.
-struct Regex::Place {
+struct Place {
   uint32_t before, after;
   bool begin, end;
-  bool allows(Kind kind) const {
+  bool operator()(Kind kind) const {
     const bool edge = is_word(before) != is_word(after);
     switch (kind) {
       case Kind::text_begin:
@@ -367,27 +356,21 @@ struct Regex::Place {
   }
 };
 
+}  // namespace
+
+bool Regex::Set::contains(uint32_t code) const {
+  if (code == kNoCode) return false;
+  const auto within = [&](uint32_t c) {
+    return std::ranges::any_of(ranges, [&](const auto& r) { return r.first <= c && c <= r.second; });
+  };
+  bool in = within(code);
+  if (any_case && !in) in = within(with_case(code, false)) || within(with_case(code, true));
+  return in != negated;
+}
+
 Regex::Regex(std::string_view pattern) {
   program_ = Parser(pattern, sets_).parse();
   if (auto table = RegexTable::build(program_, sets_)) table_ = std::make_shared<RegexTable>(*std::move(table));
-}
-
-// Adds the states that wait for a character and can be reached from `state` without one.
-void Regex::follow(std::vector<uint32_t>& states, std::vector<char>& seen, uint32_t state, const Place& place) const {
-  std::vector<uint32_t> open{state};
-  while (!open.empty()) {
-    const uint32_t s = open.back();
-    open.pop_back();
-    if (std::exchange(seen[s], char(1))) continue;
-    if (s == program_.size() || program_[s].kind == Kind::set) {
-      states.push_back(s);
-      continue;
-    }
-    const Instruction& i = program_[s];
-    if (i.kind == Kind::split) open.push_back(uint32_t(int64_t(s) + i.or_to));
-    if (i.kind == Kind::split || i.kind == Kind::jump || place.allows(i.kind))
-      open.push_back(uint32_t(int64_t(s) + i.to));
-  }
 }
 
 bool Regex::matches(std::string_view text) const {
@@ -398,14 +381,14 @@ bool Regex::matches(std::string_view text) const {
     return at < text.size() ? first_code_point(text.substr(at)) : CodePoint{kNoCode, 0};
   };
   CodePoint c = decode(0);
-  follow(states, seen, 0, {kNoCode, c.code, true, text.empty()});
+  reach(program_, 0, seen, states, Place{kNoCode, c.code, true, text.empty()});
   for (size_t at = 0; at < text.size() && !states.empty();) {
     at += c.length;
     const CodePoint after = decode(at);
     std::ranges::fill(seen, char(0));
     for (const uint32_t s : states) {
       if (s < program_.size() && sets_[program_[s].set].contains(c.code))
-        follow(next, seen, s + 1, {c.code, after.code, false, at == text.size()});
+        reach(program_, s + 1, seen, next, Place{c.code, after.code, false, at == text.size()});
     }
     states.swap(next);
     next.clear();

@@ -12,7 +12,8 @@ namespace retort::ops {
 class RegexTable;
 
 /// A pattern as a nondeterministic automaton over code points. Matching takes time and memory in proportion to the
-/// length of text and automaton, whatever the pattern. Texts of ASCII are quicker (RegexTable). Immutable; may be used from many threads.
+/// length of text and automaton, whatever the pattern. Texts of ASCII are quicker (RegexTable). Immutable; may be used
+/// from many threads.
 class Regex {
  public:
   /// Throws invalid_argument that says where the pattern is wrong, not_implemented for \p (classes of Unicode) and \C.
@@ -35,9 +36,6 @@ class Regex {
   };
 
  private:
-  struct Place;
-  void follow(std::vector<uint32_t>& states, std::vector<char>& seen, uint32_t state, const Place& place) const;
-
   std::vector<Instruction> program_;
   std::vector<Set> sets_;
   std::shared_ptr<const RegexTable> table_;  ///< quicker where it can be used; may be null

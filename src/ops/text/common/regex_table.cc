@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "ops/text/common/regex_reach.h"
+
 namespace retort::ops {
 namespace {
 
@@ -62,21 +64,9 @@ class RegexTable::Builder {
     std::ranges::fill(seen_, char(0));
     steps_ += 1 + seen_.size() / 16;
   }
-  // Adds what can be reached from `state` without a character.
   void follow(uint32_t state) {
-    States pending{state};
-    while (!pending.empty()) {
-      const uint32_t s = pending.back();
-      pending.pop_back();
-      if (std::exchange(seen_[s], char(1))) continue;
-      ++steps_;
-      if (s == program_.size() || program_[s].kind == Regex::Kind::set) {
-        open_.push_back(s);
-        continue;
-      }
-      pending.push_back(uint32_t(int64_t(s) + program_[s].to));
-      if (program_[s].kind == Regex::Kind::split) pending.push_back(uint32_t(int64_t(s) + program_[s].or_to));
-    }
+    // Patterns that ask for places have no table.
+    steps_ += reach(program_, state, seen_, open_, [](Regex::Kind) { return false; });
   }
 
   uint16_t intern(States states) {
