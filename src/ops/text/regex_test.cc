@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "ops/text/common/regex_table.h"
 
 namespace retort::ops {
 namespace {
@@ -104,6 +105,16 @@ TEST(Regex, ATableThatWouldBeLargeIsNotMade) {
   EXPECT_FALSE(regex.matches(text));
   text[19] = 'a';
   EXPECT_TRUE(regex.matches(text));
+}
+
+// Which characters a set has takes time in proportion to its ranges, which a table would ask 128 times.
+TEST(Regex, ATableOfALongSetIsNotMade) {
+  const Regex::Instruction program[] = {{.kind = Regex::Kind::set, .set = 0}};
+  Regex::Set set;
+  for (int i = 0; i < 10; ++i) set.add('a', 'b');
+  EXPECT_TRUE(RegexTable::build(program, {&set, 1}));
+  for (int i = 0; i < 100'000; ++i) set.add('a', 'b');
+  EXPECT_FALSE(RegexTable::build(program, {&set, 1}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMostStates = 256;
 constexpr size_t kMostSteps = 200'000;  // of building: two milliseconds
+constexpr size_t kLooksPerStep = 4, kClearedPerStep = 16;
 
 bool asks_for_places(std::span<const Regex::Instruction> program) {
   using enum Regex::Kind;
@@ -27,14 +28,14 @@ class RegexTable::Builder {
       : program_(program), sets_(sets), seen_(program.size() + 1) {}
 
   std::optional<RegexTable> build() {
-    find_classes();
+    if (!find_classes()) return std::nullopt;
     intern({});
-    begin();
+    begin({});
     follow(0);
     intern(std::move(open_));
     for (size_t s = 0; s < states_.size(); ++s) {
       for (size_t k = 0; k < table_.classes_; ++k) {
-        begin();
+        begin(*states_[s]);
         for (const uint32_t at : *states_[s]) {
           if (at < program_.size() && allowed_[k][program_[at].set]) follow(at + 1);
         }
@@ -48,7 +49,10 @@ class RegexTable::Builder {
  private:
   using States = std::vector<uint32_t>;
 
-  void find_classes() {
+  // False where the sets are too many or too long to look through.
+  bool find_classes() {
+    for (const Regex::Set& set : sets_) steps_ += 128 * (1 + set.ranges.size()) / kLooksPerStep;
+    if (steps_ > kMostSteps) return false;
     for (uint32_t code = 0; code < 128; ++code) {
       std::vector<bool> allowed;
       for (const Regex::Set& set : sets_) allowed.push_back(set.contains(code));
@@ -57,12 +61,14 @@ class RegexTable::Builder {
       if (found == allowed_.end()) allowed_.push_back(std::move(allowed));
     }
     table_.classes_ = allowed_.size();
+    return true;
   }
 
-  void begin() {
+  // Before the states of `from` are looked at.
+  void begin(const States& from) {
     open_.clear();
     std::ranges::fill(seen_, char(0));
-    steps_ += 1 + seen_.size() / 16;
+    steps_ += 1 + seen_.size() / kClearedPerStep + from.size() / kLooksPerStep;
   }
   void follow(uint32_t state) {
     // Patterns that ask for places have no table.
