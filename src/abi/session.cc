@@ -60,9 +60,10 @@ OrtTensorTypeAndShapeInfo tensor_info_of(const ValueType& type, const DimTable& 
   return info;
 }
 
-void fill_infos(const std::vector<Port>& ports, const OrtMemoryInfo** infos, size_t count) {
+// `what` names the argument `infos`.
+void fill_infos(const std::vector<Port>& ports, const OrtMemoryInfo** infos, size_t count, const char* what) {
   require(count >= ports.size(), ErrorCode::invalid_argument, "room for {} of {} ports", count, ports.size());
-  if (count) need(infos, "memory_info");
+  if (count) need(infos, what);
   // Until providers with memory of their own take part, every port lies in host memory.
   for (size_t i = 0; i < count; ++i) infos[i] = i < ports.size() ? &cpu_memory_info() : nullptr;
 }
@@ -187,13 +188,13 @@ OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerTypeInfo(const OrtSess
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForInputs(const OrtSession* session,
                                                         const OrtMemoryInfo** inputs_memory_info,
                                                         size_t num_inputs) noexcept {
-  return guard([&] { fill_infos(of(session).inputs(), inputs_memory_info, num_inputs); });
+  return guard([&] { fill_infos(of(session).inputs(), inputs_memory_info, num_inputs, "inputs_memory_info"); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForOutputs(const OrtSession* session,
                                                          const OrtMemoryInfo** outputs_memory_info,
                                                          size_t num_outputs) noexcept {
-  return guard([&] { fill_infos(of(session).outputs(), outputs_memory_info, num_outputs); });
+  return guard([&] { fill_infos(of(session).outputs(), outputs_memory_info, num_outputs, "outputs_memory_info"); });
 }
 
 OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMemoryInfo* mem_info,
