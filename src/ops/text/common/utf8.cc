@@ -3,6 +3,10 @@
 #include <locale.h>
 #include <wctype.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "base/error.h"
 
 namespace retort::ops {
@@ -45,6 +49,28 @@ CodePoint first_code_point(std::string_view text) {
 uint32_t with_case(uint32_t code, bool upper) {
   if (code < 0x80) return code - (upper ? 'a' : 'A') < 26 ? code ^ 0x20 : code;
   return uint32_t(upper ? towupper_l(wint_t(code), unicode()) : towlower_l(wint_t(code), unicode()));
+}
+
+std::array<uint32_t, 4> any_case(uint32_t code) {
+  // What is a letter's form besides its lower and its upper case, and that lower case.
+  static constexpr std::pair<uint32_t, uint32_t> kForms[] = {
+      {0x17f, 's'},     {0xb5, 0x3bc},    {0x1c5, 0x1c6},  {0x1c8, 0x1c9},  {0x1cb, 0x1cc},  {0x1f2, 0x1f3},
+      {0x345, 0x3b9},   {0x3c2, 0x3c3},   {0x3d0, 0x3b2},  {0x3d1, 0x3b8},  {0x3d5, 0x3c6},  {0x3d6, 0x3c0},
+      {0x3f0, 0x3ba},   {0x3f1, 0x3c1},   {0x3f4, 0x3b8},  {0x3f5, 0x3b5},  {0x1c80, 0x432}, {0x1c81, 0x434},
+      {0x1c82, 0x43e},  {0x1c83, 0x441},  {0x1c84, 0x442}, {0x1c85, 0x442}, {0x1c86, 0x44a}, {0x1c87, 0x463},
+      {0x1c88, 0xa64b}, {0x1e9b, 0x1e61}, {0x1e9e, 0xdf},  {0x1fbe, 0x3b9}, {0x1fd3, 0x390}, {0x1fe3, 0x3b0},
+      {0xfb05, 0xfb06}, {0x2126, 0x3c9},  {0x212a, 'k'},   {0x212b, 0xe5},
+  };
+  constexpr uint32_t kCapitalIWithDot = 0x130, kSmallIWithoutDot = 0x131;  // letters of their own
+  if (code == kCapitalIWithDot || code == kSmallIWithoutDot) return {code, code, code, code};
+  const auto* form = std::ranges::find(kForms, code, [](const auto& f) { return f.first; });
+  const uint32_t lower = form != std::end(kForms) ? form->second : with_case(code, false);
+  std::array<uint32_t, 4> forms{lower, with_case(lower, true), lower, lower};
+  size_t n = 2;
+  for (const auto& [other, of] : kForms) {
+    if (of == lower) forms[n++] = other;
+  }
+  return forms;
 }
 
 std::string with_case(const std::string& text, bool upper) {
