@@ -14,6 +14,7 @@ struct FileIdentity {
   uint64_t device = 0, inode = 0;
   int64_t modified_ns = 0;
   uint64_t size = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): what the default compares with is no pointer
   auto operator<=>(const FileIdentity&) const = default;
 };
 
@@ -21,6 +22,7 @@ struct FileIdentity {
 struct FileRange {
   FileIdentity file;
   uint64_t offset = 0, length = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): what the default compares with is no pointer
   auto operator<=>(const FileRange&) const = default;
 };
 

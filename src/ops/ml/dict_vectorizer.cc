@@ -76,9 +76,9 @@ struct DictVectorizer {
   template <typename T, typename Key>
   static void place(const std::vector<size_t>& order, const std::vector<Key>& words, const Map& map, Tensor& y) {
     for (size_t i = 0; i < map.keys.count(); ++i) {
-      const auto same = std::ranges::equal_range(order, map.keys.data<Key>()[i], {},
-                                                 [&](size_t at) -> const Key& { return words[at]; });
-      for (const size_t at : same) y.mutable_data<T>()[at] = map.values.data<T>()[i];
+      const Key& key = map.keys.data<Key>()[i];
+      auto at = std::ranges::lower_bound(order, key, {}, [&](size_t word) -> const Key& { return words[word]; });
+      for (; at != order.end() && words[*at] == key; ++at) y.mutable_data<T>()[*at] = map.values.data<T>()[i];
     }
   }
 };
