@@ -18,11 +18,12 @@ void outputs(Rewriter& r) {
   for (size_t i = 1; i < r.node().outputs.size(); ++i) r.drop_output(i);
 }
 
-constexpr LiftRule kRules[] = {{"BatchNormalization", 9, spatial}, {"BatchNormalization", 14, outputs}};
+constexpr LiftRule kBatchNormalizationRules[] = {{"BatchNormalization", 9, spatial},
+                                                 {"BatchNormalization", 14, outputs}};
 
 }  // namespace
 
 extern const LiftRules lift_batch_normalization;
-constinit const LiftRules lift_batch_normalization{kRules};
+constinit const LiftRules lift_batch_normalization{kBatchNormalizationRules};
 
 }  // namespace retort

@@ -5,7 +5,7 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_broadcast(Rewriter& r) {
   const auto axis = r.attributes().get_or<int64_t>("axis", -1);
   const bool placed = r.attributes().get_or<int64_t>("broadcast", 0) != 0 && axis >= 0;
   r.erase({"axis", "broadcast", "consumed_inputs"});
@@ -17,13 +17,15 @@ void apply(Rewriter& r) {
   if (axes.empty()) return;
   r.set_input(1, r.add({.type = "Unsqueeze", .inputs = {r.input(1), r.constant(axes)}}));
 }
-constexpr LiftRule kRules[] = {{"Add", 7, apply},     {"Sub", 7, apply},  {"Mul", 7, apply},  {"Div", 7, apply},
-                               {"Pow", 7, apply},     {"And", 7, apply},  {"Or", 7, apply},   {"Xor", 7, apply},
-                               {"Greater", 7, apply}, {"Less", 7, apply}, {"Equal", 7, apply}};
+constexpr LiftRule kBroadcastRules[] = {
+    {"Add", 7, apply_broadcast},  {"Sub", 7, apply_broadcast},  {"Mul", 7, apply_broadcast},
+    {"Div", 7, apply_broadcast},  {"Pow", 7, apply_broadcast},  {"And", 7, apply_broadcast},
+    {"Or", 7, apply_broadcast},   {"Xor", 7, apply_broadcast},  {"Greater", 7, apply_broadcast},
+    {"Less", 7, apply_broadcast}, {"Equal", 7, apply_broadcast}};
 
 }  // namespace
 
 extern const LiftRules lift_broadcast;
-constinit const LiftRules lift_broadcast{kRules};
+constinit const LiftRules lift_broadcast{kBroadcastRules};
 
 }  // namespace retort

@@ -7,7 +7,7 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_cast(Rewriter& r) {
   const std::string* name = r.attributes().get<std::string>("to");
   if (!name) return;
   constexpr std::string_view kNames[] = {"UNDEFINED", "FLOAT",  "UINT8",     "INT8",      "UINT16",  "INT16",
@@ -17,11 +17,11 @@ void apply(Rewriter& r) {
   require(found != std::end(kNames), ErrorCode::invalid_graph, "'{}' is no type to cast to", *name);
   r.attributes().set("to", int64_t(found - std::begin(kNames)));
 }
-constexpr LiftRule kRules[] = {{"Cast", 6, apply}};
+constexpr LiftRule kCastRules[] = {{"Cast", 6, apply_cast}};
 
 }  // namespace
 
 extern const LiftRules lift_cast;
-constinit const LiftRules lift_cast{kRules};
+constinit const LiftRules lift_cast{kCastRules};
 
 }  // namespace retort

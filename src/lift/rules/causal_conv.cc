@@ -5,7 +5,7 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_causal_conv(Rewriter& r) {
   const ValueType w = r.type(1);  // a copy: adding nodes moves the values
   require(w.ranked && w.rank() == 3 && is_known(w.shape[0]) && is_known(w.shape[2]) && w.shape[2] > 0,
           ErrorCode::not_implemented, "the shape of the weights, [channels, 1, k], must be known");
@@ -31,11 +31,11 @@ void apply(Rewriter& r) {
   }
   r.remove();
 }
-constexpr LiftRule kRules[] = {{"CausalConvWithState", kAlways, apply}};
+constexpr LiftRule kCausalConvRules[] = {{"CausalConvWithState", kAlways, apply_causal_conv}};
 
 }  // namespace
 
 extern const LiftRules lift_causal_conv;
-constinit const LiftRules lift_causal_conv{kRules};
+constinit const LiftRules lift_causal_conv{kCausalConvRules};
 
 }  // namespace retort

@@ -6,7 +6,7 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_clip(Rewriter& r) {
   constexpr std::pair<const char*, size_t> kBounds[] = {{"min", 1}, {"max", 2}};
   for (const auto& [name, slot] : kBounds) {
     if (const float* v = r.attributes().get<float>(name))
@@ -14,11 +14,11 @@ void apply(Rewriter& r) {
   }
   r.erase({"min", "max", "consumed_inputs"});
 }
-constexpr LiftRule kRules[] = {{"Clip", 11, apply}};
+constexpr LiftRule kClipRules[] = {{"Clip", 11, apply_clip}};
 
 }  // namespace
 
 extern const LiftRules lift_clip;
-constinit const LiftRules lift_clip{kRules};
+constinit const LiftRules lift_clip{kClipRules};
 
 }  // namespace retort

@@ -4,14 +4,14 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_concat(Rewriter& r) {
   if (!r.attributes().has("axis")) r.attributes().set("axis", int64_t(1));
 }
-constexpr LiftRule kRules[] = {{"Concat", 4, apply}};
+constexpr LiftRule kConcatRules[] = {{"Concat", 4, apply_concat}};
 
 }  // namespace
 
 extern const LiftRules lift_concat;
-constinit const LiftRules lift_concat{kRules};
+constinit const LiftRules lift_concat{kConcatRules};
 
 }  // namespace retort

@@ -23,7 +23,7 @@ Tensor value_of(const Attributes& a) {
   fail(ErrorCode::invalid_graph, "one of value, sparse_value, value_float(s), value_int(s), value_string(s) is needed");
 }
 
-void apply(Rewriter& r) {
+void apply_constant(Rewriter& r) {
   Tensor value = value_of(r.attributes());
   require(r.node().outputs.size() == 1, ErrorCode::invalid_graph, "{} outputs, 1 is wanted", r.node().outputs.size());
   const ValueId out = r.node().outputs[0];
@@ -31,11 +31,11 @@ void apply(Rewriter& r) {
   r.remove();
 }
 
-constexpr LiftRule kRules[] = {{"Constant", kAlways, apply}};
+constexpr LiftRule kConstantRules[] = {{"Constant", kAlways, apply_constant}};
 
 }  // namespace
 
 extern const LiftRules lift_constant;
-constinit const LiftRules lift_constant{kRules};
+constinit const LiftRules lift_constant{kConstantRules};
 
 }  // namespace retort

@@ -4,34 +4,34 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) { r.erase({"consumed_inputs"}); }
-constexpr LiftRule kRules[] = {{"Abs", 6, apply},
-                               {"BatchNormalization", 6, apply},
-                               {"Ceil", 6, apply},
-                               {"Dropout", 6, apply},
-                               {"Elu", 6, apply},
-                               {"Exp", 6, apply},
-                               {"Floor", 6, apply},
-                               {"HardSigmoid", 6, apply},
-                               {"InstanceNormalization", 6, apply},
-                               {"LeakyRelu", 6, apply},
-                               {"Log", 6, apply},
-                               {"Max", 6, apply},
-                               {"Mean", 6, apply},
-                               {"Min", 6, apply},
-                               {"Neg", 6, apply},
-                               {"PRelu", 6, apply},
-                               {"Reciprocal", 6, apply},
-                               {"Relu", 6, apply},
-                               {"Selu", 6, apply},
-                               {"Sigmoid", 6, apply},
-                               {"Sqrt", 6, apply},
-                               {"Sum", 6, apply},
-                               {"Tanh", 6, apply}};
+void apply_consumed_inputs(Rewriter& r) { r.erase({"consumed_inputs"}); }
+constexpr LiftRule kConsumedInputsRules[] = {{"Abs", 6, apply_consumed_inputs},
+                                             {"BatchNormalization", 6, apply_consumed_inputs},
+                                             {"Ceil", 6, apply_consumed_inputs},
+                                             {"Dropout", 6, apply_consumed_inputs},
+                                             {"Elu", 6, apply_consumed_inputs},
+                                             {"Exp", 6, apply_consumed_inputs},
+                                             {"Floor", 6, apply_consumed_inputs},
+                                             {"HardSigmoid", 6, apply_consumed_inputs},
+                                             {"InstanceNormalization", 6, apply_consumed_inputs},
+                                             {"LeakyRelu", 6, apply_consumed_inputs},
+                                             {"Log", 6, apply_consumed_inputs},
+                                             {"Max", 6, apply_consumed_inputs},
+                                             {"Mean", 6, apply_consumed_inputs},
+                                             {"Min", 6, apply_consumed_inputs},
+                                             {"Neg", 6, apply_consumed_inputs},
+                                             {"PRelu", 6, apply_consumed_inputs},
+                                             {"Reciprocal", 6, apply_consumed_inputs},
+                                             {"Relu", 6, apply_consumed_inputs},
+                                             {"Selu", 6, apply_consumed_inputs},
+                                             {"Sigmoid", 6, apply_consumed_inputs},
+                                             {"Sqrt", 6, apply_consumed_inputs},
+                                             {"Sum", 6, apply_consumed_inputs},
+                                             {"Tanh", 6, apply_consumed_inputs}};
 
 }  // namespace
 
 extern const LiftRules lift_consumed_inputs;
-constinit const LiftRules lift_consumed_inputs{kRules};
+constinit const LiftRules lift_consumed_inputs{kConsumedInputsRules};
 
 }  // namespace retort

@@ -35,11 +35,11 @@ void new_form(Rewriter& r) {
   if (!trains(r)) replace(r, DType::boolean);
 }
 
-constexpr LiftRule kRules[] = {{"Dropout", 10, old_form}, {"Dropout", kAlways, new_form}};
+constexpr LiftRule kDropoutRules[] = {{"Dropout", 10, old_form}, {"Dropout", kAlways, new_form}};
 
 }  // namespace
 
 extern const LiftRules lift_dropout;
-constinit const LiftRules lift_dropout{kRules};
+constinit const LiftRules lift_dropout{kDropoutRules};
 
 }  // namespace retort

@@ -25,7 +25,7 @@ ValueId activated(Rewriter& r, ValueId x, const std::string& name, const std::ve
        .inputs = {x, r.constant(float_scalar(type, parameter(0))), r.constant(float_scalar(type, parameter(1)))}});
 }
 
-void apply(Rewriter& r) {
+void apply_fused_conv(Rewriter& r) {
   const auto name = r.attributes().get_or<std::string>("activation", "");
   const auto parameters = r.attributes().get_or<std::vector<float>>("activation_params", {});
   const bool adds = r.has(3);
@@ -38,11 +38,11 @@ void apply(Rewriter& r) {
   r.remove();
 }
 
-constexpr LiftRule kRules[] = {{"FusedConv", kAlways, apply, "com.microsoft"}};
+constexpr LiftRule kFusedConvRules[] = {{"FusedConv", kAlways, apply_fused_conv, "com.microsoft"}};
 
 }  // namespace
 
 extern const LiftRules lift_fused_conv;
-constinit const LiftRules lift_fused_conv{kRules};
+constinit const LiftRules lift_fused_conv{kFusedConvRules};
 
 }  // namespace retort

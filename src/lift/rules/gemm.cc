@@ -4,12 +4,12 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) { r.erase({"broadcast"}); }
-constexpr LiftRule kRules[] = {{"Gemm", 7, apply}};
+void apply_gemm(Rewriter& r) { r.erase({"broadcast"}); }
+constexpr LiftRule kGemmRules[] = {{"Gemm", 7, apply_gemm}};
 
 }  // namespace
 
 extern const LiftRules lift_gemm;
-constinit const LiftRules lift_gemm{kRules};
+constinit const LiftRules lift_gemm{kGemmRules};
 
 }  // namespace retort

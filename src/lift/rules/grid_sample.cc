@@ -4,17 +4,17 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_grid_sample(Rewriter& r) {
   const std::string mode = r.attributes().get_or<std::string>("mode", "bilinear");
   r.attributes().set("mode", mode == "bilinear"  ? std::string("linear")
                              : mode == "bicubic" ? std::string("cubic")
                                                  : mode);
 }
-constexpr LiftRule kRules[] = {{"GridSample", 20, apply}};
+constexpr LiftRule kGridSampleRules[] = {{"GridSample", 20, apply_grid_sample}};
 
 }  // namespace
 
 extern const LiftRules lift_grid_sample;
-constinit const LiftRules lift_grid_sample{kRules};
+constinit const LiftRules lift_grid_sample{kGridSampleRules};
 
 }  // namespace retort

@@ -20,7 +20,7 @@ ValueId computed_shape(Rewriter& r, int64_t groups) {
   return r.add({.type = "Concat", .inputs = {r.constant({groups}), each}, .attributes = {{"axis", int64_t(0)}}});
 }
 
-void apply(Rewriter& r) {
+void apply_group_normalization(Rewriter& r) {
   const int64_t groups = r.attributes().get_or<int64_t>("num_groups", 0);
   require(groups > 0, ErrorCode::invalid_graph, "num_groups is {}", groups);
   const bool known = r.type(0).ranked && r.type(0).shape.rank() >= 2 && is_known(r.type(0).shape[1]);
@@ -30,11 +30,11 @@ void apply(Rewriter& r) {
   for (size_t i : {1, 2}) r.set_input(i, per_channel(r, i, wide));
 }
 
-constexpr LiftRule kRules[] = {{"GroupNormalization", 21, apply}};
+constexpr LiftRule kGroupNormalizationRules[] = {{"GroupNormalization", 21, apply_group_normalization}};
 
 }  // namespace
 
 extern const LiftRules lift_group_normalization;
-constinit const LiftRules lift_group_normalization{kRules};
+constinit const LiftRules lift_group_normalization{kGroupNormalizationRules};
 
 }  // namespace retort

@@ -7,7 +7,7 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_label_encoder(Rewriter& r) {
   const auto classes = r.attributes().get_or<std::vector<std::string>>("classes_strings", {});
   std::vector<int64_t> places(classes.size());
   std::iota(places.begin(), places.end(), 0);
@@ -18,11 +18,11 @@ void apply(Rewriter& r) {
   r.attributes().set(from_text ? "keys_strings" : "values_strings", classes);
   r.attributes().set(from_text ? "values_int64s" : "keys_int64s", places);
 }
-constexpr LiftRule kRules[] = {{"LabelEncoder", 2, apply, "ai.onnx.ml"}};
+constexpr LiftRule kLabelEncoderRules[] = {{"LabelEncoder", 2, apply_label_encoder, "ai.onnx.ml"}};
 
 }  // namespace
 
 extern const LiftRules lift_label_encoder;
-constinit const LiftRules lift_label_encoder{kRules};
+constinit const LiftRules lift_label_encoder{kLabelEncoderRules};
 
 }  // namespace retort

@@ -4,14 +4,14 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_lp_pool(Rewriter& r) {
   if (const float* p = r.attributes().get<float>("p")) r.attributes().set("p", int64_t(*p));
 }
-constexpr LiftRule kRules[] = {{"LpPool", 2, apply}, {"GlobalLpPool", 2, apply}};
+constexpr LiftRule kLpPoolRules[] = {{"LpPool", 2, apply_lp_pool}, {"GlobalLpPool", 2, apply_lp_pool}};
 
 }  // namespace
 
 extern const LiftRules lift_lp_pool;
-constinit const LiftRules lift_lp_pool{kRules};
+constinit const LiftRules lift_lp_pool{kLpPoolRules};
 
 }  // namespace retort

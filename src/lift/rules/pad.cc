@@ -19,11 +19,11 @@ void inputs(Rewriter& r) {
   if (value != 0.0f) r.set_input(2, r.constant(float_scalar(r.type(0).dtype, value)));  // zero is the default
 }
 
-constexpr LiftRule kRules[] = {{"Pad", 2, rename}, {"Pad", 11, inputs}};
+constexpr LiftRule kPadRules[] = {{"Pad", 2, rename}, {"Pad", 11, inputs}};
 
 }  // namespace
 
 extern const LiftRules lift_pad;
-constinit const LiftRules lift_pad{kRules};
+constinit const LiftRules lift_pad{kPadRules};
 
 }  // namespace retort

@@ -37,11 +37,11 @@ void conv(Rewriter& r) {
   finish(r, product, r.input(1), by_channel(r.input(4)));
 }
 
-constexpr LiftRule kRules[] = {{"QLinearMatMul", kAlways, matmul}, {"QLinearConv", kAlways, conv}};
+constexpr LiftRule kQlinearRules[] = {{"QLinearMatMul", kAlways, matmul}, {"QLinearConv", kAlways, conv}};
 
 }  // namespace
 
 extern const LiftRules lift_qlinear;
-constinit const LiftRules lift_qlinear{kRules};
+constinit const LiftRules lift_qlinear{kQlinearRules};
 
 }  // namespace retort

@@ -4,17 +4,17 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_range(Rewriter& r) {
   for (size_t i = 0; i < 3; ++i) {
     if (!r.has(i) || !(r.type(i).ranked && r.type(i).shape == Shape{1})) continue;
     r.set_input(i, r.add({.type = "Reshape", .inputs = {r.input(i), r.constant(std::vector<int64_t>{})}}));
   }
 }
-constexpr LiftRule kRules[] = {{"Range", kAlways, apply}};
+constexpr LiftRule kRangeRules[] = {{"Range", kAlways, apply_range}};
 
 }  // namespace
 
 extern const LiftRules lift_range;
-constinit const LiftRules lift_range{kRules};
+constinit const LiftRules lift_range{kRangeRules};
 
 }  // namespace retort

@@ -4,12 +4,13 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) { r.erase({"output_sequence"}); }
-constexpr LiftRule kRules[] = {{"RNN", 7, apply}, {"LSTM", 7, apply}, {"GRU", 7, apply}};
+void apply_recurrent(Rewriter& r) { r.erase({"output_sequence"}); }
+constexpr LiftRule kRecurrentRules[] = {
+    {"RNN", 7, apply_recurrent}, {"LSTM", 7, apply_recurrent}, {"GRU", 7, apply_recurrent}};
 
 }  // namespace
 
 extern const LiftRules lift_recurrent;
-constinit const LiftRules lift_recurrent{kRules};
+constinit const LiftRules lift_recurrent{kRecurrentRules};
 
 }  // namespace retort

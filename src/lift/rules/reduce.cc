@@ -4,16 +4,16 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) { r.attribute_to_input("axes", 1); }
-constexpr LiftRule kRules[] = {{"ReduceSum", 13, apply},    {"ReduceMean", 18, apply},
-                               {"ReduceMax", 18, apply},    {"ReduceMin", 18, apply},
-                               {"ReduceProd", 18, apply},   {"ReduceL1", 18, apply},
-                               {"ReduceL2", 18, apply},     {"ReduceSumSquare", 18, apply},
-                               {"ReduceLogSum", 18, apply}, {"ReduceLogSumExp", 18, apply}};
+void apply_reduce(Rewriter& r) { r.attribute_to_input("axes", 1); }
+constexpr LiftRule kReduceRules[] = {{"ReduceSum", 13, apply_reduce},    {"ReduceMean", 18, apply_reduce},
+                                     {"ReduceMax", 18, apply_reduce},    {"ReduceMin", 18, apply_reduce},
+                                     {"ReduceProd", 18, apply_reduce},   {"ReduceL1", 18, apply_reduce},
+                                     {"ReduceL2", 18, apply_reduce},     {"ReduceSumSquare", 18, apply_reduce},
+                                     {"ReduceLogSum", 18, apply_reduce}, {"ReduceLogSumExp", 18, apply_reduce}};
 
 }  // namespace
 
 extern const LiftRules lift_reduce;
-constinit const LiftRules lift_reduce{kRules};
+constinit const LiftRules lift_reduce{kReduceRules};
 
 }  // namespace retort

@@ -4,15 +4,15 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_reshape(Rewriter& r) {
   r.erase({"consumed_inputs"});
   r.attribute_to_input("shape", 1);
 }
-constexpr LiftRule kRules[] = {{"Reshape", 5, apply}};
+constexpr LiftRule kReshapeRules[] = {{"Reshape", 5, apply_reshape}};
 
 }  // namespace
 
 extern const LiftRules lift_reshape;
-constinit const LiftRules lift_reshape{kRules};
+constinit const LiftRules lift_reshape{kReshapeRules};
 
 }  // namespace retort

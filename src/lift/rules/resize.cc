@@ -28,11 +28,11 @@ void omit_empty(Rewriter& r) {
   }
 }
 
-constexpr LiftRule kRules[] = {{"Resize", 11, only_scales}, {"Resize", 13, omit_empty}};
+constexpr LiftRule kResizeRules[] = {{"Resize", 11, only_scales}, {"Resize", 13, omit_empty}};
 
 }  // namespace
 
 extern const LiftRules lift_resize;
-constinit const LiftRules lift_resize{kRules};
+constinit const LiftRules lift_resize{kResizeRules};
 
 }  // namespace retort

@@ -68,7 +68,7 @@ class Row {
   std::shared_ptr<Graph> graph_;
 };
 
-void apply(Rewriter& r) {
+void apply_scan(Rewriter& r) {
   Node& node = r.node();
   const int64_t* scanned = node.attributes.get<int64_t>("num_scan_inputs");
   require(scanned, ErrorCode::invalid_graph, "attribute 'num_scan_inputs' is required and missing");
@@ -83,11 +83,11 @@ void apply(Rewriter& r) {
   for (size_t i = 1; i < node.inputs.size(); ++i) r.set_input(i - 1, node.inputs[i]);
   r.resize_inputs(node.inputs.size() - 1);
 }
-constexpr LiftRule kRules[] = {{"Scan", 9, apply}};
+constexpr LiftRule kScanRules[] = {{"Scan", 9, apply_scan}};
 
 }  // namespace
 
 extern const LiftRules lift_scan;
-constinit const LiftRules lift_scan{kRules};
+constinit const LiftRules lift_scan{kScanRules};
 
 }  // namespace retort

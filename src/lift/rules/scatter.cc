@@ -4,12 +4,12 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) { r.node().type = "ScatterElements"; }
-constexpr LiftRule kRules[] = {{"Scatter", kAlways, apply}};
+void apply_scatter(Rewriter& r) { r.node().type = "ScatterElements"; }
+constexpr LiftRule kScatterRules[] = {{"Scatter", kAlways, apply_scatter}};
 
 }  // namespace
 
 extern const LiftRules lift_scatter;
-constinit const LiftRules lift_scatter{kRules};
+constinit const LiftRules lift_scatter{kScatterRules};
 
 }  // namespace retort

@@ -4,15 +4,15 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_selu(Rewriter& r) {
   if (!r.attributes().has("alpha")) r.attributes().set("alpha", 1.6732f);
   if (!r.attributes().has("gamma")) r.attributes().set("gamma", 1.0507f);
 }
-constexpr LiftRule kRules[] = {{"Selu", 6, apply}};
+constexpr LiftRule kSeluRules[] = {{"Selu", 6, apply_selu}};
 
 }  // namespace
 
 extern const LiftRules lift_selu;
-constinit const LiftRules lift_selu{kRules};
+constinit const LiftRules lift_selu{kSeluRules};
 
 }  // namespace retort

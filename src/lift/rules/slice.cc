@@ -4,16 +4,16 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_slice(Rewriter& r) {
   r.attribute_to_input("starts", 1);
   r.attribute_to_input("ends", 2);
   r.attribute_to_input("axes", 3);
 }
-constexpr LiftRule kRules[] = {{"Slice", 10, apply}};
+constexpr LiftRule kSliceRules[] = {{"Slice", 10, apply_slice}};
 
 }  // namespace
 
 extern const LiftRules lift_slice;
-constinit const LiftRules lift_slice{kRules};
+constinit const LiftRules lift_slice{kSliceRules};
 
 }  // namespace retort

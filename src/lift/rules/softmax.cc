@@ -4,7 +4,7 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_softmax(Rewriter& r) {
   const int64_t axis = r.attributes().get_or<int64_t>("axis", 1);
   r.attributes().set("axis", int64_t(-1));
   const ValueType& x = r.type(0);
@@ -15,11 +15,12 @@ void apply(Rewriter& r) {
   r.replace_output(0, r.add({.type = "Reshape", .inputs = {result, shape}, .attributes = {{"allowzero", int64_t(1)}}}));
   r.remove();
 }
-constexpr LiftRule kRules[] = {{"Softmax", 13, apply}, {"LogSoftmax", 13, apply}, {"Hardmax", 13, apply}};
+constexpr LiftRule kSoftmaxRules[] = {
+    {"Softmax", 13, apply_softmax}, {"LogSoftmax", 13, apply_softmax}, {"Hardmax", 13, apply_softmax}};
 
 }  // namespace
 
 extern const LiftRules lift_softmax;
-constinit const LiftRules lift_softmax{kRules};
+constinit const LiftRules lift_softmax{kSoftmaxRules};
 
 }  // namespace retort

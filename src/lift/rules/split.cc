@@ -10,11 +10,11 @@ void parts(Rewriter& r) {
   if (!r.has(1)) r.attributes().set("num_outputs", int64_t(r.node().outputs.size()));
 }
 
-constexpr LiftRule kRules[] = {{"Split", 13, sizes}, {"Split", 18, parts}};
+constexpr LiftRule kSplitRules[] = {{"Split", 13, sizes}, {"Split", 18, parts}};
 
 }  // namespace
 
 extern const LiftRules lift_split;
-constinit const LiftRules lift_split{kRules};
+constinit const LiftRules lift_split{kSplitRules};
 
 }  // namespace retort

@@ -4,12 +4,12 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) { r.attribute_to_input("axes", 1); }
-constexpr LiftRule kRules[] = {{"Squeeze", 13, apply}, {"Unsqueeze", 13, apply}};
+void apply_squeeze(Rewriter& r) { r.attribute_to_input("axes", 1); }
+constexpr LiftRule kSqueezeRules[] = {{"Squeeze", 13, apply_squeeze}, {"Unsqueeze", 13, apply_squeeze}};
 
 }  // namespace
 
 extern const LiftRules lift_squeeze;
-constinit const LiftRules lift_squeeze{kRules};
+constinit const LiftRules lift_squeeze{kSqueezeRules};
 
 }  // namespace retort

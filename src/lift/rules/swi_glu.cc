@@ -5,7 +5,7 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_swi_glu(Rewriter& r) {
   const ValueType &a = r.type(0), &b = r.type(1);
   require(!a.is_static() || !b.is_static() || a.shape == b.shape, ErrorCode::invalid_argument,
           "A has shape {}, B {}; both must be equal", to_string(a.shape), to_string(b.shape));
@@ -13,11 +13,11 @@ void apply(Rewriter& r) {
   r.replace_output(0, r.add({.type = "Mul", .inputs = {gate, r.input(1)}}));
   r.remove();
 }
-constexpr LiftRule kRules[] = {{"SwiGLU", kAlways, apply}};
+constexpr LiftRule kSwiGluRules[] = {{"SwiGLU", kAlways, apply_swi_glu}};
 
 }  // namespace
 
 extern const LiftRules lift_swi_glu;
-constinit const LiftRules lift_swi_glu{kRules};
+constinit const LiftRules lift_swi_glu{kSwiGluRules};
 
 }  // namespace retort

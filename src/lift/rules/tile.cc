@@ -5,7 +5,7 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) {
+void apply_tile(Rewriter& r) {
   if (r.node().inputs.size() < 3) return;
   const Tensor *tiles = r.constant_input(1), *axis = r.constant_input(2);
   require(tiles && axis && tiles->dtype() == DType::i64 && axis->dtype() == DType::i64 && tiles->count() == 1 &&
@@ -18,11 +18,11 @@ void apply(Rewriter& r) {
   r.set_input(1, r.constant(repeats));
   r.resize_inputs(2);
 }
-constexpr LiftRule kRules[] = {{"Tile", 6, apply}};
+constexpr LiftRule kTileRules[] = {{"Tile", 6, apply_tile}};
 
 }  // namespace
 
 extern const LiftRules lift_tile;
-constinit const LiftRules lift_tile{kRules};
+constinit const LiftRules lift_tile{kTileRules};
 
 }  // namespace retort

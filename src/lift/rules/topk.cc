@@ -4,12 +4,12 @@
 namespace retort {
 namespace {
 
-void apply(Rewriter& r) { r.attribute_to_input("k", 1); }
-constexpr LiftRule kRules[] = {{"TopK", 10, apply}};
+void apply_topk(Rewriter& r) { r.attribute_to_input("k", 1); }
+constexpr LiftRule kTopkRules[] = {{"TopK", 10, apply_topk}};
 
 }  // namespace
 
 extern const LiftRules lift_topk;
-constinit const LiftRules lift_topk{kRules};
+constinit const LiftRules lift_topk{kTopkRules};
 
 }  // namespace retort

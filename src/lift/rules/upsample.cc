@@ -29,12 +29,12 @@ void resize(Rewriter& r) {
   r.attributes().set("nearest_mode", std::string("floor"));
 }
 
-constexpr LiftRule kRules[] = {
+constexpr LiftRule kUpsampleRules[] = {
     {"Upsample", 7, scale_names}, {"Upsample", 9, scales_input}, {"Upsample", kAlways, resize}};
 
 }  // namespace
 
 extern const LiftRules lift_upsample;
-constinit const LiftRules lift_upsample{kRules};
+constinit const LiftRules lift_upsample{kUpsampleRules};
 
 }  // namespace retort
