@@ -60,13 +60,13 @@ void merge_nodes(Graph& graph, PassContext& context) {
   }
 }
 
-void run(Graph& graph, PassContext& context) {
+void merge_common_subexpressions(Graph& graph, PassContext& context) {
   merge_constants(graph, context);
   merge_nodes(graph, context);
 }
 
 }  // namespace
 
-constinit const Pass pass_common_subexpressions{"common_subexpressions", 1, run};
+constinit const Pass pass_common_subexpressions{"common_subexpressions", 1, merge_common_subexpressions};
 
 }  // namespace retort

@@ -48,7 +48,7 @@ std::vector<Value> try_evaluate(const Graph& graph, const Node& n) {
   }
 }
 
-void run(Graph& graph, PassContext& context) {
+void fold_constants(Graph& graph, PassContext& context) {
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
     if (graph.node(id).dead || !foldable(graph, graph.node(id))) continue;
@@ -68,6 +68,6 @@ void run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-constinit const Pass pass_constant_folding{"constant_folding", 1, run};
+constinit const Pass pass_constant_folding{"constant_folding", 1, fold_constants};
 
 }  // namespace retort

@@ -4,7 +4,7 @@
 namespace retort {
 namespace {
 
-void run(Graph& graph, PassContext& context) {
+void remove_dead_code(Graph& graph, PassContext& context) {
   const std::span<const NodeId> order = graph.order();
   const std::vector<NodeId> nodes(order.rbegin(), order.rend());
   for (NodeId id : nodes) {
@@ -22,6 +22,6 @@ void run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-constinit const Pass pass_dead_code{"dead_code", 1, run};
+constinit const Pass pass_dead_code{"dead_code", 1, remove_dead_code};
 
 }  // namespace retort

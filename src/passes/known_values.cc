@@ -27,7 +27,7 @@ std::optional<Tensor> content(const GraphValue& v) {
   }
 }
 
-void run(Graph& graph, PassContext& context) {
+void replace_known_values(Graph& graph, PassContext& context) {
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
     const Node& n = graph.node(id);
@@ -42,6 +42,6 @@ void run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-constinit const Pass pass_known_values{"known_values", 1, run};
+constinit const Pass pass_known_values{"known_values", 1, replace_known_values};
 
 }  // namespace retort

@@ -20,7 +20,7 @@ void sink(Graph& graph, Node& n, size_t slot, size_t index) {
   --n.captures;
 }
 
-void run(Graph& graph, PassContext& context) {
+void sink_constants(Graph& graph, PassContext& context) {
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
     Node& n = graph.node(id);
@@ -36,6 +36,6 @@ void run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-constinit const Pass pass_sink_constants{"sink_constants", 1, run};
+constinit const Pass pass_sink_constants{"sink_constants", 1, sink_constants};
 
 }  // namespace retort

@@ -9,7 +9,7 @@ bool is_optional(const OpDef& op, size_t output) {
   return output < op.info.outputs.size() && op.info.outputs[output].ends_with("?");
 }
 
-void run(Graph& graph, PassContext& context) {
+void drop_unused_outputs(Graph& graph, PassContext& context) {
   for (NodeId id : graph.order()) {
     Node& n = graph.node(id);
     if (!n.op) continue;
@@ -26,6 +26,6 @@ void run(Graph& graph, PassContext& context) {
 
 }  // namespace
 
-constinit const Pass pass_unused_outputs{"unused_outputs", 1, run};
+constinit const Pass pass_unused_outputs{"unused_outputs", 1, drop_unused_outputs};
 
 }  // namespace retort

@@ -92,10 +92,10 @@ class Widener {
   std::map<ValueId, ValueId> wide_;  ///< 16-bit values and the same in 32 bits
 };
 
-void run(Graph& graph, PassContext& context) { Widener(graph, context).run(); }
+void widen_half(Graph& graph, PassContext& context) { Widener(graph, context).run(); }
 
 }  // namespace
 
-constinit const Pass pass_widen_half{"widen_half", 1, run};
+constinit const Pass pass_widen_half{"widen_half", 1, widen_half};
 
 }  // namespace retort

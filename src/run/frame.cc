@@ -11,7 +11,6 @@
 namespace retort {
 namespace {
 
-constexpr uint32_t kNever = ~0u;
 constexpr std::string_view kUnset = "call RunOptionsUnsetTerminate before another run with these options";
 
 bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {

@@ -23,6 +23,8 @@ class BodyFrames;
 /// A tensor whose extents are all numbers.
 inline bool is_laid_out(const ValueType& t) { return t.is_tensor() && t.is_static(); }
 
+/// In tables of steps and of requests for memory: none.
+inline constexpr uint32_t kNever = ~0u;
 /// After so many runs, memory goes back that none of them needed.
 inline constexpr uint32_t kRunsPerTrim = 32;
 /// Less than this is kept: planning anew costs more than it holds.

@@ -13,7 +13,6 @@
 namespace retort {
 namespace {
 
-constexpr uint32_t kNever = ~0u;
 constexpr size_t kMostElements = SIZE_MAX / 64;  // bytes of that many elements, and of some copies, can be counted
 
 size_t total_bytes(const std::vector<ArenaRequest>& requests) {

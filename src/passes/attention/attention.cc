@@ -213,7 +213,7 @@ bool connect_result(const Graph& g, const Node& n, NodeSpec spec, Patch& p, cons
   return true;
 }
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_attention(const Graph& g, const Node& n) {
   const Shape* y = shape_of(g, n.outputs[0]);
   if (!y || y->rank() < 3 || y->rank() > 4 || !is_float32(g, n.outputs[0])) return std::nullopt;
   Parts parts;
@@ -238,6 +238,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_attention{"attention", "MatMul", match};
+constinit const Rule rule_attention{"attention", "MatMul", match_attention};
 
 }  // namespace retort

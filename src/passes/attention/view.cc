@@ -7,10 +7,10 @@ namespace {
 
 constexpr size_t kMaxSteps = 16;  // nodes between a value and its base
 
-using Parts = std::vector<ViewPart>;
+using ViewParts = std::vector<ViewPart>;
 
 // Appends a part, merging it with the one before when both are one run of memory.
-void append(DimTable& dims, Parts& parts, ViewPart p) {
+void append(DimTable& dims, ViewParts& parts, ViewPart p) {
   if (p.extent == 1) return;
   if (!parts.empty() && p.stride != 0 && parts.back().stride == dims.mul(p.extent, p.stride)) {
     parts.back() = {dims.mul(parts.back().extent, p.extent), p.stride};
@@ -40,7 +40,7 @@ std::optional<Dim> divide(DimTable& dims, Dim a, Dim b) {
 }
 
 // Takes `extent` elements from the end of `parts`.
-std::optional<ViewAxis> take(DimTable& dims, Parts& parts, Dim extent) {
+std::optional<ViewAxis> take(DimTable& dims, ViewParts& parts, Dim extent) {
   ViewAxis axis;
   while (extent != 1) {
     if (parts.empty()) return std::nullopt;
@@ -64,7 +64,7 @@ bool reshape(DimTable& dims, View& v, Shape to) {
   for (Dim& d : to) {
     for (const auto& [alias, extent] : v.same) d = d == alias ? extent : d;
   }
-  Parts parts;
+  ViewParts parts;
   for (const ViewAxis& axis : v.axes) {
     for (const ViewPart& p : axis) append(dims, parts, p);
   }

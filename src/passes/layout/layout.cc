@@ -95,13 +95,13 @@ class Converter {
   std::map<ValueId, ValueId> last_;
 };
 
-void run(Graph& graph, PassContext& context) {
+void choose_layouts(Graph& graph, PassContext& context) {
   const auto chosen = assign_layouts(graph);
   if (!chosen.empty()) Converter(graph, context).run(chosen);
 }
 
 }  // namespace
 
-constinit const Pass pass_layout{"layout", 3, run};
+constinit const Pass pass_layout{"layout", 3, choose_layouts};
 
 }  // namespace retort

@@ -8,7 +8,7 @@
 namespace retort {
 namespace {
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_batch_norm_affine(const Graph& g, const Node& n) {
   const Shape* x = shape_of(g, n.inputs[0]);
   if (!x || x->rank() < 2 || !is_float32(g, n.inputs[0]) || n.attributes.get_or<int64_t>("training_mode", 0) != 0)
     return std::nullopt;
@@ -35,6 +35,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_batch_norm_affine{"batch_norm_affine", "BatchNormalization", match};
+constinit const Rule rule_batch_norm_affine{"batch_norm_affine", "BatchNormalization", match_batch_norm_affine};
 
 }  // namespace retort

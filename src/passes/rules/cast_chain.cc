@@ -16,7 +16,7 @@ bool lossless(DType from, DType to) {
   return from == DType::f32 && to == DType::f64;
 }
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_cast_chain(const Graph& g, const Node& n) {
   const Node* first = producer_of(g, n.inputs[0], "Cast");
   if (!first) return std::nullopt;
   const DType from = g.value(first->inputs[0]).type.dtype, between = g.value(n.inputs[0]).type.dtype;
@@ -29,6 +29,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_cast_chain{"cast_chain", "Cast", match};
+constinit const Rule rule_cast_chain{"cast_chain", "Cast", match_cast_chain};
 
 }  // namespace retort

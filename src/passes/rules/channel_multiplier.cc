@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kScale = 4;
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_channel_multiplier(const Graph& g, const Node& n) {
   const Shape& w = g.value(n.inputs[1]).type.shape;
   const Shape* x = shape_of(g, n.inputs[0]);
   const int64_t groups = n.attributes.get_or<int64_t>("group", 1);
@@ -35,6 +35,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_channel_multiplier{"channel_multiplier", "Conv", match, "retort"};
+constinit const Rule rule_channel_multiplier{"channel_multiplier", "Conv", match_channel_multiplier, "retort"};
 
 }  // namespace retort

@@ -27,7 +27,7 @@ std::optional<std::vector<int64_t>> target(const Shape& in, const Shape& out) {
   return t;
 }
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_constant_reshape(const Graph& g, const Node& n) {
   if (g.constant(n.inputs[1])) return std::nullopt;
   const Shape *in = shape_of(g, n.inputs[0]), *out = shape_of(g, n.outputs[0]);
   if (!in || !out) return std::nullopt;
@@ -41,6 +41,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_constant_reshape{"constant_reshape", "Reshape", match};
+constinit const Rule rule_constant_reshape{"constant_reshape", "Reshape", match_constant_reshape};
 
 }  // namespace retort

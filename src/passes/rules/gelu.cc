@@ -82,7 +82,7 @@ bool is_tanh_argument(const Graph& g, ValueId v, ValueId x) {
   return cube != ValueId::none && is_cube(g, cube, x, 0.044715);
 }
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_written_gelu(const Graph& g, const Node& n) {
   const Factors f = factors_of(g, n);
   if (f.others.size() != 2 || !is_rounded(f.constant, 0.5)) return std::nullopt;
   for (size_t side = 0; side < 2; ++side) {
@@ -105,6 +105,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_gelu{"gelu", "Mul", match};
+constinit const Rule rule_gelu{"gelu", "Mul", match_written_gelu};
 
 }  // namespace retort

@@ -8,7 +8,7 @@
 namespace retort {
 namespace {
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_global_pool(const Graph& g, const Node& n) {
   const Shape* x = shape_of(g, n.inputs[0]);
   auto axes = known_integers(g, n.input(1));
   if (!x || (x->rank() != 4 && x->rank() != 3) || !axes || !is_float32(g, n.inputs[0])) return std::nullopt;
@@ -33,6 +33,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_global_pool{"global_pool", "ReduceMean", match};
+constinit const Rule rule_global_pool{"global_pool", "ReduceMean", match_global_pool};
 
 }  // namespace retort

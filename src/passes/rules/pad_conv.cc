@@ -23,7 +23,7 @@ std::optional<std::vector<int64_t>> zero_pads(const Graph& g, const Node& pad, s
   return pads;
 }
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_pad_conv(const Graph& g, const Node& n) {
   const Node* pad = sole_producer_of(g, n.inputs[0], "Pad");
   const Shape* x = pad ? shape_of(g, n.inputs[0]) : nullptr;
   if (!x || x->rank() < 3) return std::nullopt;
@@ -52,6 +52,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_pad_conv{"pad_conv", "Conv", match};
+constinit const Rule rule_pad_conv{"pad_conv", "Conv", match_pad_conv};
 
 }  // namespace retort

@@ -6,7 +6,7 @@
 namespace retort {
 namespace {
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_reshape_chain(const Graph& g, const Node& n) {
   const Node* first = g.producer(n.inputs[0]);
   if (!first || !first->op || !first->domain.empty()) return std::nullopt;
   if (first->type != "Reshape" && first->type != "Flatten" && first->type != "Squeeze" && first->type != "Unsqueeze")
@@ -27,6 +27,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_reshape_chain{"reshape_chain", "Reshape", match};
+constinit const Rule rule_reshape_chain{"reshape_chain", "Reshape", match_reshape_chain};
 
 }  // namespace retort

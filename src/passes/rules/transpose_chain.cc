@@ -6,7 +6,7 @@
 namespace retort {
 namespace {
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_transpose_chain(const Graph& g, const Node& n) {
   const Node* first = producer_of(g, n.inputs[0], "Transpose");
   if (!first) return std::nullopt;
   const auto inner = ints_attribute(*first, "perm"), outer = ints_attribute(n, "perm");
@@ -23,6 +23,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_transpose_chain{"transpose_chain", "Transpose", match};
+constinit const Rule rule_transpose_chain{"transpose_chain", "Transpose", match_transpose_chain};
 
 }  // namespace retort

@@ -6,7 +6,7 @@
 namespace retort {
 namespace {
 
-std::optional<Patch> match(const Graph& g, const Node& n) {
+std::optional<Patch> match_transpose_unit(const Graph& g, const Node& n) {
   const Shape* in = shape_of(g, n.inputs[0]);
   const auto perm = ints_attribute(n, "perm");
   if (!in || perm.size() != in->rank()) return std::nullopt;
@@ -35,6 +35,6 @@ std::optional<Patch> match(const Graph& g, const Node& n) {
 
 }  // namespace
 
-constinit const Rule rule_transpose_unit{"transpose_unit", "Transpose", match};
+constinit const Rule rule_transpose_unit{"transpose_unit", "Transpose", match_transpose_unit};
 
 }  // namespace retort
