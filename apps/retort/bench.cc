@@ -14,14 +14,14 @@
 namespace retort::cli {
 namespace {
 
-struct Options : Common {
+struct BenchOptions : Common {
   std::string suite;
   double seconds = 4;
   int block = 5, starts = 3;
 };
 
 /// One engine with the model loaded and bound, and its measured times.
-struct Side {
+struct BenchSide {
   std::string name, library;
   std::vector<Start> starts;  ///< one thread count after the other
   std::unique_ptr<EngineLibrary> engine;
@@ -30,7 +30,7 @@ struct Side {
   std::unique_ptr<BoundRun> bound;
   std::vector<double> times;
 
-  void load(const Options& o, int threads) {
+  void load(const BenchOptions& o, int threads) {
     bound.reset();
     session.reset();
     times.clear();
@@ -51,7 +51,7 @@ struct Side {
   double quantile(double q) const { return cli::quantile(times, q); }
 };
 
-double disagreement(const Side& a, const Side& b) {
+double disagreement(const BenchSide& a, const BenchSide& b) {
   const auto x = a.bound->outputs(), y = b.bound->outputs();
   double worst = 0;
   for (const auto& [name, t] : y) {
@@ -61,18 +61,18 @@ double disagreement(const Side& a, const Side& b) {
   return worst;
 }
 
-void measure(const Options& o, std::vector<Side>& sides) {
+void measure(const BenchOptions& o, std::vector<BenchSide>& sides) {
   const auto begin = Clock::now();
   Progress progress("measuring");
   double spent = 0;
   do {
-    for (Side& s : sides) s.run_block(o.block);
+    for (BenchSide& s : sides) s.run_block(o.block);
     spent = milliseconds(Clock::now() - begin) / 1000;
     progress.show(std::min(1.0, spent / o.seconds));
   } while (spent < o.seconds || sides[0].times.size() < 10);
 }
 
-void measure_starts(const Options& o, std::vector<Side>& sides) {
+void measure_starts(const BenchOptions& o, std::vector<BenchSide>& sides) {
   for (const int threads : o.threads) {
     std::vector<std::vector<Start>> all(sides.size());
     for (int i = 0; i < o.starts; ++i) {
@@ -82,7 +82,7 @@ void measure_starts(const Options& o, std::vector<Side>& sides) {
   }
 }
 
-nlohmann::json side_json(const Side& s, const Start& start) {
+nlohmann::json side_json(const BenchSide& s, const Start& start) {
   return {{"engine", s.name},
           {"median_ms", s.quantile(0.5)},
           {"p99_ms", s.quantile(0.99)},
@@ -99,13 +99,13 @@ void print_head() {
               "load ms", "first ms", "peak MiB");
 }
 
-void print_row(int threads, const Side& s, const Start& start) {
+void print_row(int threads, const BenchSide& s, const Start& start) {
   std::printf("%-9s %7d %10.3f %10.3f %10.3f %10.1f %10.1f %10.1f\n", s.name.c_str(), threads, s.quantile(0.5),
               s.quantile(0.99), s.quantile(0), start.load_ms, start.first_ms, start.peak_mib);
 }
 
-void bench(const Options& o) {
-  std::vector<Side> sides(o.against.empty() ? 1 : 2);
+void bench(const BenchOptions& o) {
+  std::vector<BenchSide> sides(o.against.empty() ? 1 : 2);
   sides[0].name = "retort";
   sides[0].library = default_library(o.library);
   if (sides.size() > 1) {
@@ -113,14 +113,14 @@ void bench(const Options& o) {
     sides[1].library = o.against;
   }
   measure_starts(o, sides);
-  for (Side& s : sides) s.engine = std::make_unique<EngineLibrary>(s.library);
+  for (BenchSide& s : sides) s.engine = std::make_unique<EngineLibrary>(s.library);
   nlohmann::json report = nlohmann::json::array();
   for (size_t i = 0; i < o.threads.size(); ++i) {
-    for (Side& s : sides) s.load(o, o.threads[i]);
+    for (BenchSide& s : sides) s.load(o, o.threads[i]);
     measure(o, sides);
     if (!o.json && i == 0) print_head();
     nlohmann::json row = {{"threads", o.threads[i]}, {"sides", nlohmann::json::array()}};
-    for (const Side& s : sides) {
+    for (const BenchSide& s : sides) {
       row["sides"].push_back(side_json(s, s.starts[i]));
       if (!o.json) print_row(o.threads[i], s, s.starts[i]);
     }
@@ -139,7 +139,7 @@ void bench(const Options& o) {
 }
 
 /// How this program measures one model of a suite.
-std::vector<std::string> one_model(const Options& o, const std::string& model) {
+std::vector<std::string> one_model(const BenchOptions& o, const std::string& model) {
   std::string threads;
   for (const int n : o.threads) threads += (threads.empty() ? "" : ",") + std::to_string(n);
   std::vector<std::string> words{"bench",
@@ -186,7 +186,7 @@ struct SuiteTable {
   }
 };
 
-void bench_suite(const Options& o) {
+void bench_suite(const BenchOptions& o) {
   const nlohmann::json all = run_suite(o.suite, [&](const std::string& model) { return one_model(o, model); });
   SuiteTable table;
   if (!o.json)
@@ -210,7 +210,7 @@ void bench_suite(const Options& o) {
 void add_bench(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "bench", "measure latency, load time and memory; with --against, two engines side by side in one process");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<BenchOptions>();
   o->add_model(*sub);
   o->add_inputs(*sub);
   o->add_against(*sub);

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options : Common {
+struct ConvertOptions : Common {
   std::string to, external, optimize;
   size_t threshold = 1024;
 };
@@ -44,7 +44,7 @@ void count_uses(const json& graph, const json& operators, std::map<std::pair<std
   }
 }
 
-json opset_report(const Options& o) {
+json opset_report(const ConvertOptions& o) {
   const ToolsLibrary tools(o.library);
   const json model = tools.describe(o, {}, 0), operators = tools.operators();
   std::map<std::pair<std::string, std::string>, Use> uses;
@@ -87,7 +87,7 @@ void print_report(const json& report) {
 }
 
 /// Any engine can save what it optimised.
-void save_optimized(const Options& o, int level) {
+void save_optimized(const ConvertOptions& o, int level) {
   const EngineLibrary engine(default_library(o.library));
   SessionSettings settings = o.settings(1);
   settings.optimization = level;
@@ -99,7 +99,7 @@ void save_optimized(const Options& o, int level) {
   const EngineSession session(engine, o.model, settings);
 }
 
-void convert(const Options& o) {
+void convert(const ConvertOptions& o) {
   if (o.to.empty()) {
     const json report = opset_report(o);
     if (o.json)
@@ -131,7 +131,7 @@ void convert(const Options& o) {
 void add_convert(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "convert", "write a model to another file: weights inside or beside it, optimised or not; or report its opsets");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ConvertOptions>();
   o->add_model(*sub);
   sub->add_option("OUT", o->to, "file to write; without it, a report of the operator sets that the model uses")
       ->type_name("");

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options : Common {
+struct DevicesOptions : Common {
   std::vector<std::string> plugins;  ///< name=library
 };
 
@@ -99,7 +99,7 @@ json engine_devices(const EngineLibrary& engine) {
   return all;
 }
 
-void print_text(const json& all) {
+void print_devices(const json& all) {
   const json& cpu = all["processor"];
   std::printf("%s\n", paint(Paint::bold, "processor").c_str());
   std::printf("  %s, %d threads", cpu["name"].get<std::string>().c_str(), cpu["threads"].get<int>());
@@ -119,7 +119,7 @@ void print_text(const json& all) {
   }
 }
 
-void list(const Options& o) {
+void list_devices(const DevicesOptions& o) {
   const EngineLibrary engine(default_library(o.library));
   for (const std::string& text : o.plugins) {
     const auto [name, file] = split_at(text, '=', "NAME=FILE");
@@ -133,14 +133,14 @@ void list(const Options& o) {
   if (o.json)
     std::printf("%s\n", all.dump(2).c_str());
   else
-    print_text(all);
+    print_devices(all);
 }
 
 }  // namespace
 
 void add_devices(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("devices", "show what could run a model here: processor, providers, devices");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<DevicesOptions>();
   o->add_library(*sub);
   sub->add_option("--plugin", o->plugins, "load a plug-in provider before looking; may be repeated")
       ->type_name("NAME=FILE")
@@ -151,7 +151,7 @@ void add_devices(CLI::App& app) {
       "its\n"
       "name.\n\n"
       "Example: retort devices --json");
-  sub->callback([o] { list(*o); });
+  sub->callback([o] { list_devices(*o); });
 }
 
 }  // namespace retort::cli

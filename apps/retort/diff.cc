@@ -13,23 +13,23 @@ namespace {
 using nlohmann::json;
 using Tensors = std::map<std::string, HostTensor>;
 
-struct Options : Common {
+struct DiffOptions : Common {
   std::string against_model;
   double tolerance = 1e-3;
   size_t marks = 4;
 };
 
 /// One of the two that are compared.
-struct Side {
+struct DiffSide {
   std::unique_ptr<EngineLibrary> engine;
   std::string bytes, folder;
 
-  Side(const std::string& library, const std::string& model)
+  DiffSide(const std::string& library, const std::string& model)
       : engine(std::make_unique<EngineLibrary>(library)), bytes(read_model_file(model)) {
     folder = std::filesystem::absolute(model).parent_path().string();
   }
   /// The outputs of a run that shows these values besides the model's own outputs.
-  Tensors run(const std::vector<std::string>& shown, const Options& o, Tensors& inputs) const {
+  Tensors run(const std::vector<std::string>& shown, const DiffOptions& o, Tensors& inputs) const {
     EngineSession session(*engine, with_outputs(bytes, shown), folder, o.settings(o.threads.at(0)));
     if (inputs.empty()) inputs = o.read_inputs(session.inputs());
     BoundRun bound(session, inputs);
@@ -51,7 +51,7 @@ bool is_numbers(const std::string& type) {
   return type.find('[') != std::string::npos && element != "string" && element.find('(') == std::string::npos;
 }
 
-Values list_values(const json& graph, const Side& a, const Side& b) {
+Values list_values(const json& graph, const DiffSide& a, const DiffSide& b) {
   const auto in_a = made_values(a.bytes), in_b = made_values(b.bytes);
   const std::set<std::string> first(in_a.begin(), in_a.end()), second(in_b.begin(), in_b.end());
   Values v;
@@ -88,7 +88,7 @@ std::string position(const HostTensor& t, size_t index) {
 
 class Diff {
  public:
-  explicit Diff(const Options& o)
+  explicit Diff(const DiffOptions& o)
       : o_(o),
         ours_(default_library(o.library), o.model),
         theirs_(o.against.empty() ? default_library(o.library) : o.against,
@@ -191,15 +191,15 @@ class Diff {
     return nullptr;
   }
 
-  const Options& o_;
-  Side ours_, theirs_;
+  const DiffOptions& o_;
+  DiffSide ours_, theirs_;
   json described_;
   Values values_;
   Tensors inputs_, a_, b_;
   size_t looks_ = 0;
 };
 
-std::string joined(const json& names) {
+std::string joined_names(const json& names) {
   std::string all;
   for (const std::string name : names) all += (all.empty() ? "'" : ", '") + name + "'";
   return all.empty() ? "none" : all;
@@ -212,7 +212,7 @@ std::string scale_text(const json& difference) {
   return text;
 }
 
-void print_text(const json& report) {
+void print_difference(const json& report) {
   for (const json& out : report["outputs"])
     std::printf("output %-24s differs %s\n", out["name"].get<std::string>().c_str(),
                 scale_text(out["difference"]).c_str());
@@ -233,22 +233,22 @@ void print_text(const json& report) {
   if (f.contains("at"))
     std::printf("  most at %s: %s here, %s there\n", f["at"].get<std::string>().c_str(), f["values"][0].dump().c_str(),
                 f["values"][1].dump().c_str());
-  std::printf("  what it is made from agrees: %s\n", joined(f["agreeing"]).c_str());
+  std::printf("  what it is made from agrees: %s\n", joined_names(f["agreeing"]).c_str());
   if (f.contains("only_fused_with"))
     std::printf("  only while it is fused with %s: shown one by one they agree\n",
-                joined(f["only_fused_with"]).c_str());
+                joined_names(f["only_fused_with"]).c_str());
   if (f.contains("runs_within"))
     std::printf("  Retort runs it within one %s, made of %s\n", f["runs_within"]["op"].get<std::string>().c_str(),
-                joined(f["runs_within"]["origins"]).c_str());
+                joined_names(f["runs_within"]["origins"]).c_str());
 }
 
-void diff(const Options& o) {
+void diff(const DiffOptions& o) {
   if (o.against.empty() && o.against_model.empty()) throw CLI::RequiredError("--against or --against-model");
   const json report = Diff(o).run();
   if (o.json)
     std::printf("%s\n", report.dump(2).c_str());
   else
-    print_text(report);
+    print_difference(report);
   if (!report["agree"]) throw Exit{kDifferent};
 }
 
@@ -257,7 +257,7 @@ void diff(const Options& o) {
 void add_diff(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "diff", "find the first node where two engines, or two versions of a model, compute different values");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<DiffOptions>();
   o->add_model(*sub);
   o->add_inputs(*sub);
   o->add_against(*sub);

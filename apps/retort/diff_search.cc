@@ -5,7 +5,7 @@
 namespace retort::cli {
 namespace {
 
-using Values = std::set<size_t>;
+using ValueSet = std::set<size_t>;
 
 class Search {
  public:
@@ -22,7 +22,7 @@ class Search {
  private:
   /// Values before the suspect of which nothing is known yet.
   std::vector<size_t> candidates() const {
-    Values seen;
+    ValueSet seen;
     std::vector<size_t> todo{suspect_};
     while (!todo.empty()) {
       const size_t v = todo.back();
@@ -49,7 +49,7 @@ class Search {
     std::vector<size_t> shown = marks;
     shown.push_back(suspect_);
     ++looks_;
-    const Values bad = look_(shown);
+    const ValueSet bad = look_(shown);
     const auto first = std::find_if(marks.begin(), marks.end(), [&](size_t v) { return bad.contains(v); });
     if (first == marks.end() && !bad.contains(suspect_)) {  // looking made the difference go away
       if (marks.size() == 1) hiding_.insert(marks[0]);
@@ -79,7 +79,7 @@ class Search {
   const ValueGraph& graph_;
   size_t suspect_, at_once_, room_, looks_ = 0;
   const DiffSearch::Look& look_;
-  Values agreeing_, hiding_;
+  ValueSet agreeing_, hiding_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options : Common {
+struct InspectOptions : Common {
   bool nodes = false, passes = false;
   std::vector<std::string> disabled;
   std::string html;
@@ -138,7 +138,7 @@ void print_passes(const json& passes) {
   }
 }
 
-void print_text(const Options& o, const json& model) {
+void print_text(const InspectOptions& o, const json& model) {
   Totals t;
   add_up(model["graph"], t);
   print_head(model, t);
@@ -155,7 +155,7 @@ void print_text(const Options& o, const json& model) {
   if (o.passes && model.contains("passes")) print_passes(model["passes"]);
 }
 
-void inspect(const Options& o) {
+void inspect(const InspectOptions& o) {
   json model = ToolsLibrary(o.library).describe(o, o.disabled);
   model["inputs"] = ports(model["graph"], "inputs");
   model["outputs"] = ports(model["graph"], "outputs");
@@ -173,7 +173,7 @@ void inspect(const Options& o) {
 
 void add_inspect(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("inspect", "show what a model wants, gives and consists of; nothing runs");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<InspectOptions>();
   o->add_model_file(*sub);
   o->add_library(*sub);
   o->add_shapes(*sub);

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options : Common {
+struct OpsOptions : Common {
   std::vector<std::string> names;
 };
 
@@ -65,7 +65,7 @@ void print_row(const json& op) {
   std::printf("  %-32s %-26s %-44s %s\n", name.c_str(), versions.c_str(), types.c_str(), providers.c_str());
 }
 
-void list(const Options& o) {
+void list_ops(const OpsOptions& o) {
   json all = ToolsLibrary(o.library).operators();
   for (size_t i = all.size(); i-- > 0;) {
     if (!wanted(all[i], o.names)) all.erase(i);
@@ -95,7 +95,7 @@ void list(const Options& o) {
 
 void add_ops(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("ops", "list the operators that Retort implements");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<OpsOptions>();
   sub->add_option("NAME", o->names, "only operators whose name, or domain.name, has this part")->type_name("");
   o->add_library(*sub);
   o->add_json(*sub);
@@ -106,7 +106,7 @@ void add_ops(CLI::App& app) {
       "understood. 'Element types' have a kernel of their own; those in (parentheses) are computed in a wider type.\n"
       "'Providers' are what can run it.\n\n"
       "Example: retort ops conv");
-  sub->callback([o] { list(*o); });
+  sub->callback([o] { list_ops(*o); });
 }
 
 }  // namespace retort::cli

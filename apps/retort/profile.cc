@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options : Common {
+struct ProfileOptions : Common {
   int repeat = 20;
   size_t nodes = 10;
   std::string trace, html;
@@ -56,7 +56,7 @@ struct TemporaryFolder {
 
 constexpr int kWarm = 3;  // runs that are not counted: they plan memory and fill caches
 
-std::vector<TracedRun> trace_runs(const Options& o, std::map<std::string, HostTensor>& inputs) {
+std::vector<TracedRun> trace_runs(const ProfileOptions& o, std::map<std::string, HostTensor>& inputs) {
   const TemporaryFolder folder;
   const EngineLibrary engine(default_library(o.library));
   SessionSettings settings = o.settings(o.threads.at(0));
@@ -122,7 +122,7 @@ json row_json(const Profile& p, double milliseconds, double operations) {
   return row;
 }
 
-json report(const Options& o, const Profile& p, const std::string& version) {
+json report(const ProfileOptions& o, const Profile& p, const std::string& version) {
   json all = {{"engine", version},          {"threads", o.threads.at(0)},  {"runs", o.repeat},
               {"median_ms", p.median_ms},   {"outside_ms", p.overhead_ms}, {"peak_gflops", p.peak / 1e9},
               {"operators", json::array()}, {"nodes", json::array()}};
@@ -199,7 +199,7 @@ void write_trace(const std::string& path, const Profile& p) {
   if (!file) throw Failure("cannot write '" + path + "'");
 }
 
-void write_html(const Options& o, json model, json profile, const Profile& p) {
+void write_html(const ProfileOptions& o, json model, json profile, const Profile& p) {
   profile["events"] = json::array();
   for (const NodeEvent& n : p.run.nodes)
     profile["events"].push_back(
@@ -209,7 +209,7 @@ void write_html(const Options& o, json model, json profile, const Profile& p) {
   write_page(o.html, model);
 }
 
-void profile(const Options& o) {
+void profile(const ProfileOptions& o) {
   std::map<std::string, HostTensor> inputs;
   std::vector<TracedRun> runs = trace_runs(o, inputs);
   Common shaped = o;  // arithmetic follows from the shapes that ran
@@ -238,7 +238,7 @@ void profile(const Options& o) {
 
 void add_profile(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("profile", "show where the time of a run goes: per operator and per node");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ProfileOptions>();
   o->add_model(*sub);
   o->add_inputs(*sub);
   o->add_threads(*sub, "threads inside an operator");

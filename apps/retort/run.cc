@@ -8,7 +8,7 @@
 namespace retort::cli {
 namespace {
 
-struct Options : Common {
+struct RunOptions : Common {
   std::string save, profile;
   int repeat = 1;
   bool copies = false;
@@ -44,7 +44,7 @@ std::string told(std::optional<uint64_t> number, const char* unit, const char* o
   return number ? std::to_string(*number) + unit : otherwise;
 }
 
-void print_text(const Options& o, const EngineSession& session, const std::map<std::string, HostTensor>& inputs,
+void print_text(const RunOptions& o, const EngineSession& session, const std::map<std::string, HostTensor>& inputs,
                 const std::map<std::string, HostTensor>& outputs, const std::vector<double>& times, const Cost& cost) {
   for (const PortInfo& port : session.outputs()) {
     const auto found = outputs.find(port.name);
@@ -64,9 +64,9 @@ void print_text(const Options& o, const EngineSession& session, const std::map<s
                 told(cost.allocations, " heap allocations", "(not counted in this build)").c_str());
 }
 
-nlohmann::json report(const Options& o, const EngineSession& session, const std::map<std::string, HostTensor>& inputs,
-                      const std::map<std::string, HostTensor>& outputs, const std::vector<double>& times,
-                      const Cost& cost) {
+nlohmann::json report(const RunOptions& o, const EngineSession& session,
+                      const std::map<std::string, HostTensor>& inputs, const std::map<std::string, HostTensor>& outputs,
+                      const std::vector<double>& times, const Cost& cost) {
   nlohmann::json all = {{"model", o.model}, {"engine", session.engine().version()}};
   for (const auto& [name, t] : inputs) all["inputs"][name] = {{"type", type_name(t.type)}, {"shape", t.shape}};
   for (const auto& [name, t] : outputs) all["outputs"][name] = tensor_json(t);
@@ -94,7 +94,7 @@ std::vector<double> run_often(BoundRun& bound, int repeat) {
   return times;
 }
 
-void run(const Options& o) {
+void run(const RunOptions& o) {
   if (!o.save.empty()) check_can_write(o.save);
   const EngineLibrary engine(default_library(o.library));
   SessionSettings settings = o.settings(o.threads.at(0));
@@ -118,7 +118,7 @@ void run(const Options& o) {
 void add_run(CLI::App& app) {
   CLI::App* sub =
       app.add_subcommand("run", "run a model on inputs from files (or random ones) and show or save its outputs");
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<RunOptions>();
   o->add_model(*sub);
   o->add_inputs(*sub);
   o->random = false;
