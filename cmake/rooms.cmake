@@ -1,7 +1,7 @@
-# retort_room(NAME [MANY_SMALL_FILES] USES room...): one static library per folder of src/, one test program for its
-# *_test.cc files. Small files spend their time in headers: ten of them are compiled as one.
+# retort_room(NAME [TOGETHER n] USES room...): one static library per folder of src/, one test program for its *_test.cc
+# files. Files spend most of their time in headers and in the same templates of the library: TOGETHER compiles n as one.
 function(retort_room name)
-  cmake_parse_arguments(arg "MANY_SMALL_FILES" "" "USES" ${ARGN})
+  cmake_parse_arguments(arg "" "TOGETHER" "USES" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
@@ -19,8 +19,8 @@ function(retort_room name)
     elseif(RETORT_PCH)
       target_precompile_headers(retort_${name} REUSE_FROM retort_base)
     endif()
-    if(RETORT_UNITY AND arg_MANY_SMALL_FILES)
-      set_target_properties(retort_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    if(RETORT_UNITY AND arg_TOGETHER)
+      set_target_properties(retort_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_TOGETHER})
     endif()
   else()
     add_library(retort_${name} INTERFACE)
