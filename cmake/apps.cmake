@@ -25,8 +25,8 @@ target_include_directories(retort_cli PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAK
 target_link_libraries(retort_cli PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json ${retort_turbojpeg} ${retort_png16}
                                          ${retort_minizip} ${retort_z} ${CMAKE_DL_LIBS})
 target_compile_definitions(retort_cli PRIVATE RETORT_VERSION="${PROJECT_VERSION}")
-# Its time goes into the two libraries of headers, which are parsed once and used by ten files at a time; the engine is hot,
-# not the tool, but for what measures the processor.
+# Nearly all of its compile time goes into two libraries of headers and the templates that its files share. The tool is not
+# hot, but for the file that measures the processor.
 target_compile_options(retort_cli PRIVATE $<$<CONFIG:Release>:-O1>)
 set_source_files_properties(${CMAKE_SOURCE_DIR}/apps/retort/peak.cc PROPERTIES
                             COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_UNITY_BUILD_INCLUSION ON)
