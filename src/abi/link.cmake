@@ -1,3 +1,4 @@
+add_dependencies(retort_abi retort_abi_sources)
 target_include_directories(retort_abi PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/generated)
 execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE retort_commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
