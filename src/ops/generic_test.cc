@@ -105,9 +105,13 @@ ThreadPool& pool(int threads) {
   return threads == 2 ? two : three;
 }
 
-bool can_run_in_place(const Trial& t, const std::vector<Tensor>& outputs) {
-  return t.op.has(kMayAliasInput0) && !t.inputs.empty() && t.inputs[0] && !outputs.empty() &&
-         t.inputs[0].dtype() == outputs[0].dtype() && t.inputs[0].count() == outputs[0].count();
+// Whether output 0 may take the memory of this input.
+bool can_run_in_place(const Trial& t, size_t input, const std::vector<Tensor>& outputs) {
+  const bool may = (input == 0 && t.op.has(kMayAliasInput0)) || std::ranges::any_of(t.op.info.in_place, [&](auto& p) {
+                     return p.output == 0 && p.input == int(input) && p.same_bits;
+                   });
+  return may && t.inputs[input] && !outputs.empty() && t.inputs[input].dtype() == outputs[0].dtype() &&
+         t.inputs[input].count() == outputs[0].count();
 }
 
 }  // namespace
@@ -125,7 +129,9 @@ void check_kernels(const Trial& t) {
       expect_same_bits(run.run({.parallel = Parallel(&pool(threads), nullptr)}), one, cat("{} threads", threads));
     if (t.op.prepare && t.test.options().weights.empty())
       expect_equal(run.run({.constants = false}), reference, t.test.options().tolerance, "unpacked");
-    if (can_run_in_place(t, one)) expect_same_bits(run.run({.in_place = true}), one, "in place");
+    for (size_t i = 0; i < t.inputs.size(); ++i) {
+      if (can_run_in_place(t, i, one)) expect_same_bits(run.run({.in_place = int(i)}), one, cat("over input {}", i));
+    }
   }
 }
 

@@ -57,10 +57,13 @@ enum Traits : uint32_t {
   kInternal = 64,       ///< made by passes only; never read from a model
 };
 
-/// Output `output` may lie exactly over input `input` of the same size: a cache that the operator adds to, or an addend. The
-/// kernel finds out by the pointers.
+/// Output `output` may lie exactly over input `input` of the same size, which no other input may share: an addend, or a cache
+/// that the operator adds to.
 struct InPlace {
   int output = -1, input = -1;
+  /// Gives the bits that memory of its own would have, so the workspace may share it. Else only a caller can ask for it, by
+  /// binding both to one place; the kernel finds out by the pointers.
+  bool same_bits = true;
 };
 
 /// What is said of an operator before any code. Formal parameters read "name: T", "name: T?" (optional) or "name: T..."

@@ -150,9 +150,9 @@ std::vector<Tensor> OpRun::run(const RunMode& mode) {
   for (size_t i = 0; i < out.size(); ++i) {
     const ValueType& t = out[i].type;
     if (op.has(kDynamicOutput) || !t.is_static()) continue;
-    const bool shared = mode.in_place && i == 0;
-    Tensor memory = shared ? copy_of(inputs[0]).reshaped(t.shape) : Tensor(t.dtype, t.shape);
-    if (shared) in[0].data = memory.mutable_data();
+    const bool shared = mode.in_place >= 0 && i == 0;
+    Tensor memory = shared ? copy_of(inputs[size_t(mode.in_place)]).reshaped(t.shape) : Tensor(t.dtype, t.shape);
+    if (shared) in[size_t(mode.in_place)].data = memory.mutable_data();
     give_memory(out[i], std::move(memory));
   }
   const auto in_pointers = pointers(in), out_pointers = pointers(out);

@@ -81,7 +81,7 @@ std::string difference(const Tensor& got, const Tensor& expected, double toleran
 struct RunMode {
   bool reference = false;  ///< reference() instead of the production kernel, where the op has one
   bool constants = true;   ///< prepare() sees the inputs
-  bool in_place = false;   ///< output 0 in the memory of (a copy of) input 0
+  int in_place = -1;       ///< output 0 in the memory of (a copy of) this input
   Parallel parallel = {};
 };
 

@@ -27,13 +27,16 @@ void copy_elements(const void* from, Tensor& to) {
   }
 }
 
-// Whether a step may write `out` over `in`, both at the same place.
-bool may_write_over(const Step& step, SlotIndex in, SlotIndex out) {
+// Whether a step may write `out` over `in`, both at the same place. A view of `in` is read where `in` is.
+bool may_write_over(const Plan& plan, const Step& step, SlotIndex in, SlotIndex out) {
   if (step.op->has(kElementwise)) return true;
-  return std::ranges::any_of(step.op->info.in_place, [&](const InPlace& p) {
-    return p.output >= 0 && size_t(p.input) < step.inputs.size() && step.inputs[size_t(p.input)] == in &&
-           step.outputs[size_t(p.output)] == out && std::ranges::count(step.inputs, in) == 1;
-  });
+  const SlotIndex root = plan.values[in].root;
+  const auto reads =
+      std::ranges::count_if(step.inputs, [&](SlotIndex v) { return v != kNoSlot && plan.values[v].root == root; });
+  return reads == 1 && std::ranges::any_of(step.op->info.in_place, [&](const InPlace& p) {
+           return p.output >= 0 && size_t(p.input) < step.inputs.size() && step.inputs[size_t(p.input)] == in &&
+                  step.outputs[size_t(p.output)] == out;
+         });
 }
 
 }  // namespace
@@ -72,6 +75,24 @@ Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget) : plan_(std
 }
 
 Frame::~Frame() = default;
+
+void Frame::drop_memory(Segment& segment) {
+  segment.planned.clear();
+  segment.layout = {};
+  segment.memory = nullptr;
+  segment.memory_bytes = 0;
+  laid_out_ = false;
+}
+
+void Frame::drop_scratch() {
+  scratch_ = nullptr;
+  scratch_bytes_ = 0;
+  laid_out_ = false;  // contexts hold the old pointer
+}
+
+std::shared_ptr<void> Frame::allocate(size_t bytes) {
+  return budget_ ? budget_->allocate(bytes) : allocate_block(bytes);
+}
 
 size_t Frame::workspace_bytes() const {
   size_t bytes = scratch_bytes_;
@@ -244,7 +265,7 @@ bool Frame::overlaps_input(size_t output, const void* data, size_t bytes) const 
     if (v.home != Home::input || !s.data || s.type.dtype == DType::string) continue;
     const size_t in_bytes = dtype_bytes(s.type.dtype, s.count);
     if (!overlap(s.data, in_bytes, data, bytes)) continue;
-    const bool safe = writer != kNever && may_write_over(plan_->steps[writer], in, root) &&
+    const bool safe = writer != kNever && may_write_over(*plan_, plan_->steps[writer], in, root) &&
                       plan_->values[v.root].last_use == writer && s.data == data && in_bytes == bytes;
     if (!safe) return true;
   }

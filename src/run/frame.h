@@ -119,7 +119,7 @@ class Frame {
   void forget_content();
   void request_memory(Segment& segment);
   bool reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes);
-  bool reuse_input(Segment& segment, uint32_t index, size_t input, SlotIndex out, size_t bytes);
+  bool take_over_input(Segment& segment, uint32_t index, size_t input, SlotIndex out, size_t bytes);
   static void leave_room(Segment& segment);
   void place_segment(Segment& segment);
   std::string largest_output(const Segment& segment) const;

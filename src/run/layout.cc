@@ -179,14 +179,16 @@ void Frame::settle_memory(uint32_t index) {
 // A step may write over an input that is not needed any more, where its operator allows that.
 bool Frame::reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes) {
   const Step& step = plan_->steps[index];
-  if (step.op->has(kMayAliasInput0) && out == step.outputs[0] && reuse_input(segment, index, 0, out, bytes)) return true;
-  return std::ranges::any_of(step.op->info.in_place, [&](const InPlace& p) {
-    return p.output >= 0 && size_t(p.output) < step.outputs.size() && out == step.outputs[size_t(p.output)] &&
-           reuse_input(segment, index, size_t(p.input), out, bytes);
-  });
+  const auto take_over = [&](int from, int to) {
+    return to >= 0 && size_t(to) < step.outputs.size() && out == step.outputs[size_t(to)] &&
+           take_over_input(segment, index, size_t(from), out, bytes);
+  };
+  return (step.op->has(kMayAliasInput0) && take_over(0, 0)) ||
+         std::ranges::any_of(step.op->info.in_place,
+                             [&](auto& p) { return p.same_bits && take_over(p.input, p.output); });
 }
 
-bool Frame::reuse_input(Segment& segment, uint32_t index, size_t input, SlotIndex out, size_t bytes) {
+bool Frame::take_over_input(Segment& segment, uint32_t index, size_t input, SlotIndex out, size_t bytes) {
   const Step& step = plan_->steps[index];
   if (input >= step.inputs.size() || step.inputs[input] == kNoSlot) return false;
   const SlotIndex root = plan_->values[step.inputs[input]].root;
@@ -315,24 +317,6 @@ void Frame::give_back() {
   for (const auto& b : bodies_) {
     if (b) b->give_back();
   }
-}
-
-void Frame::drop_memory(Segment& segment) {
-  segment.planned.clear();
-  segment.layout = {};
-  segment.memory = nullptr;
-  segment.memory_bytes = 0;
-  laid_out_ = false;
-}
-
-void Frame::drop_scratch() {
-  scratch_ = nullptr;
-  scratch_bytes_ = 0;
-  laid_out_ = false;  // contexts hold the old pointer
-}
-
-std::shared_ptr<void> Frame::allocate(size_t bytes) {
-  return budget_ ? budget_->allocate(bytes) : allocate_block(bytes);
 }
 
 void Frame::set_data(SlotIndex root, void* data) {

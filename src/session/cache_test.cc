@@ -8,11 +8,12 @@ namespace {
 
 // One new token of a batch of one: two heads of one element, a cache of `rows`.
 struct Decode : TestGraph {
-  explicit Decode(bool known_total) {
+  explicit Decode(bool known_total, bool inner_past = false) {
     const ValueId q = input("q", {1, 1, 2}), k = input("k", {1, 1, 1}), v = input("v", {1, 1, 1});
     const Shape cache{1, 1, symbol("rows"), 1};
-    const ValueId past_k = input("past_k", cache), past_v = input("past_v", cache),
-                  last = input("last", {1}, DType::i32);
+    ValueId past_k = input("past_k", cache), past_v = input("past_v", cache);
+    const ValueId last = input("last", {1}, DType::i32);
+    if (inner_past) past_k = add("Abs", {past_k}), past_v = add("Abs", {past_v});
     ValueId total = input("total", {1}, DType::i32);
     if (known_total) total = g.add_constant("three", Tensor::of<int32_t>({1}, {3}));
     const Node& n = g.node(g.add({.type = "GroupQueryAttention",
@@ -24,6 +25,23 @@ struct Decode : TestGraph {
   }
 };
 
+/// The inputs of a step that is the third row of caches of four.
+std::vector<Value> third_row(const Tensor& past_k, const Tensor& past_v) {
+  return {Tensor::of<float>({1, 1, 2}, {0, 0}),
+          Tensor::of<float>({1, 1, 1}, {0}),
+          Tensor::of<float>({1, 1, 1}, {6}),
+          past_k,
+          past_v,
+          Tensor::of<int32_t>({1}, {2}),
+          Tensor::of<int32_t>({1}, {3})};
+}
+
+std::vector<const Value*> pointers(const std::vector<Value>& values) {
+  std::vector<const Value*> result;
+  for (const Value& v : values) result.push_back(&v);
+  return result;
+}
+
 TEST(Cache, IsWrittenInPlaceWhereItIsBoundOverThePast) {
   for (const bool known_total : {true, false}) {
     SCOPED_TRACE(known_total);
@@ -32,15 +50,8 @@ TEST(Cache, IsWrittenInPlaceWhereItIsBoundOverThePast) {
     options.config["session.disallow_implicit_copies"] = "1";
     const auto session = make_session(model.g, options);
     Tensor k = Tensor::of<float>({1, 1, 4, 1}, {0, 0, 7, 7}), v = Tensor::of<float>({1, 1, 4, 1}, {1, 2, 7, 7});
-    const std::vector<Value> in = {Tensor::of<float>({1, 1, 2}, {0, 0}),
-                                   Tensor::of<float>({1, 1, 1}, {0}),
-                                   Tensor::of<float>({1, 1, 1}, {6}),
-                                   k,
-                                   v,
-                                   Tensor::of<int32_t>({1}, {2}),
-                                   Tensor::of<int32_t>({1}, {3})};
-    std::vector<const Value*> given;
-    for (const Value& i : in) given.push_back(&i);
+    const std::vector<Value> in = third_row(k, v);
+    const std::vector<const Value*> given = pointers(in);
     Value y, present_k = k, present_v = v;
     std::vector<Value*> outputs = {&y, &present_k, &present_v};
     session->run(given, outputs, {}, nullptr);
@@ -52,6 +63,19 @@ TEST(Cache, IsWrittenInPlaceWhereItIsBoundOverThePast) {
     outputs[1] = &both;
     EXPECT_THROW(session->run(given, outputs, {}, nullptr), Error);
   }
+}
+
+TEST(Cache, IsZeroBehindTheNewRowsWhereThePastIsAnInnerValue) {
+  const Decode model(true, true);
+  const auto session = make_session(model.g, {});
+  const std::vector<Value> in =
+      third_row(Tensor::of<float>({1, 1, 4, 1}, {0, 0, 7, 7}), Tensor::of<float>({1, 1, 4, 1}, {1, 2, 7, 7}));
+  Value y, present_k, present_v;
+  std::vector<Value*> outputs = {&y, &present_k, &present_v};
+  session->run(pointers(in), outputs, {}, nullptr);
+  const float* v = present_v.tensor()->data<float>();
+  EXPECT_EQ(std::vector<float>(v, v + 4), (std::vector<float>{1, 2, 6, 0}));
+  EXPECT_EQ(present_k.tensor()->data<float>()[3], 0);
 }
 
 }  // namespace

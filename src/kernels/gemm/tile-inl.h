@@ -97,10 +97,10 @@ HWY_INLINE void mul_add_from(const float& x, Float b, Float& acc) {
 #endif
 }
 
-/// Whether both multiply-adds of a row read its element of A, a load more, instead of one broadcast, an instruction more.
-/// A core starts two loads for two multiply-adds, and as many instructions as it decodes: half as many while another
-/// thread shares it. Two rows of three read twice stay below both limits: 2 to 10 % faster beside another thread (whole
-/// models), within 1 % alone.
+/// Whether both multiply-adds of a row read its element of A, which costs a load more, instead of one broadcast that costs
+/// an instruction more. Beside each two multiply-adds a core has time for two loads, and for as many instructions as it
+/// decodes, which are half as many while another thread shares the core. With two rows of three read twice both suffice: 2 to
+/// 10 % faster beside another thread (whole models), within 1 % alone.
 constexpr bool is_read_twice(size_t row) { return kLanes == 16 && row % 3 != 0; }
 
 /// The accumulators of kRows rows by kFull vectors and, if kHalf, half a vector. Rows of A are reached by one pointer
@@ -139,10 +139,13 @@ struct Accumulators {
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       const float& x = a[r / 3][r % 3 * a_stride + i];
-      if (kFull == 2 && is_read_twice(r)) {
-        mul_add_from(x, bv[0], full[r][0]);
-        mul_add_from(x, bv[1], full[r][1]);
-        continue;
+      if constexpr (kFull == 2) {
+        static_assert(!kHalf);
+        if (is_read_twice(r)) {
+          mul_add_from(x, bv[0], full[r][0]);
+          mul_add_from(x, bv[1], full[r][1]);
+          continue;
+        }
       }
 #pragma GCC unroll 2
       for (size_t v = 0; v < kFull; ++v) full[r][v] = hn::MulAdd(hn::Set(FloatTag(), x), bv[v], full[r][v]);

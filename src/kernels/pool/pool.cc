@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/checked.h"
 #include "kernels/conv/lanes-inl.h"
@@ -114,6 +115,7 @@ HWY_INLINE Float load_every(const float* p, size_t stride) {
 
 // Floats of a line of input, with its padding, that are pooled at once.
 constexpr size_t kLineFloats = 2048;
+constexpr size_t kFewPixels = 3;
 
 // The rows of a window over `count` columns from `column` on, of which some may lie outside the image, as one line.
 template <class Op>
@@ -128,22 +130,33 @@ void combine_rows(const Window& w, size_t in_w, ptrdiff_t column, size_t count, 
   }
 }
 
-// Results of `n` output pixels from (y, x) on. Windows that cross no edge of the image have one divisor.
-template <class Op>
-HWY_INLINE Float finish_pixels(const PoolArgs& args, Float sum, size_t y, size_t x, size_t n, size_t reach) {
-  if constexpr (!Op::kDivides) return sum;
+// What the means of a row's windows are divided by, but for their columns.
+size_t divisor_rows(const PoolArgs& args, size_t y, size_t rows) {
   const PoolShape& s = args.shape;
-  if (x * s.stride_w >= s.pad_left && (x + n - 1) * s.stride_w + reach <= s.in_w + s.pad_left) {
-    return Op::finish(sum, window_at(args, args.input, 1, y, x).divisor);
-  }
-  HWY_ALIGN float divisors[kLanes];
-  for (size_t i = 0; i < kLanes; ++i) {
-    divisors[i] = i < n ? float(std::max<size_t>(window_at(args, args.input, 1, y, x + i).divisor, 1)) : 1.0f;
-  }
-  return hn::Div(sum, hn::Load(FloatTag(), divisors));
+  if (args.kind != PoolKind::average_include_pad) return rows;
+  return taps_padded(y * s.stride_h, s.pad_top + s.in_h + s.pad_bottom, s.kernel_h, s.dilation_h);
 }
 
-// Windows too wide for a line.
+size_t divisor_columns(const PoolArgs& args, size_t x) {
+  const PoolShape& s = args.shape;
+  const size_t at = x * s.stride_w;
+  if (args.kind != PoolKind::average_include_pad)
+    return taps_inside(ptrdiff_t(at) - ptrdiff_t(s.pad_left), s.in_w, s.kernel_w, s.dilation_w).count();
+  return taps_padded(at, s.pad_left + s.in_w + s.pad_right, s.kernel_w, s.dilation_w);
+}
+
+// Means of `n` output pixels of a row from x on. Windows that cross no edge of the image have one divisor.
+HWY_INLINE Float means(const PoolArgs& args, Float sums, size_t rows, size_t x, size_t n, size_t reach) {
+  const PoolShape& s = args.shape;
+  if (x * s.stride_w >= s.pad_left && (x + n - 1) * s.stride_w + reach <= s.in_w + s.pad_left)
+    return Mean::finish(sums, rows * s.kernel_w);
+  HWY_ALIGN float divisors[kLanes];
+  for (size_t i = 0; i < kLanes; ++i)
+    divisors[i] = i < n ? float(std::max<size_t>(rows * divisor_columns(args, x + i), 1)) : 1.0f;
+  return hn::Div(sums, hn::Load(FloatTag(), divisors));
+}
+
+// Where windows or strides are too wide for a line, or too few pixels share one.
 template <class Op>
 void pool_pixel_nchw(const PoolArgs& args, const float* plane, size_t y, size_t x, float* out) {
   const Window w = window_at(args, plane, 1, y, x);
@@ -163,13 +176,14 @@ void pool_row_nchw(const PoolArgs& args, size_t row) {
   const float* plane = args.input + row / s.out_h * s.in_h * s.in_w;
   float* out = args.output + row * s.out_w;
   const size_t y = row % s.out_h, reach = (s.kernel_w - 1) * s.dilation_w + 1, step = kLanes * s.stride_w;
-  if (step + reach > kLineFloats) {
+  if (step + reach > kLineFloats || s.out_w < kFewPixels) {
     for (size_t x = 0; x < s.out_w; ++x) pool_pixel_nchw<Op>(args, plane, y, x, out + x);
     return;
   }
   const TapRange down = taps_inside(ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top), s.in_h, s.kernel_h, s.dilation_h);
   Window w{plane, down.count(), 0, s.dilation_h * s.in_w, 0, 0};
   if (w.rows > 0) w.input += (y * s.stride_h + down.first * s.dilation_h - s.pad_top) * s.in_w;
+  const size_t divisors = divisor_rows(args, y, w.rows);
   HWY_ALIGN float line[kLineFloats + kLanes];
   const size_t most = (kLineFloats - reach) / step * kLanes;
   for (size_t x0 = 0; x0 < s.out_w; x0 += most) {
@@ -180,7 +194,8 @@ void pool_row_nchw(const PoolArgs& args, size_t row) {
       Float sum = hn::Set(FloatTag(), Op::kStart);
       for (size_t j = 0; j < s.kernel_w; ++j) sum = Op::add(sum, load_every(in + j * s.dilation_w, s.stride_w));
       const size_t n = std::min(kLanes, x1 - x);
-      store_first(finish_pixels<Op>(args, sum, y, x, n, reach), out + x, n);
+      if constexpr (Op::kDivides) sum = means(args, sum, divisors, x, n, reach);
+      store_first(sum, out + x, n);
     }
   }
 }
@@ -269,7 +284,17 @@ void pool_all(const PoolArgs& args, bool nchw, const Parallel& par) noexcept {
 }  // namespace
 
 void pool_nhwc(const PoolArgs& args, const Parallel& par) noexcept { pool_all(args, false, par); }
-void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept { pool_all(args, true, par); }
+void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept {
+  PoolArgs a = args;
+  PoolShape& s = a.shape;
+  if (s.in_w == 1 && s.kernel_w == 1 && s.out_w == 1 && s.pad_left + s.pad_right == 0) {  // a column lies as a row does
+    const std::pair<size_t&, size_t&> sides[] = {
+        {s.in_w, s.in_h},        {s.out_w, s.out_h},          {s.kernel_w, s.kernel_h},    {s.stride_w, s.stride_h},
+        {s.pad_left, s.pad_top}, {s.pad_right, s.pad_bottom}, {s.dilation_w, s.dilation_h}};
+    for (const auto& [across, down] : sides) std::swap(across, down);
+  }
+  pool_all(a, true, par);
+}
 
 void global_average_nhwc(const GlobalAverageArgs& args, const Parallel& par) noexcept {
   constexpr size_t kLine = 16;  // floats: no two tasks write to one cache line

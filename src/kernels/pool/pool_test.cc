@@ -111,6 +111,18 @@ TEST(Pool, OneDimension) {
   check_pool(s);
 }
 
+TEST(Pool, Columns) {
+  for (const size_t stride : {1, 2}) {
+    PoolShape s{.batch = 2, .in_h = 41, .in_w = 1, .channels = 5, .kernel_h = 3};
+    s.stride_h = stride;
+    s.pad_top = 1, s.pad_bottom = 2;
+    check_pool(s);
+    check_pool(s, true);
+    s.in_w = 2;
+    check_pool(s);
+  }
+}
+
 // Lines that are pooled in parts, and windows wider than a part.
 TEST(Pool, LongLines) {
   for (const size_t kernel : {3, 2100}) {

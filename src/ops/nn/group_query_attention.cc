@@ -317,7 +317,7 @@ constinit const OpDef op_group_query_attention = define<GroupQueryAttention>({
                "k_norm_weight: T?"},
     .outputs = {"output: T", "present_key: T", "present_value: T", "output_qk: T?"},
     .types = types({DType::f32, DType::f16, DType::bf16}),
-    .in_place = {{{1, 3}, {2, 4}}},
+    .in_place = {{{1, 3, false}, {2, 4, false}}},  // what lies behind the new rows stays
 });
 
 }  // namespace retort::ops
