@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "base/checked.h"
@@ -125,10 +126,26 @@ MessageWriter write_whole(const Model& model, const WriteOptions& options, Exter
   fail(ErrorCode::fail, "cannot write '{}': {}; choose a path that can be written to", path, std::strerror(errno));
 }
 
+/// The file that `path` means: what symbolic links lead to. A device or a pipe would be replaced, not written to.
+std::string file_behind(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code missing;
+  const auto there = fs::status(path, missing);
+  require(!fs::exists(there) || fs::is_regular_file(there), ErrorCode::invalid_argument,
+          "cannot write '{}': it is no regular file, and only such a file can be replaced; choose another name", path);
+  fs::path file = path;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(file, missing)); ++links) {
+    errno = ELOOP;
+    if (links == 40) fail_write(path);
+    file = file.parent_path() / fs::read_symlink(file);
+  }
+  return file.string();
+}
+
 /// A file under another name, until it is complete.
 class NewFile {
  public:
-  explicit NewFile(std::string path) : path_(std::move(path)) {
+  explicit NewFile(const std::string& path) : path_(file_behind(path)) {
     temporary_ = cat("{}.{:08x}.part", path_, std::random_device()());
     fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ < 0) fail_write(path_);

@@ -2,6 +2,7 @@
 """retort convert, ops and devices."""
 import json
 import os
+import stat
 import sys
 import unittest
 
@@ -78,6 +79,33 @@ class Convert(ToolTest):
         self.fails(1, ["convert", self.wide(), self.path("a.onnx"), "--external", "../w.bin"], "../w.bin")
         self.fails(1, ["convert", self.wide(), "/nowhere/a.onnx"], "cannot write '/nowhere/a.onnx'")
         self.fails(2, ["convert", self.wide(), self.path("a.onnx"), "--optimize", "more"], "more")
+        for optimize in ([], ["--optimize", "basic"]):
+            self.fails(1, ["convert", self.wide(), self.path("a.ort"), *optimize], "a.ort' asks for ORT format", "ends in .onnx")
+            self.assertFalse(os.path.exists(self.path("a.ort")))
+
+    def test_links_are_followed(self):
+        model = self.wide()
+        os.mkdir(self.path("there"))
+        with open(self.path("there/old.onnx"), "w", encoding="utf-8") as f:
+            f.write("old")
+        for link, target, file in (("a.onnx", "there/old.onnx", "there/old.onnx"), ("b.onnx", "a.onnx", "there/old.onnx"),
+                                   ("c.onnx", "there/new.onnx", "there/new.onnx")):
+            os.symlink(target, self.path(link))
+            self.assertEqual(retort("convert", model, self.path(link))[0], 0)
+            self.assertTrue(os.path.islink(self.path(link)))
+            self.assertFalse(os.path.islink(self.path(file)))
+            self.assertEqual(onnx.load(self.path(file)).producer_name, "test")
+            os.remove(self.path(file))
+        os.symlink("loop.onnx", self.path("loop.onnx"))
+        self.fails(1, ["convert", model, self.path("loop.onnx")], "cannot write", "symbolic links")
+
+    def test_only_regular_files_are_replaced(self):
+        os.mkfifo(self.path("pipe"))
+        os.symlink("pipe", self.path("link"))
+        for words in ([self.path("pipe")], [self.path("link")], [self.path("a.onnx"), "--external", "pipe"], [self.folder]):
+            self.fails(1, ["convert", self.wide(), *words], "it is no regular file", "choose another name")
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
+        self.assertFalse(os.path.exists(self.path("a.onnx")))
 
 
 class Ops(ToolTest):
