@@ -2,6 +2,8 @@
 // difference.
 #include <allocations.h>
 
+#include <iostream>
+
 #include "commands.h"
 
 namespace {
@@ -21,9 +23,8 @@ constexpr const char* kExamples = R"(Examples:
 retort COMMAND --help tells the options of a command. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage,
 3 retort diff found a difference.)";
 
-}  // namespace
-
-int main(int argc, char** argv) try {
+/// Runs the command; gives the exit code.
+int run_command(int argc, char** argv) try {
   digits::count_allocations(false);  // until somebody asks: it costs a little
   CLI::App app{"Retort runs ONNX models.", "retort"};
   app.set_version_flag("--version", "retort " RETORT_VERSION);
@@ -51,5 +52,15 @@ int main(int argc, char** argv) try {
   return e.code;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "retort: %s\n", e.what());
+  return retort::cli::kFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int code = run_command(argc, argv);
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout) return code;
+  std::fputs("retort: what it printed is lost: standard output cannot be written to, is the disk full?\n", stderr);
   return retort::cli::kFailed;
 }

@@ -31,6 +31,13 @@ class Cli(ToolTest):
         self.fails(2, ["bench", DIGITS, "--threads", "1,-2"], "--threads")
         self.fails(2, ["bench", DIGITS, "--against", "/nowhere.so"], "/nowhere.so")
 
+    def test_lost_output_is_a_failure(self):
+        for words in (["run", DIGITS], ["run", DIGITS, "--json"], ["inspect", DIGITS, "--json"], ["--help"], ["--version"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([TOOL, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertIn("standard output cannot be written to", done.stderr)
+
     def test_inspect(self):
         self.assertRegex(retort("inspect", DIGITS)[1], r"image +float32\[batch,1,8,8\]")
         told = json.loads(retort("inspect", DIGITS, "--json")[1])
