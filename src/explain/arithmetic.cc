@@ -12,6 +12,13 @@ using Count = std::optional<double>;
 Count times(Count a, Count b) { return a && b ? Count(*a * *b) : std::nullopt; }
 Count plus(Count a, Count b) { return a && b ? Count(*a + *b) : std::nullopt; }
 
+/// The number of an extent. Free extents of inputs count as 1, which may be fewer than the model's windows and slices
+/// take away: what comes out below zero is no extent.
+Count number(const Extent& extent, Dim d) {
+  const auto n = extent(d);
+  return n && *n >= 0 ? Count(double(*n)) : std::nullopt;
+}
+
 /// A node with its shapes as numbers.
 struct Shapes {
   const Graph& graph;
@@ -28,8 +35,7 @@ struct Shapes {
     const Shape& s = graph.value(id).type.shape;
     const int at = axis < 0 ? int(s.rank()) + axis : axis;
     if (at < 0 || at >= int(s.rank())) return std::nullopt;
-    const auto n = extent(s[size_t(at)]);
-    return n ? Count(double(*n)) : std::nullopt;
+    return number(extent, s[size_t(at)]);
   }
   double integer(std::string_view name) const { return double(node.attributes.get_or<int64_t>(name, 0)); }
   /// Multiply-adds of a product of matrices whose inner extent is `k`, and one operation per element of a bias.
@@ -136,12 +142,8 @@ Count count_elements(const Graph& graph, ValueId value, const Extent& extent) {
   if (value == ValueId::none) return std::nullopt;
   const ValueType& type = graph.value(value).type;
   if (!type.is_tensor() || !type.ranked) return std::nullopt;
-  double n = 1;
-  for (const Dim d : type.shape) {
-    const auto number = extent(d);
-    if (!number) return std::nullopt;
-    n *= double(*number);
-  }
+  Count n = 1;
+  for (const Dim d : type.shape) n = times(n, number(extent, d));
   return n;
 }
 

@@ -73,6 +73,13 @@ TEST(Arithmetic, IsUnknownWhereAShapeIs) {
   EXPECT_EQ(count_operations(n.g, n.g.node(n.node), [](Dim) { return std::nullopt; }), std::nullopt);
 }
 
+TEST(Arithmetic, IsUnknownWhereAnExtentIsNegative) {
+  OneNode n("Conv", {{1, 4, 8}, {6, 4, 3}});
+  const auto short_input = [&](Dim d) { return d == Dim(6) ? -2 : n.dims->evaluate(d, {}); };
+  EXPECT_EQ(count_operations(n.g, n.g.node(n.node), short_input), std::nullopt);
+  EXPECT_EQ(count_elements(n.g, n.g.outputs[0], short_input), std::nullopt);
+}
+
 TEST(MemoryNeed, IsTheMostThatIsAliveAtOnce) {
   Graph g(std::make_shared<DimTable>());
   const ValueId x = g.add_value("x", ValueType::tensor(DType::f32, {10}));

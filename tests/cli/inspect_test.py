@@ -66,6 +66,17 @@ class Inspect(ToolTest):
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"cannot run this model: .*my\.Frob is not known")
 
+    def test_nothing_is_negative(self):
+        """A window of 9 over a free extent, which counts as 1: how long the output is cannot be said."""
+        ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 1, n + "_length"]) for n in "xy"]
+        window = helper.make_tensor("w", TensorProto.FLOAT, [1, 1, 9], range(9))
+        graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"])], "g", ports[:1], ports[1:], [window])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.path("m.onnx"))
+        self.assertNotIn("operations", json.loads(retort("inspect", self.path("m.onnx"), "--json")[1])["graph"]["nodes"][0])
+        self.assertRegex(retort("inspect", self.path("m.onnx"))[1], r"arithmetic +0 FLOP a run with .* of 1 nodes it is not known")
+        long_enough = json.loads(retort("inspect", self.path("m.onnx"), "--shape", "x=1x1x10", "--json")[1])
+        self.assertEqual(long_enough["graph"]["nodes"][0]["operations"], 2 * 2 * 9)
+
     def test_wrong_shapes(self):
         self.fails(1, ["inspect", DIGITS, "--shape", "image=1x1x9x9"], "'image'", "[batch,1,8,8]", "[1,1,9,9]")
         self.fails(1, ["inspect", DIGITS, "--shape", "picture=1"], "'picture'")
