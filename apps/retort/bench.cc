@@ -22,7 +22,7 @@ struct BenchOptions : Common {
 
 /// One engine with the model loaded and bound, and its measured times.
 struct BenchSide {
-  std::string name, library;
+  std::string library;
   std::vector<Start> starts;  ///< one thread count after the other
   std::unique_ptr<EngineLibrary> engine;
   std::unique_ptr<EngineSession> session;
@@ -83,7 +83,7 @@ void measure_starts(const BenchOptions& o, std::vector<BenchSide>& sides) {
 }
 
 nlohmann::json side_json(const BenchSide& s, const Start& start) {
-  return {{"engine", s.name},
+  return {{"engine", s.engine->name()},
           {"median_ms", s.quantile(0.5)},
           {"p99_ms", s.quantile(0.99)},
           {"min_ms", s.quantile(0)},
@@ -95,23 +95,19 @@ nlohmann::json side_json(const BenchSide& s, const Start& start) {
 }
 
 void print_head() {
-  std::printf("%-9s %7s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
+  std::printf("%-20s %7s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
               "load ms", "first ms", "peak MiB");
 }
 
 void print_row(int threads, const BenchSide& s, const Start& start) {
-  std::printf("%-9s %7d %10.3f %10.3f %10.3f %10.1f %10.1f %10.1f\n", s.name.c_str(), threads, s.quantile(0.5),
-              s.quantile(0.99), s.quantile(0), start.load_ms, start.first_ms, start.peak_mib);
+  std::printf("%-20s %7d %10.3f %10.3f %10.3f %10.1f %10.1f %10.1f\n", s.engine->name().c_str(), threads,
+              s.quantile(0.5), s.quantile(0.99), s.quantile(0), start.load_ms, start.first_ms, start.peak_mib);
 }
 
 void bench(const BenchOptions& o) {
   std::vector<BenchSide> sides(o.against.empty() ? 1 : 2);
-  sides[0].name = "retort";
   sides[0].library = default_library(o.library);
-  if (sides.size() > 1) {
-    sides[1].name = "peer";
-    sides[1].library = o.against;
-  }
+  if (sides.size() > 1) sides[1].library = o.against;
   measure_starts(o, sides);
   for (BenchSide& s : sides) s.engine = std::make_unique<EngineLibrary>(s.library);
   nlohmann::json report = nlohmann::json::array();

@@ -106,8 +106,7 @@ void print_devices(const json& all) {
   if (cpu["quota"] > 0.0) std::printf(", of which this process may use %.3g at a time", cpu["quota"].get<double>());
   std::printf("\n  %s of memory\n ", scaled(cpu["memory_bytes"], "B").c_str());
   for (const std::string set : cpu["instruction_sets"]) std::printf(" %s", set.c_str());
-  std::printf("\n%s (engine: version %s)\n", paint(Paint::bold, "providers").c_str(),
-              all["engine"].get<std::string>().c_str());
+  std::printf("\n%s (engine: %s)\n", paint(Paint::bold, "providers").c_str(), all["engine"].get<std::string>().c_str());
   for (const std::string name : all["providers"]) std::printf("  %s\n", name.c_str());
   std::printf("%s\n", paint(Paint::bold, "devices that the engine found").c_str());
   if (all["devices"].is_null()) std::printf("  this engine does not look for devices; the processor is there\n");
@@ -126,7 +125,7 @@ void list_devices(const DevicesOptions& o) {
     if (engine.api_version() < 22) throw Failure("this engine takes no plug-in providers");
     engine.check(engine.api().RegisterExecutionProviderLibrary(engine.env(), name.c_str(), file.c_str()));
   }
-  const json all = {{"engine", engine.version()},
+  const json all = {{"engine", engine.name()},
                     {"processor", processor()},
                     {"providers", engine.providers()},
                     {"devices", engine_devices(engine)}};

@@ -98,10 +98,10 @@ class Diff {
 
   json run() {
     json report = {{"model", o_.model},
-                   {"engines", {ours_.engine->version(), theirs_.engine->version()}},
+                   {"engines", {ours_.engine->name(), theirs_.engine->name()}},
                    {"tolerance", o_.tolerance},
                    {"outputs", json::array()}};
-    say("running both: " + ours_.engine->version() + " and " + theirs_.engine->version());
+    say("running both: " + ours_.engine->name() + " and " + theirs_.engine->name());
     compare_shown({});
     std::optional<size_t> suspect;
     for (const size_t id : described_["graph"]["outputs"]) {

@@ -99,7 +99,10 @@ void EngineLibrary::check(OrtStatus* status) const {
   throw Failure(message);
 }
 
-std::string EngineLibrary::build_info() const { return api_->GetBuildInfoString(); }
+std::string EngineLibrary::name() const {
+  const std::string build = api_->GetBuildInfoString();
+  return build.starts_with("Retort ") ? build.substr(0, build.find(',')) : "ONNX Runtime " + version_;
+}
 
 OrtExperimentalFnPtr EngineLibrary::experimental(const char* name) const {
   return api_version_ >= 28 ? api_->GetExperimentalFunction(name) : nullptr;

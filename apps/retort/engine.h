@@ -100,8 +100,8 @@ class EngineLibrary {
   const OrtApi& api() const { return *api_; }
   OrtEnv* env() const { return env_.get(); }
   void check(OrtStatus* status) const;
-  std::string version() const { return version_; }
-  std::string build_info() const;
+  /// "Retort 0.1.0", "ONNX Runtime 1.31.1".
+  std::string name() const;
   /// The version of the interface, at most ORT_API_VERSION: functions that are newer are not there.
   uint32_t api_version() const { return api_version_; }
   std::vector<std::string> providers() const;

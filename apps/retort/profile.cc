@@ -122,8 +122,8 @@ json row_json(const Profile& p, double milliseconds, double operations) {
   return row;
 }
 
-json report(const ProfileOptions& o, const Profile& p, const std::string& version) {
-  json all = {{"engine", version},          {"threads", o.threads.at(0)},  {"runs", o.repeat},
+json report(const ProfileOptions& o, const Profile& p, const std::string& engine) {
+  json all = {{"engine", engine},           {"threads", o.threads.at(0)},  {"runs", o.repeat},
               {"median_ms", p.median_ms},   {"outside_ms", p.overhead_ms}, {"peak_gflops", p.peak / 1e9},
               {"operators", json::array()}, {"nodes", json::array()}};
   struct Sum {
@@ -220,7 +220,7 @@ void profile(const ProfileOptions& o) {
   const ToolsLibrary tools(o.library);
   const json model = tools.describe(shaped);
   const Profile p = summarise(std::move(runs), model, o.threads.at(0));
-  const json told = report(o, p, EngineLibrary(default_library(o.library)).version());
+  const json told = report(o, p, EngineLibrary(default_library(o.library)).name());
   if (o.json) {
     std::printf("%s\n", told.dump(2).c_str());
   } else {

@@ -67,7 +67,7 @@ void print_text(const RunOptions& o, const EngineSession& session, const std::ma
 nlohmann::json report(const RunOptions& o, const EngineSession& session,
                       const std::map<std::string, HostTensor>& inputs, const std::map<std::string, HostTensor>& outputs,
                       const std::vector<double>& times, const Cost& cost) {
-  nlohmann::json all = {{"model", o.model}, {"engine", session.engine().version()}};
+  nlohmann::json all = {{"model", o.model}, {"engine", session.engine().name()}};
   for (const auto& [name, t] : inputs) all["inputs"][name] = {{"type", type_name(t.type)}, {"shape", t.shape}};
   for (const auto& [name, t] : outputs) all["outputs"][name] = tensor_json(t);
   all["runs"] = {{"count", o.repeat},

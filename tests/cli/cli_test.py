@@ -116,6 +116,7 @@ class Cli(ToolTest):
         self.assertEqual([r["threads"] for r in rows], [1, 2])
         for row in rows:
             self.assertGreater(row["sides"][0]["median_ms"], 0)
+            self.assertRegex(row["sides"][0]["engine"], r"^Retort \d")
 
     def test_progress_bar_is_for_terminals_only(self):
         self.assertEqual(retort("bench", DIGITS, "--seconds", 0.1)[2], "")

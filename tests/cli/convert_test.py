@@ -134,7 +134,7 @@ class Devices(ToolTest):
         self.assertGreaterEqual(told["processor"]["threads"], 1)
         self.assertGreater(told["processor"]["memory_bytes"], 1e8)
         self.assertIn("CPUExecutionProvider", told["providers"])
-        self.assertIn("CPUExecutionProvider", retort("devices")[1])
+        self.assertRegex(retort("devices")[1], r"providers \(engine: Retort [\d.]+\)\n +CPUExecutionProvider")
 
     def test_official_engine_finds_its_devices(self):
         official = os.environ.get("RETORT_ORACLE")
@@ -142,6 +142,7 @@ class Devices(ToolTest):
             self.skipTest("no official ONNX Runtime")
         told = json.loads(retort("devices", "--library", official, "--json")[1])
         self.assertIn("CPU", [d["kind"] for d in told["devices"]])
+        self.assertTrue(told["engine"].startswith("ONNX Runtime 1."), told["engine"])
 
     def test_plugin_that_is_none(self):
         self.fails(1, ["devices", "--plugin", "x=/nowhere.so"])

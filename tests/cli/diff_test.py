@@ -77,7 +77,7 @@ class Diff(ToolTest):
         """Also where standard error is no terminal."""
         code, out, err = retort("diff", self.chain("right"), "--against-model", self.chain("wrong", 4), "--json")
         begin, *looks, again = err.splitlines()
-        self.assertRegex(begin, r"^retort diff: running both: [\d.]+ and [\d.]+$")
+        self.assertRegex(begin, r"^retort diff: running both: Retort [\d.]+ and Retort [\d.]+$")
         self.assertGreater(len(looks), 1)
         for i, line in enumerate(looks):
             self.assertRegex(line, rf"^retort diff: look {i + 1}: \d values from node '\w+' to '\w+'$")
@@ -94,7 +94,11 @@ class Diff(ToolTest):
             self.skipTest("no official ONNX Runtime")
         right = self.chain("right")
         self.assertEqual(retort("diff", right, "--against", official)[0], 0)
-        self.assertEqual(retort("diff", DIGITS, "--against", official)[0], 0)
+        code, out, err = retort("diff", DIGITS, "--against", official, "--json")
+        self.assertEqual(code, 0, err)
+        ours, theirs = json.loads(out)["engines"]
+        self.assertRegex(ours + theirs, r"^Retort \d+\.\d+\.\d+ONNX Runtime 1\.\d+\.\d+$")
+        self.assertIn(f"running both: {ours} and {theirs}\n", err)
         first = self.first(right, "--against", official, "--against-model", self.chain("wrong", 13))
         self.assertEqual(first["node"], "product13")
 

@@ -184,6 +184,7 @@ class Run(ToolTest):
         self.assertEqual((code, err), (0, ""))
         told = json.loads(out)
         self.assertEqual(told["runs"]["count"], 5)
+        self.assertRegex(told["engine"], r"^Retort \d+\.\d+\.\d+$")
         self.assertGreaterEqual(told["runs"]["max_ms"], told["runs"]["median_ms"])
         self.assertGreater(told["runs"]["min_ms"], 0)
         self.assertEqual(told["outputs"]["probabilities"]["shape"], [1, 10])
