@@ -44,9 +44,9 @@ file(MAKE_DIRECTORY ${words})
 set(word_files ${words}/retort.1 ${words}/retort ${words}/_retort ${words}/retort.fish)
 add_custom_command(OUTPUT ${word_files} DEPENDS retort_cli VERBATIM
   COMMAND retort_cli manual > ${words}/retort.1
-  COMMAND retort_cli completion --shell bash > ${words}/retort
-  COMMAND retort_cli completion --shell zsh > ${words}/_retort
-  COMMAND retort_cli completion --shell fish > ${words}/retort.fish)
+  COMMAND retort_cli completion bash > ${words}/retort
+  COMMAND retort_cli completion zsh > ${words}/_retort
+  COMMAND retort_cli completion fish > ${words}/retort.fish)
 add_custom_target(retort_words ALL DEPENDS ${word_files})
 install(FILES ${words}/retort.1 DESTINATION ${CMAKE_INSTALL_DATADIR}/man/man1)
 install(FILES ${words}/retort DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -18,15 +18,16 @@ OptionWords words_of(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) w.names.push_back("-" + name);
   w.description = option.get_description();
   w.required = option.get_required();
-  w.value = w.names.empty() ? option.get_name(true) : option.get_type_size() == 0 ? "" : option.get_type_name();
+  w.value = option.get_type_size() == 0 ? "" : option.get_type_name();
+  if (w.names.empty() && w.value.empty()) w.value = option.get_name(true);
   const bool lower = !w.value.empty() && std::islower(static_cast<unsigned char>(w.value[0]));
-  if (w.names.empty() ? w.value != "NAME" : w.value.find("FILE") != std::string::npos) {
+  if (lower && w.value.find('|') != std::string::npos) {
+    w.kind = WordKind::choice;
+    w.choices = split(w.value, '|');
+  } else if (w.names.empty() ? w.value != "NAME" : w.value.find("FILE") != std::string::npos) {
     w.kind = WordKind::file;
   } else if (w.value == "DIR") {
     w.kind = WordKind::folder;
-  } else if (lower && w.value.find('|') != std::string::npos) {
-    w.kind = WordKind::choice;
-    w.choices = split(w.value, '|');
   } else {
     w.kind = w.value.empty() ? WordKind::none : WordKind::other;
   }
@@ -48,6 +49,11 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 /// In single quotes for a shell; fish has its own rule for quotes inside.
 std::string quoted(const std::string& text, bool fish = false) {
   return "'" + (fish ? replaced(replaced(text, "\\", "\\\\"), "'", "\\'") : replaced(text, "'", "'\\''")) + "'";
+}
+
+/// What a value may follow: the option's names; the command, where it is a choice without a name.
+std::vector<std::string> said_before(const OptionWords& o, const CommandWords& c) {
+  return o.names.empty() && o.kind == WordKind::choice ? std::vector{c.name} : o.names;
 }
 
 /// The first clause: completions show one line.
@@ -73,11 +79,11 @@ std::string bash_completion(const std::vector<CommandWords>& commands) {
     std::vector<std::string> own;
     for (const OptionWords& o : c.options) {
       own.insert(own.end(), o.names.begin(), o.names.end());
-      if (o.names.empty() || o.kind == WordKind::none || o.kind == WordKind::file) continue;
+      if (o.kind == WordKind::none || o.kind == WordKind::file) continue;
       const std::string how = o.kind == WordKind::folder   ? "compgen -d -- \"$cur\""
                               : o.kind == WordKind::choice ? "compgen -W '" + joined(o.choices) + "' -- \"$cur\""
                                                            : "";
-      for (const std::string& name : o.names)
+      for (const std::string& name : said_before(o, c))
         values +=
             "    '" + c.name + " " + name + "') " + (how.empty() ? "" : "COMPREPLY=($(" + how + ")); ") + "return ;;\n";
     }
@@ -133,7 +139,7 @@ std::string fish_completion(const std::vector<CommandWords>& commands) {
     text +=
         "complete -c retort -n __fish_use_subcommand -a " + c.name + " -d " + quoted(brief(c.description), true) + "\n";
     for (const OptionWords& o : c.options) {
-      if (o.names.empty()) continue;
+      if (o.names.empty() && o.kind != WordKind::choice) continue;
       text += "complete -c retort -n '__fish_seen_subcommand_from " + c.name + "'";
       for (const std::string& name : o.names)
         text += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);

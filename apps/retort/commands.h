@@ -42,6 +42,8 @@ struct Common {
 
   void add_json(CLI::App& app);
   void add_library(CLI::App& app);
+  /// For commands that only Retort can answer.
+  void add_tools_library(CLI::App& app);
   void add_model_file(CLI::App& app);
   void add_shapes(CLI::App& app);
   /// The model, the engine and its settings.

@@ -150,6 +150,12 @@ void Common::add_library(CLI::App& app) {
       ->type_name("FILE");
 }
 
+void Common::add_tools_library(CLI::App& app) {
+  app.add_option("--library", library,
+                 "build of Retort to ask; another engine cannot tell this: Retort itself answers in its place")
+      ->type_name("FILE");
+}
+
 void Common::add_model_file(CLI::App& app) {
   app.add_option("MODEL", model, "ONNX model file")->required()->check(kFile)->type_name("");
 }

@@ -151,7 +151,7 @@ void add_convert(CLI::App& app) {
       ->type_name("basic|extended|all");
   sub->footer(
       "An operator set (opset) is a numbered edition of the operators' definitions; a model says which it was made "
-      "for.\n\n"
+      "for. --library, --config and --provider matter with --optimize only: all else is Retort's own work.\n\n"
       "Examples: retort convert model.onnx\n"
       "          retort convert model.onnx small.onnx --external weights.bin\n"
       "          retort convert model.onnx fast.onnx --optimize all");

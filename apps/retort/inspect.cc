@@ -175,7 +175,7 @@ void add_inspect(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("inspect", "show what a model wants, gives and consists of; nothing runs");
   const auto o = std::make_shared<InspectOptions>();
   o->add_model_file(*sub);
-  o->add_library(*sub);
+  o->add_tools_library(*sub);
   o->add_shapes(*sub);
   sub->add_flag("--nodes", o->nodes, "list every node with the types and shapes of what it reads and makes");
   sub->add_flag(

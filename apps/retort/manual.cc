@@ -55,7 +55,7 @@ std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& co
 void add_completion(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("completion", "print a script that completes commands and options in a shell");
   const auto shell = std::make_shared<std::string>();
-  sub->add_option("--shell,SHELL", *shell, "the shell to write for")
+  sub->add_option("SHELL", *shell, "the shell to write for")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->type_name("bash|zsh|fish");

@@ -97,7 +97,7 @@ void add_ops(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("ops", "list the operators that Retort implements");
   const auto o = std::make_shared<OpsOptions>();
   sub->add_option("NAME", o->names, "only operators whose name, or domain.name, has this part")->type_name("");
-  o->add_library(*sub);
+  o->add_tools_library(*sub);
   o->add_json(*sub);
   sub->footer(
       "An operator is one kind of node in a model. Its definition has changed over the years: 'versions' are the "
