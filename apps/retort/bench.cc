@@ -212,7 +212,7 @@ void add_bench(CLI::App& app) {
   o->add_against(*sub);
   o->add_threads(*sub, "thread counts to measure");
   sub->get_option("--threads")->delimiter(',')->type_name("N[,N]");
-  sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str();
+  sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str()->check(kPositive);
   sub->add_option("--block", o->block, "runs of one engine before the other's turn")
       ->capture_default_str()
       ->check(kPositive);

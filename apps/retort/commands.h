@@ -25,6 +25,9 @@ inline const CLI::Validator kPositive(
     },
     "");
 
+/// "=" behind a key or name; `form` is what the message shows, "KEY=VALUE".
+CLI::Validator has_form(const char* form);
+
 /// Options that subcommands share.
 struct Common {
   std::string model, library;

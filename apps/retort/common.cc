@@ -8,6 +8,7 @@ namespace retort::cli {
 namespace {
 
 constexpr const char* kShapeForm = "NAME=1x3x224x224";
+constexpr const char* kEntryForm = "KEY=VALUE";
 
 std::vector<int64_t> parse_shape(const std::string& text) {
   std::vector<int64_t> shape;
@@ -20,6 +21,33 @@ std::vector<int64_t> parse_shape(const std::string& text) {
     shape.push_back(extent);
   }
   return shape;
+}
+
+/// Makes wrong usage of what `parse` throws a Failure on.
+CLI::Validator refused_by(std::function<void(const std::string&)> parse) {
+  const auto check = [parse](const std::string& text) -> std::string {
+    try {
+      parse(text);
+      return "";
+    } catch (const Failure& e) {
+      return e.what();
+    }
+  };
+  return CLI::Validator(check, "");
+}
+
+std::pair<std::string, std::vector<int64_t>> parse_named_shape(const std::string& text) {
+  const auto [name, shape] = split_at(text, '=', kShapeForm);
+  return {name, parse_shape(shape)};
+}
+
+/// A provider's name and options.
+std::pair<std::string, std::map<std::string, std::string>> parse_provider(const std::string& text) {
+  const size_t colon = text.find(':');
+  std::map<std::string, std::string> entries;
+  std::stringstream stream(colon == std::string::npos ? "" : text.substr(colon + 1));
+  for (std::string part; std::getline(stream, part, ',');) entries.insert(split_at(part, '=', kEntryForm));
+  return {text.substr(0, colon), entries};
 }
 
 const PortInfo& find_port(const std::vector<PortInfo>& ports, const std::string& name) {
@@ -87,6 +115,7 @@ class InputReader {
   }
 
   void give(const PortInfo& port, HostTensor tensor) {
+    if (all_.contains(port.name)) throw Failure("input '" + port.name + "' is given twice; leave one --input out");
     learn(port, tensor.shape);
     all_[port.name] = std::move(tensor);
   }
@@ -135,6 +164,10 @@ std::pair<std::string, std::string> split_at(const std::string& text, char at, c
   return {text.substr(0, i), text.substr(i + 1)};
 }
 
+CLI::Validator has_form(const char* form) {
+  return refused_by([form](const std::string& text) { split_at(text, '=', form); });
+}
+
 std::string dims_text(const std::vector<int64_t>& shape) {
   std::string text;
   for (size_t i = 0; i < shape.size(); ++i) text += (i ? "x" : "") + std::to_string(shape[i]);
@@ -164,11 +197,13 @@ void Common::add_model(CLI::App& app) {
   add_model_file(app);
   add_library(app);
   app.add_option("--config", config, "session configuration entry; may be repeated")
-      ->type_name("KEY=VALUE")
+      ->check(has_form(kEntryForm))
+      ->type_name(kEntryForm)
       ->allow_extra_args(false);
   app.add_option("--provider", providers,
                  "what shall run the model: an execution provider of the engine (retort devices lists them) and its "
                  "options; may be repeated, the first is asked first; what none takes, the CPU runs")
+      ->check(refused_by(parse_provider))
       ->type_name("NAME[:KEY=VALUE,…]")
       ->allow_extra_args(false);
   add_json(app);
@@ -196,6 +231,7 @@ void Common::add_shapes(CLI::App& app) {
   app.add_option("--shape", shapes,
                  "shape of an input that no file gives; may be repeated; extents that the model leaves free are 1 "
                  "otherwise, or as those of the same name in other inputs")
+      ->check(refused_by(parse_named_shape))
       ->type_name(kShapeForm)
       ->allow_extra_args(false);
 }
@@ -225,8 +261,13 @@ void Common::add_media(CLI::App& app) {
                                        "subtracted after --scale: one number, or one per channel")
       ->type_name("X[,X,X]")
       ->group(kGroup);
-  app.add_option_function<std::string>("--std", floats(media.std),
-                                       "divided by after --mean: one number, or one per channel")
+  const auto divisors = [this](const std::string& text) {
+    media.std = parse_floats(text);
+    for (const float x : media.std) {
+      if (x == 0) throw CLI::ValidationError("--std", "'" + text + "': nothing can be divided by 0");
+    }
+  };
+  app.add_option_function<std::string>("--std", divisors, "divided by after --mean: one number, or one per channel")
       ->type_name("X[,X,X]")
       ->group(kGroup);
   app.add_option("--layout", media.layout,
@@ -261,21 +302,16 @@ void Common::add_against(CLI::App& app) {
 SessionSettings Common::settings(int thread_count) const {
   SessionSettings s;
   s.threads = thread_count;
-  for (const std::string& entry : config) s.config.insert(split_at(entry, '=', "KEY=VALUE"));
-  for (const std::string& text : providers) {
-    const size_t colon = text.find(':');
-    auto& [name, entries] = s.providers.emplace_back(text.substr(0, colon), std::map<std::string, std::string>());
-    std::stringstream stream(colon == std::string::npos ? "" : text.substr(colon + 1));
-    for (std::string part; std::getline(stream, part, ',');) entries.insert(split_at(part, '=', "KEY=VALUE"));
-  }
+  for (const std::string& entry : config) s.config.insert(split_at(entry, '=', kEntryForm));
+  for (const std::string& text : providers) s.providers.push_back(parse_provider(text));
   return s;
 }
 
 std::map<std::string, std::vector<int64_t>> Common::wanted_shapes() const {
   std::map<std::string, std::vector<int64_t>> wanted;
   for (const std::string& text : shapes) {
-    const auto [name, shape] = split_at(text, '=', kShapeForm);
-    wanted[name] = parse_shape(shape);
+    auto [name, shape] = parse_named_shape(text);
+    wanted[name] = std::move(shape);
   }
   return wanted;
 }

@@ -142,6 +142,7 @@ void add_devices(CLI::App& app) {
   const auto o = std::make_shared<DevicesOptions>();
   o->add_library(*sub);
   sub->add_option("--plugin", o->plugins, "load a plug-in provider before looking; may be repeated")
+      ->check(has_form("NAME=FILE"))
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   o->add_json(*sub);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/advice.h"
 #include "explain/arithmetic.h"
 #include "explain/json.h"
 #include "explain/memory.h"
@@ -16,6 +17,21 @@
 
 namespace retort {
 namespace {
+
+/// Refuses what is neither a pass nor a rule.
+void check_pass(const std::string& name) {
+  std::vector<std::string_view> names;
+  const auto stages = pass_stages();
+  for (const auto& stage : stages) names.insert(names.end(), stage.begin(), stage.end());
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  const std::string_view near = nearest(name, names);
+  std::set<std::string_view> passes;
+  for (const auto& stage : stages) passes.insert(stage.front());
+  std::string known;
+  for (const std::string_view pass : passes) known += cat("{}{}", known.empty() ? "" : ", ", pass);
+  fail(ErrorCode::invalid_argument, "there is no pass or rule '{}'; {}", name,
+       near.empty() ? "the passes are " + known : cat("use '{}'", near));
+}
 
 /// What is known of a node of the model, by label: fused nodes add it up.
 using Work = std::map<std::string, std::optional<double>>;
@@ -274,6 +290,7 @@ class Description {
 }  // namespace
 
 std::string describe_model(const std::string& path, const DescribeOptions& options) {
+  for (const std::string& name : options.disabled) check_pass(name);
   const auto model = load_model(path, {.unaligned_from = size_t(64) << 10});
   return Description(*model, options).write();
 }

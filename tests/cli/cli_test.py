@@ -29,6 +29,7 @@ class Cli(ToolTest):
         self.fails(2, ["run", self.folder], "directory")
         self.fails(2, ["run", DIGITS, "--threads", "two"], "'two' is no number of threads")
         self.fails(2, ["bench", DIGITS, "--threads", "1,-2"], "--threads")
+        self.fails(2, ["bench", DIGITS, "--seconds", "-1"], "'-1' is no positive number")
         self.fails(2, ["bench", DIGITS, "--against", "/nowhere.so"], "/nowhere.so")
 
     def test_lost_output_is_a_failure(self):
@@ -88,10 +89,12 @@ class Cli(ToolTest):
         self.fails(1, ["run", DIGITS, "-i", "image=" + self.npy("u8.npy", self.image.astype(np.uint8))], "'image'", "float32", "uint8")
         self.fails(1, ["run", DIGITS, "-i", "image=" + self.npy("flat.npy", self.image.ravel())], "'image'", "[batch,1,8,8]", "[128]")
         self.fails(1, ["run", DIGITS, "-i", "image=" + self.npy("f.npy", np.asfortranarray(self.image.reshape(16, 8)))], "Fortran order")
-        self.fails(1, ["run", DIGITS, "--shape", "image=2xthree"], "2xthree", "1x3x224x224")
+        self.fails(1, ["run", DIGITS, "-i", "image=" + good, "-i", "image=" + good], "'image' is given twice")
+        self.fails(2, ["run", DIGITS, "--shape", "image=2xthree"], "2xthree", "1x3x224x224")
         self.fails(1, ["run", DIGITS, "--shape", "picture=1x1"], "'picture'")
         self.fails(1, ["run", DIGITS, "--shape", "image=1x1x9x9"], "'image'", "[1,1,9,9]")
-        self.fails(1, ["run", DIGITS, "--config", "strict"], "KEY=VALUE")
+        self.fails(2, ["run", DIGITS, "--shape", "2x3"], "NAME=1x3x224x224")
+        self.fails(2, ["run", DIGITS, "--config", "strict"], "KEY=VALUE")
         with open(good, "rb") as f:
             begin = f.read()[:100]
         for name, content in {"cut.npy": begin, "cut.pb": b"\x08\x04\x4a\xff", "text.npy": b"hello"}.items():

@@ -146,7 +146,7 @@ class Devices(ToolTest):
 
     def test_plugin_that_is_none(self):
         self.fails(1, ["devices", "--plugin", "x=/nowhere.so"])
-        self.fails(1, ["devices", "--plugin", "x"], "NAME=FILE")
+        self.fails(2, ["devices", "--plugin", "x"], "NAME=FILE")
 
 
 if __name__ == "__main__":

@@ -52,6 +52,9 @@ class Inspect(ToolTest):
         without = json.loads(retort("inspect", DIGITS, "--json", "--disable", "epilogues")[1])
         self.assertNotIn("epilogues", [p["name"] for p in without["passes"]])
         self.assertEqual(len(without["optimized"]["nodes"]), len(told["optimized"]["nodes"]) + 2)
+        self.assertEqual(retort("inspect", DIGITS, "--disable", "epilogue_relu")[0], 0)
+        self.fails(1, ["inspect", DIGITS, "--disable", "epilogue"], "no pass or rule 'epilogue'", "epilogues")
+        self.fails(1, ["inspect", DIGITS, "--disable", "nosuch"], "no pass or rule 'nosuch'", "the passes are affine, attention, ")
 
     def test_bodies(self):
         told = json.loads(retort("inspect", self.two_branches(), "--json")[1])

@@ -114,6 +114,7 @@ class Run(ToolTest):
         self.fails(1, ["run", model, "-i", self.file("a.png", good), "--resize", "8x8", "--mean", "1,2"], "--mean", "3 channels")
         self.fails(2, ["run", model, "-i", self.file("a.png", good), "--resize", "8x8x"], "8x8x")
         self.fails(2, ["run", model, "-i", self.file("a.png", good), "--mean", "a"], "'a'")
+        self.fails(2, ["run", model, "-i", self.file("a.png", good), "--std", "1,0,1"], "'1,0,1': nothing can be divided by 0")
         self.fails(1, ["run", self.identity("n", "c", "h", "w"), "-i", self.file("a.png", good)], "--layout")
         self.fails(1, ["run", self.identity(4, 4), "-i", self.file("a.png", good)], "rank 3 or 4")
 
@@ -133,6 +134,11 @@ class Run(ToolTest):
         eight = self.identity(8)
         self.fails(1, ["run", eight, "-i", self.file("a.wav", wav(1, 16, 1, samples.tobytes()))], "6 samples", "--fit")
         np.testing.assert_array_equal(self.through(eight, self.path("a.wav"), "--fit")[6:], [0, 0])
+        got = self.through(self.identity("batch", 8, 1), self.path("a.wav"), "--fit")
+        self.assertEqual(got.shape, (1, 8, 1))
+        np.testing.assert_array_equal(got[0, :6, 0], samples.astype(np.float32) / 32768)
+        self.assertEqual(self.through(self.identity("n", 1), self.path("a.wav")).shape, (6, 1))
+        self.fails(1, ["run", self.identity(1, 6, 2), "-i", self.path("a.wav")], "[1,6,2]", "[batch,samples,1]")
         self.fails(1, ["run", eight, "-i", self.file("a.wav", wav(2, 4, 1, b"abcd"))], "4 bits")
         self.fails(1, ["run", eight, "-i", self.file("a.wav", b"RIFF")], "a.wav")
 
@@ -201,7 +207,7 @@ class Run(ToolTest):
     def test_provider(self):
         self.assertEqual(retort("run", DIGITS, "--provider", "CPU")[0], 0)
         self.fails(1, ["run", DIGITS, "--provider", "Frob"], "Frob")
-        self.fails(1, ["run", DIGITS, "--provider", "CPU:a"], "KEY=VALUE")
+        self.fails(2, ["run", DIGITS, "--provider", "CPU:a"], "KEY=VALUE")
 
 
 if __name__ == "__main__":

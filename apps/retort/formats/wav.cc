@@ -69,22 +69,31 @@ std::vector<float> read_samples(std::string_view bytes) {
   throw Failure("there are no samples in the file");
 }
 
+/// The last one, but for one channel behind it.
+size_t samples_axis(const std::vector<int64_t>& shape) {
+  const size_t last = shape.size() - 1;
+  return last > 0 && shape[last] == 1 && shape[last - 1] != 1 ? last - 1 : last;
+}
+
 }  // namespace
 
 HostTensor parse_wav(const std::string& bytes, const PortInfo& port, const MediaOptions& media) {
   std::vector<float> samples = read_samples(bytes);
   const size_t rank = port.shape.size();
   if (rank == 0) throw Failure("sound does not fit the scalar input '" + port.name + "'");
-  for (size_t i = 0; i + 1 < rank; ++i) {
-    if (port.shape[i] > 1) throw Failure("one sound does not fit the input " + shape_text(port));
+  const size_t axis = samples_axis(port.shape);
+  for (size_t i = 0; i < rank; ++i) {
+    if (i != axis && port.shape[i] > 1)
+      throw Failure("one sound does not fit the input " + shape_text(port) +
+                    ": it would have to be [samples], [batch,samples] or [batch,samples,1]; give a .npy file");
   }
-  const int64_t length = port.shape.back();
+  const int64_t length = port.shape[axis];
   if (length >= 0 && media.fit) samples.resize(size_t(length));
   if (length >= 0 && size_t(length) != samples.size())
     throw Failure("the sound has " + std::to_string(samples.size()) + " samples, the input is " + shape_text(port) +
                   ": --fit cuts it or fills it with silence");
   HostTensor t{.type = port.type, .shape = std::vector<int64_t>(rank, 1)};
-  t.shape.back() = int64_t(samples.size());
+  t.shape[axis] = int64_t(samples.size());
   t.bytes.resize(samples.size() * type_bytes(t.type));
   const double scale = t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16 ? 32768 : 1;
   for (size_t i = 0; i < samples.size(); ++i) set_number(t, i, samples[i] * scale);

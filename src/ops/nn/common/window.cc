@@ -14,7 +14,7 @@ int64_t item(const std::vector<int64_t>& list, size_t i, int64_t otherwise) {
 void check_list(std::string_view name, const std::vector<int64_t>& list, int64_t lowest) {
   for (int64_t v : list)
     require(v >= lowest && v <= kMaxAttribute, ErrorCode::invalid_argument,
-            "attribute '{}' holds {}; set it to {} or more", name, v, lowest);
+            "attribute '{}' holds {}; set it to a number from {} to {}", name, v, lowest, kMaxAttribute);
 }
 
 void check_rank(std::string_view name, const std::vector<int64_t>& list, size_t wanted) {
