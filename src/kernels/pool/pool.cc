@@ -46,6 +46,21 @@ size_t taps_padded(size_t start, size_t padded_size, size_t kernel, size_t dilat
   return taps_inside(ptrdiff_t(start), padded_size, kernel, dilation).last;
 }
 
+// What the means of a row's windows are divided by, but for their columns.
+size_t divisor_rows(const PoolArgs& args, size_t y, size_t rows) {
+  const PoolShape& s = args.shape;
+  if (args.kind != PoolKind::average_include_pad) return rows;
+  return taps_padded(y * s.stride_h, s.pad_top + s.in_h + s.pad_bottom, s.kernel_h, s.dilation_h);
+}
+
+size_t divisor_columns(const PoolArgs& args, size_t x) {
+  const PoolShape& s = args.shape;
+  const size_t at = x * s.stride_w;
+  if (args.kind != PoolKind::average_include_pad)
+    return taps_inside(ptrdiff_t(at) - ptrdiff_t(s.pad_left), s.in_w, s.kernel_w, s.dilation_w).count();
+  return taps_padded(at, s.pad_left + s.in_w + s.pad_right, s.kernel_w, s.dilation_w);
+}
+
 // The window of output pixel (y, x); `image`: its channel's first pixel; `pixel`: floats from one pixel to the next.
 Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t y, size_t x) {
   const PoolShape& s = args.shape;
@@ -60,8 +75,7 @@ Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t 
     w.input += (in_y * s.in_w + in_x) * pixel;
   }
   if (args.kind == PoolKind::average_include_pad) {
-    w.divisor = taps_padded(padded_y, s.pad_top + s.in_h + s.pad_bottom, s.kernel_h, s.dilation_h) *
-                taps_padded(padded_x, s.pad_left + s.in_w + s.pad_right, s.kernel_w, s.dilation_w);
+    w.divisor = divisor_rows(args, y, w.rows) * divisor_columns(args, x);
   }
   return w;
 }
@@ -115,7 +129,7 @@ HWY_INLINE Float load_every(const float* p, size_t stride) {
 
 // Floats of a line of input, with its padding, that are pooled at once.
 constexpr size_t kLineFloats = 2048;
-constexpr size_t kFewPixels = 3;
+constexpr size_t kFewPixels = 3;  // a row of fewer fills too little of a vector
 
 // The rows of a window over `count` columns from `column` on, of which some may lie outside the image, as one line.
 template <class Op>
@@ -128,21 +142,6 @@ void combine_rows(const Window& w, size_t in_w, ptrdiff_t column, size_t count, 
     for (size_t r = 0; r < w.rows; ++r) sum = Op::add(sum, load_first(w.input + r * w.line + column + i, n));
     store_first(sum, line + i, n);
   }
-}
-
-// What the means of a row's windows are divided by, but for their columns.
-size_t divisor_rows(const PoolArgs& args, size_t y, size_t rows) {
-  const PoolShape& s = args.shape;
-  if (args.kind != PoolKind::average_include_pad) return rows;
-  return taps_padded(y * s.stride_h, s.pad_top + s.in_h + s.pad_bottom, s.kernel_h, s.dilation_h);
-}
-
-size_t divisor_columns(const PoolArgs& args, size_t x) {
-  const PoolShape& s = args.shape;
-  const size_t at = x * s.stride_w;
-  if (args.kind != PoolKind::average_include_pad)
-    return taps_inside(ptrdiff_t(at) - ptrdiff_t(s.pad_left), s.in_w, s.kernel_w, s.dilation_w).count();
-  return taps_padded(at, s.pad_left + s.in_w + s.pad_right, s.kernel_w, s.dilation_w);
 }
 
 // Means of `n` output pixels of a row from x on. Windows that cross no edge of the image have one divisor.

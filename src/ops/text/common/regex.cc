@@ -364,7 +364,7 @@ bool Regex::Set::contains(uint32_t code) const {
     return std::ranges::any_of(ranges, [&](const auto& r) { return r.first <= c && c <= r.second; });
   };
   bool in = within(code);
-  if (any_case && !in) in = std::ranges::any_of(ops::any_case(code), within);
+  if (any_case && !in) in = std::ranges::any_of(case_forms(code), within);
   return in != negated;
 }
 

@@ -51,7 +51,7 @@ uint32_t with_case(uint32_t code, bool upper) {
   return uint32_t(upper ? towupper_l(wint_t(code), unicode()) : towlower_l(wint_t(code), unicode()));
 }
 
-std::array<uint32_t, 4> any_case(uint32_t code) {
+std::array<uint32_t, 4> case_forms(uint32_t code) {
   // What is a letter's form besides its lower and its upper case, and that lower case.
   static constexpr std::pair<uint32_t, uint32_t> kForms[] = {
       {0x17f, 's'},     {0xb5, 0x3bc},    {0x1c5, 0x1c6},  {0x1c8, 0x1c9},  {0x1cb, 0x1cc},  {0x1f2, 0x1f3},
