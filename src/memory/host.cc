@@ -51,7 +51,8 @@ std::shared_ptr<void> BlockPool::allocate(size_t bytes) {
   const std::lock_guard lock(mutex_);
   auto room = std::find_if(open_.begin(), open_.end(), [&](const Room& r) { return padded <= r.size; });
   if (room == open_.end()) {
-    const size_t size = std::clamp(round_up(std::max(total_, padded), kMinBlock), kMinBlock, kMaxBlock);
+    const size_t grown = expected_ > total_ ? expected_ - total_ : total_ / 64;
+    const size_t size = std::clamp(round_up(std::max(grown, padded), kMinBlock), kMinBlock, kMaxBlock);
     room = open_.insert(room, {allocate_zeros(size), size, 0});
   }
   std::shared_ptr<void> piece = room->memory;
@@ -62,6 +63,11 @@ std::shared_ptr<void> BlockPool::allocate(size_t bytes) {
   room->dirty -= std::min(room->dirty, padded);
   if (room->size == 0) open_.erase(room);
   return piece;
+}
+
+void BlockPool::expect(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  expected_ = total_ + bytes;
 }
 
 void BlockPool::give_back(std::shared_ptr<void> piece, size_t bytes) {

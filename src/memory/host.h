@@ -15,8 +15,8 @@ std::shared_ptr<void> allocate_block(size_t bytes);
 /// millisecond.
 void trim_heap();
 
-/// Cuts pieces from blocks that grow with what was asked for: for things that live equally long, so that many small
-/// ones share huge pages. A piece keeps its block alive, also after the pool. Thread-safe.
+/// Cuts pieces from blocks as large as what is expected: for things that live equally long, so that many small ones
+/// share huge pages. A piece keeps its block alive, also after the pool. Thread-safe.
 class BlockPool {
  public:
   BlockPool() = default;
@@ -24,6 +24,9 @@ class BlockPool {
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
 
+  /// About so much will be asked for from now on; more makes further, small blocks. A block larger than what it holds
+  /// costs what is left of its last huge page.
+  void expect(size_t bytes);
   /// 64-byte aligned, zeros; throws as allocate_block does.
   std::shared_ptr<void> allocate(size_t bytes);
   /// The piece is not needed after all: `bytes` as it was asked for. It must be the last copy of the pointer.
@@ -38,6 +41,7 @@ class BlockPool {
   std::mutex mutex_;
   std::vector<Room> open_;  ///< smaller pieces fill what a larger one left
   size_t total_ = 0;        ///< handed out so far
+  size_t expected_ = 0;     ///< at the end
 };
 
 }  // namespace retort

@@ -139,10 +139,22 @@ TEST(BlockPool, SmallPiecesFillBlocks) {
   constexpr size_t kLarge = size_t(9) << 20, kSmall = size_t(128) << 10;
   BlockPool pool;
   std::vector<std::shared_ptr<void>> pieces;
-  for (int i = 0; i < 7; ++i) pieces.push_back(pool.allocate(kLarge));  // the last ones leave 5 MiB of a block of 32
-  const auto base = reinterpret_cast<uintptr_t>(pieces[4].get());
-  pieces.push_back(pool.allocate(kLarge));
+  pool.expect(7 * kLarge);
+  for (int i = 0; i < 7; ++i) pieces.push_back(pool.allocate(kLarge));  // three leave 5 MiB of a block of 32
+  const auto base = reinterpret_cast<uintptr_t>(pieces[0].get());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(pool.allocate(kSmall).get()), base + 3 * kLarge);
+}
+
+TEST(BlockPool, WhatIsExpectedIsOneBlock) {
+  if (kAccessIsChecked) GTEST_SKIP();
+  constexpr size_t kBytes = size_t(1) << 20;
+  BlockPool pool;
+  pool.expect(4 * kBytes);
+  std::vector<std::shared_ptr<void>> pieces;
+  for (int i = 0; i < 4; ++i) pieces.push_back(pool.allocate(kBytes));
+  for (size_t i = 1; i < 4; ++i) EXPECT_EQ(static_cast<char*>(pieces[0].get()) + i * kBytes, pieces[i].get());
+  const std::shared_ptr<void> more = pool.allocate(kBytes);
+  EXPECT_NE(static_cast<char*>(pieces[3].get()) + kBytes, more.get());
 }
 
 TEST(BlockPool, PiecesOutliveThePool) {
@@ -159,6 +171,7 @@ TEST(BlockPool, WhatIsGivenBackIsUsedAgainAsZeros) {
   if (kAccessIsChecked) GTEST_SKIP();
   constexpr size_t kBytes = size_t(1) << 20;
   BlockPool pool;
+  pool.expect(3 * kBytes);
   const std::shared_ptr<void> first = pool.allocate(kBytes);
   std::shared_ptr<void> second = pool.allocate(kBytes), third = pool.allocate(kBytes);
   const void *two = second.get(), *three = third.get();

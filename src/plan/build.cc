@@ -219,7 +219,9 @@ class Builder {
       const Tensor* weight = largest_weight(*s);
       bytes.push_back(weight ? weight->bytes() : 0);
     }
-    in_passing_ = std::accumulate(bytes.begin(), bytes.end(), size_t(0)) / kInPassing;
+    const size_t weights = std::accumulate(bytes.begin(), bytes.end(), size_t(0));
+    in_passing_ = weights / kInPassing;
+    memory_.expect(weights);
     Transit transit(in_passing_);
     std::vector<std::exception_ptr> errors(steps.size());
     options_.parallel.for_each(steps.size(), [&](size_t i, int) {

@@ -21,7 +21,7 @@ size_t group_columns(size_t columns, size_t wanted) {
 }
 
 void reset_workers(void* scratch, size_t worker_bytes, int workers) noexcept {
-  for (int w = 0; w < workers; ++w) worker_head(scratch, worker_bytes, w)->block = kNoBlock;
+  for (int w = 0; w < workers; ++w) *worker_head(scratch, worker_bytes, w) = {kNoBlock, kNoBlock};
 }
 
 size_t wanted_tasks(size_t macs) { return std::clamp<size_t>(macs / kTaskMacs, 1, kWantedTasks); }
@@ -37,26 +37,23 @@ bool is_3x3_stride_1(const ConvShape& s) {
 
 // Compares times in units of one multiply-add of 16 lanes.
 ConvAlgorithm cheapest_3x3(const ConvShape& s) {
-  constexpr size_t kMinChannels = 16;    // below, vectors are half empty
-  constexpr size_t kUnknownExtent = 28;  // a usual map, where the size is not known before the first run
+  constexpr size_t kMinChannels = 16;  // below, vectors are half empty
   // Both transforms of a tile, half of it for in_c, half for out_c channels. F(4x4): 36 loads, 36 stores and 150
   // operations a vector (measured: 255 and 190 cycles); F(2x2): 16, 16 and 56.
   constexpr double kTransform4 = 14, kTransform2 = 5;
-  // Bringing a weight from memory: half of it is the time at 15 GB/s, the rest what products of few rows lose. The
-  // filters of F(4x4) have four times the weights of plain ones, those of F(2x2) 1.8 times: few tiles do not pay for
-  // them, neither in time nor in memory.
-  constexpr double kStream = 2;
+  // Transforming a vector of filters for one plane: writing it to L2 (measured: 2.5 ns).
+  constexpr double kFilter = 9;
+  constexpr double kGain = 1.1;  // below, the plain sum is as fast and rounds less
   if (s.in_c < kMinChannels || s.out_c < kMinChannels) return ConvAlgorithm::rows;
-  const size_t h = s.out_h ? s.out_h : kUnknownExtent, w = s.out_w ? s.out_w : kUnknownExtent;
-  const double images = double(std::max<size_t>(s.batch, 1)), channels = double(s.in_c) * double(s.out_c);
+  const double images = double(s.batch), channels = double(s.in_c) * double(s.out_c);
   const auto cost = [&](double products, double planes, double transform) {
-    return products * planes * (channels / 16) + planes * channels * kStream +
-           products * transform * double(s.in_c + s.out_c);
+    const double filters = transform > 0 ? kFilter : 0;
+    return (products + filters) * planes * (channels / 16) + products * transform * double(s.in_c + s.out_c);
   };
-  const auto tiles = [&](size_t edge) { return images * double(ceil_div(h, edge) * ceil_div(w, edge)); };
-  const double direct = cost(images * double(h * w), 9, 0);
+  const auto tiles = [&](size_t edge) { return images * double(ceil_div(s.out_h, edge) * ceil_div(s.out_w, edge)); };
+  const double direct = cost(double(s.out_pixels()), 9, 0);
   const double winograd4 = cost(tiles(4), 36, kTransform4), winograd2 = cost(tiles(2), 16, kTransform2);
-  if (direct <= std::min(winograd4, winograd2)) return ConvAlgorithm::rows;
+  if (direct <= kGain * std::min(winograd4, winograd2)) return ConvAlgorithm::rows;
   return winograd4 < winograd2 ? ConvAlgorithm::winograd4 : ConvAlgorithm::winograd2;
 }
 
@@ -126,40 +123,19 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool allow_winograd) {
 }
 
 size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
-  switch (algorithm) {
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd2:
-      return winograd_packed_bytes(s, algorithm);
-    case ConvAlgorithm::depthwise:
-      return depthwise_packed_bytes(s);
-    default:
-      break;
-  }
+  if (algorithm == ConvAlgorithm::depthwise) return depthwise_packed_bytes(s);
   return s.groups * gemm_packed_bytes(s.kernel_h * s.kernel_w * (s.in_c / s.groups), s.out_c / s.groups);
 }
 
 void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept {
-  switch (algorithm) {
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd2:
-      return winograd_pack(s, algorithm, weights, packed);
-    case ConvAlgorithm::depthwise:
-      return depthwise_pack(s, weights, packed);
-    default:
-      return pack_rows(s, weights, packed);
-  }
+  algorithm == ConvAlgorithm::depthwise ? depthwise_pack(s, weights, packed) : pack_rows(s, weights, packed);
 }
 
 size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int workers) {
   if (s.out_pixels() * s.out_c == 0) return 0;
-  switch (algorithm) {
-    case ConvAlgorithm::winograd4:
-    case ConvAlgorithm::winograd2:
-      return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
-    case ConvAlgorithm::depthwise:
-      return 0;
-    default:
-      break;
+  if (algorithm == ConvAlgorithm::depthwise) return 0;
+  if (algorithm == ConvAlgorithm::winograd4 || algorithm == ConvAlgorithm::winograd2) {
+    return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
   }
   if (reads_lines(s)) return plan_lines(s).worker_bytes * size_t(workers);
   const RowsPlan plan = plan_rows(s);

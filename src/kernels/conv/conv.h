@@ -21,8 +21,8 @@
 namespace retort::kernels {
 
 /// Channel counts are those of all groups together. Bottom and right padding follow from the output size. Spatial sizes
-/// and the batch may be 0 (not known yet) in choose_conv, conv_packed_bytes and conv_pack; everywhere else 0 means an
-/// empty tensor.
+/// and the batch may be 0 (not known yet) where weights are packed and an algorithm is chosen to pack them for; everywhere
+/// else 0 means an empty tensor.
 struct ConvShape {
   size_t batch = 1, in_h = 1, in_w = 1, in_c = 1;
   size_t out_h = 1, out_w = 1, out_c = 1;
@@ -54,8 +54,9 @@ enum class ConvAlgorithm : uint8_t {
 /// the largest output): `allow_winograd` is false where results must be strict.
 ConvAlgorithm choose_conv(const ConvShape& shape, bool allow_winograd);
 
-/// Packed weights of `algorithm` at the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned.
-/// They do not depend on batch, spatial sizes, strides, padding or pixel strides. `weights` may lie at any byte.
+/// Packed weights at the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
+/// but `depthwise` read the same, and they do not depend on batch, spatial sizes, strides, dilations, padding or pixel
+/// strides: one packing serves whatever choose_conv takes for the shapes of a run. `weights` may lie at any byte.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
 void conv_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept;
 

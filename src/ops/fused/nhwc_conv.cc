@@ -10,7 +10,7 @@ namespace {
 
 struct PackedConv : State {
   std::shared_ptr<const void> memory;
-  kernels::ConvAlgorithm algorithm;
+  bool allow_winograd;
 };
 
 struct NhwcConv : WindowAttributes, ActivationAttributes {
@@ -86,9 +86,10 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     kernels::ConvShape s = geometry(x.ranked ? x.shape : shape, w->shape(), nullptr);
     s.scaled_input = c.has(kScale);
     auto state = std::make_unique<PackedConv>();
-    state->algorithm = kernels::choose_conv(s, !c.strict());
-    state->memory = c.packed(kernels::conv_packed_bytes(s, state->algorithm), [&](void* to) {
-      kernels::conv_pack(s, state->algorithm, w->data<float>(), static_cast<float*>(to));
+    state->allow_winograd = !c.strict();
+    const kernels::ConvAlgorithm algorithm = kernels::choose_conv(s, state->allow_winograd);
+    state->memory = c.packed(kernels::conv_packed_bytes(s, algorithm), [&](void* to) {
+      kernels::conv_pack(s, algorithm, w->data<float>(), static_cast<float*>(to));
     });
     c.release(kW);
     return state;
@@ -109,7 +110,7 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     check_operand(c, kResidual, c.out_count());
     check_operand(c, kScale, a.shape.batch * a.shape.in_c);
     if (const auto* state = c.state<PackedConv>()) {
-      a.algorithm = state->algorithm;
+      a.algorithm = kernels::choose_conv(a.shape, state->allow_winograd);
       a.packed = static_cast<const float*>(state->memory.get());
     }
     return a;
