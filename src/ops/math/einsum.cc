@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/math/arithmetic.h"
+#include "ops/math/common/contraction.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -12,9 +13,18 @@ constexpr size_t kLabels = 52, kMostAxes = 16;
 constexpr size_t kTermsBetweenChecks = 4096;  // for cancellation
 
 /// Labels are numbers: letters first, then the axes of "..." counted from the end of it.
-struct Equation {
+struct Equation : State {
   std::vector<std::vector<size_t>> inputs;
   std::vector<size_t> output;
+};
+
+/// What a product of single-precision factors takes; nullopt for more of anything than fits.
+struct Factors {
+  static constexpr size_t kMost = 8;
+  std::array<Labelled, kMost> at{};
+  std::array<int64_t, kMostLabels> extents{};
+  LabelList output;
+  size_t count = 0;
 };
 
 size_t label_of(char c) {
@@ -122,6 +132,33 @@ struct Einsum {
     c.set(0, c.dtype(0), y);
   }
 
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    std::vector<size_t> ranks;
+    for (size_t i = 0; c.has(i); ++i) {
+      if (!c.type(i).ranked) return nullptr;
+      ranks.push_back(c.type(i).shape.rank());
+    }
+    return std::make_unique<Equation>(resolve(ranks));
+  }
+
+  size_t scratch(const RunContext& c) const {
+    if (c.dtype(0) != DType::f32) return 0;
+    auto f = factors(c);
+    if (!f) return 0;
+    const ContractionSpace none{.rehearsal = true};
+    Contraction rehearsal(f->extents, f->output, none, c.parallel());
+    rehearsal.run(std::span(f->at.data(), f->count));
+    return rehearsal.bytes();
+  }
+
+  void fast(RunContext& c, std::type_identity<float>) const {
+    auto f = factors(c);
+    if (!f) return reference<float>(c);
+    for (size_t i = 0; i < f->count; ++i) f->at[i].data = c.input<float>(i).data();
+    const ContractionSpace space{c.output<float>().data(), static_cast<float*>(c.scratch())};
+    Contraction(f->extents, f->output, space, c.parallel()).run(std::span(f->at.data(), f->count));
+  }
+
   // Steps of each input and the output along each label, the output's labels first.
   struct Loops {
     std::vector<int64_t> extents;
@@ -129,9 +166,8 @@ struct Einsum {
     size_t outer = 0;                         // labels of the output
   };
   Loops loops(const RunContext& c) const {
-    std::vector<size_t> ranks;
-    for (size_t i = 0; i < c.input_count(); ++i) ranks.push_back(c.shape(i).rank());
-    const Equation e = resolve(ranks);
+    Equation resolved;
+    const Equation& e = equation_of(c, resolved);
     std::vector<size_t> labels = e.output;
     for (const auto& input : e.inputs) {
       for (const size_t l : input) {
@@ -139,10 +175,10 @@ struct Einsum {
       }
     }
     Loops all{std::vector<int64_t>(labels.size(), 1), {}, e.output.size()};
-    for (size_t i = 0; i < ranks.size(); ++i) {
+    for (size_t i = 0; i < e.inputs.size(); ++i) {
       std::vector<int64_t> steps(labels.size(), 0);
       int64_t stride = 1;
-      for (size_t d = ranks[i]; d-- > 0;) {
+      for (size_t d = c.shape(i).rank(); d-- > 0;) {
         const auto at = size_t(std::ranges::find(labels, e.inputs[i][d]) - labels.begin());
         if (c.shape(i)[d] != 1) {
           steps[at] += stride;
@@ -186,6 +222,43 @@ struct Einsum {
       }
       y[out] = T(sum);
     });
+  }
+
+ private:
+  const Equation& equation_of(const RunContext& c, Equation& resolved) const {
+    if (const auto* prepared = c.state<Equation>()) return *prepared;
+    std::vector<size_t> ranks;
+    for (size_t i = 0; i < c.input_count(); ++i) ranks.push_back(c.shape(i).rank());
+    return resolved = resolve(ranks);
+  }
+
+  // The factors, without data.
+  std::optional<Factors> factors(const RunContext& c) const {
+    Equation resolved;
+    const Equation& e = equation_of(c, resolved);
+    std::array<uint8_t, kLabels + kMostAxes> numbers{};  // from 1
+    size_t labels = 0;
+    Factors f;
+    f.count = e.inputs.size();
+    if (f.count > Factors::kMost) return std::nullopt;
+    for (size_t i = 0; i < f.count; ++i) {
+      int64_t stride = 1;
+      for (size_t d = e.inputs[i].size(); d-- > 0;) {
+        const int64_t extent = c.shape(i)[d];
+        if (extent == 1) continue;
+        uint8_t& number = numbers[e.inputs[i][d]];
+        if (number == 0 && labels == kMostLabels) return std::nullopt;
+        if (number == 0) number = uint8_t(++labels);
+        f.extents[number - 1u] = extent;
+        f.at[i].labels |= LabelSet(1) << (number - 1u);
+        f.at[i].strides[number - 1u] += stride;
+        stride *= extent;
+      }
+    }
+    for (const size_t l : e.output) {
+      if (numbers[l]) f.output.push(numbers[l] - 1u);
+    }
+    return f;
   }
 };
 

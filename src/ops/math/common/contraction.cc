@@ -1,0 +1,259 @@
+#include "ops/math/common/contraction.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/checked.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/reduce/reduce.h"
+#include "ops/nn/common/matrix.h"
+#include "ops/shape/common/strided.h"
+
+namespace retort::ops {
+namespace {
+
+bool has(LabelSet set, size_t label) { return set >> label & 1; }
+
+LabelList filtered(const LabelList& list, LabelSet set) {
+  LabelList some;
+  for (const size_t l : list) {
+    if (has(set, l)) some.push(l);
+  }
+  return some;
+}
+
+LabelList joined(std::initializer_list<LabelList> lists) {
+  LabelList all;
+  for (const LabelList& list : lists) {
+    for (const size_t l : list) all.push(l);
+  }
+  return all;
+}
+
+}  // namespace
+
+LabelSet LabelList::set() const {
+  LabelSet all = 0;
+  for (const size_t l : *this) all |= LabelSet(1) << l;
+  return all;
+}
+
+// The labels of a product: in both and kept, in both and summed over, in the left or the right factor alone.
+struct Contraction::Groups {
+  LabelList batch, inner, left, right;
+};
+
+int64_t Contraction::extent(const LabelList& list) const {
+  int64_t product = 1;
+  for (const size_t l : list) product *= extents_[l];
+  return product;
+}
+
+// Outermost first, as the elements lie in memory.
+LabelList Contraction::natural_order(const Labelled& x, LabelSet of) const {
+  LabelList order;
+  for (size_t l = 0; l < kMostLabels; ++l) {
+    if (has(of, l)) order.push(l);
+  }
+  std::stable_sort(order.at.begin(), order.at.begin() + order.count,
+                   [&](size_t a, size_t b) { return x.strides[a] > x.strides[b]; });
+  return order;
+}
+
+bool Contraction::is_dense(const Labelled& x, const LabelList& order) const {
+  int64_t stride = 1;
+  for (size_t i = order.count; i-- > 0; stride *= extents_[order.at[i]]) {
+    if (x.strides[order.at[i]] != stride) return false;
+  }
+  return true;
+}
+
+// A dense tensor that is still to be written.
+Labelled Contraction::fresh(const LabelList& order) {
+  Labelled y;
+  y.data = space_.rehearsal ? nullptr : space_.scratch + used_;
+  y.labels = order.set();
+  size_t stride = 1;
+  for (size_t i = order.count; i-- > 0;) {
+    y.strides[order.at[i]] = int64_t(stride);
+    stride = checked_mul(stride, size_t(extents_[order.at[i]]), "elements of an intermediate product");
+  }
+  used_ = checked_add(used_, round_up(stride, size_t(16)), "elements of intermediate products");
+  return y;
+}
+
+// The same for what a step computes.
+Labelled Contraction::result(const LabelList& order) {
+  if (!last_ || !(order == output_)) return fresh(order);
+  const size_t used = used_;
+  Labelled y = fresh(order);
+  used_ = used;
+  y.data = space_.output;
+  return y;
+}
+
+Labelled Contraction::dense(const Labelled& x, const LabelList& order) {
+  if (is_dense(x, order)) return x;
+  const Labelled y = fresh(order);
+  store(x, order, const_cast<float*>(y.data));
+  return y;
+}
+
+void Contraction::store(const Labelled& x, const LabelList& order, float* y) {
+  if (space_.rehearsal || x.data == y) return;
+  StridedBox box;
+  int64_t stride = extent(order);
+  for (const size_t l : order) {
+    stride /= std::max<int64_t>(extents_[l], 1);
+    box.push(extents_[l], x.strides[l], stride);
+  }
+  copy_box(box, DType::f32, x.data, y, parallel_);
+}
+
+Labelled Contraction::sum(const Labelled& x, LabelSet keep) {
+  if ((x.labels & ~keep) == 0) return x;
+  const LabelList natural = natural_order(x, x.labels);
+  const Labelled from = dense(x, natural);
+  const Labelled y = result(filtered(natural, keep));
+  std::array<int64_t, kMostLabels> shape{}, axes{};
+  size_t summed = 0;
+  for (size_t i = 0; i < natural.count; ++i) {
+    shape[i] = extents_[natural.at[i]];
+    if (!has(keep, natural.at[i])) axes[summed++] = int64_t(i);
+  }
+  const auto plan = kernels::ReducePlan::make(std::span(shape.data(), natural.count), std::span(axes.data(), summed));
+  require(plan.has_value(), ErrorCode::not_implemented, "a sum over {} of {} labels", summed, natural.count);
+  if (!space_.rehearsal) {
+    kernels::reduce(kernels::Reduce::sum, from.data, const_cast<float*>(y.data), *plan, parallel_);
+  }
+  return y;
+}
+
+double Contraction::size(LabelSet labels) const {
+  double product = 1;
+  for (size_t l = 0; l < kMostLabels; ++l) product *= has(labels, l) ? double(extents_[l]) : 1;
+  return product;
+}
+
+// What a product of two factors adds to the elements that are there.
+double Contraction::weight(const Labelled& x, const Labelled& y, LabelSet keep) const {
+  return size((x.labels | y.labels) & keep) - size(x.labels) - size(y.labels);
+}
+
+void Contraction::run(std::span<Labelled> factors) {
+  const auto kept_beside = [&](size_t i, size_t j) {
+    LabelSet keep = output_.set();
+    for (size_t k = 0; k < factors.size(); ++k) keep |= k != i && k != j ? factors[k].labels : 0;
+    return keep;
+  };
+  while (factors.size() > 1) {
+    size_t first = 0, second = 1;
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i + 1 < factors.size(); ++i) {
+      for (size_t j = i + 1; j < factors.size(); ++j) {
+        const double w = weight(factors[i], factors[j], kept_beside(i, j));
+        if (w < least) least = w, first = i, second = j;
+      }
+    }
+    last_ = factors.size() == 2;
+    factors[first] = product(factors[first], factors[second], kept_beside(first, second));
+    std::move(factors.begin() + ptrdiff_t(second) + 1, factors.end(), factors.begin() + ptrdiff_t(second));
+    factors = factors.first(factors.size() - 1);
+  }
+  last_ = true;
+  store(sum(factors[0], output_.set()), output_, space_.output);
+}
+
+// Which factor is the left one: rows of the result are its labels, and the right factor's are innermost.
+Labelled Contraction::product(Labelled x, Labelled y, LabelSet keep) {
+  const bool last = std::exchange(last_, false);
+  x = sum(x, keep | y.labels);
+  y = sum(y, keep | x.labels);
+  last_ = last;
+  const LabelSet both = x.labels & y.labels, all = (x.labels | y.labels) & keep;
+  LabelList wanted = filtered(output_, all);  // then what only later factors ask for
+  for (const size_t l : natural_order(x, x.labels & all & ~wanted.set())) wanted.push(l);
+  for (const size_t l : natural_order(y, y.labels & all & ~wanted.set())) wanted.push(l);
+  if ((both & ~keep) == 0) return multiply_elements(x, y, wanted);
+  Groups g;
+  g.batch = filtered(wanted, both);
+  g.left = filtered(wanted, x.labels & ~both);
+  g.right = filtered(wanted, y.labels & ~both);
+  const bool vector = g.left.count == 0 || g.right.count == 0;
+  if (vector ? g.left.count == 0 : has(g.left.set(), wanted.at[wanted.count - 1])) {
+    std::swap(x, y);
+    std::swap(g.left, g.right);
+  }
+  g.inner = natural_order(x, both & ~keep);
+  return vector ? multiply_vectors(x, y, g) : multiply_matrices(x, y, g);
+}
+
+Labelled Contraction::multiply_elements(const Labelled& x, const Labelled& y, const LabelList& order) {
+  const auto runs = [&](const Labelled& f) { return order.count == 0 || f.strides[order.at[order.count - 1]] <= 1; };
+  const Labelled a = runs(x) ? x : dense(x, filtered(order, x.labels));
+  const Labelled b = runs(y) ? y : dense(y, filtered(order, y.labels));
+  const Labelled to = result(order);
+  kernels::BroadcastPlan<2> plan;
+  plan.rank = std::max<size_t>(order.count, 1);
+  plan.count = size_t(extent(order));
+  for (size_t i = 0; i < order.count; ++i) {
+    plan.extents[i] = size_t(extents_[order.at[i]]);
+    plan.strides[0][i] = size_t(a.strides[order.at[i]]);
+    plan.strides[1][i] = size_t(b.strides[order.at[i]]);
+  }
+  if (!space_.rehearsal) {
+    kernels::binary(kernels::Binary::mul, a.data, b.data, const_cast<float*>(to.data), plan, parallel_);
+  }
+  return to;
+}
+
+// For each batch a matrix x [left, inner] times a vector y [inner].
+Labelled Contraction::multiply_vectors(const Labelled& x, const Labelled& y, const Groups& g) {
+  constexpr size_t kRows = 64;  // of one task
+  const Labelled a = dense(x, joined({g.batch, g.left, g.inner})), b = dense(y, joined({g.batch, g.inner}));
+  const Labelled to = result(joined({g.batch, g.left}));
+  const size_t batch = size_t(extent(g.batch)), rows = size_t(extent(g.left)), inner = size_t(extent(g.inner));
+  const size_t blocks = ceil_div(rows, kRows);
+  if (space_.rehearsal) return to;
+  parallel_.for_each(batch * blocks, [&](size_t task, int) {
+    const size_t i = task / blocks, first = task % blocks * kRows;
+    kernels::GemvArgs v;
+    v.n = std::min(kRows, rows - first);
+    v.k = inner;
+    v.x = b.data + i * inner;
+    v.b = a.data + (i * rows + first) * inner;
+    v.b_stride = inner;
+    v.y = const_cast<float*>(to.data) + i * rows + first;
+    kernels::gemv_rows(v);
+  });
+  return to;
+}
+
+Labelled Contraction::multiply_matrices(const Labelled& x, const Labelled& y, const Groups& g) {
+  Product p;
+  p.shape.m = size_t(extent(g.left));
+  p.shape.n = size_t(extent(g.right));
+  p.shape.k = size_t(extent(g.inner));
+  p.shape.batch = size_t(extent(g.batch));
+  p.shape.batch_shape = p.shape.a_batch = p.shape.b_batch = {extent(g.batch)};
+  p.shape.a_size = p.shape.m * p.shape.k;
+  p.shape.b_size = p.shape.k * p.shape.n;
+  const LabelList columns = joined({g.batch, g.right, g.inner}), rows = joined({g.batch, g.inner, g.right});
+  const bool transposed = is_dense(y, columns);
+  const Labelled a = dense(x, joined({g.batch, g.left, g.inner})), b = transposed ? y : dense(y, rows);
+  p.b_strides = transposed ? Strides{1, p.shape.k} : Strides{p.shape.n, 1};
+  const Labelled to = result(joined({g.batch, g.left, g.right}));
+  float* const space = space_.rehearsal ? nullptr : space_.scratch + used_;
+  used_ += round_up(multiply_scratch(p.shape, false, parallel_.workers()) / sizeof(float), size_t(16));
+  if (!space_.rehearsal) {
+    p.a = a.data;
+    p.b = b.data;
+    p.c = const_cast<float*>(to.data);
+    multiply(p, space, parallel_);
+  }
+  return to;
+}
+
+}  // namespace retort::ops
