@@ -15,8 +15,9 @@ std::shared_ptr<void> allocate_block(size_t bytes);
 /// millisecond.
 void trim_heap();
 
-/// Cuts pieces from blocks as large as what is expected: for things that live equally long, so that many small ones
-/// share huge pages. A piece keeps its block alive, also after the pool. Thread-safe.
+/// Cuts pieces from blocks as large as what is expected (32 MiB at most): for things that live equally long, so that many
+/// small ones share huge pages. Pieces of 16 MiB and more are blocks of their own. A piece keeps its block alive, also
+/// after the pool. Thread-safe.
 class BlockPool {
  public:
   BlockPool() = default;
@@ -24,8 +25,7 @@ class BlockPool {
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
 
-  /// About so much will be asked for from now on; more makes further, small blocks. A block larger than what it holds
-  /// costs what is left of its last huge page.
+  /// About so much will be asked for from now on; what is more makes further, small blocks.
   void expect(size_t bytes);
   /// 64-byte aligned, zeros; throws as allocate_block does.
   std::shared_ptr<void> allocate(size_t bytes);

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "base/error.h"
@@ -219,9 +220,8 @@ class Builder {
       const Tensor* weight = largest_weight(*s);
       bytes.push_back(weight ? weight->bytes() : 0);
     }
-    const size_t weights = std::accumulate(bytes.begin(), bytes.end(), size_t(0));
-    in_passing_ = weights / kInPassing;
-    memory_.expect(weights);
+    in_passing_ = std::accumulate(bytes.begin(), bytes.end(), size_t(0)) / kInPassing;
+    expect_packed(steps);
     Transit transit(in_passing_);
     std::vector<std::exception_ptr> errors(steps.size());
     options_.parallel.for_each(steps.size(), [&](size_t i, int) {
@@ -238,6 +238,17 @@ class Builder {
     }
     require(!options_.parallel.cancelled(), ErrorCode::model_load_canceled,
             "loading was cancelled; call SessionOptionsSetLoadCancellationFlag with false to load again");
+  }
+
+  // Packed weights take about what the plain ones do.
+  void expect_packed(std::span<Step* const> steps) {
+    std::set<const void*> seen;
+    size_t bytes = 0;
+    for (const Step* s : steps) {
+      const Tensor* weight = largest_weight(*s);
+      if (weight && seen.insert(weight->data()).second) bytes += weight->bytes();
+    }
+    memory_.expect(bytes);
   }
 
   // What reading the graph and the passes brought into memory comes back piece by piece, as it is packed.

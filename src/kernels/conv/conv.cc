@@ -41,13 +41,16 @@ ConvAlgorithm cheapest_3x3(const ConvShape& s) {
   // Both transforms of a tile, half of it for in_c, half for out_c channels. F(4x4): 36 loads, 36 stores and 150
   // operations a vector (measured: 255 and 190 cycles); F(2x2): 16, 16 and 56.
   constexpr double kTransform4 = 14, kTransform2 = 5;
-  // Transforming a vector of filters for one plane: writing it to L2 (measured: 2.5 ns).
-  constexpr double kFilter = 9;
+  // Transforming a vector of filters for one plane: writing it to L2 (measured: 2.5 ns), or to where what does not fit
+  // there goes.
+  constexpr double kFilterNear = 9, kFilterFar = 20;
+  constexpr size_t kNearBytes = 768 << 10;
   constexpr double kGain = 1.1;  // below, the plain sum is as fast and rounds less
   if (s.in_c < kMinChannels || s.out_c < kMinChannels) return ConvAlgorithm::rows;
   const double images = double(s.batch), channels = double(s.in_c) * double(s.out_c);
   const auto cost = [&](double products, double planes, double transform) {
-    const double filters = transform > 0 ? kFilter : 0;
+    const double part_bytes = planes / (planes > 16 ? 3 : 2) * double(s.in_c * gemm_panel_width() * sizeof(float));
+    const double filters = transform == 0 ? 0 : part_bytes > kNearBytes ? kFilterFar : kFilterNear;
     return (products + filters) * planes * (channels / 16) + products * transform * double(s.in_c + s.out_c);
   };
   const auto tiles = [&](size_t edge) { return images * double(ceil_div(s.out_h, edge) * ceil_div(s.out_w, edge)); };

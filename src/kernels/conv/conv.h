@@ -21,8 +21,8 @@
 namespace retort::kernels {
 
 /// Channel counts are those of all groups together. Bottom and right padding follow from the output size. Spatial sizes
-/// and the batch may be 0 (not known yet) where weights are packed and an algorithm is chosen to pack them for; everywhere
-/// else 0 means an empty tensor.
+/// and the batch may be 0 (not known yet) in conv_packed_bytes, conv_pack and the choose_conv that precedes them;
+/// everywhere else 0 means an empty tensor.
 struct ConvShape {
   size_t batch = 1, in_h = 1, in_w = 1, in_c = 1;
   size_t out_h = 1, out_w = 1, out_c = 1;
@@ -50,7 +50,7 @@ enum class ConvAlgorithm : uint8_t {
   grouped,    ///< any: `rows` for each group
 };
 
-/// The fastest algorithm by a cost model. Winograd's error is about ten times that of a plain sum (but below 2e-5 of
+/// The fastest algorithm by a cost model. Winograd's error is about ten times that of a plain sum (but below 1e-5 of
 /// the largest output): `allow_winograd` is false where results must be strict.
 ConvAlgorithm choose_conv(const ConvShape& shape, bool allow_winograd);
 

@@ -51,7 +51,8 @@ inline size_t winograd_tile(ConvAlgorithm a) { return a == ConvAlgorithm::winogr
 
 /// Task = (block of output tiles, group of output channels). Per worker: the transformed input V [plane][tile][in_c]
 /// of one block, transformed filters U, the products M [plane][tile][columns], and in_c zeros that stand for the
-/// padding. The planes are taken in parts of two rows of a tile. U is [plane][panel][in_c][panel width] of a group
+/// padding. The planes are taken in parts of two rows of a tile: of F(4x4) rows 1 and 2, then 3 and 4 (each the points p
+/// and -p), then 0 and 5; of F(2x2) rows 1 and 2, then 0 and 3. U is [plane][panel][in_c][panel width] of a group
 /// where they are kept from one block to the next, else of one part and `chunk` columns.
 struct WinogradPlan {
   size_t tile = 0, planes = 0, parts = 0, part_planes = 0;

@@ -15,7 +15,6 @@
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/finish-inl.h"
 #include "kernels/dispatch.h"
-#include "kernels/unaligned.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
@@ -216,17 +215,17 @@ namespace {
 // the cache.
 size_t spread_plane(size_t floats) { return (ceil_div(floats, size_t(16)) | 1) * 16; }
 
-// Blocks of tiles: V and M of one stay in the cache.
-size_t tile_blocks(const WinogradPlan& p, size_t columns, size_t wanted) {
+// Tiles of a block, from what V and M of a tile take.
+size_t fitting_tiles(const WinogradPlan& p, size_t tile_bytes) {
   constexpr size_t kMaxTiles = 96;
-  const size_t tile_bytes = p.planes * (p.v_stride + spread_stride(columns)) * sizeof(float);
-  if (!p.keeps_filters) {
-    constexpr size_t kCacheBytes = 1400 << 10, kMinTiles = 48;  // few blocks: each transforms the filters
-    return ceil_div(p.tiles, std::clamp(kCacheBytes / tile_bytes, kMinTiles, kMaxTiles));
+  if (p.keeps_filters) {
+    constexpr size_t kCacheBytes = 640 << 10, kMinTiles = 12;  // V and M; U takes the rest of a cache of 1 or 2 MiB
+    return std::clamp(kCacheBytes / tile_bytes, kMinTiles, kMaxTiles);
   }
-  constexpr size_t kCacheBytes = 640 << 10, kMinTiles = 12;  // U takes the rest of a cache of 1 or 2 MiB
-  const size_t fitting = std::clamp(kCacheBytes / tile_bytes, kMinTiles, kMaxTiles);
-  return std::max(ceil_div(p.tiles, fitting), std::min(wanted, p.tiles / kMinTiles));
+  // Each block transforms the filters again: 48 tiles where V and M are not far larger than the cache then.
+  constexpr size_t kCacheBytes = 1400 << 10, kMostBytes = 2 * kCacheBytes, kMinTiles = 12, kFewTiles = 48;
+  const size_t few = std::clamp(kMostBytes / tile_bytes, kMinTiles, kFewTiles);
+  return std::clamp(kCacheBytes / tile_bytes, few, kMaxTiles);
 }
 
 struct WinogradScratch {
@@ -244,7 +243,7 @@ WinogradScratch worker_scratch(const WinogradPlan& plan, size_t in_c, void* scra
   return w;
 }
 
-// Plane i of a part: the parts of F(4x4) are rows 1 and 2, 3 and 4, 0 and 5; those of F(2x2) rows 1 and 2, 0 and 3.
+// Plane i of a part.
 size_t plane_of(const WinogradPlan& plan, size_t part, size_t i) {
   const size_t side = plan.tile + 2, second = i / side;
   const bool ends = part + 1 == plan.parts;
@@ -287,13 +286,29 @@ void multiply_block(const ConvArgs& args, const WinogradPlan& plan, const Winogr
   w.head->filters = block.n0;
 }
 
-// Where many blocks use the filters of a group and U stays in the cache meanwhile, a worker transforms them once, else
-// for each block, a chunk at a time: that costs less than bringing U from far, be it from another core's cache (256
-// channels at 14x14: 1.3 ms, and 2.9 with U of all filters made first).
+void plan_blocks(const ConvShape& s, WinogradPlan& p) {
+  constexpr size_t kMaxColumns = 128, kMinColumns = 64;  // each group transforms the input again
+  const size_t wanted = wanted_tasks(p.tiles * p.planes * s.in_c * s.out_c), width = gemm_panel_width();
+  const size_t least = ceil_div(s.out_c, kMaxColumns);
+  const size_t most = std::max(p.keeps_filters ? s.out_c / kMinColumns : ceil_div(s.out_c, width), least);
+  const size_t usual = p.keeps_filters ? group_columns(s.out_c, least) : width;
+  const size_t tile_bytes = p.planes * (p.v_stride + spread_stride(usual)) * sizeof(float);
+  const size_t fitting = fitting_tiles(p, tile_bytes);
+  p.blocks = ceil_div(p.tiles, fitting);
+  if (p.keeps_filters) {
+    constexpr size_t kMinTiles = 12;
+    p.blocks = std::max(p.blocks, std::min(wanted, p.tiles / kMinTiles));
+  }
+  p.block_tiles = ceil_div(p.tiles, std::max<size_t>(p.blocks, 1));
+  p.blocks = ceil_div(p.tiles, p.block_tiles);
+  p.columns = group_columns(s.out_c, std::clamp(ceil_div(wanted, p.blocks), least, most));
+  p.column_groups = ceil_div(s.out_c, p.columns);
+}
+
 void plan_filters(const ConvShape& s, WinogradPlan& p) {
   constexpr size_t kChunkBytes = 384 << 10;
   const size_t width = gemm_panel_width();
-  p.keeps_filters = p.keeps_filters && p.blocks > 1;
+  p.keeps_filters = p.keeps_filters && p.blocks > 1;  // else nobody reads them again
   const size_t fitting = kChunkBytes / (p.part_planes * s.in_c * sizeof(float)) / width * width;
   p.chunk = p.keeps_filters ? p.columns : std::clamp(fitting, width, p.columns);
   p.u_plane = spread_plane(s.in_c * p.chunk);
@@ -302,7 +317,9 @@ void plan_filters(const ConvShape& s, WinogradPlan& p) {
 }  // namespace
 
 WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
-  constexpr size_t kMaxColumns = 128, kMinColumns = 64;
+  // Filters whose U stays in the cache from one block of tiles to the next are transformed once by each worker. Others
+  // for each block, a chunk at a time: that costs less than bringing U from far, be it from another core's cache (256
+  // channels at 14x14: 1.3 ms, and 2.9 with U of all filters made first).
   constexpr size_t kMostFilterBytes = 1536 << 10;
   WinogradPlan p;
   p.tile = winograd_tile(algorithm);
@@ -313,18 +330,12 @@ WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
   p.tiles_w = ceil_div(s.out_w, p.tile);
   p.tiles = s.batch * p.tiles_h * p.tiles_w;
   p.v_stride = spread_stride(s.in_c);
-  p.keeps_filters = p.planes * s.in_c * s.out_c * sizeof(float) <= kMostFilterBytes;
-  const size_t wanted = wanted_tasks(p.tiles * p.planes * s.in_c * s.out_c);
-  const size_t least = ceil_div(s.out_c, kMaxColumns), most = std::max<size_t>(s.out_c / kMinColumns, 1);
-  p.blocks = std::max<size_t>(tile_blocks(p, group_columns(s.out_c, least), wanted), 1);
-  p.columns = group_columns(s.out_c, std::clamp(ceil_div(wanted, p.blocks), least, most));
-  p.column_groups = ceil_div(s.out_c, p.columns);
-  p.block_tiles = ceil_div(p.tiles, p.blocks);
-  p.blocks = ceil_div(p.tiles, p.block_tiles);
+  p.keeps_filters = p.planes * s.in_c * round_up(s.out_c, gemm_panel_width()) * sizeof(float) <= kMostFilterBytes;
+  plan_blocks(s, p);
+  plan_filters(s, p);
   p.m_stride = spread_stride(p.columns);
   p.v_plane = spread_plane(p.block_tiles * p.v_stride);
   p.m_plane = spread_plane(p.block_tiles * p.m_stride);
-  plan_filters(s, p);
   const size_t floats = round_up(s.in_c, 16) + p.planes * (p.v_plane + p.m_plane) +
                         (p.keeps_filters ? p.planes : p.part_planes) * p.u_plane;
   p.worker_bytes = round_up(sizeof(WorkerHead) + floats * sizeof(float), 128);

@@ -50,7 +50,7 @@ HWY_INLINE void transform(const Float (&w)[3], Float (&o)[6]) {
 template <size_t kSide, size_t kPart>
 HWY_INLINE void transform_rows(const float* w, size_t taps, float* u, size_t plane) {
   const FloatTag t;
-  constexpr bool kEnds = kPart + 1 == kSide / 2;
+  constexpr bool kEnds = kPart + 1 == kSide / 2;  // order of the parts: WinogradPlan
   Float first[3], second[3], o[kSide];
 #pragma GCC unroll 3
   for (size_t j = 0; j < 3; ++j) {

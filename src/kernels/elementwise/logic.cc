@@ -68,16 +68,20 @@ struct Logical {
   }
   /// The condition advances; a and b may both stand still.
   static void where(const bool* condition, const PairRun<T>& r) {
-    const T first_a = *r.a, first_b = *r.b;
-    if (r.a_step && r.b_step) {
-      for (size_t i = 0; i < r.n; ++i) r.y[i] = condition[i] ? r.a[i] : r.b[i];
-    } else if (r.a_step) {
-      for (size_t i = 0; i < r.n; ++i) r.y[i] = condition[i] ? r.a[i] : first_b;
-    } else if (r.b_step) {
-      for (size_t i = 0; i < r.n; ++i) r.y[i] = condition[i] ? first_a : r.b[i];
-    } else {
-      for (size_t i = 0; i < r.n; ++i) r.y[i] = condition[i] ? first_a : first_b;
-    }
+    const auto select = [&](auto a, auto b) HWY_ATTR {
+      const auto* bytes = reinterpret_cast<const uint8_t*>(condition);
+      T* const y = r.y;
+      for (size_t i = 0; i < r.n; ++i) {  // no branch: conditions are often random
+        const T mask = T(0) - T(bytes[i] != 0);
+        y[i] = T((a(i) & mask) | (b(i) & T(~mask)));
+      }
+    };
+    const auto moving = [](const T* p) { return [p](size_t i) HWY_ATTR { return p[i]; }; };
+    const auto still = [](const T* p) { return [v = *p](size_t) HWY_ATTR { return v; }; };
+    if (r.a_step && r.b_step) return select(moving(r.a), moving(r.b));
+    if (r.a_step) return select(moving(r.a), still(r.b));
+    if (r.b_step) return select(still(r.a), moving(r.b));
+    select(still(r.a), still(r.b));
   }
 };
 

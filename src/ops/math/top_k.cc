@@ -35,6 +35,26 @@ void take_first(std::span<Ranked> all, size_t k) {
   std::sort(all.begin(), all.begin() + ptrdiff_t(k));
 }
 
+// The first k of n, sorted, to `best`. Few of many: most are no better than the worst of the k so far, which a heap keeps
+// in front.
+template <typename Value>
+void take_few(Ranked* best, size_t k, size_t n, bool largest, const Value& value) {
+  for (size_t i = 0; i < k; ++i) best[i] = {rank_of(value(i), largest), i};
+  std::make_heap(best, best + k);
+  auto worst = value(best->index);
+  for (size_t i = k; i < n; ++i) {
+    const auto v = value(i);
+    if (largest ? v <= worst : v >= worst) continue;  // false for NaN
+    const uint64_t rank = rank_of(v, largest);
+    if (rank >= best->rank) continue;
+    std::pop_heap(best, best + k);
+    best[k - 1] = {rank, i};
+    std::push_heap(best, best + k);
+    worst = value(best->index);
+  }
+  std::sort_heap(best, best + k);
+}
+
 struct TopK {
   int64_t axis = -1;
   bool largest = true, sorted = true;
@@ -60,7 +80,8 @@ struct TopK {
 
   size_t scratch(const RunContext& c) const {
     const Shape& x = c.shape(0);
-    return size_t(x[normalize_axis(axis, x.rank())]) * sizeof(Ranked);
+    const size_t n = size_t(x[normalize_axis(axis, x.rank())]), slices = n ? c.count(0) / n : 0;
+    return std::min(slices, size_t(c.parallel().workers())) * n * sizeof(Ranked);
   }
 
   template <typename T>
@@ -70,17 +91,27 @@ struct TopK {
     const size_t n = size_t(shape[along]), k = size_t(c.out_shape()[along]);
     const size_t inner = size_t(extent_product(shape, along + 1, shape.rank()));
     const size_t slices = n ? c.count(0) / n : 0;
-    Ranked* order = static_cast<Ranked*>(c.scratch());
-    for (size_t s = 0; s < slices && !c.parallel().cancelled(); ++s) {
-      const T* x = c.input<T>(0).data() + s / inner * n * inner + s % inner;
-      for (size_t i = 0; i < n; ++i) order[i] = {rank_of(Carrier<T>(x[i * inner]), largest), i};
-      take_first({order, n}, k);
+    const bool few = slices <= size_t(c.parallel().workers());  // each has a place of its own
+    c.parallel().for_each(slices, [&](size_t slice, int worker) {
+      Ranked* const order = static_cast<Ranked*>(c.scratch()) + (few ? slice : size_t(worker)) * n;
+      const size_t outer = slice / inner, column = slice % inner;
+      const T* x = c.input<T>(0).data() + outer * n * inner + column;
+      take(order, k, n, [&](size_t i) { return Carrier<T>(x[i * inner]); });
       for (size_t i = 0; i < k; ++i) {
-        const size_t to = s / inner * k * inner + i * inner + s % inner;
+        const size_t to = (outer * k + i) * inner + column;
         if (c.wants(0)) c.output<T>(0)[to] = x[order[i].index * inner];
         if (c.wants(1)) c.output<int64_t>(1)[to] = int64_t(order[i].index);
       }
-    }
+    });
+  }
+
+ private:
+  template <typename Value>
+  void take(Ranked* order, size_t k, size_t n, const Value& value) const {
+    constexpr size_t kMany = 8;
+    if (k > 0 && k <= n / kMany) return take_few(order, k, n, largest, value);
+    for (size_t i = 0; i < n; ++i) order[i] = {rank_of(value(i), largest), i};
+    take_first({order, n}, k);
   }
 };
 

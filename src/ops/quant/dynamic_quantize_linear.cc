@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/elementwise/chunks.h"
+#include "kernels/elementwise/codes.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -17,18 +19,15 @@ struct DynamicQuantizeLinear {
 
   void run(RunContext& c) const {
     const auto x = c.input<float>(0);
-    float low = 0, high = 0;
-    for (const float v : x) {
-      low = std::min(low, v);
-      high = std::max(high, v);
-    }
+    const auto [low, high] = kernels::range_with_zero(x.data(), x.size());
     const float scale = low == high ? 1.0f : (high - low) / 255.0f;
     const float zero = std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f));
     uint8_t* y = c.output<uint8_t>(0).data();
-    for (size_t i = 0; i < x.size(); ++i) {
-      const float code = std::nearbyint(x[i] / scale) + zero;
-      y[i] = code >= 255 ? 255 : code > 0 ? uint8_t(code) : 0;
-    }
+    const auto zero_point = int32_t(zero);
+    kernels::for_chunks(c.parallel(), x.size(), [&](size_t begin, size_t end) {
+      kernels::quantize(
+          kernels::QuantizeRun<uint8_t>{x.data() + begin, &scale, &zero_point, 0, y + begin, end - begin});
+    });
     c.output<float>(1)[0] = scale;
     c.output<uint8_t>(2)[0] = uint8_t(zero);
   }

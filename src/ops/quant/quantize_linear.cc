@@ -2,6 +2,7 @@
 // floats round as Cast does.
 #include <cmath>
 
+#include "kernels/elementwise/codes.h"
 #include "ops/math/common/small_float.h"
 #include "ops/quant/common/quantization.h"
 #include "ops/shape/common/element.h"
@@ -75,6 +76,10 @@ struct QuantizeLinear : QuantizationAttributes {
 
   template <typename X, typename Y>
   static void round(const Scales& s, const Run& r, const X* x, Y* y, DType type) {
+    if constexpr (std::is_same_v<X, float> && sizeof(Y) == 1) {
+      return kernels::quantize(
+          kernels::QuantizeRun<Y>{x + r.first, s.scale + r.scale, s.zero + r.scale, r.step, y + r.first, r.n});
+    }
     const auto range = code_range(type);
     for (size_t i = 0; i < r.n; ++i) {
       const size_t k = r.scale + i * r.step;

@@ -1,0 +1,70 @@
+#include "kernels/elementwise/codes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "base/cpu.h"
+
+namespace retort::kernels {
+namespace {
+
+template <typename T>
+T plain(float x, float scale, int32_t zero) {
+  const float code = std::nearbyint(x / scale) + float(zero);
+  const float low = std::numeric_limits<T>::lowest(), high = std::numeric_limits<T>::max();
+  return code >= high ? T(high) : code > low ? T(code) : T(low);
+}
+
+std::vector<float> numbers(size_t n) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> values(-9, 9);
+  const float inf = std::numeric_limits<float>::infinity();
+  const float odd[] = {NAN, inf, -inf, 0.0f, -0.0f, 0.25f, 0.75f, -0.25f, 1e30f, -1e30f, 1e-40f, 63.5f, -64.0f, 64.0f};
+  std::vector<float> x(n);
+  for (size_t i = 0; i < n; ++i) x[i] = i % 3 == 0 ? odd[i / 3 % std::size(odd)] : values(random);
+  return x;
+}
+
+template <typename T>
+void check_quantize(size_t n, size_t step) {
+  const std::vector<float> x = numbers(n);
+  std::vector<float> scale(step ? n + 1 : 1, 0.5f);
+  std::vector<int32_t> zero(scale.size(), 3);
+  for (size_t i = 0; i < scale.size(); ++i) scale[i] += float(i % 5) * 0.1f, zero[i] = int32_t(i % 7) - 3;
+  for (int level = 0; level < kIsaCount; ++level) {
+    const ScopedIsa isa{Isa(level)};
+    std::vector<T> y(n + 1, T(99));
+    quantize(QuantizeRun<T>{x.data(), scale.data(), zero.data(), step, y.data(), n});
+    for (size_t i = 0; i < n; ++i) EXPECT_EQ(y[i], plain<T>(x[i], scale[i * step], zero[i * step])) << x[i];
+    EXPECT_EQ(y[n], T(99));
+  }
+}
+
+TEST(Codes, QuantizeRoundsAndHolds) {
+  for (const size_t n : {0, 1, 7, 16, 33, 200}) {
+    for (const size_t step : {0, 1}) {
+      check_quantize<uint8_t>(n, step);
+      check_quantize<int8_t>(n, step);
+    }
+  }
+}
+
+TEST(Codes, RangeHasZeroAndNoNan) {
+  for (int level = 0; level < kIsaCount; ++level) {
+    const ScopedIsa isa{Isa(level)};
+    for (const size_t n : {0, 1, 5, 16, 37}) {
+      std::vector<float> x(n, NAN);
+      EXPECT_EQ(range_with_zero(x.data(), n), std::pair(0.0f, 0.0f));
+      if (n == 0) continue;
+      x[n / 2] = -3, x[n - 1] = n > 1 ? 5 : -3;
+      EXPECT_EQ(range_with_zero(x.data(), n), std::pair(-3.0f, n > 1 ? 5.0f : 0.0f));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retort::kernels
