@@ -15,7 +15,7 @@ RELEASE := $(BUILD)/release
 DIGITS := $(BUILD)/digits
 PYTHON := $(VENV)/bin/python
 SANITIZERS := asan ubsan tsan
-SAN_STAGES ?= unit conformance saved runs models
+SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustness errors) runs models
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
@@ -77,7 +77,7 @@ test-ubsan: ## the tests under UndefinedBehaviorSanitizer alone
 $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
 	@$(call NINJA,$(BUILD)/$*)
 	@source tools/sanitizers.sh && $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
-	  --threads 4 --sanitized --work $(BUILD)/$*/test $(SAN_STAGES)
+	  --threads 4 --sanitizer $* --work $(BUILD)/$*/test $(SAN_STAGES)
 
 zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)

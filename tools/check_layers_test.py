@@ -35,6 +35,10 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(len(errors), 1, errors)
         self.assertIn(words, errors[0])
 
+    def test_no_way_around_by_parent_folders(self):
+        self.finds("src/tensor/a.cc", '#include "../onnx/reader.h"\n', "from the root of its room")
+        self.finds("src/tensor/a.cc", '#include "base/../../onnx/reader.h"\n', "from the root of its room")
+
     def test_a_clean_tree_is_clean(self):
         self.assertEqual(self.errors("src/tensor/a.cc", '#include "base/error.h"\n#include "tensor/a.h"\n#include <vector>\n'), [])
 

@@ -67,6 +67,14 @@ class NewOp(unittest.TestCase):
         result = self.compile(text)
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_an_operator_that_is_there_is_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "src", "ops", "nn"))
+            open(os.path.join(folder, "src", "ops", "nn", "relu.cc"), "w").close()
+            done = subprocess.run([sys.executable, os.path.join(HERE, "new_op"), "Relu", "--root", folder], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr.strip()), (1, os.path.join("src", "ops", "nn", "relu.cc") + " exists already"))
+            self.assertFalse(os.path.exists(os.path.join(folder, "src", "ops", "math")))
+
     def test_the_python_of_the_venv_takes_over(self):
         """A venv links to the Python that it was made by, and that one has no onnx."""
         with tempfile.TemporaryDirectory() as folder:

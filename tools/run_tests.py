@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the test stages and print what each took and counted; the last line is "N passed, N failed", the sum.
 
-    run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [--sanitized] [STAGE ...]
+    run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [--sanitizer NAME] [STAGE ...]
 
 Without a STAGE all of them run, in the order below. A stage whose tool, toolchain or data is absent says so in one line
 and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repeated on the terminal.
@@ -65,8 +65,9 @@ class Context:
         self.library = os.path.abspath(args.library or os.path.join(self.out, "lib", "libretort.so.1"))
         self.drop_in = args.library and self.library or os.path.join(self.out, "lib", "libonnxruntime.so.1")
         self.digits = os.path.abspath(args.digits)
-        self.cases = ["--threads", str(args.threads), "--timeout", "600" if args.sanitized else "120"]
-        self.runs = ["--light"] if args.sanitized else []
+        self.cases = ["--threads", str(args.threads), "--timeout", "600" if args.sanitizer else "120"]
+        self.runs = ["--light"] if args.sanitizer else []
+        self.sanitizer = args.sanitizer
         self.jobs = str(os.cpu_count() or 1)
         os.makedirs(self.work, exist_ok=True)
 
@@ -197,15 +198,27 @@ def runs(c):
                               "--work", os.path.join(c.work, "runs"), *c.runs])
 
 
+def in_python(c):
+    """Environment in which Python can load the library: AddressSanitizer wants its run-time first, and behind it the C++
+    library, without which exceptions end the process. Python itself leaks."""
+    if c.sanitizer != "asan":
+        return {}
+    names = [subprocess.run(["g++", f"-print-file-name={n}"], capture_output=True, text=True, check=True).stdout.strip()
+             for n in ("libasan.so", "libstdc++.so.6")]
+    return {"LD_PRELOAD": ":".join(names), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
 def robustness(c):
+    limits = ["--count", "400", "--mem-mib", "0", "--time-s", "60"] if c.sanitizer else ["--count", "2000"]
     return c.counted("robustness", [sys.executable, "tests/robustness/mutate_models.py", "--library", c.library, "--cases", os.path.join(c.work, "cases"),
-                                    "--keep", os.path.join(c.work, "mutants"), "--count", "2000"])
+                                    "--keep", os.path.join(c.work, "mutants"), *limits], **in_python(c))
 
 
 def errors(c):
-    if not os.environ["RETORT_ORACLE"]:
+    oracle_library = "" if c.sanitizer else os.environ["RETORT_ORACLE"]
+    if not oracle_library:
         print("    no official ONNX Runtime: what it says is taken from docs/errors.md")
-    return c.counted("errors", [sys.executable, "tests/errors/check_errors.py", "--library", c.library, "--oracle", os.environ["RETORT_ORACLE"]])
+    return c.counted("errors", [sys.executable, "tests/errors/check_errors.py", "--library", c.library, "--oracle", oracle_library], **in_python(c))
 
 
 def models(c):
@@ -355,7 +368,8 @@ def main():
     ap.add_argument("--work", default="build/test", help="logs, exported cases, installed bindings")
     ap.add_argument("--library", default="", help="test this library in place of those in --out")
     ap.add_argument("--threads", type=int, default=1, help="intra-op threads of the conformance runs")
-    ap.add_argument("--sanitized", action="store_true", help="the build is slow: longer limits, no heavy models in the stage runs")
+    ap.add_argument("--sanitizer", default="", choices=("asan", "tsan", "ubsan"),
+                    help="of the build, which is slow: longer limits, no heavy models in the stage runs, fewer mutants")
     ap.add_argument("stages", nargs="*", metavar="STAGE")
     a = ap.parse_args()
     unknown = set(a.stages) - set(STAGES)

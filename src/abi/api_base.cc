@@ -3,6 +3,7 @@
 
 #include "abi/guard.h"
 #include "abi/slots.h"
+#include "commit.h"
 
 namespace retort::abi {
 

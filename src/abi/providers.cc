@@ -12,8 +12,8 @@ namespace retort::abi {
 namespace {
 
 [[noreturn]] void not_built_in(ErrorCode code, std::string_view provider) {
-  fail(code, "the {} provider is not built in, CPUExecutionProvider is; {}", provider,
-       "leave it out, or register its plug-in library by RegisterExecutionProviderLibrary");
+  fail(code, "the {} provider is not built in, CPUExecutionProvider is; leave it out: plug-in libraries cannot be {}",
+       provider, "registered in this version");
 }
 
 OrtStatusPtr unavailable(std::string_view provider) noexcept {

@@ -62,8 +62,8 @@ void read_map_type(ReadContext& c, Message m, ValueType& type) {
 }  // namespace
 
 DType read_dtype(int64_t number) {
-  require(number != 27 && number != 28, ErrorCode::not_implemented, "element type {} (6-bit float) is not supported",
-          number);
+  require(number != 27 && number != 28, ErrorCode::not_implemented,
+          "element type {} (6-bit float) has no number in the interface; use a float of 8 bits", number);
   require(number > 0 && number < kDTypeCount, ErrorCode::invalid_graph, "element type {} is none", number);
   return DType(number);
 }

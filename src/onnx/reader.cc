@@ -195,14 +195,18 @@ bool begins_as_model(std::string_view bytes) {
   return false;
 }
 
-/// What to do with a file that is no model. Web pages and pointers of Git LFS are what people load by mistake.
+/// What to do with a file that is no model. Web pages and pointers of Git LFS are what people load by mistake; of other
+/// texts, which may be private, nothing is shown.
 std::string what_it_is(std::string_view bytes, bool begins) {
   constexpr size_t kShown = 24;
   const std::string_view begin = bytes.substr(0, std::min(bytes.find('\n'), kShown));
   const bool is_text = std::all_of(begin.begin(), begin.end(), [](char c) { return c >= ' ' && c <= '~'; });
   if (begin.size() < 4 || !is_text)
     return begins ? "copy or download the file again, it is not whole" : "give the file of a model, NAME.onnx";
-  return cat("download the model itself: this is a text that begins with '{}'", begin);
+  for (const std::string_view known : {"version https://git-lfs", "<!DOCTYPE", "<!doctype", "<html", "<?xml"}) {
+    if (begin.starts_with(known)) return cat("download the model itself: this is a text that begins with '{}'", begin);
+  }
+  return "give the file of a model, NAME.onnx: this is a text";
 }
 
 std::shared_ptr<Model> read_source(std::shared_ptr<Model> model, Source source, const ReadOptions& options) {

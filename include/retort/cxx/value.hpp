@@ -1,9 +1,11 @@
 // Memory, types and values; part of retort.hpp.
 #pragma once
+#include <algorithm>
 #include <concepts>
 #include <initializer_list>
 #include <ranges>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "library.hpp"
@@ -136,9 +138,11 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
   }
   static Value strings(std::span<const std::string> texts, ShapeView shape) {
     Value v = tensor(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, shape);
-    std::vector<const char*> pointers;
-    for (const std::string& text : texts) pointers.push_back(text.c_str());
-    check(api().FillStringTensor(v, pointers.data(), pointers.size()));
+    for (size_t i = 0; i < texts.size(); ++i) {  // texts may hold NUL
+      char* to = nullptr;
+      check(api().GetResizedStringTensorElementBuffer(v, i, texts[i].size(), &to));
+      std::copy(texts[i].begin(), texts[i].end(), to);
+    }
     return v;
   }
 
