@@ -66,6 +66,7 @@ example: build ## build and run an example with what is in out/ (EXAMPLE=first, 
 	@$(EXAMPLE_BUILD)/$(EXAMPLE) $(if $(filter-out embedded,$(EXAMPLE)),examples/digits/digits.onnx)
 
 test: programs digits venv ## all tests, in stages
+	@tools/setup.sh format || echo "no clang-format: the form of the sources will not be checked"
 	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
 	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test $(STAGES)
 

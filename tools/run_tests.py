@@ -41,6 +41,7 @@ TAIL_LINES = 40
 # we do when optimising; without that we round between nodes, as the model says, and differ by a few units of 2^-11.
 MODEL, HALF_MODEL, HALF_ROUNDED = ("scale", "1e-3", "0"), ("close", "2e-3", "2e-4"), ("close", "5e-3", "5e-4")
 LIBRARY_BYTES = 8_000_000
+CLANG_FORMAT = 14  # the release whose form the sources have
 CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"]}
 
 
@@ -120,7 +121,17 @@ def layers(c):
     total = Count()
     for path in sorted(tests):
         total += python_tests(c, "layers." + os.path.basename(path)[:-3], path)
-    return total + c.counted("layers", [sys.executable, "tools/check_layers.py"])
+    return total + c.counted("layers", [sys.executable, "tools/check_layers.py"]) + formatted(c)
+
+
+def formatted(c):
+    """That clang-format would change nothing; another release than the one of .clang-format has other opinions."""
+    program = shutil.which("clang-format")
+    version = program and subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    if not version or f"version {CLANG_FORMAT}." not in version:
+        return skip(f"no clang-format {CLANG_FORMAT}")
+    code, _ = c.start("layers.format", ["make", "format-check"])
+    return Count(int(code == 0), int(code != 0))
 
 
 def count_unit(statuses, reports):

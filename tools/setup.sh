@@ -2,6 +2,7 @@
 # Installs what a part of the work needs; quick when nothing is missing.
 #
 #   tools/setup.sh build          compiler, build tools and libraries (Debian packages)
+#   tools/setup.sh format         clang-format (Debian package)
 #   tools/setup.sh lint           clang-format and clang-tidy (Debian packages)
 #   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
@@ -10,7 +11,8 @@ cd "$(dirname "$0")/.."
 
 BUILD=(make cmake ninja-build g++ pkg-config python3 python3-venv libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libfmt-dev libcli11-dev
        nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev libgtest-dev libbenchmark-dev)
-LINT=(clang-format clang-tidy)
+FORMAT=(clang-format)
+LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
 
 packages() {
@@ -46,8 +48,9 @@ python_tools() {
 
 case ${1:-} in
   build) packages "${BUILD[@]}" ;;
+  format) packages "${FORMAT[@]}" ;;
   lint) packages "${LINT[@]}" ;;
   browser) packages "${BROWSER[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
-  *) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
