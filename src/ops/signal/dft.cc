@@ -2,6 +2,7 @@
 // Of a real signal one half suffices (onesided); the inverse takes such a half back to real numbers.
 #include "ops/integers.h"
 #include "ops/op.h"
+#include "ops/signal/common/float_fft.h"
 #include "ops/signal/common/fourier.h"
 
 namespace retort::ops {
@@ -38,6 +39,18 @@ struct Dft {
     return a;
   }
 
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    const ValueType& x = c.type(0);
+    const auto at = c.has(2) ? constant_integer(c, 2) : -2;
+    if (x.dtype != DType::f32 || !x.ranked || !at || !is_known(x.shape.back())) return nullptr;
+    std::optional<int64_t> length = c.has(1) ? constant_integer(c, 1) : std::nullopt;
+    const Dim given = x.shape[axis_of(*at, x.rank())];
+    if (!c.has(1) && is_known(given)) length = half() ? 2 * (given - 1) : given;
+    return prepare_fft(c, length, inverse ? half() : x.shape.back() == 1);
+  }
+  size_t scratch(const RunContext& c) const { return c.dtype(0) == DType::f32 ? lines(c).scratch_bytes(c) : 0; }
+  void fast(RunContext& c, std::type_identity<float>) const { lines(c).run(c); }
+
   template <std::floating_point T>
   void reference(RunContext& c) const {
     const Shape &x = c.shape(0), &y = c.out_shape();
@@ -62,6 +75,30 @@ struct Dft {
   }
 
  private:
+  bool half() const { return inverse && onesided; }
+
+  FloatFft lines(const RunContext& c) const {
+    const Shape &x = c.shape(0), &y = c.out_shape();
+    const size_t axis = axis_of(c.has(2) ? known_integer(c, 2) : -2, x.rank());
+    const size_t inner = size_t(extent_product(x, axis + 1, x.rank() - 1)), outer = size_t(extent_product(x, 0, axis));
+    const int64_t length = c.has(1) ? known_integer(c, 1) : half() ? y[axis] : x[axis];
+    FloatFft fft(c, size_t(length), inverse ? half() : x.back() == 1);
+    const auto layout = [&](const Shape& s) {
+      const auto count = size_t(s[axis]), parts = size_t(s.back()), line = count * parts;
+      if (inner == 1) return kernels::FftLines{count, parts, 0, line, parts};
+      return kernels::FftLines{count, parts, line * inner, parts, inner * parts};
+    };
+    fft.args.inverse = inverse;
+    fft.args.half = half();
+    fft.args.groups = inner == 1 ? 1 : outer;
+    fft.args.lines = inner == 1 ? outer : inner;
+    fft.args.input = c.input<float>(0).data();
+    fft.args.in = layout(x);
+    fft.args.output = c.output<float>().data();
+    fft.args.out = layout(y);
+    return fft;
+  }
+
   // As many numbers as there are, or as the transform takes; the other half of a half mirrors it.
   template <typename T>
   void load(const T* x, size_t stride, size_t parts, size_t given, std::vector<std::complex<double>>& line) const {

@@ -1,6 +1,7 @@
 // STFT: the Fourier transforms of windows that move along a signal.
 #include "ops/integers.h"
 #include "ops/op.h"
+#include "ops/signal/common/float_fft.h"
 #include "ops/signal/common/fourier.h"
 
 namespace retort::ops {
@@ -33,6 +34,17 @@ struct Stft {
     c.set(0, c.dtype(kSignal), {x[0], frames, onesided ? d.add(d.div(length, 2), 1) : length, 2});
   }
 
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    const ValueType& x = c.type(kSignal);
+    if (x.dtype != DType::f32 || !x.ranked || (x.rank() == 3 && !is_known(x.shape[2]))) return nullptr;
+    std::optional<int64_t> length = constant_integer(c, kLength);
+    const size_t frame = c.has(kWindow) ? kWindow : kSignal;
+    if (!c.has(kLength) && c.type(frame).ranked) length = c.type(frame).shape[frame == kWindow ? 0 : 1];
+    return prepare_fft(c, length, x.rank() == 2 || x.shape[2] == 1);
+  }
+  size_t scratch(const RunContext& c) const { return c.dtype(kSignal) == DType::f32 ? frames(c).scratch_bytes(c) : 0; }
+  void fast(RunContext& c, std::type_identity<float>) const { frames(c).run(c); }
+
   template <std::floating_point T>
   void reference(RunContext& c) const {
     const Shape &x = c.shape(kSignal), &y = c.out_shape();
@@ -55,6 +67,25 @@ struct Stft {
         *to++ = T(line[k].imag());
       }
     }
+  }
+
+ private:
+  FloatFft frames(const RunContext& c) const {
+    const Shape &x = c.shape(kSignal), &y = c.out_shape();
+    const auto parts = size_t(x.rank() == 3 ? x[2] : 1), samples = size_t(x[1]), made = size_t(y[1]);
+    const auto bins = size_t(y[2]), step = size_t(known_integer(c, kStep));
+    const size_t length = c.has(kLength)   ? size_t(known_integer(c, kLength))
+                          : c.has(kWindow) ? c.count(kWindow)
+                                           : samples;
+    FloatFft fft(c, length, parts == 1);
+    fft.args.groups = size_t(x[0]);
+    fft.args.lines = made;
+    fft.args.input = c.input<float>(kSignal).data();
+    fft.args.in = {length, parts, samples * parts, step * parts, parts};
+    fft.args.window = c.optional<float>(kWindow);
+    fft.args.output = c.output<float>().data();
+    fft.args.out = {bins, 2, made * bins * 2, bins * 2, 2};
+    return fft;
   }
 };
 
