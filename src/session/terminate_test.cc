@@ -90,8 +90,16 @@ const Long kLong[] = {
      },
      {1, 256, 384, 384},
      {1, 256, 9, 9}},
-    {"Einsum",
+    {"Einsum by products",
      DType::f32,
+     OptimizationLevel::all,
+     [](TestGraph& t, ValueId x) {
+       t.output(t.add("Einsum", {x, x}, {{"equation", std::string("ij,jk->ik")}}), "y");
+     },
+     {4096, 4096},
+     {3, 3}},
+    {"Einsum by loops",
+     DType::f64,
      OptimizationLevel::all,
      [](TestGraph& t, ValueId x) {
        t.output(t.add("Einsum", {x, x}, {{"equation", std::string("ij,kj->")}}), "y");
