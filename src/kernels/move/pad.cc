@@ -86,9 +86,17 @@ void pad_border(const Row& r, const void* x, void* y, std::pair<int64_t, int64_t
   const Dim& d = r.plan.dims[r.plan.rank - 1];
   const ptrdiff_t step = r.plan.mode == PadMode::reflect ? -1 : r.plan.mode == PadMode::edge ? 0 : 1;
   for (int64_t i = range.first; i < range.second;) {
-    const int64_t from = source(r.plan.mode, d, i), begin = i++;
-    while (i < range.second && source(r.plan.mode, d, i) == from + (i - begin) * step) ++i;
-    r.m.strided(r.m.at(y, begin), 1, r.m.at(x, from), step, size_t(i - begin));
+    const int64_t k = i - d.before, n = d.kept;
+    int64_t count = 1;  // one at a time where the input is repeated more than once
+    if (step == 0) {
+      count = range.second - i;
+    } else if (k < 0 && k > -n) {
+      count = std::min(range.second - i, -k);
+    } else if (k >= n && k < 2 * n - 1) {
+      count = std::min(range.second - i, 2 * n - 1 - k);
+    }
+    r.m.strided(r.m.at(y, i), 1, r.m.at(x, source(r.plan.mode, d, i)), step, size_t(count));
+    i += count;
   }
 }
 
