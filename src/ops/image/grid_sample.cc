@@ -99,9 +99,14 @@ struct GridSample {
       std::fill_n(index, b.taps * b.points, -1);
       std::fill_n(weight, b.taps * b.points, 0.0f);
       for (size_t p = 0; p < args.points; ++p) {
+        const Column to{index + p, weight + p, b.points};
+        if (axes == 2 && rules.mode == Mode::linear) {
+          spread_linear(rules, place + p * 2, {x[2], x[3]}, to);
+          continue;
+        }
         std::array<Taps<float>, kMostAxes> each;
         for (size_t d = 0; d < axes; ++d) each[d] = rules.taps(place[p * axes + axes - 1 - d], x[d + 2]);
-        spread(each, {x.begin() + 2, x.end()}, {index + p, weight + p, b.points});
+        spread(each, {x.begin() + 2, x.end()}, to);
       }
       args.in_stride = in;
       args.out_stride = out;
@@ -129,8 +134,9 @@ struct GridSample {
       return std::clamp<int64_t>(int64_t(mirrored(double(i), low, high)), 0, n - 1);
     }
 
+    // Where a coordinate lies among n elements.
     template <typename F>
-    Taps<F> taps(F position, int64_t n) const {
+    F among(F position, int64_t n) const {
       const F low = align_corners ? F(0) : F(-0.5), high = F(n) - 1 - low;
       F x = align_corners ? (position + 1) / 2 * F(n - 1) : ((position + 1) * F(n) - 1) / 2;
       if (mode == Mode::nearest) x = std::nearbyint(x);
@@ -138,7 +144,18 @@ struct GridSample {
         if (outside == Outside::border) x = std::isnan(x) ? 0 : std::clamp(x, F(0), std::max(F(n - 1), F(0)));
         if (outside == Outside::reflection) x = std::isfinite(x) ? mirrored(x, low, high) : 0;
       }
-      if (!(std::abs(x) < F(1 << 30))) return {1, {-1}, {F(0)}};  // far outside, among zeros
+      return x;
+    }
+    // Far outside, or nowhere: among zeros.
+    template <typename F>
+    static bool is_lost(F x) {
+      return !(std::abs(x) < F(1 << 30));
+    }
+
+    template <typename F>
+    Taps<F> taps(F position, int64_t n) const {
+      const F x = among(position, n);
+      if (is_lost(x)) return {1, {-1}, {F(0)}};
       if (mode == Mode::nearest) return {1, {element(int64_t(std::nearbyint(x)), n)}, {F(1)}};
       const F base = std::floor(x), t = x - base;
       const auto first = int64_t(base);
@@ -184,7 +201,6 @@ struct GridSample {
   };
   static void spread(const std::array<Taps<float>, kMostAxes>& taps, std::span<const int64_t> extents, Column to) {
     const size_t axes = std::min(extents.size(), kMostAxes);
-    if (axes == 2) return spread_plane(taps, extents[1], to);
     std::array<size_t, kMostAxes> k{};
     for (bool more = true; more; to.index += to.stride, to.weight += to.stride) {
       int64_t at = 0;
@@ -208,14 +224,19 @@ struct GridSample {
     }
   }
 
-  static void spread_plane(const std::array<Taps<float>, kMostAxes>& taps, int64_t width, Column to) {
-    for (size_t i = 0; i < taps[0].count; ++i) {
-      const int64_t row = taps[0].index[i];
-      for (size_t j = 0; j < taps[1].count; ++j, to.index += to.stride, to.weight += to.stride) {
-        if (row < 0 || taps[1].index[j] < 0) continue;
-        *to.index = int32_t(row * width + taps[1].index[j]);
-        *to.weight = taps[0].weight[i] * taps[1].weight[j];
-      }
+  // The four neighbours in an image, which most grids are for: twice as fast as axis by axis.
+  static void spread_linear(const Rules& rules, const float* place, std::array<int64_t, 2> extents, Column to) {
+    const float y = rules.among(place[1], extents[0]), x = rules.among(place[0], extents[1]);
+    if (Rules::is_lost(y) || Rules::is_lost(x)) return;
+    const float top = std::floor(y), left = std::floor(x), dy = y - top, dx = x - left;
+    const auto row = int64_t(top), column = int64_t(left);
+    const std::array rows{rules.element(row, extents[0]), rules.element(row + 1, extents[0])};
+    const std::array columns{rules.element(column, extents[1]), rules.element(column + 1, extents[1])};
+    const std::array<float, 2> down{1 - dy, dy}, across{1 - dx, dx};
+    for (size_t i = 0; i < 4; ++i) {
+      if (rows[i / 2] < 0 || columns[i % 2] < 0) continue;
+      to.index[i * to.stride] = int32_t(rows[i / 2] * extents[1] + columns[i % 2]);
+      to.weight[i * to.stride] = down[i / 2] * across[i % 2];
     }
   }
 
