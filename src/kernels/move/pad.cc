@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "kernels/elementwise/chunks.h"
 
@@ -56,13 +57,16 @@ int64_t source(PadMode mode, const Dim& d, int64_t i) {
         k = std::clamp<int64_t>(k, 0, n - 1);
         break;
       case PadMode::wrap:
-        k = (k % n + n) % n;
+        k = k < 0 && k >= -n ? k + n : k >= n && k < 2 * n ? k - n : (k % n + n) % n;
         break;
       case PadMode::reflect: {
         const int64_t period = std::max<int64_t>(1, 2 * (n - 1));
-        k = (k % period + period) % period;
-        k = std::min(k, period - k);
-        if (n == 1) k = 0;
+        if (k < 0 && k > -n) {  // reflected once, as most are
+          k = -k;
+          break;
+        }
+        if (k < 0 || k > period) k = (k % period + period) % period;
+        k = n == 1 ? 0 : std::min(k, period - k);
         break;
       }
     }
@@ -76,6 +80,26 @@ struct Row {
   const void* value;
 };
 
+/// Elements [range) of an output row of a mode that repeats the input, where each lies on its own: runs that go on one
+/// way.
+void pad_border(const Row& r, const void* x, void* y, std::pair<int64_t, int64_t> range) {
+  const Dim& d = r.plan.dims[r.plan.rank - 1];
+  const ptrdiff_t step = r.plan.mode == PadMode::reflect ? -1 : r.plan.mode == PadMode::edge ? 0 : 1;
+  for (int64_t i = range.first; i < range.second;) {
+    const int64_t k = i - d.before, n = d.kept;
+    int64_t count = 1;  // one at a time where the input is repeated more than once
+    if (step == 0) {
+      count = range.second - i;
+    } else if (k < 0 && k > -n) {
+      count = std::min(range.second - i, -k);
+    } else if (k >= n && k < 2 * n - 1) {
+      count = std::min(range.second - i, 2 * n - 1 - k);
+    }
+    r.m.strided(r.m.at(y, i), 1, r.m.at(x, source(r.plan.mode, d, i)), step, size_t(count));
+    i += count;
+  }
+}
+
 /// The last dimension of one output row; x is null where the whole row lies in constant padding.
 void pad_row(const Row& r, const void* x, void* y) {
   const Dim& d = r.plan.dims[r.plan.rank - 1];
@@ -85,6 +109,7 @@ void pad_row(const Row& r, const void* x, void* y) {
   };
   const auto border = [&](int64_t from, int64_t to) {
     if (r.plan.mode == PadMode::constant) return fill(from, to);
+    if (run == 1) return pad_border(r, x, y, {from, to});
     for (int64_t i = from; i < to; ++i) {
       r.m.copy(r.m.at(y, i * run), r.m.at(x, source(r.plan.mode, d, i) * run), size_t(run));
     }
@@ -102,9 +127,9 @@ const void* row_source(const Row& r, size_t row, const void* x) {
   ptrdiff_t offset = 0, stride = r.plan.dims[last].extent * ptrdiff_t(r.plan.run);
   for (size_t d = last; d-- > 0;) {
     const Dim& dim = r.plan.dims[d];
-    const int64_t k = source(r.plan.mode, dim, int64_t(row % size_t(dim.out)));
+    const int64_t k = source(r.plan.mode, dim, int64_t(d == 0 ? row : row % size_t(dim.out)));
     if (k < 0) return nullptr;
-    row /= size_t(dim.out);
+    if (d > 0) row /= size_t(dim.out);
     offset += k * stride;
     stride *= dim.extent;
   }

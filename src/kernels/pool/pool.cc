@@ -39,6 +39,7 @@ struct Window {
   size_t rows, columns;  // how many
   size_t line, step;     // floats from one row or column of taps to the next
   size_t divisor;
+  size_t slices = 1, slice = 0;  // of rows of taps, and floats from one to the next
 };
 
 // Taps of a kernel row or column that lie in the padded image.
@@ -78,6 +79,18 @@ Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t 
     w.divisor = divisor_rows(args, y, w.rows) * divisor_columns(args, x);
   }
   return w;
+}
+
+// Brings the slices of output slice z into a window on its plane; returns what they contribute to the divisor.
+size_t add_slices(const PoolArgs& args, size_t z, Window& w) {
+  const PoolShape& s = args.shape;
+  const size_t padded_z = z * s.stride_d;
+  const TapRange deep = taps_inside(ptrdiff_t(padded_z) - ptrdiff_t(s.pad_front), s.in_d, s.kernel_d, s.dilation_d);
+  w.slices = deep.count();
+  w.slice = s.dilation_d * s.in_h * s.in_w;
+  if (w.slices > 0) w.input += (padded_z + deep.first * s.dilation_d - s.pad_front) * s.in_h * s.in_w;
+  if (args.kind != PoolKind::average_include_pad) return w.slices;
+  return taps_padded(padded_z, s.pad_front + s.in_d + s.pad_back, s.kernel_d, s.dilation_d);
 }
 
 // kVectors of channels, the last of them n wide.
@@ -139,7 +152,10 @@ void combine_rows(const Window& w, size_t in_w, ptrdiff_t column, size_t count, 
   for (ptrdiff_t i = begin; i < end; i += ptrdiff_t(kLanes)) {
     const size_t n = std::min(kLanes, size_t(end - i));
     Float sum = hn::Set(FloatTag(), Op::kStart);
-    for (size_t r = 0; r < w.rows; ++r) sum = Op::add(sum, load_first(w.input + r * w.line + column + i, n));
+    for (size_t z = 0; z < w.slices; ++z) {
+      const float* in = w.input + z * w.slice + column + i;
+      for (size_t r = 0; r < w.rows; ++r) sum = Op::add(sum, load_first(in + r * w.line, n));
+    }
     store_first(sum, line + i, n);
   }
 }
@@ -157,13 +173,13 @@ HWY_INLINE Float means(const PoolArgs& args, Float sums, size_t rows, size_t x, 
 
 // Where windows or strides are too wide for a line, or too few pixels share one.
 template <class Op>
-void pool_pixel_nchw(const PoolArgs& args, const float* plane, size_t y, size_t x, float* out) {
-  const Window w = window_at(args, plane, 1, y, x);
+void pool_pixel_nchw(const PoolArgs& args, const float* plane, size_t z, size_t y, size_t x, float* out) {
+  Window w = window_at(args, plane, 1, y, x);
+  w.divisor *= add_slices(args, z, w);
   Float sum = hn::Set(FloatTag(), Op::kStart);
-  for (size_t i = 0; i < w.rows; ++i) {
-    for (size_t j = 0; j < w.columns; ++j) {
-      sum = Op::add(sum, hn::Set(FloatTag(), w.input[i * w.line + j * w.step]));
-    }
+  for (size_t i = 0; i < w.slices * w.rows; ++i) {
+    const float* in = w.input + i / w.rows * w.slice + i % w.rows * w.line;
+    for (size_t j = 0; j < w.columns; ++j) sum = Op::add(sum, hn::Set(FloatTag(), in[j * w.step]));
   }
   *out = hn::GetLane(Op::finish(sum, w.divisor));
 }
@@ -172,17 +188,18 @@ void pool_pixel_nchw(const PoolArgs& args, const float* plane, size_t y, size_t 
 template <class Op>
 void pool_row_nchw(const PoolArgs& args, size_t row) {
   const PoolShape& s = args.shape;
-  const float* plane = args.input + row / s.out_h * s.in_h * s.in_w;
+  const float* plane = args.input + row / s.out_h / s.out_d * s.in_d * s.in_h * s.in_w;
   float* out = args.output + row * s.out_w;
-  const size_t y = row % s.out_h, reach = (s.kernel_w - 1) * s.dilation_w + 1, step = kLanes * s.stride_w;
+  const size_t y = row % s.out_h, z = row / s.out_h % s.out_d, reach = (s.kernel_w - 1) * s.dilation_w + 1,
+               step = kLanes * s.stride_w;
   if (step + reach > kLineFloats || s.out_w < kFewPixels) {
-    for (size_t x = 0; x < s.out_w; ++x) pool_pixel_nchw<Op>(args, plane, y, x, out + x);
+    for (size_t x = 0; x < s.out_w; ++x) pool_pixel_nchw<Op>(args, plane, z, y, x, out + x);
     return;
   }
   const TapRange down = taps_inside(ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top), s.in_h, s.kernel_h, s.dilation_h);
   Window w{plane, down.count(), 0, s.dilation_h * s.in_w, 0, 0};
   if (w.rows > 0) w.input += (y * s.stride_h + down.first * s.dilation_h - s.pad_top) * s.in_w;
-  const size_t divisors = divisor_rows(args, y, w.rows);
+  const size_t divisors = divisor_rows(args, y, w.rows) * add_slices(args, z, w);
   HWY_ALIGN float line[kLineFloats + kLanes];
   const size_t most = (kLineFloats - reach) / step * kLanes;
   for (size_t x0 = 0; x0 < s.out_w; x0 += most) {
@@ -271,8 +288,8 @@ constexpr size_t kTaskElements = 64 << 10;
 
 void pool_all(const PoolArgs& args, bool nchw, const Parallel& par) noexcept {
   const PoolShape& s = args.shape;
-  const size_t rows = s.batch * s.out_h * (nchw ? s.channels : 1);
-  const size_t row_elements = s.out_w * s.kernel_h * s.kernel_w * (nchw ? 1 : s.channels);
+  const size_t rows = s.batch * s.out_h * (nchw ? s.channels * s.out_d : 1);
+  const size_t row_elements = s.out_w * s.kernel_h * s.kernel_w * (nchw ? s.kernel_d : s.channels);
   if (rows * row_elements == 0) return;
   const size_t task_rows = ceil_div(kTaskElements, row_elements);
   const auto run = RETORT_SELECT(pool_rows);

@@ -1,5 +1,5 @@
 // Pooling in single precision over one or two spatial dimensions (1-D: height 1), channels last (NHWC, with pixel
-// strides as in kernels/conv/conv.h) or channels first (NCHW, dense). Sums have one order: same bits for any number of
+// strides as in kernels/conv/conv.h) or channels first (NCHW, dense; there also over three). Sums have one order: same bits for any number of
 // threads. Thread-safe, no allocation; the shape is trusted.
 #pragma once
 #include <cstddef>
@@ -21,6 +21,8 @@ struct PoolShape {
   size_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   size_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   size_t in_pixel_stride = 1, out_pixel_stride = 1;  ///< floats; not used by the NCHW forms
+  /// Of a third dimension, outside of the height; NCHW alone.
+  size_t in_d = 1, out_d = 1, kernel_d = 1, stride_d = 1, dilation_d = 1, pad_front = 0, pad_back = 0;
 };
 
 struct PoolArgs {

@@ -32,22 +32,26 @@ void pool_reference(const PoolArgs& args, bool nchw) noexcept {
   const auto at = [nchw](size_t b, size_t c, size_t channels, size_t pixels, size_t pixel, size_t stride) {
     return nchw ? (b * channels + c) * pixels + pixel : (b * pixels + pixel) * stride + c;
   };
-  const size_t out_pixels = s.out_h * s.out_w;
+  const size_t out_pixels = s.out_d * s.out_h * s.out_w, in_pixels = s.in_d * s.in_h * s.in_w;
   for (size_t i = 0; i < s.batch * out_pixels * s.channels; ++i) {
     const size_t c = i % s.channels, x = i / s.channels % s.out_w, y = i / s.channels / s.out_w % s.out_h;
-    const size_t b = i / s.channels / out_pixels;
+    const size_t z = i / s.channels / s.out_w / s.out_h % s.out_d, b = i / s.channels / out_pixels;
     Window window;
-    for (size_t tap = 0; tap < s.kernel_h * s.kernel_w; ++tap) {
-      const size_t padded_y = y * s.stride_h + tap / s.kernel_w * s.dilation_h;
+    for (size_t tap = 0; tap < s.kernel_d * s.kernel_h * s.kernel_w; ++tap) {
+      const size_t padded_z = z * s.stride_d + tap / s.kernel_w / s.kernel_h * s.dilation_d;
+      const size_t padded_y = y * s.stride_h + tap / s.kernel_w % s.kernel_h * s.dilation_h;
       const size_t padded_x = x * s.stride_w + tap % s.kernel_w * s.dilation_w;
+      if (padded_z >= s.pad_front + s.in_d + s.pad_back) continue;
       if (padded_y >= s.pad_top + s.in_h + s.pad_bottom || padded_x >= s.pad_left + s.in_w + s.pad_right) continue;
       ++window.padded;
-      const size_t in_y = padded_y - s.pad_top,
-                   in_x = padded_x - s.pad_left;  // wrap around above and left of the image
-      if (in_y >= s.in_h || in_x >= s.in_w) continue;
-      window.add(args.input[at(b, c, s.channels, s.in_h * s.in_w, in_y * s.in_w + in_x, s.in_pixel_stride)]);
+      const size_t in_z = padded_z - s.pad_front, in_y = padded_y - s.pad_top,
+                   in_x = padded_x - s.pad_left;  // wrap around before, above and left of the image
+      if (in_z >= s.in_d || in_y >= s.in_h || in_x >= s.in_w) continue;
+      const size_t pixel = (in_z * s.in_h + in_y) * s.in_w + in_x;
+      window.add(args.input[at(b, c, s.channels, in_pixels, pixel, s.in_pixel_stride)]);
     }
-    args.output[at(b, c, s.channels, out_pixels, y * s.out_w + x, s.out_pixel_stride)] = window.result(args.kind);
+    args.output[at(b, c, s.channels, out_pixels, (z * s.out_h + y) * s.out_w + x, s.out_pixel_stride)] =
+        window.result(args.kind);
   }
 }
 

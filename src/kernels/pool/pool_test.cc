@@ -43,13 +43,14 @@ void set_out_size(PoolShape& s, bool ceiling) {
   const auto extent = [ceiling](size_t padded, size_t reach, size_t stride) {
     return (padded - reach + (ceiling ? stride - 1 : 0)) / stride + 1;
   };
+  s.out_d = extent(s.in_d + s.pad_front + s.pad_back, (s.kernel_d - 1) * s.dilation_d + 1, s.stride_d);
   s.out_h = extent(s.in_h + s.pad_top + s.pad_bottom, (s.kernel_h - 1) * s.dilation_h + 1, s.stride_h);
   s.out_w = extent(s.in_w + s.pad_left + s.pad_right, (s.kernel_w - 1) * s.dilation_w + 1, s.stride_w);
 }
 
 std::vector<float> run(const PoolShape& s, PoolKind kind, bool nchw, const std::vector<float>& input,
                        const Parallel& par) {
-  std::vector<float> output(s.batch * s.out_h * s.out_w * s.out_pixel_stride + 32, kGuard);
+  std::vector<float> output(s.batch * s.out_d * s.out_h * s.out_w * s.out_pixel_stride + 32, kGuard);
   const PoolArgs args{s, kind, input.data(), output.data()};
   nchw ? pool_nchw(args, par) : pool_nhwc(args, par);
   return output;
@@ -60,11 +61,12 @@ void check_pool(PoolShape s, bool ceiling = false, float poison = 0) {
   set_out_size(s, ceiling);
   s.in_pixel_stride = s.channels + 3;
   s.out_pixel_stride = s.channels + 2;
-  std::vector<float> input = random_floats(s.batch * s.in_h * s.in_w * s.in_pixel_stride, 1);
+  std::vector<float> input = random_floats(s.batch * s.in_d * s.in_h * s.in_w * s.in_pixel_stride, 1);
   if (poison != 0 && !input.empty()) input[s.in_h * s.in_w / 2 * s.in_pixel_stride] = poison;
   for (const PoolKind kind : kKinds) {
     for (const bool nchw : {false, true}) {
-      std::vector<float> want(s.batch * s.out_h * s.out_w * s.out_pixel_stride + 32, kGuard);
+      if (!nchw && s.in_d > 1) continue;
+      std::vector<float> want(s.batch * s.out_d * s.out_h * s.out_w * s.out_pixel_stride + 32, kGuard);
       pool_reference({s, kind, input.data(), want.data()}, nchw);
       for (int level = 0; level < kIsaCount; ++level) {
         const ScopedIsa isa{Isa(level)};
@@ -104,6 +106,18 @@ TEST(Pool, DilationAndUnevenPadding) {
   check_pool(s);
   s.stride_w = 2;
   check_pool(s, true);
+}
+
+TEST(Pool, ThreeDimensions) {
+  for (const size_t kernel : {1, 2, 3}) {
+    for (const size_t width : {2, 9, 40}) {
+      PoolShape s{.batch = 2, .in_h = 5, .in_w = width, .channels = 3, .kernel_h = 2, .kernel_w = 2, .stride_w = 2};
+      s.in_d = 6, s.kernel_d = kernel, s.stride_d = 2, s.dilation_d = 2, s.pad_front = s.pad_back = kernel - 1;
+      s.pad_top = s.pad_right = 1;
+      check_pool(s);
+      check_pool(s, true, std::nanf(""));
+    }
+  }
 }
 
 TEST(Pool, OneDimension) {

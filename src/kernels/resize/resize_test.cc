@@ -1,5 +1,5 @@
 // Resampling against the plain loop, at every instruction level.
-#include "kernels/resize/resize.h"
+#include "kernels/resize/planes.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
@@ -120,6 +121,72 @@ TEST(Resize, SameBitsForAnyNumberOfThreads) {
     ThreadPool pool({.threads = threads});
     const std::vector<float> again = run(a, Parallel(&pool, nullptr));
     EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0);
+  }
+}
+
+// How the columns of a table of planes are made.
+enum class Order : uint8_t { any, holes, ascending };
+
+struct ColumnTable {
+  std::vector<int32_t> index;
+  std::vector<float> weight;
+  PlaneColumns columns;
+
+  ColumnTable(size_t in, size_t out, size_t taps, bool weights, Order order) {
+    std::mt19937 random(unsigned(in * 7 + out));
+    columns = {.size = out, .taps = taps, .stride = round_up(out, kPlaneColumns)};
+    index.assign(taps * columns.stride, -1);
+    for (size_t j = 0; j < taps; ++j) {
+      for (size_t x = 0; x < columns.stride; ++x) {
+        int32_t& to = index[j * columns.stride + x];
+        if (order == Order::ascending)
+          to = int32_t(std::min(in - 1, std::min(x, out - 1) * in / out + j));
+        else if (x < out)
+          to = order == Order::holes && random() % 3 == 0 ? -1 : int32_t(random() % in);
+        if (weights) weight.push_back(float(random() % 17) / 16);
+      }
+    }
+    columns.index = index.data();
+    columns.weight = weights ? weight.data() : nullptr;
+    columns.last = in;
+    columns.ascending = order == Order::ascending;
+  }
+};
+
+void check_planes(size_t in_w, size_t out_w, size_t taps, Order order) {
+  const bool weights = taps > 0;
+  taps = std::max<size_t>(taps, 1);
+  const Table rows(6, 11, taps, weights);
+  const ColumnTable columns(in_w, out_w, taps, weights, order);
+  PlaneResize a{.planes = 3, .in_w = in_w, .in_stride = 6 * in_w + 1, .out_stride = 11 * out_w + 2};
+  a.rows = rows.axis(11, taps);
+  a.columns = columns.columns;
+  const std::vector<float> input = random_floats(a.planes * a.in_stride);
+  a.input = input.data();
+  std::vector<float> want(a.planes * a.out_stride + 32, kGuard), lines(plane_line_floats(0, in_w));
+  a.output = want.data();
+  resize_planes_reference(a);
+  for (int level = 0; level < kIsaCount; ++level) {
+    const ScopedIsa isa{Isa(level)};
+    std::vector<float> got(want.size(), kGuard);
+    a.output = got.data();
+    resize_planes(a, lines.data(), Parallel());
+    size_t wrong = 0;
+    for (size_t i = 0; i < want.size(); ++i)
+      wrong += want[i] == kGuard || !weights ? want[i] != got[i] : !(std::fabs(want[i] - got[i]) < 5e-6f);
+    EXPECT_EQ(wrong, 0u) << cat("{} to {} taps {} order {} {}", in_w, out_w, taps, int(order), isa_name(current_isa()));
+  }
+}
+
+TEST(ResizePlanes, WidthsTapsOrders) {
+  for (const size_t in_w : {1, 5, 16, 23, 40}) {
+    for (const size_t out_w : {1, 7, 16, 33, 80}) {
+      for (const size_t taps : {0, 1, 2, 4, 7}) {  // 0: copies
+        check_planes(in_w, out_w, taps, Order::any);
+        check_planes(in_w, out_w, taps, Order::ascending);
+        if (taps > 0) check_planes(in_w, out_w, taps, Order::holes);
+      }
+    }
   }
 }
 

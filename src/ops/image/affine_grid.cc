@@ -1,4 +1,5 @@
 // AffineGrid: the positions that an affine map gives to the elements of an image; for GridSample.
+#include "kernels/elementwise/chunks.h"
 #include "ops/integers.h"
 #include "ops/op.h"
 
@@ -44,6 +45,51 @@ struct AffineGrid {
         T sum = row[axes];
         for (size_t k = 0; k < axes; ++k) sum += row[k] * place[k];
         *to++ = sum;
+      }
+    }
+  }
+
+  size_t scratch(const RunContext& c) const {
+    return c.dtype(0) == DType::f32 ? size_t(c.out_shape()[c.out_shape().rank() - 2]) * sizeof(float) : 0;
+  }
+
+  // Lines of the innermost axis, whose places are computed once.
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Shape& y = c.out_shape();
+    const size_t axes = y.rank() - 2, width = size_t(y[axes]);
+    const size_t rows = size_t(y[axes - 1]), slices = axes == 3 ? size_t(y[1]) : 1;
+    auto* places = static_cast<float*>(c.scratch());
+    for (size_t x = 0; x < width; ++x) places[x] = place(x, width);
+    kernels::for_chunks(
+        c.parallel(), size_t(y[0]) * slices * rows,
+        [&](size_t begin, size_t end) {
+          for (size_t line = begin; line < end; ++line) {
+            const float* theta = c.input<float>(0).data() + line / rows / slices * axes * (axes + 1);
+            const float row = place(line % rows, rows), slice = place(line / rows % slices, slices);
+            float* to = c.output<float>().data() + line * width * axes;
+            axes == 2 ? fill_line<2>(theta, places, {row, slice}, {to, width * axes})
+                      : fill_line<3>(theta, places, {row, slice}, {to, width * axes});
+          }
+        },
+        std::max<size_t>(kernels::kChunk / std::max<size_t>(width, 1), 1));
+  }
+
+ private:
+  // Where element i of n lies between -1 and 1.
+  float place(size_t i, size_t n) const {
+    return align_corners ? 2 * float(i) / float(std::max<size_t>(n - 1, 1)) - 1 : (2 * float(i) + 1) / float(n) - 1;
+  }
+
+  // Element by element in the order of the reference.
+  template <size_t kAxes>
+  static void fill_line(const float* theta, const float* places, std::array<float, 2> outer, std::span<float> y) {
+    std::array<std::array<float, kAxes + 1>, kAxes> rows;
+    for (size_t d = 0; d < kAxes; ++d) std::copy_n(theta + d * (kAxes + 1), kAxes + 1, rows[d].begin());
+    for (size_t x = 0; x < y.size() / kAxes; ++x) {
+      for (size_t d = 0; d < kAxes; ++d) {
+        float sum = rows[d][kAxes] + rows[d][0] * places[x];
+        for (size_t k = 1; k < kAxes; ++k) sum += rows[d][k] * outer[k - 1];
+        y[x * kAxes + d] = sum;
       }
     }
   }

@@ -1,4 +1,5 @@
 // Col2Im: adds the columns of blocks up to an image, where convolutions take them from.
+#include "base/checked.h"
 #include "ops/integers.h"
 #include "ops/nn/common/window.h"
 
@@ -60,6 +61,40 @@ struct Col2Im {
           T& to = y[i * pixels + size_t(pixel)];
           to = T(to + x[(i * taps + size_t(tap)) * blocks + size_t(p)]);
         }
+      });
+    });
+  }
+
+  // Tasks are planes; the taps of a line of blocks are added at once.
+  void fast(RunContext& c, std::type_identity<float>) const {
+    constexpr size_t kElements = 64 << 10;  // of a task
+    const Shape image = integers(c, kImage), block = integers(c, kBlock);
+    const WindowAttributes w = window(block);
+    DimTable dims;
+    Shape places;
+    for (size_t i = 0; i < image.size(); ++i) places.push_back(window_extent(dims, w, i, image[i], block[i], false));
+    const Window win = resolve_window(w, image, block, places);
+    const auto pixels = size_t(win.in_pixels()), blocks = size_t(win.out_pixels()), taps = size_t(win.taps());
+    const auto planes = size_t(c.out_shape()[0] * c.out_shape()[1]);
+    const int64_t stride = win.axes[win.rank - 1].stride;
+    const size_t few = std::max<size_t>(kElements / std::max<size_t>(blocks * taps, 1), 1);
+    c.parallel().for_each(ceil_div(planes, few), [&](size_t task, int) {
+      const size_t first = task * few, count = std::min(few, planes - first);
+      const float* x = c.input<float>(kColumns).data() + first * taps * blocks;
+      float* y = c.output<float>().data() + first * pixels;
+      std::fill_n(y, count * pixels, 0.0f);
+      for_each_line(win, 0, int64_t(blocks), int64_t(blocks), [&](int64_t p, int64_t n) {
+        for_each_tap_of_line(win, p, n, [&](int64_t tap, int64_t pixel, int64_t j0, int64_t j1) {
+          for (size_t i = 0; i < count; ++i) {
+            const float* from = x + (i * taps + size_t(tap)) * blocks + size_t(p);
+            float* to = y + int64_t(i * pixels) + pixel;
+            if (stride == 1) {
+              for (int64_t j = j0; j < j1; ++j) to[j] += from[j];
+            } else {
+              for (int64_t j = j0; j < j1; ++j) to[j * stride] += from[j];
+            }
+          }
+        });
       });
     });
   }

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "ops/op_test.h"
 
 namespace retort::ops {
@@ -8,6 +11,7 @@ Attributes text(std::string name, std::string value, Attributes more = {}) {
   more.set(name, std::move(value));
   return more;
 }
+const float kNaN = std::nanf(""), kInf = std::numeric_limits<float>::infinity();
 // 1 2 3 / 4 5 6
 const Tensor kImage = f32({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
 
@@ -41,6 +45,29 @@ const OpTest grid_sample(
                    {.about = "many positions",
                     .attributes = text("mode", "cubic", {{"padding_mode", std::string("reflection")}}),
                     .inputs = {random({2, 3, 9, 7}), random({2, 8, 8, 2}, 2, -2, 2)},
+                    .fixed_types = true},
+                   {.about = "more points than a block, more channels than four",
+                    .inputs = {random({2, 5, 9, 7}), random({2, 31, 19, 2}, 2, -1.25, 1.25)},
+                    .fixed_types = true},
+                   {.about = "a volume, cubic, border",
+                    .attributes = text("mode", "cubic", {{"padding_mode", std::string("border")}}),
+                    .inputs = {random({1, 5, 4, 5, 3}), random({1, 3, 4, 5, 3}, 2, -1.5, 1.5)},
+                    .fixed_types = true},
+                   {.about = "a volume, nearest, reflection",
+                    .attributes = text("mode", "nearest", {{"padding_mode", std::string("reflection")}}),
+                    .inputs = {random({2, 2, 4, 5, 3}), random({2, 3, 4, 5, 3}, 2, -2, 2)},
+                    .fixed_types = true},
+                   {.about = "no place, and far away",
+                    .inputs = {kImage, f32({1, 1, 5, 2}, {kNaN, 0, 0, -kInf, kInf, 0, 1e30f, -1e30f, 3e9f, 0})},
+                    .outputs = {f32({1, 1, 1, 5}, {0, 0, 0, 0, 0})},
+                    .fixed_types = true},
+                   {.about = "far away at the border",
+                    .attributes = {{"padding_mode", std::string("border")}},
+                    .inputs = {kImage, f32({1, 1, 4, 2}, {kInf, 1, -1e30f, -1, kNaN, -1, 3e9f, 3e9f})},
+                    .outputs = {f32({1, 1, 1, 4}, {6, 1, 1, 6})},
+                    .fixed_types = true},
+                   {.about = "NaN among neighbours only",
+                    .inputs = {f32({1, 1, 1, 4}, {kNaN, 1, 2, 3}), f32({1, 1, 3, 2}, {-1.5f, 0, 0.75f, 0, -0.5f, 0})},
                     .fixed_types = true}});
 
 const OpTest affine_grid("AffineGrid",
@@ -53,7 +80,11 @@ const OpTest affine_grid("AffineGrid",
                            .outputs = {f32({1, 1, 2, 2}, {-1, 2, 3, 2})}},
                           {.about = "a volume",
                            .inputs = {f32({1, 3, 4}, {0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 5}), i64({5}, {1, 1, 2, 1, 1})},
-                           .outputs = {f32({1, 2, 1, 1, 3}, {-0.5f, 0, 5, 0.5f, 0, 5})}}},
+                           .outputs = {f32({1, 2, 1, 1, 3}, {-0.5f, 0, 5, 0.5f, 0, 5})}},
+                          {.about = "images", .inputs = {random({3, 2, 3}), i64({4}, {3, 1, 9, 17})}},
+                          {.about = "volumes",
+                           .attributes = {{"align_corners", int64_t(1)}},
+                           .inputs = {random({2, 3, 4}), i64({5}, {2, 3, 3, 5, 7})}}},
                          {.weights = {1}});
 
 // 0 1 2 3 / 4 5 6 7 / 8 9 10 11 / 12 13 14 15
@@ -75,6 +106,22 @@ const OpTest roi_align(
      {.about = "images and scale",
       .attributes = {{"output_height", int64_t(2)}, {"output_width", int64_t(3)}, {"spatial_scale", 0.5f}},
       .inputs = {random({2, 3, 6, 5}), f32({3, 4}, {0, 0, 6, 6, 2, 1, 9, 7, -2, -2, 20, 3}), i64({3}, {1, 0, 1})},
+      .fixed_types = true},
+     {.about = "wide bins: pixels between samples do not count",
+      .attributes = {{"output_height", int64_t(3)}, {"output_width", int64_t(17)}, {"sampling_ratio", int64_t(2)}},
+      .inputs = {random({1, 5, 20, 70}), f32({2, 4}, {1, 2, 69, 18, 3, 3, 4, 5}), i64({2}, {0, 0})},
+      .fixed_types = true},
+     {.about = "the largest of many samples, in five channels",
+      .attributes = {{"mode", std::string("max")}, {"output_height", int64_t(3)}, {"output_width", int64_t(7)}},
+      .inputs = {random({2, 5, 20, 40}), f32({3, 4}, {1, 2, 38, 18, 3, 3, 4, 5, -3, -9, 60, 9}), i64({3}, {1, 0, 1})},
+      .fixed_types = true},
+     {.about = "mirrored, outside, nowhere",
+      .attributes = {{"output_height", int64_t(2)}, {"output_width", int64_t(2)}, {"sampling_ratio", int64_t(3)}},
+      .inputs = {random({1, 2, 9, 8}), f32({4, 4}, {7, 8, 1, 2, 90, 90, 95, 99, kNaN, 0, 3, 3, -kInf, 0, kInf, 3}),
+                 i64({4}, {0, 0, 0, 0})},
+      .fixed_types = true},
+     {.about = "mirrored, as many samples as pixels",
+      .inputs = {random({1, 2, 9, 8}), f32({2, 4}, {7, 8, 1, 2, 7, 2, 1, 8}), i64({2}, {0, 0})},
       .fixed_types = true}});
 
 const OpTest col2im("Col2Im",
@@ -85,7 +132,13 @@ const OpTest col2im("Col2Im",
                      {.about = "what hangs over the edge is dropped",
                       .attributes = {{"pads", Ints{1, 1}}, {"strides", Ints{2}}},
                       .inputs = {f32({1, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({1}, {2}), i64({1}, {2})},
-                      .outputs = {f32({1, 2, 2}, {3, 2, 7, 6})}}},
+                      .outputs = {f32({1, 2, 2}, {3, 2, 7, 6})}},
+                     {.about = "dilated, with strides",
+                      .attributes = {{"dilations", Ints{1, 2}}, {"pads", Ints{1, 0, 0, 2}}, {"strides", Ints{1, 2}}},
+                      .inputs = {random({2, 18, 36}), i64({2}, {6, 13}), i64({2}, {2, 3})}},
+                     {.about = "a volume",
+                      .attributes = {{"pads", Ints{0, 1, 1, 0, 1, 1}}},
+                      .inputs = {random({2, 24, 90}), i64({3}, {4, 5, 4}), i64({3}, {2, 2, 2})}}},
                     {.weights = {1, 2}});
 
 }  // namespace

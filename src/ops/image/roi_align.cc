@@ -1,6 +1,9 @@
 // RoiAlign: pools regions of an image to one size, from values interpolated within each region's bins.
 #include <cmath>
 
+#include "base/checked.h"
+#include "kernels/resize/planes.h"
+#include "kernels/sample/sample.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -43,15 +46,39 @@ struct RoiAlign {
     const auto channels = size_t(x[1]), pixels = size_t(x[2] * x[3]);
     T* to = c.output<T>().data();
     for (size_t r = 0; r < size_t(c.shape(kRois)[0]); ++r) {
-      const int64_t image = c.input<int64_t>(kImages)[r];
-      require(image >= 0 && image < x[0], ErrorCode::invalid_argument, "batch index {} is outside of [0, {})", image,
-              x[0]);
+      const int64_t image = check_image(c, r);
       const Region<T> region = region_of(c.input<T>(kRois).data() + r * 4);
-      for (size_t channel = 0; channel < channels && !c.parallel().cancelled(); ++channel) {
-        const T* plane = c.input<T>(kX).data() + (size_t(image) * channels + channel) * pixels;
-        for (int64_t i = 0; i < height * width; ++i) *to++ = pooled(region, plane, x[2], x[3], i / width, i % width);
-      }
+      to = pool_plainly(c, region, c.input<T>(kX).data() + size_t(image) * channels * pixels, to);
     }
+  }
+
+  size_t scratch(const RunContext& c) const {
+    return c.dtype(kX) == DType::f32 ? memory(c).bytes() * size_t(c.parallel().workers()) : 0;
+  }
+
+  // Regions are tasks. What they read is the same in all channels: found once.
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Shape& x = c.shape(kX);
+    const auto channels = size_t(x[1]), pixels = size_t(x[2] * x[3]), bins = size_t(height * width);
+    const auto rois = c.input<float>(kRois);
+    for (size_t r = 0; r < rois.size() / 4; ++r) {
+      check_image(c, r);
+      region_of(rois.data() + r * 4);
+    }
+    const Memory m = memory(c);
+    c.parallel().for_each(rois.size() / 4, [&](size_t r, int worker) {
+      const float* image = c.input<float>(kX).data() + size_t(c.input<int64_t>(kImages)[r]) * channels * pixels;
+      float* to = c.output<float>().data() + r * channels * bins;
+      char* scratch = static_cast<char*>(c.scratch()) + size_t(worker) * m.bytes();
+      const Region<float> region = region_of(rois.data() + r * 4);
+      if (region.rows <= 0 || region.columns <= 0 || pixels == 0 || pixels > INT32_MAX) {
+        pool_plainly(c, region, image, to);
+      } else if (mode == "max") {
+        largest(c, region, {.planes = channels, .in_stride = pixels, .input = image, .output = to}, scratch);
+      } else {
+        mean(c, region, {.planes = channels, .in_stride = pixels, .input = image, .output = to}, scratch);
+      }
+    });
   }
 
  private:
@@ -77,6 +104,170 @@ struct RoiAlign {
     r.rows = int64_t(std::ceil(r.bin_height));
     r.columns = int64_t(std::ceil(r.bin_width));
     return r;
+  }
+
+  int64_t check_image(const RunContext& c, size_t r) const {
+    const int64_t image = c.input<int64_t>(kImages)[r], images = c.shape(kX)[0];
+    require(image >= 0 && image < images, ErrorCode::invalid_argument, "batch index {} is outside of [0, {})", image,
+            images);
+    return image;
+  }
+
+  // All channels of a region; returns the end of the output.
+  template <typename T>
+  T* pool_plainly(const RunContext& c, const Region<T>& region, const T* image, T* to) const {
+    const Shape& x = c.shape(kX);
+    for (int64_t channel = 0; channel < x[1] && !c.parallel().cancelled(); ++channel, image += x[2] * x[3]) {
+      for (int64_t i = 0; i < height * width; ++i) *to++ = pooled(region, image, x[2], x[3], i / width, i % width);
+    }
+    return to;
+  }
+
+  // A worker's tables: means blend rows, then columns; the largest of products is looked for among kFewSamples at once.
+  static constexpr size_t kFewSamples = 16;
+  struct Memory {
+    size_t row_taps = 0, column_taps = 0, column_stride = 0, line = 0;  // of means
+    size_t entries = 0;                                                 // of tables, each an index and a weight
+    size_t bytes() const { return round_up(entries * (sizeof(int32_t) + sizeof(float)) + line * sizeof(float), 64); }
+  };
+  Memory memory(const RunContext& c) const {
+    const Shape& x = c.shape(kX);
+    Memory m;
+    if (mode == "max") {
+      const size_t bins = checked_mul(size_t(height), size_t(width), "a region's bins");
+      m.entries = checked_mul(round_up(bins, kernels::kSamplePoints), 4 * kFewSamples, "a region's samples");
+      return m;
+    }
+    const auto most = [&](int64_t extent) {  // neighbours of all samples of a bin
+      const int64_t samples = ratio > 0 && ratio < extent ? 2 * ratio : extent;
+      return size_t(std::max<int64_t>(std::min(samples, extent), 1));
+    };
+    m.row_taps = most(x[2]);
+    m.column_taps = most(x[3]);
+    m.column_stride = round_up(size_t(width), kernels::kPlaneColumns);
+    m.entries = checked_add(checked_mul(m.row_taps, size_t(height), "a region's rows"),
+                            checked_mul(m.column_taps, m.column_stride, "a region's columns"), "a region's samples");
+    m.line = kernels::plane_line_floats(0, size_t(x[3]));
+    return m;
+  }
+
+  // One axis of a region: bins of samples on an axis of `extent` pixels.
+  struct Bins {
+    float start, size;
+    int64_t samples, extent;
+    float at(int64_t bin, int64_t sample) const {
+      return start + float(bin) * size + (float(sample) + 0.5f) * size / float(samples);
+    }
+  };
+  // What a position reads along one axis: nothing, or a pixel and the next.
+  struct Neighbours {
+    bool any = false;
+    int32_t first = 0, second = 0;
+    float weight = 0;  // of the second
+  };
+  static Neighbours neighbours(float x, int64_t extent) {
+    if (!(x >= -1 && x <= float(extent))) return {};
+    x = std::max(x, 0.0f);
+    const int64_t first = std::min(int64_t(x), extent - 1), second = std::min(first + 1, extent - 1);
+    return {true, int32_t(first), int32_t(second), first == extent - 1 ? 0.0f : x - float(first)};
+  }
+
+  // The pixels that a bin's samples read along one axis, with the sums of their weights; how many. Entries lie `step`
+  // apart.
+  static size_t gather(const Bins& bins, int64_t bin, int32_t* index, float* weight, size_t step) {
+    size_t count = 0;
+    const auto add = [&](int32_t pixel, float w) {
+      size_t k = count;
+      while (k > 0 && index[(k - 1) * step] != pixel) --k;  // one of the last two, unless the region is mirrored
+      if (k == 0) {
+        index[count * step] = pixel;
+        weight[count++ * step] = w;
+      } else {
+        weight[(k - 1) * step] += w;
+      }
+    };
+    for (int64_t s = 0; s < bins.samples; ++s) {
+      const Neighbours n = neighbours(bins.at(bin, s), bins.extent);
+      if (!n.any) continue;
+      add(n.first, (1 - n.weight) / float(bins.samples));
+      add(n.second, n.weight / float(bins.samples));
+    }
+    return count;
+  }
+
+  struct Planes {
+    size_t planes, in_stride;
+    const float* input;
+    float* output;
+  };
+  void mean(const RunContext& c, const Region<float>& r, const Planes& p, char* scratch) const {
+    const Shape& x = c.shape(kX);
+    const Memory m = memory(c);
+    auto* index = reinterpret_cast<int32_t*>(scratch);
+    auto* weight = reinterpret_cast<float*>(index + m.entries);
+    std::fill_n(index, m.entries, -1);
+    std::fill_n(weight, m.entries, 0.0f);
+    kernels::PlaneResize args{.planes = p.planes, .in_w = size_t(x[3]), .in_stride = p.in_stride};
+    args.out_stride = size_t(height * width);
+    args.rows = {size_t(height), m.row_taps, index, weight};
+    for (int64_t i = 0; i < height; ++i) {
+      const size_t at = size_t(i) * m.row_taps;
+      gather({r.top, r.bin_height, r.rows, x[2]}, i, index + at, weight + at, 1);
+    }
+    const size_t rows = size_t(height) * m.row_taps;
+    int32_t* columns = index + rows;
+    args.columns = {size_t(width), 0, m.column_stride, columns, weight + rows};
+    for (int64_t j = 0; j < width; ++j) {
+      const size_t taps =
+          gather({r.left, r.bin_width, r.columns, x[3]}, j, columns + j, weight + rows + j, m.column_stride);
+      args.columns.taps = std::max(args.columns.taps, taps);
+    }
+    args.columns.first = size_t(x[3]);
+    for (size_t i = 0; i < args.columns.taps * m.column_stride; ++i) {
+      if (columns[i] < 0) continue;
+      args.columns.first = std::min(args.columns.first, size_t(columns[i]));
+      args.columns.last = std::max(args.columns.last, size_t(columns[i]) + 1);
+    }
+    args.columns.first = std::min(args.columns.first, args.columns.last);
+    args.input = p.input;
+    args.output = p.output;
+    for (size_t plane = 0; plane < p.planes && !c.parallel().cancelled(); ++plane)
+      kernels::resize_plane_rows(args, plane * args.rows.size, (plane + 1) * args.rows.size, weight + m.entries);
+  }
+
+  void largest(const RunContext& c, const Region<float>& r, const Planes& p, char* scratch) const {
+    const Shape& x = c.shape(kX);
+    const Memory m = memory(c);
+    kernels::SampleArgs args{.planes = p.planes, .points = size_t(height * width), .in_stride = p.in_stride};
+    args.out_stride = args.points;
+    args.table_stride = round_up(args.points, kernels::kSamplePoints);
+    auto* index = reinterpret_cast<int32_t*>(scratch);
+    auto* weight = reinterpret_cast<float*>(index + m.entries);
+    args.index = index;
+    args.weight = weight;
+    args.input = p.input;
+    args.output = p.output;
+    const int64_t samples = r.rows * r.columns;
+    for (int64_t s0 = 0; s0 < samples && !c.parallel().cancelled(); s0 += int64_t(kFewSamples)) {
+      const int64_t s1 = std::min(s0 + int64_t(kFewSamples), samples);
+      args.taps = 4 * size_t(s1 - s0);
+      std::fill_n(index, args.taps * args.table_stride, -1);
+      std::fill_n(weight, args.taps * args.table_stride, 0.0f);
+      for (int64_t i = 0; i < (s1 - s0) * height * width; ++i) {
+        const int64_t s = s0 + i / (height * width), bin = i % (height * width);
+        const Neighbours down =
+            neighbours(Bins{r.top, r.bin_height, r.rows, x[2]}.at(bin / width, s / r.columns), x[2]);
+        const Neighbours across =
+            neighbours(Bins{r.left, r.bin_width, r.columns, x[3]}.at(bin % width, s % r.columns), x[3]);
+        if (!down.any || !across.any) continue;
+        for (size_t k = 0; k < 4; ++k) {
+          const size_t at = (size_t(s - s0) * 4 + k) * args.table_stride + size_t(bin);
+          index[at] = int32_t((k < 2 ? down.first : down.second) * x[3] + (k % 2 ? across.second : across.first));
+          weight[at] = (k < 2 ? 1 - down.weight : down.weight) * (k % 2 ? across.weight : 1 - across.weight);
+        }
+      }
+      kernels::sample_max(args, s0 > 0);
+    }
   }
 
   template <typename T>

@@ -86,15 +86,24 @@ struct Conv : WindowAttributes {
   void gather(const Window& win, const float* planes, int64_t first, const Blocks& b, float* packed) const {
     const int64_t width = int64_t(kernels::gemm_panel_width()), taps = win.taps(), in_px = win.in_pixels();
     const int64_t channels = taps ? b.k / taps : 0;
+    const int64_t stride = win.axes[win.rank == 0 ? 0 : win.rank - 1].stride;
+    const int64_t end = std::min(b.pixels, win.out_pixels() - first);
     std::fill_n(packed, b.bytes / sizeof(float), 0.0f);
-    for (int64_t j = 0; j < std::min(b.pixels, win.out_pixels() - first); ++j) {
-      std::array<int64_t, kMaxSpatial> at;
-      for (int64_t rest = first + j, d = int64_t(win.rank); d-- > 0; rest /= win.axes[size_t(d)].out)
-        at[size_t(d)] = rest % win.axes[size_t(d)].out;
-      float* column = packed + j / width * b.k * width + j % width;
-      for_each_tap(win, {at.data(), win.rank}, [&](int64_t tap, int64_t pixel) {
-        for (int64_t i = 0; i < channels; ++i) column[(i * taps + tap) * width] = planes[i * in_px + pixel];
-      });
+    for (int64_t panel = 0; panel < end; panel += width, packed += b.k * width) {
+      const auto line = [&](int64_t p, int64_t n) {
+        for_each_tap_of_line(win, p, n, [&](int64_t tap, int64_t pixel, int64_t j0, int64_t j1) {
+          for (int64_t i = 0; i < channels; ++i) {
+            const float* from = planes + i * in_px + pixel;
+            float* to = packed + (i * taps + tap) * width + p - first - panel;
+            if (stride == 1) {
+              for (int64_t j = j0; j < j1; ++j) to[j] = from[j];
+            } else {
+              for (int64_t j = j0; j < j1; ++j) to[j] = from[j * stride];
+            }
+          }
+        });
+      };
+      for_each_line(win, first + panel, first + std::min(panel + width, end), width, line);
     }
   }
 

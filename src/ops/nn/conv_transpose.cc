@@ -1,6 +1,8 @@
 // ConvTranspose: every input pixel adds its weights [C, M/group, k1, …] to the output, `strides` apart.
 #include <algorithm>
 
+#include "base/checked.h"
+#include "kernels/gemm/gemm.h"
 #include "ops/nn/common/window.h"
 
 namespace retort::ops {
@@ -92,7 +94,115 @@ struct ConvTranspose : WindowAttributes {
     }
   }
 
+  size_t scratch(const RunContext& c) const {
+    const Plan p = plan(c);
+    return p.taps > kMostTaps || c.dtype(0) != DType::f32
+               ? 0
+               : checked_add(p.weights + p.packed, p.columns * size_t(c.parallel().workers()), "the working memory");
+  }
+
+  // Per group one product gives what every pixel adds to each tap of each output; lines of those are then added up.
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Window win = window(c);
+    const Plan p = plan(c);
+    const float *w = c.input<float>(1).data(), *bias = c.optional<float>(2);
+    if (p.taps > kMostTaps) return reference<float>(c);
+    require(!bias || c.count(2) == p.group_out * size_t(group), ErrorCode::invalid_argument, "{} biases for {} outputs",
+            c.count(2), p.group_out * size_t(group));
+    char* memory = static_cast<char*>(c.scratch());
+    auto* weights = reinterpret_cast<float*>(memory);  // [group, out · tap, in]
+    auto* packed = reinterpret_cast<float*>(memory + p.weights);
+    const size_t rows = p.group_out * p.taps, width = kernels::gemm_panel_width();
+    for (size_t g = 0; g < size_t(group); ++g) {
+      for (size_t i = 0; i < p.group_in * rows; ++i) {
+        const size_t in = i / rows, row = i - in * rows;
+        weights[(g * rows + row) * p.group_in + in] = *w++;
+      }
+    }
+    for (size_t image = 0; image < size_t(c.shape(0)[0] * group) && p.pixels > 0; ++image) {
+      const float* x = c.input<float>(0).data() + image * p.group_in * p.pixels;
+      c.parallel().for_each(ceil_div(p.pixels, width), [&](size_t panel, int) {
+        kernels::gemm_pack_b(x + panel * width, p.pixels, 1, p.group_in, std::min(width, p.pixels - panel * width),
+                             packed + panel * p.group_in * width);
+      });
+      const size_t g = image % size_t(group), first = g * p.group_out;
+      float* y = c.output<float>().data() + (image - g) * p.group_out * size_t(win.in_pixels());
+      c.parallel().for_each(ceil_div(p.group_out, p.block_outputs), [&](size_t task, int worker) {
+        const size_t o = task * p.block_outputs, outputs = std::min(p.block_outputs, p.group_out - o);
+        auto* columns = reinterpret_cast<float*>(memory + p.weights + p.packed + size_t(worker) * p.columns);
+        const Block block{weights + (first + o) * p.taps * p.group_in, packed, columns, outputs};
+        float* to = y + (first + o) * size_t(win.in_pixels());
+        for (size_t i = 0; i < outputs; ++i)
+          std::fill_n(to + i * size_t(win.in_pixels()), win.in_pixels(), bias ? bias[first + o + i] : 0.0f);
+        add_block(c, win, p, block, to);
+      });
+    }
+    if (p.pixels == 0) reference<float>(c);  // of nothing: the bias
+  }
+
  private:
+  static constexpr size_t kMostTaps = 4096;  // of a kernel, for which a few pixels fit the second-level cache
+
+  // How a group is computed, and the bytes that it takes.
+  struct Plan {
+    size_t group_in, group_out, taps, pixels;
+    size_t block_outputs, block_pixels;  // one task's outputs, and as many pixels as it takes at once: whole panels
+    size_t weights, packed, columns;
+  };
+  Plan plan(const RunContext& c) const {
+    constexpr size_t kRows = 64, kFloats = 32 << 10;
+    const Shape &x = c.shape(0), &w = c.shape(1);
+    Plan p{};
+    p.group_in = size_t(x[1] / group);
+    p.group_out = size_t(w[1]);
+    p.taps = size_t(extent_product(w, 2, w.rank()));
+    p.pixels = size_t(extent_product(x, 2, x.rank()));
+    const size_t taps = std::max<size_t>(p.taps, 1), width = kernels::gemm_panel_width();
+    p.block_outputs = std::clamp<size_t>(kRows / taps, 1, std::max<size_t>(p.group_out, 1));
+    p.block_pixels = std::clamp<size_t>(kFloats / (p.block_outputs * taps * width), 1, 32) * width;
+    p.weights = round_up(c.count(1) * sizeof(float), 128);
+    p.packed = round_up(kernels::gemm_packed_bytes(p.group_in, p.pixels), 128);
+    p.columns = round_up(p.block_outputs * p.taps * p.block_pixels * sizeof(float), 128);
+    return p;
+  }
+
+  struct Block {
+    const float *weights, *packed;
+    float* columns;
+    size_t outputs;
+  };
+  static void add_block(const RunContext& c, const Window& win, const Plan& p, const Block& block, float* y) {
+    const int64_t stride = win.axes[win.rank - 1].stride, plane = win.in_pixels();
+    kernels::GemmArgs args;
+    args.m = block.outputs * p.taps;
+    if (args.m == 0) return;
+    args.k = p.group_in;
+    args.a = block.weights;
+    args.a_stride = p.group_in;
+    args.c = block.columns;
+    args.c_stride = p.block_pixels;
+    args.run = &c.parallel();
+    for (size_t first = 0; first < p.pixels && !c.parallel().cancelled(); first += p.block_pixels) {
+      args.n = std::min(p.block_pixels, p.pixels - first);
+      args.packed_b = block.packed + first * p.group_in;
+      kernels::gemm_block(args, 0, args.n);
+      const auto line = [&](int64_t at, int64_t n) {
+        for_each_tap_of_line(win, at, n, [&](int64_t tap, int64_t pixel, int64_t j0, int64_t j1) {
+          for (size_t o = 0; o < block.outputs; ++o) {
+            const float* from = block.columns + (o * p.taps + size_t(tap)) * p.block_pixels + size_t(at) - first;
+            float* to = y + int64_t(o) * plane + pixel;
+            if (stride == 1) {
+              for (int64_t j = j0; j < j1; ++j) to[j] += from[j];
+            } else {
+              for (int64_t j = j0; j < j1; ++j) to[j * stride] += from[j];
+            }
+          }
+        });
+      };
+      for_each_line(win, int64_t(first), int64_t(first + args.n), int64_t(args.n), line);
+    }
+  }
+
   void check_ranks(size_t spatial) const {
     const auto fits = [&](const std::vector<int64_t>& v, size_t n) { return v.empty() || v.size() == n; };
     require(fits(strides, spatial) && fits(dilations, spatial) && fits(output_padding, spatial) &&

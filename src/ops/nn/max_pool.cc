@@ -49,7 +49,7 @@ struct MaxPool : PoolAttributes {
 
   void fast(RunContext& c, std::type_identity<float>) const {
     const size_t rank = c.shape(0).rank();
-    if (c.wants(1) || (rank != 3 && rank != 4)) return reference<float>(c);
+    if (c.wants(1) || rank < 3 || rank > 5) return reference<float>(c);
     kernels::pool_nchw(pool_arguments(c, *this, kernels::PoolKind::max, false), c.parallel());
   }
 };

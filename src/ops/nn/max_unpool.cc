@@ -43,21 +43,27 @@ struct MaxUnpool {
     const auto y = c.output<T>();
     std::fill(y.begin(), y.end(), T(0));
     const Pooled from = pooled_shape(c);
-    for (size_t i = 0; i < c.count(kX); ++i) {
-      const int64_t at = from.place(c.out_shape(), c.input<int64_t>(kIndices)[i]);
-      require(at >= 0 && at < int64_t(y.size()), ErrorCode::invalid_argument, "index {} of element {} is outside of {}",
-              c.input<int64_t>(kIndices)[i], i, to_string(c.out_shape()));
-      y[size_t(at)] = c.input<T>(kX)[i];
+    const auto x = c.input<T>(kX);
+    const auto indices = c.input<int64_t>(kIndices);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const int64_t at = from.same ? indices[i] : from.place(c.out_shape(), indices[i]);
+      if (at < 0 || at >= int64_t(y.size())) fail_index(c, i);
+      y[size_t(at)] = x[i];
     }
   }
 
  private:
+  [[noreturn]] static void fail_index(const RunContext& c, size_t i) {
+    fail(ErrorCode::invalid_argument, "index {} of element {} is outside of {}", c.input<int64_t>(kIndices)[i], i,
+         to_string(c.out_shape()));
+  }
+
   // Indices count in the tensor that was pooled; a given output shape may be larger.
   struct Pooled {
     Shape shape;
     bool same;
     int64_t place(const Shape& y, int64_t index) const {
-      if (same || index < 0) return index;
+      if (index < 0) return index;
       int64_t at = 0, step = 1;
       for (size_t d = y.rank(); d-- > 0; step *= y[d]) {
         const int64_t extent = std::max<int64_t>(shape[d], 1), k = d == 0 ? index : index % extent;

@@ -162,6 +162,17 @@ const OpTest mean_variance(
       .attributes = {{"axes", std::vector<int64_t>{-2}}},
       .inputs = {f32({2, 2}, {1, 3, 5, -1})},
       .outputs = {f32({2, 2}, {-1, 1, 1, -1})}},
+     {.about = "many channels", .inputs = {random({3, 17, 5, 7})}},
+     {.about = "each image", .attributes = {{"axes", std::vector<int64_t>{1, 2, 3}}}, .inputs = {random({3, 5, 9, 7})}},
+     {.about = "columns", .attributes = {{"axes", std::vector<int64_t>{0, 1}}}, .inputs = {random({5, 9, 33})}},
+     {.about = "everything", .attributes = {{"axes", std::vector<int64_t>{0, 1, -1}}}, .inputs = {random({5, 9, 33})}},
+     {.about = "every other axis",
+      .attributes = {{"axes", std::vector<int64_t>{0, 2}}},
+      .inputs = {random({5, 9, 3, 7})}},
+     {.about = "no deviation but that of rounding",
+      .inputs = {f32({1, 1, 3, 7}, std::vector<float>(21, 0.1f))},
+      .outputs = {f32({1, 1, 3, 7}, std::vector<float>(21, 0))},
+      .fixed_types = true},
      {.about = "no images", .inputs = {f32({0, 2, 1, 1}, {})}, .outputs = {f32({0, 2, 1, 1}, {})}}});
 
 const OpTest lrn("LRN", {{.about = "three channels",

@@ -33,6 +33,12 @@ std::vector<OpCase> windows(std::vector<OpCase> own) {
   add("dilated", {{"kernel_shape", three}, {"dilations", Ints{2, 3}}, {"pads", Ints{1, 2, 1, 2}}}, {1, 3, 9, 11});
   add("three axes", {{"kernel_shape", Ints{2, 3, 2}}, {"strides", Ints{1, 2, 1}}, {"pads", Ints{0, 1, 1, 0, 1, 1}}},
       {1, 2, 5, 6, 7});
+  add("three axes, wide",
+      {{"kernel_shape", Ints{3, 2, 3}},
+       {"strides", Ints{2, 1, 2}},
+       {"dilations", Ints{1, 2, 1}},
+       {"ceil_mode", int64_t(1)}},
+      {2, 3, 6, 5, 43});
   own.push_back({.about = "no images",
                  .attributes = {{"kernel_shape", two}},
                  .inputs = {f32({0, 3, 4, 4}, {})},

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "kernels/elementwise/convert.h"
-#include "kernels/resize/resize.h"
+#include "kernels/resize/planes.h"
 #include "ops/nn/common/resample.h"
 
 namespace retort::ops {
@@ -164,6 +164,7 @@ struct Resize {
   struct Plane {
     size_t first = 0, count = 0;
     std::array<AxisExtents, 2> axes;
+    bool innermost(const RunContext& c) const { return first + count == c.shape(0).rank(); }
   };
   std::optional<Plane> plane(const RunContext& c) const {
     if (crops() || (by_size(c) && !stretches()) || c.out_count() == 0) return std::nullopt;
@@ -188,9 +189,14 @@ struct Resize {
   size_t scratch(const RunContext& c) const {
     const auto p = c.dtype(0) == DType::f32 ? plane(c) : std::nullopt;
     size_t bytes = 0;
-    for (size_t d = 0; p && d < p->count; ++d) bytes += table_bytes(p->axes[d]);
-    return bytes;
+    for (size_t d = 0; p && d < p->count; ++d)
+      bytes = checked_add(bytes, table_bytes(p->axes[d]), "the tables of axes");
+    if (!p || !p->innermost(c)) return bytes;
+    const AxisExtents& columns = p->axes[p->count - 1];
+    bytes = checked_add(bytes, padded_bytes(columns), "the tables of axes");
+    return bytes + line_floats(columns) * sizeof(float) * size_t(c.parallel().workers());
   }
+
   void fast(RunContext& c, std::type_identity<float>) const {
     const auto p = plane(c);
     if (!p) return reference<float>(c);
@@ -206,6 +212,7 @@ struct Resize {
       fill_table(how(), p->axes[d], index, weight);
       axes[d + 2 - p->count] = {size, taps, index, copies ? nullptr : weight};
     }
+    if (p->innermost(c)) return resize_planes(c, *p, axes, memory);
     const Shape& x = c.shape(0);
     const size_t last = p->first + p->count;
     kernels::ResizeArgs args{.batch = size_t(extent_product(x, 0, p->first)), .in_w = size_t(x[last - 1])};
@@ -219,6 +226,37 @@ struct Resize {
   }
 
  private:
+  // Where no channels lie behind the plane: columns by tap, then the workers' lines.
+  void resize_planes(RunContext& c, const Plane& p, std::span<const kernels::ResizeAxis> axes, char* memory) const {
+    const AxisExtents& extents = p.axes[p.count - 1];
+    const kernels::ResizeAxis& from = axes[1];
+    const size_t stride = round_up(from.size, kernels::kPlaneColumns), entries = from.taps * stride;
+    auto* index = reinterpret_cast<int32_t*>(memory);
+    auto* weight = reinterpret_cast<float*>(index + entries);
+    bool ascending = true;
+    for (size_t i = 0; i < entries; ++i) {
+      const size_t tap = i / stride, at = std::min(i % stride, from.size - 1) * from.taps + tap;
+      index[i] = from.index[at];
+      if (from.weight) weight[i] = from.weight[at];
+      ascending =
+          ascending && (i % stride == 0 || index[i - 1] <= index[i]) && (tap == 0 || index[i - stride] <= index[i]);
+    }
+    const Shape& x = c.shape(0);
+    kernels::PlaneResize args{.planes = size_t(extent_product(x, 0, p.first)), .in_w = size_t(extents.in)};
+    args.in_stride = args.in_w * (p.count == 2 ? size_t(x[p.first]) : 1);
+    args.out_stride = axes[0].size * from.size;
+    args.rows = axes[0];
+    args.columns = {from.size, from.taps, stride, index, from.weight ? weight : nullptr, 0, args.in_w, ascending};
+    args.input = c.input<float>(0).data();
+    args.output = c.output<float>().data();
+    kernels::resize_planes(args, weight + entries, c.parallel());
+  }
+
+  size_t padded_bytes(const AxisExtents& columns) const {
+    const size_t stride = round_up(size_t(columns.out), kernels::kPlaneColumns);
+    return checked_mul(stride, taps_of(how(), columns) * (sizeof(int32_t) + sizeof(float)), "the table of an axis");
+  }
+  static size_t line_floats(const AxisExtents& columns) { return kernels::plane_line_floats(0, size_t(columns.in)); }
   size_t table_bytes(const AxisExtents& axis) const {
     return checked_mul(size_t(axis.out), taps_of(how(), axis) * (sizeof(int32_t) + sizeof(float)),
                        "the table of an axis");

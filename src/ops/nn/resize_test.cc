@@ -70,6 +70,13 @@ const OpTest resize(
      to_size("one axis of three", on_axes(how("linear", "half_pixel_symmetric"), {1}), random({3, 7, 5}), {10}),
      to_size("axes that are not neighbours", on_axes(how("linear", "half_pixel"), {0, 2}), random({3, 7, 5}), {5, 9}),
      to_size("three axes", how("linear", "half_pixel"), random({3, 4, 5}), {5, 6, 3}),
+     by_scale("planes, nearest, larger", how("nearest", "half_pixel"), random({2, 3, 9, 21}), {1, 1, 2, 2.5f}),
+     by_scale("planes, nearest, smaller", how("nearest", "asymmetric"), random({2, 3, 9, 75}), {1, 1, 0.5f, 0.3f}),
+     by_scale("planes, linear, wider", how("linear", "align_corners"), random({1, 2, 5, 37}), {1, 1, 0.7f, 1.7f}),
+     by_scale("planes, antialiased, wide", how("linear", "half_pixel", {{"antialias", int64_t(1)}}),
+              random({2, 3, 25, 91}), {1, 1, 0.4f, 0.4f}),
+     by_scale("planes, cubic, wide", how("cubic", "half_pixel"), random({1, 3, 12, 50}), {1, 1, 1.5f, 2}),
+     by_scale("lines", how("linear", "pytorch_half_pixel"), random({2, 5, 41}), {1, 1, 3}),
      to_size("nothing changes", how("linear", "half_pixel"), random({3, 5}), {3, 5}),
      to_size("to nothing", how("linear", "half_pixel"), f32({2}, {1, 3}), {0}, f32({0}, {}))},
     {.tolerance = 4});

@@ -1,11 +1,11 @@
-// The pools of two spatial axes as kernels take them.
+// The pools of up to three spatial axes as kernels take them.
 #pragma once
 #include "kernels/pool/pool.h"
 #include "ops/nn/common/pool.h"
 
 namespace retort::ops {
 
-/// Arguments for one or two spatial axes, channels first or last.
+/// Arguments for one or two spatial axes, channels first or last, or three, channels first.
 inline kernels::PoolArgs pool_arguments(const RunContext& c, const PoolAttributes& a, kernels::PoolKind kind,
                                         bool channels_last) {
   const Shape &x = c.shape(0), &y = c.out_shape();
@@ -21,6 +21,7 @@ inline kernels::PoolArgs pool_arguments(const RunContext& c, const PoolAttribute
   s.batch = size_t(x[0]);
   s.channels = s.in_pixel_stride = s.out_pixel_stride = size_t(channels_last ? x.back() : x[1]);
   size_t* const fields[][7] = {
+      {&s.in_d, &s.out_d, &s.kernel_d, &s.stride_d, &s.dilation_d, &s.pad_front, &s.pad_back},
       {&s.in_h, &s.out_h, &s.kernel_h, &s.stride_h, &s.dilation_h, &s.pad_top, &s.pad_bottom},
       {&s.in_w, &s.out_w, &s.kernel_w, &s.stride_w, &s.dilation_w, &s.pad_left, &s.pad_right},
   };
@@ -29,7 +30,7 @@ inline kernels::PoolArgs pool_arguments(const RunContext& c, const PoolAttribute
     const bool explicit_pads = padded && !a.auto_pad.starts_with("SAME");
     const int64_t end = !explicit_pads ? (padded ? axis.pad_end : 0) : a.pads.empty() ? 0 : a.pads[d + w.rank];
     const int64_t values[] = {axis.in, axis.out, axis.kernel, axis.stride, axis.dilation, axis.pad_begin, end};
-    for (size_t i = 0; i < 7; ++i) *fields[d + (w.rank == 1)][i] = size_t(values[i]);
+    for (size_t i = 0; i < 7; ++i) *fields[d + 3 - w.rank][i] = size_t(values[i]);
   }
   return args;
 }

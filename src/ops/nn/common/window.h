@@ -1,5 +1,6 @@
 // Sliding windows over the spatial axes of [N, C, D1, D2, …]: what convolutions and pools share.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -74,6 +75,48 @@ void for_each_tap(const Window& w, std::span<const int64_t> position, F&& f) {
       if (++k[d] < w.axes[d].kernel) break;
       k[d] = 0;
     }
+  }
+}
+
+/// Visits the elements of the windows at output positions [p, p + n), all on one line of the innermost axis:
+/// f(tap, pixel, first, last) where those of positions p + first to p + last - 1 lie inside the input. `pixel` is where
+/// that of position p lies or would lie; those of neighbours are a stride of the innermost axis apart.
+template <typename F>
+void for_each_tap_of_line(const Window& w, int64_t p, int64_t n, F&& f) {
+  const size_t outer = w.rank == 0 ? 0 : w.rank - 1;
+  const WindowAxis& inner = w.axes[outer];
+  std::array<int64_t, kMaxSpatial> at{}, k{};
+  int64_t rest = p / inner.out;
+  for (size_t d = outer; d-- > 0; rest /= w.axes[d].out) at[d] = rest % w.axes[d].out;
+  const auto steps = [&](int64_t length) { return inner.stride == 1 ? length : (length - 1) / inner.stride + 1; };
+  for (int64_t tap = 0; tap < w.taps(); tap += inner.kernel) {
+    int64_t line = 0;
+    bool inside = true;
+    for (size_t d = 0; d < outer && inside; ++d) {
+      const int64_t i = w.axes[d].at(at[d], k[d]);
+      inside = w.axes[d].inside(i);
+      line = line * w.axes[d].in + i;
+    }
+    for (int64_t x = 0; x < inner.kernel && inside; ++x) {
+      const int64_t start = inner.at(p % inner.out, x);
+      const int64_t first = start < 0 ? steps(-start) : 0;
+      const int64_t last = start < inner.in ? std::min(steps(inner.in - start), n) : 0;
+      if (first < last) f(tap + x, line * inner.in + start, first, last);
+    }
+    for (size_t d = outer; d-- > 0; k[d] = 0) {
+      if (++k[d] < w.axes[d].kernel) break;
+    }
+  }
+}
+
+/// Cuts output positions [begin, end) into runs of at most `most` on one line: f(first, count).
+template <typename F>
+void for_each_line(const Window& w, int64_t begin, int64_t end, int64_t most, F&& f) {
+  const int64_t length = w.axes[w.rank == 0 ? 0 : w.rank - 1].out;
+  for (int64_t p = begin; p < end;) {
+    const int64_t n = std::min({end - p, length - p % length, most});
+    f(p, n);
+    p += n;
   }
 }
 
