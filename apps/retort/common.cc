@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kShapeForm = "NAME=1x3x224x224";
 constexpr const char* kEntryForm = "KEY=VALUE";
+constexpr const char* kDisabled = "optimization.disable_specified_optimizers";
 
 std::vector<int64_t> parse_shape(const std::string& text) {
   std::vector<int64_t> shape;
@@ -177,9 +178,11 @@ std::string dims_text(const std::vector<int64_t>& shape) {
 void Common::add_json(CLI::App& app) { app.add_flag("--json", json, "print JSON, for programs"); }
 
 void Common::add_library(CLI::App& app) {
-  app.add_option("--library", library,
-                 "engine to use: any library with the C interface of ONNX Runtime (default: the file that "
-                 "RETORT_LIBRARY names, else this installation's)")
+  app.add_option(
+         "--library", library,
+         "engine to use: any library with the C interface of ONNX Runtime (default: the file that "
+         "RETORT_LIBRARY names, else this installation's); a name without a slash is looked for where libraries are "
+         "(LD_LIBRARY_PATH)")
       ->type_name("FILE");
 }
 
@@ -293,10 +296,19 @@ void Common::add_threads(CLI::App& app, const std::string& what) {
 }
 
 void Common::add_against(CLI::App& app) {
-  app.add_option("--against", against,
-                 "library of the second engine, for example libonnxruntime.so of the onnxruntime package")
-      ->check(kFile)
+  app.add_option(
+         "--against", against,
+         "library of the second engine, for example libonnxruntime.so of the onnxruntime package; a name without "
+         "a slash is looked for where libraries are (LD_LIBRARY_PATH)")
       ->type_name("FILE");
+}
+
+void Common::add_disable(CLI::App& app) {
+  app.add_option("--disable", disabled,
+                 "leave out the optimisation pass or rule of that name (retort inspect --passes lists them); may be "
+                 "repeated")
+      ->type_name("PASS")
+      ->allow_extra_args(false);
 }
 
 SessionSettings Common::settings(int thread_count) const {
@@ -304,6 +316,8 @@ SessionSettings Common::settings(int thread_count) const {
   s.threads = thread_count;
   for (const std::string& entry : config) s.config.insert(split_at(entry, '=', kEntryForm));
   for (const std::string& text : providers) s.providers.push_back(parse_provider(text));
+  for (const std::string& name : disabled) s.config[kDisabled] += (s.config[kDisabled].empty() ? "" : ";") + name;
+  s.warns = s.config.contains(kDisabled);  // of names that no pass has
   return s;
 }
 
