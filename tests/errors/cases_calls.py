@@ -189,7 +189,7 @@ def _(p):
     p.call("SessionOptionsAppendExecutionProvider", p.options(), c_text("Toaster"), None, None, ctypes.c_size_t(0))
 
 
-@options.case("a provider that is not built in", "QNN RegisterExecutionProviderLibrary")
+@options.case("a provider that is not built in", "QNN plug-in")
 def _(p):
     p.call("SessionOptionsAppendExecutionProvider", p.options(), c_text("QNN"), None, None, ctypes.c_size_t(0))
 
