@@ -3,53 +3,11 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <array>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 
 namespace retort::cli {
-namespace {
-
-struct TypeRow {
-  const char* name;
-  size_t bytes;
-};
-constexpr std::array<TypeRow, 17> kTypes{{{"undefined", 0},
-                                          {"float32", 4},
-                                          {"uint8", 1},
-                                          {"int8", 1},
-                                          {"uint16", 2},
-                                          {"int16", 2},
-                                          {"int32", 4},
-                                          {"int64", 8},
-                                          {"string", 0},
-                                          {"bool", 1},
-                                          {"float16", 2},
-                                          {"float64", 8},
-                                          {"uint32", 4},
-                                          {"uint64", 8},
-                                          {"complex64", 8},
-                                          {"complex128", 16},
-                                          {"bfloat16", 2}}};
-
-}  // namespace
-
-const char* type_name(ONNXTensorElementDataType type) {
-  return size_t(type) < kTypes.size() ? kTypes[size_t(type)].name : "other";
-}
-size_t type_bytes(ONNXTensorElementDataType type) {
-  return size_t(type) < kTypes.size() ? kTypes[size_t(type)].bytes : 0;
-}
-
-size_t HostTensor::count() const {
-  size_t n = 1;
-  for (const int64_t d : shape) {
-    if (d < 0 || __builtin_mul_overflow(n, size_t(d), &n)) throw Failure("the shape of a tensor makes no sense");
-  }
-  return n;
-}
-
 std::string shape_text(const PortInfo& port) {
   if (!port.ranked) return "[...]";
   std::string text = "[";
@@ -261,17 +219,6 @@ Handle<OrtValue> make_value(const EngineLibrary& engine, const OrtMemoryInfo* me
   return owned;
 }
 
-void read_strings(const EngineLibrary& engine, const OrtValue* value, HostTensor& out) {
-  const OrtApi& api = engine.api();
-  out.strings.resize(out.count());
-  for (size_t i = 0; i < out.strings.size(); ++i) {
-    size_t length = 0;
-    engine.check(api.GetStringTensorElementLength(value, i, &length));
-    out.strings[i].resize(length);
-    engine.check(api.GetStringTensorElement(value, length, i, out.strings[i].data()));
-  }
-}
-
 }  // namespace
 
 BoundRun::BoundRun(EngineSession& session, std::map<std::string, HostTensor>& inputs) : session_(session) {
@@ -310,40 +257,19 @@ std::vector<Handle<OrtValue>> bound_values(const EngineLibrary& engine, OrtIoBin
   return all;
 }
 
-bool read_tensor(const EngineLibrary& engine, OrtValue* value, HostTensor& out) {
-  const OrtApi& api = engine.api();
-  int is_tensor = 0;
-  engine.check(api.IsTensor(value, &is_tensor));
-  if (!is_tensor) return false;
-  OrtTensorTypeAndShapeInfo* info = nullptr;
-  engine.check(api.GetTensorTypeAndShape(value, &info));
-  const auto owned = engine.own(info, api.ReleaseTensorTypeAndShapeInfo);
-  size_t rank = 0;
-  engine.check(api.GetTensorElementType(info, &out.type));
-  engine.check(api.GetDimensionsCount(info, &rank));
-  out.shape.resize(rank);
-  engine.check(api.GetDimensions(info, out.shape.data(), rank));
-  if (out.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-    read_strings(engine, value, out);
-    return true;
-  }
-  if (type_bytes(out.type) == 0) return false;
-  void* data = nullptr;
-  engine.check(api.GetTensorMutableData(value, &data));
-  out.bytes.resize(out.count() * type_bytes(out.type));
-  if (!out.bytes.empty()) std::memcpy(out.bytes.data(), data, out.bytes.size());
-  return true;
-}
-
 }  // namespace
 
-std::map<std::string, HostTensor> BoundRun::outputs() const {
+std::map<std::string, HostValue> BoundRun::values() const {
   const auto values = bound_values(session_.engine(), binding_.get());
+  std::map<std::string, HostValue> all;
+  for (size_t i = 0; i < values.size(); ++i)
+    all[session_.outputs()[i].name] = read_value(session_.engine(), values[i].get());
+  return all;
+}
+
+std::map<std::string, HostTensor> BoundRun::outputs() const {
   std::map<std::string, HostTensor> all;
-  for (size_t i = 0; i < values.size(); ++i) {
-    HostTensor t;
-    if (read_tensor(session_.engine(), values[i].get(), t)) all[session_.outputs()[i].name] = std::move(t);
-  }
+  for (auto& [name, value] : values()) add_tensors(name, std::move(value), all);
   return all;
 }
 

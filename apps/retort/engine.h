@@ -36,8 +36,18 @@ struct HostTensor {
   std::vector<int64_t> shape;
   std::vector<std::byte> bytes = {};
   std::vector<std::string> strings = {};  ///< in place of bytes, for tensors of strings
-  /// Throws Failure when the extents make no size.
+  /// Both throw Failure when the extents make no size.
   size_t count() const;
+  /// Bytes that the elements take: those of 4 and 2 bits are packed, the first in the low bits; 0 for strings.
+  size_t size() const;
+};
+
+/// An output of any kind.
+struct HostValue {
+  enum class Kind { tensor, sequence, map, none, other };
+  Kind kind = Kind::none;             ///< none: an optional one without a value
+  HostTensor tensor = {};             ///< of a tensor
+  std::vector<HostValue> items = {};  ///< of a sequence; the keys and the values of a map
 };
 
 struct SessionSettings {
@@ -82,7 +92,9 @@ class BoundRun {
   /// `inputs` must outlive the object.
   BoundRun(EngineSession& session, std::map<std::string, HostTensor>& inputs);
   void run();
-  /// The outputs of the last run; what is no tensor is left out.
+  /// The outputs of the last run.
+  std::map<std::string, HostValue> values() const;
+  /// The tensors among them; those of a sequence y are y[0], y[1], …
   std::map<std::string, HostTensor> outputs() const;
   /// Binds the tensors of the last run as the outputs of the next ones, so that nothing is allocated any more.
   void keep_outputs();
@@ -130,7 +142,13 @@ std::string installed_library();
 /// The library to use: `given`, else RETORT_LIBRARY, else installed_library().
 std::string default_library(const std::string& given);
 const char* type_name(ONNXTensorElementDataType type);
-size_t type_bytes(ONNXTensorElementDataType type);
+/// Of an element; 0 for strings.
+size_t type_bits(ONNXTensorElementDataType type);
+/// Of an element; 0 for strings and where several share a byte.
+inline size_t type_bytes(ONNXTensorElementDataType type) { return type_bits(type) / 8; }
+HostValue read_value(const EngineLibrary& engine, OrtValue* value);
+/// The tensors within `value`, named as BoundRun::outputs() does.
+void add_tensors(const std::string& name, HostValue value, std::map<std::string, HostTensor>& to);
 std::string shape_text(const PortInfo& port);
 
 }  // namespace retort::cli

@@ -45,12 +45,9 @@ std::string told(std::optional<uint64_t> number, const char* unit, const char* o
 }
 
 void print_text(const RunOptions& o, const EngineSession& session, const std::map<std::string, HostTensor>& inputs,
-                const std::map<std::string, HostTensor>& outputs, const std::vector<double>& times, const Cost& cost) {
-  for (const PortInfo& port : session.outputs()) {
-    const auto found = outputs.find(port.name);
-    std::printf("%-24s %s\n", port.name.c_str(),
-                found == outputs.end() ? "not a tensor: not shown" : tensor_text(found->second).c_str());
-  }
+                const std::map<std::string, HostValue>& outputs, const std::vector<double>& times, const Cost& cost) {
+  for (const PortInfo& port : session.outputs())
+    std::fputs(value_text(port.name, outputs.at(port.name)).c_str(), stdout);
   if (o.inputs.empty() && o.input_folder.empty() && !inputs.empty())
     std::printf("%s\n", paint(Paint::dim, "inputs are random (seed " + std::to_string(o.seed) +
                                               "); --input NAME=FILE gives real ones")
@@ -65,11 +62,11 @@ void print_text(const RunOptions& o, const EngineSession& session, const std::ma
 }
 
 nlohmann::json report(const RunOptions& o, const EngineSession& session,
-                      const std::map<std::string, HostTensor>& inputs, const std::map<std::string, HostTensor>& outputs,
+                      const std::map<std::string, HostTensor>& inputs, const std::map<std::string, HostValue>& outputs,
                       const std::vector<double>& times, const Cost& cost) {
   nlohmann::json all = {{"model", o.model}, {"engine", session.engine().name()}};
   for (const auto& [name, t] : inputs) all["inputs"][name] = {{"type", type_name(t.type)}, {"shape", t.shape}};
-  for (const auto& [name, t] : outputs) all["outputs"][name] = tensor_json(t);
+  for (const auto& [name, value] : outputs) all["outputs"][name] = value_json(value);
   all["runs"] = {{"count", o.repeat},
                  {"median_ms", quantile(times, 0.5)},
                  {"min_ms", quantile(times, 0)},
@@ -103,13 +100,15 @@ void run(const RunOptions& o) {
   auto inputs = o.read_inputs(session.inputs());
   BoundRun bound(session, inputs);
   const std::vector<double> times = run_often(bound, o.repeat);
-  const auto outputs = bound.outputs();
+  const auto outputs = bound.values();
   const Cost cost = o.copies ? measure_cost(session, bound) : Cost();
   if (o.json)
-    std::printf("%s\n", report(o, session, inputs, outputs, times, cost).dump(2).c_str());
+    std::printf("%s\n", report(o, session, inputs, outputs, times, cost)
+                            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)  // strings may be any bytes
+                            .c_str());
   else
     print_text(o, session, inputs, outputs, times, cost);
-  if (!o.save.empty()) write_tensors(o.save, outputs);
+  if (!o.save.empty()) write_values(o.save, outputs);
   if (!o.profile.empty()) std::fprintf(stderr, "profile: %s\n", session.end_profiling().c_str());
 }
 
@@ -127,8 +126,10 @@ void add_run(CLI::App& app) {
   o->add_threads(*sub, "threads inside an operator");
   sub->get_option("--threads")->expected(1)->type_name("N");
   sub->add_option("--repeat", o->repeat, "number of runs")->capture_default_str()->check(kPositive)->type_name("N");
-  sub->add_option("--save", o->save,
-                  "where the outputs go: a folder (made where there is none) that gets one .npy each, or a file .npz")
+  sub->add_option(
+         "--save", o->save,
+         "where the outputs go: a folder (made where there is none) that gets one .npy each, or a .pb (ONNX protobuf) "
+         "for strings, sequences, maps and element types that numpy lacks; or a file .npz")
       ->type_name("DIR|FILE.npz");
   sub->add_flag(
       "--copies", o->copies,

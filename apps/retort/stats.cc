@@ -33,37 +33,82 @@ std::string number_text(const char* format, double value, int digits = 6) {
   return text;
 }
 
+std::string real_text(double v) { return number_text("%.*g", v, v == std::floor(v) ? 15 : 6); }
+
+/// "1+2i"; `t` is parts() of a tensor.
+std::string complex_text(const HostTensor& t, size_t i) {
+  const std::string imaginary = real_text(number(t, 2 * i + 1));
+  return real_text(number(t, 2 * i)) + (imaginary[0] == '-' ? "" : "+") + imaginary + "i";
+}
+
+std::string elements_text(const HostTensor& t) {
+  const bool complex = is_complex(t.type), text = t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+  const HostTensor numbers = complex ? parts(t) : HostTensor();
+  std::string all;
+  for (size_t i = 0; i < std::min(t.count(), kShown); ++i)
+    all += " " + (text ? "\"" + t.strings[i] + "\"" : complex ? complex_text(numbers, i) : real_text(number(t, i)));
+  return t.count() > kShown ? all + " …" : all;
+}
+
+nlohmann::json elements_json(const HostTensor& t) {
+  nlohmann::json all = nlohmann::json::array();
+  const HostTensor numbers = is_complex(t.type) ? parts(t) : HostTensor();
+  for (size_t i = 0; i < t.count(); ++i) {
+    if (t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
+      all.push_back(t.strings[i]);
+    else if (is_complex(t.type))
+      all.push_back({number(numbers, 2 * i), number(numbers, 2 * i + 1)});
+    else
+      all.push_back(number(t, i));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string tensor_text(const HostTensor& t) {
-  std::string text = std::string(type_name(t.type)) + " " + dims_text(t.shape) + "  ";
-  const size_t n = t.count();
+  const std::string text = std::string(type_name(t.type)) + " " + dims_text(t.shape) + "  ";
   const Summary s = summarise(t);
-  if (t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-    for (size_t i = 0; i < std::min(n, kShown); ++i) text += " \"" + t.strings[i] + "\"";
-    return n > kShown ? text + " …" : text;
-  }
-  if (!s.valid) return text;
-  if (n > kShown)
-    return text + " min " + number_text("%.*g", s.low) + "  mean " + number_text("%.*g", s.mean) + "  max " +
-           number_text("%.*g", s.high);
-  for (size_t i = 0; i < n; ++i) {
-    const double v = number(t, i);
-    text += " " + number_text("%.*g", v, v == std::floor(v) ? 15 : 6);
-  }
-  return text;
+  if (t.count() <= kShown || !s.valid) return text + elements_text(t);
+  return text + " min " + number_text("%.*g", s.low) + "  mean " + number_text("%.*g", s.mean) + "  max " +
+         number_text("%.*g", s.high);
 }
 
 nlohmann::json tensor_json(const HostTensor& t) {
   nlohmann::json all = {{"type", type_name(t.type)}, {"shape", t.shape}};
   const Summary s = summarise(t);
   if (s.valid) all.update({{"min", s.low}, {"mean", s.mean}, {"max", s.high}});
-  const bool text = t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
-  if (t.count() > kShown || !(s.valid || text)) return all;
-  for (size_t i = 0; i < t.count(); ++i) {
-    if (text) all["values"].push_back(t.strings[i]);
-    if (!text) all["values"].push_back(number(t, i));
-  }
+  if (t.count() > 0 && t.count() <= kShown) all["values"] = elements_json(t);
+  return all;
+}
+
+std::string value_text(const std::string& name, const HostValue& value) {
+  using Kind = HostValue::Kind;
+  constexpr size_t kColumn = 24;
+  const std::string line = name + std::string(name.size() < kColumn ? kColumn - name.size() : 0, ' ') + " ";
+  const std::string indent = name.substr(0, name.find_first_not_of(' ')) + "  ";
+  if (value.kind == Kind::tensor) return line + tensor_text(value.tensor) + "\n";
+  if (value.kind == Kind::none) return line + "no value\n";
+  if (value.kind == Kind::other) return line + "neither a tensor nor a sequence or map: not shown\n";
+  if (value.kind == Kind::map)
+    return line + "map\n" + value_text(indent + "keys", value.items.at(0)) +
+           value_text(indent + "values", value.items.at(1));
+  const size_t n = value.items.size();
+  std::string all = line + "sequence of " + std::to_string(n) + "\n";
+  for (size_t i = 0; i < std::min(n, kShown); ++i)
+    all += value_text(indent + "[" + std::to_string(i) + "]", value.items[i]);
+  return n > kShown ? all + indent + "… and " + std::to_string(n - kShown) + " more\n" : all;
+}
+
+nlohmann::json value_json(const HostValue& value) {
+  using Kind = HostValue::Kind;
+  if (value.kind == Kind::tensor) return tensor_json(value.tensor);
+  if (value.kind == Kind::none) return nullptr;
+  if (value.kind == Kind::other) return {{"type", "other"}};
+  if (value.kind == Kind::map)
+    return {{"type", "map"}, {"keys", value_json(value.items.at(0))}, {"values", value_json(value.items.at(1))}};
+  nlohmann::json all = {{"type", "sequence"}, {"items", nlohmann::json::array()}};
+  for (const HostValue& item : value.items) all["items"].push_back(value_json(item));
   return all;
 }
 
@@ -76,6 +121,10 @@ Difference compare(const HostTensor& a, const HostTensor& b) {
     d.scaled = INFINITY;
   }
   if (!d.what.empty()) d.scaled = INFINITY;
+  if (d.what.empty() && is_complex(b.type)) {
+    d = compare(parts(a), parts(b));
+    d.index /= 2;
+  }
   if (!d.what.empty() || !is_real(b.type)) return d;
   double scale = 0;
   for (size_t i = 0; i < b.count(); ++i) {

@@ -22,6 +22,9 @@ inline double quantile(std::vector<double> values, double q) {
 /// "float32 1x10   min -1.2  mean 0.1  max 3.4"; short tensors in full.
 std::string tensor_text(const HostTensor& t);
 nlohmann::json tensor_json(const HostTensor& t);
+/// Lines of a name and what it holds: of a sequence or map, one line for each of its parts.
+std::string value_text(const std::string& name, const HostValue& value);
+nlohmann::json value_json(const HostValue& value);
 
 /// Where two tensors differ most.
 struct Difference {

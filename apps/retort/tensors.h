@@ -20,15 +20,19 @@ struct MediaOptions {
 /// .wav are brought to the type and shape of `port`. Throws Failure naming the file.
 std::map<std::string, HostTensor> read_tensor_file(const std::string& path, const PortInfo& port,
                                                    const MediaOptions& media);
-/// Into the folder `to`, a .npy each (.pb for types that numpy lacks), or into the file where `to` ends in .npz.
-/// Throws Failure when write_tensors() could not write there; makes nothing.
+/// Throws Failure when write_values() could not write there; makes nothing.
 void check_can_write(const std::string& to);
-void write_tensors(const std::string& to, const std::map<std::string, HostTensor>& tensors);
+/// Into the folder `to`, a .npy each (.pb for what numpy lacks, the other of the two is removed), or into the file where
+/// `to` ends in .npz. Throws Failure, before anything is written, where a value cannot be saved so.
+void write_values(const std::string& to, const std::map<std::string, HostValue>& values);
 /// Normal floats, integers 0 and 1; the same for the same seed. Free extents become 1 where `shape` is empty.
 HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed);
 
 /// Whether the elements are real numbers: not strings, not complex.
 bool is_real(ONNXTensorElementDataType type);
+bool is_complex(ONNXTensorElementDataType type);
+/// A tensor of complex numbers as one of real numbers with another axis, of 2.
+HostTensor parts(const HostTensor& tensor);
 /// Element i of a tensor of real numbers; 64-bit integers are rounded.
 double number(const HostTensor& tensor, size_t i);
 /// Makes element i the number, rounded to the type: floats, or integers of up to 32 bits. Throws Failure for others.

@@ -69,18 +69,43 @@ void check_can_write(const std::string& to) {
     throw Failure("cannot write '" + to + "': '" + place.string() + "': " + std::strerror(errno));
 }
 
-void write_tensors(const std::string& to, const std::map<std::string, HostTensor>& tensors) {
-  if (to.ends_with(".npz")) return write_npz(to, tensors);
+namespace {
+
+void check_can_save(const std::string& name, const HostValue& value) {
+  if (value.kind == HostValue::Kind::other)
+    throw Failure("output '" + name + "' cannot be saved: it is neither a tensor nor a sequence or map");
+  for (const HostValue& item : value.items) check_can_save(name, item);
+}
+
+/// The arrays of an .npz, which has nothing but what numpy has.
+std::map<std::string, HostTensor> arrays(const std::map<std::string, HostValue>& values) {
+  std::map<std::string, HostTensor> all;
+  for (const auto& [name, value] : values) {
+    const bool tensor = value.kind == HostValue::Kind::tensor;
+    if (!tensor || !numpy_has(value.tensor.type))
+      throw Failure("output '" + name + "' cannot be saved in an .npz file, which has no " +
+                    (tensor ? std::string("elements of type ") + type_name(value.tensor.type) : "sequences or maps") +
+                    "; give --save a folder, where it becomes a .pb");
+    all[name] = value.tensor;
+  }
+  return all;
+}
+
+}  // namespace
+
+void write_values(const std::string& to, const std::map<std::string, HostValue>& values) {
+  for (const auto& [name, value] : values) check_can_save(name, value);
+  if (to.ends_with(".npz")) return write_npz(to, arrays(values));
   std::error_code error;
   std::filesystem::create_directories(to, error);
   if (error) throw Failure("cannot make the folder '" + to + "': " + error.message());
-  for (const auto& [name, t] : tensors) {
+  for (const auto& [name, value] : values) {
     const std::string path = to + "/" + file_name(name);
-    if (numpy_has(t.type)) {
-      write_file(path + ".npy", npy_bytes(t));
-    } else {
-      write_file(path + ".pb", pb_bytes(t, name));
-    }
+    const bool npy = value.kind == HostValue::Kind::tensor && numpy_has(value.tensor.type);
+    write_file(path + (npy ? ".npy" : ".pb"), npy ? npy_bytes(value.tensor) : pb_bytes(value, name));
+    const std::string stale = path + (npy ? ".pb" : ".npy");
+    std::filesystem::remove(stale, error);
+    if (error) throw Failure("cannot remove '" + stale + "' of an earlier run: " + error.message());
   }
 }
 

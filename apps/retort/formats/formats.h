@@ -4,6 +4,7 @@
 
 namespace retort::cli {
 
+/// Any order of axes and bytes; text becomes UTF-8.
 HostTensor parse_npy(const std::string& bytes);
 /// Throws Failure for element types that numpy does not have.
 std::string npy_bytes(const HostTensor& tensor);
@@ -13,7 +14,8 @@ std::map<std::string, HostTensor> read_npz(const std::string& path);
 void write_npz(const std::string& path, const std::map<std::string, HostTensor>& tensors);
 
 HostTensor parse_pb(const std::string& bytes);
-std::string pb_bytes(const HostTensor& tensor, const std::string& name);
+/// A TensorProto, SequenceProto or MapProto; an OptionalProto for no value.
+std::string pb_bytes(const HostValue& value, const std::string& name);
 
 /// PNG or JPEG, told apart by their first bytes.
 HostTensor parse_image(const std::string& bytes, const PortInfo& port, const MediaOptions& media);

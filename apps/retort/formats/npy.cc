@@ -1,4 +1,4 @@
-// numpy's .npy files, in C order.
+// numpy's .npy files: read in any order of axes and bytes, written in C order, little-endian.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -13,12 +13,15 @@ struct NpyType {
   ONNXTensorElementDataType type;
 };
 constexpr NpyType kNpyTypes[] = {
-    {"<f4", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT},   {"<f8", ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE},
-    {"<f2", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16}, {"|i1", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8},
-    {"<i2", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16},   {"<i4", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32},
-    {"<i8", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64},   {"|u1", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8},
-    {"<u2", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16},  {"<u4", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32},
-    {"<u8", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64},  {"|b1", ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL}};
+    {"<f4", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT},     {"<f8", ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE},
+    {"<f2", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16},   {"|i1", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8},
+    {"<i2", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16},     {"<i4", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32},
+    {"<i8", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64},     {"|u1", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8},
+    {"<u2", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16},    {"<u4", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32},
+    {"<u8", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64},    {"|b1", ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL},
+    {"<c8", ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64}, {"<c16", ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128}};
+
+constexpr size_t kMostEmpty = size_t(1) << 28;  // texts of no length, which take no room in a file
 
 std::string between(const std::string& text, const std::string& after, char open, char close) {
   const size_t key = text.find(after);
@@ -45,6 +48,91 @@ std::vector<int64_t> parse_tuple(const std::string& text) {
   return shape;
 }
 
+/// What "descr" says of an element: "<f4", ">c16", "|S5", "<U10".
+struct Element {
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  size_t bytes = 0;  ///< in the file
+  size_t unit = 1;   ///< bytes that an order of bytes is about
+  bool swapped = false;
+  bool wide = false;  ///< text in UTF-32
+};
+
+Element parse_element(const std::string& code) {
+  Element e{.swapped = code.starts_with('>')};
+  for (const NpyType& n : kNpyTypes) {
+    if (code.size() < 2 || code.substr(1) != n.code + 1) continue;
+    e.type = n.type;
+    e.bytes = type_bytes(n.type);
+    e.unit = is_complex(n.type) ? e.bytes / 2 : e.bytes;
+  }
+  e.wide = code.size() > 2 && code[1] == 'U';
+  if (e.wide || (code.size() > 2 && code[1] == 'S')) {
+    const auto [end, error] = std::from_chars(code.data() + 2, code.data() + code.size(), e.bytes);
+    if (error != std::errc() || end != code.data() + code.size() || e.bytes > (size_t(1) << 32))
+      throw Failure("the .npy header has the element type " + code);
+    e.type = ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+    e.unit = e.wide ? 4 : 1;
+    e.bytes *= e.unit;
+  }
+  if (e.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED)
+    throw Failure("element type " + code + " is not supported; save numbers, booleans or strings");
+  return e;
+}
+
+/// The elements in C order, from one in which the first axis is the fastest.
+std::string from_fortran(const char* data, size_t element, const std::vector<int64_t>& shape, size_t count) {
+  std::string all(count * element, '\0');
+  std::vector<size_t> at(shape.size()), stride(shape.size(), 1);
+  for (size_t d = 1; d < shape.size(); ++d) stride[d] = stride[d - 1] * size_t(shape[d - 1]);
+  for (size_t i = 0, from = 0; i < count; ++i) {
+    std::memcpy(all.data() + i * element, data + from * element, element);
+    for (size_t d = shape.size(); d-- > 0;) {
+      from += stride[d];
+      if (++at[d] < size_t(shape[d])) break;
+      from -= stride[d] * at[d];
+      at[d] = 0;
+    }
+  }
+  return all;
+}
+
+void add_utf8(std::string& to, uint32_t c) {
+  if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) throw Failure("the .npy data has a text that is no Unicode");
+  const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  constexpr unsigned kFirst[] = {0, 0xc0, 0xe0, 0xf0};
+  to += char(kFirst[more] | c >> (6 * more));
+  for (int i = more; i-- > 0;) to += char(0x80 | ((c >> (6 * i)) & 0x3f));
+}
+
+/// Without the zeros that fill it up.
+std::string text_of(std::string_view bytes, bool wide) {
+  std::string text(wide ? "" : bytes);
+  for (size_t i = 0; wide && i + 4 <= bytes.size(); i += 4) {
+    uint32_t c = 0;
+    std::memcpy(&c, bytes.data() + i, 4);
+    add_utf8(text, c);
+  }
+  return text.substr(0, text.find_last_not_of('\0') + 1);
+}
+
+HostTensor parse_elements(const Element& e, std::vector<int64_t> shape, std::string_view data, bool fortran) {
+  HostTensor t{.type = e.type, .shape = std::move(shape)};
+  const size_t count = t.count();
+  if (count > (e.bytes ? data.size() / e.bytes : kMostEmpty)) throw Failure("the .npy data is cut off");
+  std::string all =
+      fortran ? from_fortran(data.data(), e.bytes, t.shape, count) : std::string(data.substr(0, count * e.bytes));
+  for (size_t i = 0; e.swapped && i < all.size(); i += e.unit)
+    std::reverse(all.begin() + ptrdiff_t(i), all.begin() + ptrdiff_t(i + e.unit));
+  if (e.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    for (size_t i = 0; i < count; ++i)
+      t.strings.push_back(text_of(std::string_view(all).substr(i * e.bytes, e.bytes), e.wide));
+    return t;
+  }
+  t.bytes.resize(all.size());
+  if (!all.empty()) std::memcpy(t.bytes.data(), all.data(), all.size());
+  return t;
+}
+
 }  // namespace
 
 HostTensor parse_npy(const std::string& bytes) {
@@ -55,21 +143,10 @@ HostTensor parse_npy(const std::string& bytes) {
   const size_t start = long_header ? 12 : 10;
   if (bytes.size() < start + header_size) throw Failure("the .npy header is cut off");
   const std::string header = bytes.substr(start, header_size);
-  if (header.find("'fortran_order': True") != std::string::npos)
-    throw Failure("Fortran order is not supported: save numpy.ascontiguousarray(x)");
-  HostTensor t;
-  const std::string code = between(header, "'descr':", '\'', '\'');
-  for (const NpyType& n : kNpyTypes) {
-    if (code == n.code) t.type = n.type;
-  }
-  if (t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED) throw Failure("element type " + code + " is not supported");
-  t.shape = parse_tuple(between(header, "'shape':", '(', ')'));
-  const size_t room = bytes.size() - start - header_size, count = t.count();
-  if (count > room / type_bytes(t.type)) throw Failure("the .npy data is cut off");
-  const size_t size = count * type_bytes(t.type);
-  t.bytes.resize(size);
-  std::memcpy(t.bytes.data(), bytes.data() + start + header_size, size);
-  return t;
+  const bool fortran = header.find("'fortran_order': True") != std::string::npos;
+  return parse_elements(parse_element(between(header, "'descr':", '\'', '\'')),
+                        parse_tuple(between(header, "'shape':", '(', ')')),
+                        std::string_view(bytes).substr(start + header_size), fortran);
 }
 
 bool numpy_has(ONNXTensorElementDataType type) {

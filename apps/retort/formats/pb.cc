@@ -1,4 +1,6 @@
-// ONNX TensorProto files.
+// ONNX TensorProto files, and SequenceProto, MapProto and OptionalProto for what is no tensor.
+#include <algorithm>
+#include <cstring>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
@@ -7,11 +9,35 @@
 namespace retort::cli {
 namespace {
 
+/// ONNXTensorElementDataType has the numbers of TensorProto.DataType but for these.
+struct TypeNumbers {
+  ONNXTensorElementDataType type;
+  int32_t in_file;
+};
+constexpr TypeNumbers kOtherNumbers[] = {{ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0, 24},
+                                         {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2, 25},
+                                         {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2, 26}};
+
+ONNXTensorElementDataType type_of(int32_t in_file) {
+  for (const TypeNumbers& n : kOtherNumbers) {
+    if (n.in_file == in_file) return n.type;
+  }
+  return ONNXTensorElementDataType(in_file);
+}
+
+int32_t number_of(ONNXTensorElementDataType type) {
+  for (const TypeNumbers& n : kOtherNumbers) {
+    if (n.type == type) return n.in_file;
+  }
+  return int32_t(type);
+}
+
 template <typename Values>
 void append(HostTensor& t, const Values& values) {
   for (const auto v : values) {
     const auto* b = reinterpret_cast<const std::byte*>(&v);
-    t.bytes.insert(t.bytes.end(), b, b + type_bytes(t.type));  // little-endian: the low bytes of a wider number
+    // Little-endian: the low bytes of a wider number. Several elements of less than 8 bits are in one byte.
+    t.bytes.insert(t.bytes.end(), b, b + std::max<size_t>(1, type_bytes(t.type)));
   }
 }
 
@@ -25,7 +51,7 @@ HostTensor parse_pb_type(const std::string& bytes) {
   HostTensor t;
   for (protozero::pbf_reader p(bytes); p.next();) {
     if (p.tag() == 2)
-      t.type = ONNXTensorElementDataType(p.get_int32());
+      t.type = type_of(p.get_int32());
     else if (p.tag() == 1 && p.wire_type() == protozero::pbf_wire_type::varint)
       t.shape.push_back(p.get_int64());
     else if (p.tag() == 1)
@@ -33,7 +59,7 @@ HostTensor parse_pb_type(const std::string& bytes) {
     else
       p.skip();
   }
-  if (type_bytes(t.type) == 0 && t.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
+  if (type_bits(t.type) == 0 && t.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
     throw Failure(std::string("elements of type ") + type_name(t.type) + " are not supported");
   return t;
 }
@@ -64,20 +90,93 @@ HostTensor parse_pb(const std::string& bytes) {
       p.skip();
   }
   const bool text = t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
-  if (text ? t.strings.size() != t.count() : t.bytes.size() / type_bytes(t.type) != t.count())
+  if (text ? t.strings.size() != t.count() : t.bytes.size() != t.size())
     throw Failure("the data of the TensorProto does not fit its shape");
   return t;
 }
 
-std::string pb_bytes(const HostTensor& tensor, const std::string& name) {
-  std::string bytes;
-  protozero::pbf_writer p(bytes);
+namespace {
+
+void write_tensor(protozero::pbf_writer& p, const HostTensor& tensor, const std::string& name) {
   p.add_packed_int64(1, tensor.shape.begin(), tensor.shape.end());
-  p.add_int32(2, int32_t(tensor.type));
+  p.add_int32(2, number_of(tensor.type));
   for (const std::string& s : tensor.strings) p.add_bytes(6, s);
   p.add_string(8, name);
   if (tensor.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
     p.add_bytes(9, reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+}
+
+/// Numbers of SequenceProto.DataType and OptionalProto.DataType.
+int32_t kind_number(HostValue::Kind kind) {
+  switch (kind) {
+    case HostValue::Kind::tensor:
+      return 1;
+    case HostValue::Kind::sequence:
+      return 3;
+    case HostValue::Kind::map:
+      return 4;
+    default:
+      return 5;
+  }
+}
+
+/// Element i of a vector, as a tensor without axes.
+HostTensor element(const HostTensor& t, size_t i) {
+  HostTensor one{.type = t.type, .shape = {}};
+  const auto at = t.bytes.begin() + ptrdiff_t(i * type_bytes(t.type));
+  if (t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
+    one.strings = {t.strings.at(i)};
+  else
+    one.bytes.assign(at, at + ptrdiff_t(type_bytes(t.type)));
+  return one;
+}
+
+void write_value(protozero::pbf_writer& p, const HostValue& value, const std::string& name);
+
+void write_sequence(protozero::pbf_writer& p, const HostValue& value, const std::string& name) {
+  p.add_string(1, name);
+  if (value.items.empty()) return;
+  const HostValue::Kind kind = value.items[0].kind;
+  p.add_enum(2, kind_number(kind));
+  // The field of a kind of elements is its number and 2.
+  for (const HostValue& item : value.items) {
+    protozero::pbf_writer field(p, protozero::pbf_tag_type(kind_number(kind) + 2));
+    write_value(field, item, "");
+  }
+}
+
+/// The keys are integers or strings, the values a SequenceProto of tensors without axes.
+void write_map(protozero::pbf_writer& p, const HostValue& value, const std::string& name) {
+  const HostTensor &keys = value.items.at(0).tensor, &values = value.items.at(1).tensor;
+  HostValue sequence{.kind = HostValue::Kind::sequence};
+  for (size_t i = 0; i < values.count(); ++i)
+    sequence.items.push_back({.kind = HostValue::Kind::tensor, .tensor = element(values, i)});
+  p.add_string(1, name);
+  p.add_int32(2, int32_t(keys.type));
+  for (size_t i = 0; keys.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 && i < keys.count(); ++i) {
+    int64_t key = 0;
+    std::memcpy(&key, keys.bytes.data() + i * sizeof key, sizeof key);
+    p.add_int64(3, key);
+  }
+  for (const std::string& key : keys.strings) p.add_bytes(4, key);
+  protozero::pbf_writer field(p, 5);
+  write_sequence(field, sequence, "");
+}
+
+void write_value(protozero::pbf_writer& p, const HostValue& value, const std::string& name) {
+  using Kind = HostValue::Kind;
+  if (value.kind == Kind::tensor) return write_tensor(p, value.tensor, name);
+  if (value.kind == Kind::sequence) return write_sequence(p, value, name);
+  if (value.kind == Kind::map) return write_map(p, value, name);
+  p.add_string(1, name);  // an OptionalProto without a value
+}
+
+}  // namespace
+
+std::string pb_bytes(const HostValue& value, const std::string& name) {
+  std::string bytes;
+  protozero::pbf_writer p(bytes);
+  write_value(p, value, name);
   return bytes;
 }
 
