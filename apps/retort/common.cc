@@ -177,9 +177,11 @@ std::string dims_text(const std::vector<int64_t>& shape) {
 void Common::add_json(CLI::App& app) { app.add_flag("--json", json, "print JSON, for programs"); }
 
 void Common::add_library(CLI::App& app) {
-  app.add_option("--library", library,
-                 "engine to use: any library with the C interface of ONNX Runtime (default: the file that "
-                 "RETORT_LIBRARY names, else this installation's)")
+  app.add_option(
+         "--library", library,
+         "engine to use: any library with the C interface of ONNX Runtime (default: the file that "
+         "RETORT_LIBRARY names, else this installation's); a name without a slash is looked for where libraries are "
+         "(LD_LIBRARY_PATH)")
       ->type_name("FILE");
 }
 
@@ -293,9 +295,10 @@ void Common::add_threads(CLI::App& app, const std::string& what) {
 }
 
 void Common::add_against(CLI::App& app) {
-  app.add_option("--against", against,
-                 "library of the second engine, for example libonnxruntime.so of the onnxruntime package")
-      ->check(kFile)
+  app.add_option(
+         "--against", against,
+         "library of the second engine, for example libonnxruntime.so of the onnxruntime package; a name without "
+         "a slash is looked for where libraries are (LD_LIBRARY_PATH)")
       ->type_name("FILE");
 }
 

@@ -37,7 +37,9 @@ std::string installed_library() {
 
 EngineLibrary::EngineLibrary(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: engines keep threads
-  if (!library) throw Failure(std::string("cannot open the engine: ") + dlerror());
+  if (!library)
+    throw Failure("cannot open the engine '" + path + "': " + dlerror() +
+                  "; name another with --library or RETORT_LIBRARY (with --against, where it is the second)");
   const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (!get) throw Failure(path + " has no OrtGetApiBase: it is no ONNX Runtime compatible library");
   version_ = get()->GetVersionString();

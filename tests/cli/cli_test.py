@@ -30,7 +30,26 @@ class Cli(ToolTest):
         self.fails(2, ["run", DIGITS, "--threads", "two"], "'two' is no number of threads")
         self.fails(2, ["bench", DIGITS, "--threads", "1,-2"], "--threads")
         self.fails(2, ["bench", DIGITS, "--seconds", "-1"], "'-1' is no positive number")
-        self.fails(2, ["bench", DIGITS, "--against", "/nowhere.so"], "/nowhere.so")
+
+    def test_libraries_that_are_not_there(self):
+        for words in (["run"], ["bench"], ["diff", "--against-model", DIGITS], ["inspect"]):
+            for name in ("/nowhere.so", "libnowhere.so.1"):
+                self.fails(1, [*words, DIGITS, "--library", name], f"cannot open the engine '{name}'", "--library or RETORT_LIBRARY")
+        for command in ("bench", "diff"):
+            for name in ("/nowhere.so", "libnowhere.so.1"):
+                code, out, err = retort(command, DIGITS, "--against", name)
+                self.assertEqual((code, out), (1, ""), err)
+                self.assertIn(f"cannot open the engine '{name}'", err)
+                self.assertIn("--against", err)
+
+    def test_libraries_are_looked_for(self):
+        """A name without a slash is found where LD_LIBRARY_PATH says."""
+        library = os.environ.get("RETORT_LIBRARY") or os.path.join(os.path.dirname(TOOL), "..", "lib", "libretort.so.1")
+        os.symlink(os.path.abspath(library), self.path("libother_engine.so.1"))
+        for words in (["bench", DIGITS, "--seconds", "0.1"], ["diff", DIGITS]):
+            done = subprocess.run([TOOL, *words, "--against", "libother_engine.so.1", "--library", "libother_engine.so.1"], capture_output=True, text=True,
+                                  env={**os.environ, "LD_LIBRARY_PATH": self.folder})
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_lost_output_is_a_failure(self):
         for words in (["run", DIGITS], ["run", DIGITS, "--json"], ["inspect", DIGITS, "--json"], ["--help"], ["--version"]):
