@@ -1,6 +1,6 @@
-// retort bench: latency of one engine, or of two side by side in one process. Blocks of runs in turn (A B A B …), a
-// pause before each block because an engine's threads may spin after a run, the first run of a block dropped, medians
-// of all. Before that, load time, first run and peak memory in processes of their own, the engines in turn.
+// retort bench: latency of one engine, or of two side by side in one process. Blocks of runs in turn (A B, B A, A B, …:
+// neither always runs on what the other left), a pause before each block because an engine's threads may spin after a
+// run, the first run of a block dropped, medians of all. Before that, load time, first run and peak memory in processes of their own, the engines in turn.
 #include <cmath>
 #include <filesystem>
 #include <thread>
@@ -10,14 +10,27 @@
 #include "stats.h"
 #include "suite.h"
 #include "terminal.h"
+#include "turns.h"
 
 namespace retort::cli {
 namespace {
 
+constexpr int kLeastBlock = 5;
+const CLI::Validator kBlock(
+    [](const std::string& text) {
+      int runs = 0;
+      return CLI::detail::lexical_cast(text, runs) && runs >= kLeastBlock
+                 ? ""
+                 : "'" + text +
+                       "' is too short: blocks are of at least 5 runs, because the first runs after the other " +
+                       "engine's turn find its data in the caches";
+    },
+    "");
+
 struct BenchOptions : Common {
   std::string suite;
   double seconds = 4;
-  int block = 5, starts = 3;
+  int block = kLeastBlock, starts = 3;
 };
 
 /// One engine with the model loaded and bound, and its measured times.
@@ -65,18 +78,19 @@ void measure(const BenchOptions& o, std::vector<BenchSide>& sides) {
   const auto begin = Clock::now();
   Progress progress("measuring");
   double spent = 0;
-  do {
-    for (BenchSide& s : sides) s.run_block(o.block);
+  for (size_t round = 0; round % 2 || spent < o.seconds || sides[0].times.size() < 10; ++round) {
+    for (const size_t side : turns(round, sides.size())) sides[side].run_block(o.block);
     spent = milliseconds(Clock::now() - begin) / 1000;
     progress.show(std::min(1.0, spent / o.seconds));
-  } while (spent < o.seconds || sides[0].times.size() < 10);
+  }
 }
 
 void measure_starts(const BenchOptions& o, std::vector<BenchSide>& sides) {
   for (const int threads : o.threads) {
     std::vector<std::vector<Start>> all(sides.size());
     for (int i = 0; i < o.starts; ++i) {
-      for (size_t e = 0; e < sides.size(); ++e) all[e].push_back(measure_start(o, sides[e].library, threads));
+      for (const size_t e : turns(size_t(i), sides.size()))
+        all[e].push_back(measure_start(o, sides[e].library, threads));
     }
     for (size_t e = 0; e < sides.size(); ++e) sides[e].starts.push_back(median(std::move(all[e])));
   }
@@ -213,9 +227,12 @@ void add_bench(CLI::App& app) {
   o->add_threads(*sub, "thread counts to measure");
   sub->get_option("--threads")->delimiter(',')->type_name("N[,N]");
   sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str()->check(kPositive);
-  sub->add_option("--block", o->block, "runs of one engine before the other's turn")
+  sub->add_option("--block", o->block,
+                  "runs of one engine before the other's turn; at least 5, because what the other left in caches slows "
+                  "the first of them")
       ->capture_default_str()
-      ->check(kPositive);
+      ->check(kBlock)
+      ->type_name("N");
   sub->add_option("--starts", o->starts, "processes per engine and thread count for load time and memory")
       ->capture_default_str()
       ->check(kPositive);

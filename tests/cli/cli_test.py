@@ -30,6 +30,7 @@ class Cli(ToolTest):
         self.fails(2, ["run", DIGITS, "--threads", "two"], "'two' is no number of threads")
         self.fails(2, ["bench", DIGITS, "--threads", "1,-2"], "--threads")
         self.fails(2, ["bench", DIGITS, "--seconds", "-1"], "'-1' is no positive number")
+        self.fails(2, ["bench", DIGITS, "--block", "1"], "--block: '1' is too short: blocks are of at least 5 runs, because")
 
     def test_libraries_that_are_not_there(self):
         for words in (["run"], ["bench"], ["diff", "--against-model", DIGITS], ["inspect"]):
