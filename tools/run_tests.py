@@ -295,7 +295,7 @@ def cli(c):
     total = Count()
     for path in sorted(glob.glob(os.path.join(ROOT, "tests", "cli", "*_test.py"))):
         total += python_tests(c, "cli." + os.path.basename(path)[:-3], path, RETORT_CLI=os.path.join(c.out, "bin", "retort"),
-                              RETORT_LIBRARY=c.library)
+                              RETORT_DIGITS=c.digits, RETORT_LIBRARY=c.library)
     return total
 
 

@@ -28,6 +28,17 @@ constexpr int kRounds = 20;         // over all held-out digits, for the latency
 constexpr double kAccuracy = 0.97;  // at least, for --check
 constexpr size_t kPerRow = 4, kDrawn = 8, kTop = 3;
 
+constexpr const char* kUsage = R"(usage: digits [--check] FOLDER
+
+Classifies the handwritten digits in FOLDER (digits.onnx, heldout_images.npy, heldout_labels.npy: examples/digits), draws
+some of them and tells accuracy, latency, allocations and copies.
+
+  --check  the same figures as a test
+  --help   this text
+
+RETORT_LIBRARY names another engine than the library that the program is linked with.
+)";
+
 struct Guess {
   std::array<float, kClasses> probability;
   std::array<int, kTop> best;  // classes, most probable first
@@ -177,10 +188,11 @@ int run(const std::string& folder, bool checking) {
 }  // namespace digits
 
 int main(int argc, char** argv) {
-  const bool checking = argc == 3 && std::string(argv[1]) == "--check";
-  if (argc != 2 && !checking) {
-    std::fputs("usage: digits [--check] FOLDER\n", stderr);
-    return 2;
+  const std::string first = argc > 1 ? argv[1] : "";
+  const bool checking = argc == 3 && first == "--check", help = first == "--help" || first == "-h";
+  if (help || (!checking && (argc != 2 || first.starts_with("-")))) {
+    std::fputs(digits::kUsage, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   try {
     return digits::run(argv[argc - 1], checking);

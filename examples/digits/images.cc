@@ -1,6 +1,7 @@
 #include "images.h"
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -10,7 +11,10 @@ namespace {
 
 // The elements of a .npy file of bytes (format 1.0: magic, version, length of the header, header, data).
 std::vector<uint8_t> read_npy(const std::string& path) {
+  if (!std::filesystem::exists(path))
+    throw std::runtime_error(path + " does not exist; name the folder that has it, examples/digits");
   std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error(path + " cannot be read");
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   if (bytes.size() < 10 || bytes.compare(1, 5, "NUMPY") != 0) throw std::runtime_error(path + " is no .npy file");
   const size_t header = static_cast<uint8_t>(bytes[8]) + 256u * static_cast<uint8_t>(bytes[9]);

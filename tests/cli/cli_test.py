@@ -52,6 +52,16 @@ class Cli(ToolTest):
                                   env={**os.environ, "LD_LIBRARY_PATH": self.folder})
             self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_digits_example(self):
+        program = os.environ.get("RETORT_DIGITS", "")
+        if not os.path.exists(program):
+            self.skipTest("the example is not built")
+        for words, code, part in ((["--help"], 0, "usage: digits [--check] FOLDER"), ([], 2, "usage: digits [--check] FOLDER"), (["--frob"], 2, "usage:"),
+                                  ([self.folder], 1, "heldout_images.npy does not exist")):
+            done = subprocess.run([program, *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(part, done.stderr if code else done.stdout)
+
     def test_lost_output_is_a_failure(self):
         for words in (["run", DIGITS], ["run", DIGITS, "--json"], ["inspect", DIGITS, "--json"], ["--help"], ["--version"]):
             with open("/dev/full", "w", encoding="utf-8") as full:
