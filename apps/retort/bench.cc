@@ -171,6 +171,7 @@ std::vector<std::string> one_model(const BenchOptions& o, const std::string& mod
   add("--against", o.against);
   add("--library", o.library);
   for (const std::string& entry : o.config) add("--config", entry);
+  for (const std::string& name : o.disabled) add("--disable", name);
   for (const std::string& provider : o.providers) add("--provider", provider);
   const auto folder = std::filesystem::absolute(model).parent_path();
   if (std::filesystem::exists(folder / "input_0.pb")) add("--inputs", folder.string());
@@ -223,6 +224,7 @@ void add_bench(CLI::App& app) {
   const auto o = std::make_shared<BenchOptions>();
   o->add_model(*sub);
   o->add_inputs(*sub);
+  o->add_disable(*sub);
   o->add_against(*sub);
   o->add_threads(*sub, "thread counts to measure");
   sub->get_option("--threads")->delimiter(',')->type_name("N[,N]");

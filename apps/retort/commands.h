@@ -36,6 +36,7 @@ struct Common {
   std::string input_folder;         ///< input_0.pb, input_1.npy, …: in the order of the model's inputs
   std::vector<std::string> shapes;  ///< name=1x3x224x224
   std::vector<std::string> config, providers;  ///< key=value; NAME or NAME:key=value,key=value
+  std::vector<std::string> disabled;           ///< passes and rules to leave out
   std::vector<int> threads{1};
   MediaOptions media;
   std::string resize;
@@ -55,6 +56,7 @@ struct Common {
   void add_media(CLI::App& app);
   void add_threads(CLI::App& app, const std::string& what);
   void add_against(CLI::App& app);
+  void add_disable(CLI::App& app);
   SessionSettings settings(int thread_count) const;
   /// The shapes that --shape gives, by input.
   std::map<std::string, std::vector<int64_t>> wanted_shapes() const;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kShapeForm = "NAME=1x3x224x224";
 constexpr const char* kEntryForm = "KEY=VALUE";
+constexpr const char* kDisabled = "optimization.disable_specified_optimizers";
 
 std::vector<int64_t> parse_shape(const std::string& text) {
   std::vector<int64_t> shape;
@@ -302,11 +303,21 @@ void Common::add_against(CLI::App& app) {
       ->type_name("FILE");
 }
 
+void Common::add_disable(CLI::App& app) {
+  app.add_option("--disable", disabled,
+                 "leave out the optimisation pass or rule of that name (retort inspect --passes lists them); may be "
+                 "repeated")
+      ->type_name("PASS")
+      ->allow_extra_args(false);
+}
+
 SessionSettings Common::settings(int thread_count) const {
   SessionSettings s;
   s.threads = thread_count;
   for (const std::string& entry : config) s.config.insert(split_at(entry, '=', kEntryForm));
   for (const std::string& text : providers) s.providers.push_back(parse_provider(text));
+  for (const std::string& name : disabled) s.config[kDisabled] += (s.config[kDisabled].empty() ? "" : ";") + name;
+  s.warns = s.config.contains(kDisabled);  // of names that no pass has
   return s;
 }
 

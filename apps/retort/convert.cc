@@ -46,7 +46,7 @@ void count_uses(const json& graph, const json& operators, std::map<std::pair<std
 
 json opset_report(const ConvertOptions& o) {
   const ToolsLibrary tools(o.library);
-  const json model = tools.describe(o, {}, 0), operators = tools.operators();
+  const json model = tools.describe(o, 0), operators = tools.operators();
   std::map<std::pair<std::string, std::string>, Use> uses;
   count_uses(model["graph"], operators, uses);
   json report = {{"ir_version", model["ir_version"]}, {"opsets", json::object()}, {"operators", json::array()}};

@@ -98,6 +98,7 @@ Handle<OrtSessionOptions> EngineSession::options(const SessionSettings& settings
   engine.check(api.SetSessionGraphOptimizationLevel(made, GraphOptimizationLevel(settings.optimization)));
   if (!settings.profile.empty()) engine.check(api.EnableProfiling(made, settings.profile.c_str()));
   if (!settings.optimized.empty()) engine.check(api.SetOptimizedModelFilePath(made, settings.optimized.c_str()));
+  if (settings.warns) engine.check(api.SetSessionLogSeverityLevel(made, ORT_LOGGING_LEVEL_WARNING));
   for (const auto& [key, value] : settings.config)
     engine.check(api.AddSessionConfigEntry(made, key.c_str(), value.c_str()));
   for (const auto& [name, entries] : settings.providers) {

@@ -57,6 +57,7 @@ struct SessionSettings {
   std::string optimized;  ///< file for the optimised model; "": not saved
   std::vector<std::pair<std::string, std::map<std::string, std::string>>> providers;  ///< asked first to last, then CPU
   std::map<std::string, std::string> config;
+  bool warns = false;  ///< what the engine warns of goes to standard error
 };
 
 class EngineLibrary;

@@ -12,7 +12,6 @@ using nlohmann::json;
 
 struct InspectOptions : Common {
   bool nodes = false, passes = false;
-  std::vector<std::string> disabled;
   std::string html;
 };
 
@@ -126,16 +125,19 @@ void print_nodes(const json& graph, const std::string& indent) {
   }
 }
 
-void print_passes(const json& passes) {
-  std::printf("%s\n  %-24s %8s %15s  %s\n", paint(Paint::bold, "passes").c_str(), "that changed something", "ms",
-              "nodes", "what was applied how often");
+void print_passes(const json& passes, const json& total) {
+  std::printf("%s\n  %-24s %8s %15s %8s  %s\n", paint(Paint::bold, "passes").c_str(), "in order", "ms", "nodes",
+              "changes", "what was applied how often");
   for (const json& p : passes) {
     std::string counts;
     for (const auto& [what, times] : p["counts"].items())
-      counts += (counts.empty() ? "" : ", ") + what + " " + times.dump();
-    std::printf("  %-24s %8.2f %6zu → %6zu  %s\n", text(p["name"]).c_str(), p["milliseconds"].get<double>(),
-                p["nodes_before"].get<size_t>(), p["nodes_after"].get<size_t>(), counts.c_str());
+      counts += (counts.empty() ? "  " : ", ") + what + " " + times.dump();
+    std::printf("  %-24s %8.2f %6zu → %6zu %8zu%s\n", text(p["name"]).c_str(), p["milliseconds"].get<double>(),
+                p["nodes_before"].get<size_t>(), p["nodes_after"].get<size_t>(), p["changes"].get<size_t>(),
+                counts.c_str());
   }
+  std::printf("  %-24s %8.2f %15s %8zu\n", "total", total["milliseconds"].get<double>(), "",
+              total["changes"].get<size_t>());
 }
 
 void print_text(const InspectOptions& o, const json& model) {
@@ -152,11 +154,11 @@ void print_text(const InspectOptions& o, const json& model) {
     std::printf("%s %s\n", paint(Paint::red, "Retort cannot run this model:").c_str(), text(model["problem"]).c_str());
   if (o.nodes) std::printf("%s\n", paint(Paint::bold, "nodes").c_str());
   if (o.nodes) print_nodes(model["graph"], "  ");
-  if (o.passes && model.contains("passes")) print_passes(model["passes"]);
+  if (o.passes && model.contains("passes")) print_passes(model["passes"], model["passes_total"]);
 }
 
 void inspect(const InspectOptions& o) {
-  json model = ToolsLibrary(o.library).describe(o, o.disabled);
+  json model = ToolsLibrary(o.library).describe(o);
   model["inputs"] = ports(model["graph"], "inputs");
   model["outputs"] = ports(model["graph"], "outputs");
   if (o.json)
@@ -180,10 +182,8 @@ void add_inspect(CLI::App& app) {
   sub->add_flag("--nodes", o->nodes, "list every node with the types and shapes of what it reads and makes");
   sub->add_flag(
       "--passes", o->passes,
-      "show what each optimisation pass did to the graph: its time, the number of nodes, the rules it applied");
-  sub->add_option("--disable", o->disabled, "leave out a pass or rule of that name; may be repeated")
-      ->type_name("PASS")
-      ->allow_extra_args(false);
+      "list all optimisation passes in their order: the time of each, the number of nodes, the rules it applied");
+  o->add_disable(*sub);
   sub->add_option("--html", o->html, "write a page with the graph drawn, for any browser; it needs no other file")
       ->type_name("FILE");
   o->add_json(*sub);

@@ -218,9 +218,11 @@ void profile(const ProfileOptions& o) {
     if (!tensor.shape.empty()) shaped.shapes.push_back(name + "=" + dims_text(tensor.shape));
   }
   const ToolsLibrary tools(o.library);
+  const std::string engine = EngineLibrary(default_library(o.library)).name();
+  if (!engine.starts_with("Retort ")) shaped.disabled.clear();  // names of another engine's passes
   const json model = tools.describe(shaped);
   const Profile p = summarise(std::move(runs), model, o.threads.at(0));
-  const json told = report(o, p, EngineLibrary(default_library(o.library)).name());
+  const json told = report(o, p, engine);
   if (o.json) {
     std::printf("%s\n", told.dump(2).c_str());
   } else {
@@ -241,6 +243,7 @@ void add_profile(CLI::App& app) {
   const auto o = std::make_shared<ProfileOptions>();
   o->add_model(*sub);
   o->add_inputs(*sub);
+  o->add_disable(*sub);
   o->add_threads(*sub, "threads inside an operator");
   sub->get_option("--threads")->expected(1)->type_name("N");
   sub->add_option("--repeat", o->repeat,

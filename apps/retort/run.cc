@@ -120,6 +120,7 @@ void add_run(CLI::App& app) {
   const auto o = std::make_shared<RunOptions>();
   o->add_model(*sub);
   o->add_inputs(*sub);
+  o->add_disable(*sub);
   o->random = false;
   sub->add_flag("--random", o->random,
                 "fill inputs at random that no file gives; without it that happens only when no input is given at all");

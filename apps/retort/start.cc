@@ -28,8 +28,10 @@ Start start(const Common& options, const std::string& library, int threads) {
   const EngineLibrary engine(library);
   Start s;
   const double before = status_mib("VmRSS:");
+  SessionSettings settings = options.settings(threads);
+  settings.warns = false;  // the session that is measured later does
   const auto begin = Clock::now();
-  EngineSession session(engine, options.model, options.settings(threads));
+  EngineSession session(engine, options.model, settings);
   s.load_ms = milliseconds(Clock::now() - begin);
   s.load_peak_mib = status_mib("VmHWM:") - before;
   std::map<std::string, HostTensor> inputs = options.read_inputs(session.inputs());

@@ -12,12 +12,11 @@ ToolsLibrary::ToolsLibrary(const std::string& given)
     throw Failure("libretort.so.1 is needed to look into a model; " + installed_library() + " is another library");
 }
 
-nlohmann::json ToolsLibrary::describe(const Common& options, const std::vector<std::string>& disabled,
-                                      int level) const {
+nlohmann::json ToolsLibrary::describe(const Common& options, int level) const {
   std::vector<std::pair<std::string, std::string>> entries{{"level", std::to_string(level)}};
   for (const auto& [name, shape] : options.wanted_shapes())
     entries.emplace_back("shape." + name, shape.empty() ? "" : dims_text(shape));
-  for (const std::string& name : disabled) entries.emplace_back("disable", name);
+  for (const std::string& name : options.disabled) entries.emplace_back("disable", name);
   std::vector<const char*> keys, values;
   for (const auto& [key, value] : entries) {
     keys.push_back(key.c_str());

@@ -11,8 +11,9 @@ namespace retort::cli {
 class ToolsLibrary {
  public:
   explicit ToolsLibrary(const std::string& given);
-  /// The model with the shapes of --shape; see retort_tools.h for the JSON. Throws Failure.
-  nlohmann::json describe(const Common& options, const std::vector<std::string>& disabled = {}, int level = 99) const;
+  /// The model with the shapes of --shape, without the passes of --disable; see retort_tools.h for the JSON. Throws
+  /// Failure.
+  nlohmann::json describe(const Common& options, int level = 99) const;
   nlohmann::json operators() const;
   void convert(const std::string& from, const std::string& to, const std::string& external, size_t threshold) const;
 

@@ -28,9 +28,10 @@ extern "C" {
  *     nodes  [{name, op, domain, version, inputs, outputs: indices or -1, attributes {name: text}, origins? [names of the
  *             model's nodes that it came from], operations?: arithmetic, a multiply-add is 2; absent where a shape is
  *             not known, bodies? {attribute: graph}}], producers first
- *   passes [{name, milliseconds, nodes_before, nodes_after, counts {rule or change: times}}]: those that changed
- *           something, in order
- *   problem: only where the engine cannot run the model: why; then optimized, passes and memory are absent
+ *   passes [{name, milliseconds, nodes_before, nodes_after, changes, counts {rule or change: times}}]: all that ran, in
+ *           order; changes is the sum of counts. passes_total {milliseconds, changes}: of all of them
+ *   problem: only where the engine cannot run the model: why; then optimized, passes, passes_total and memory are
+ *           absent
  *   memory {weights, values_at_once: bytes; at: the node where most is alive; complete: false where sizes that only
  *           the data tells are left out} */
 typedef OrtStatusPtr(ORT_API_CALL* RetortDescribeModel)(const char* model, const char* const* keys,

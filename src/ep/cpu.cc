@@ -11,7 +11,9 @@ void lower(Model& model, const LowerOptions& options, bool portable) {
   lift(*model.graph);
   PassOptions passes{.level = options.level, .portable = portable, .disabled = options.disabled};
   if (options.logger && options.logger->wants(LogLevel::verbose)) {
-    passes.report = [&](const PassReport& r) { options.logger->write(LogLevel::verbose, r.text()); };
+    passes.report = [&](const PassReport& r) {
+      if (r.changes()) options.logger->write(LogLevel::verbose, r.text());
+    };
   }
   optimize(*model.graph, passes);
 }

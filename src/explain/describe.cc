@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/advice.h"
 #include "explain/arithmetic.h"
 #include "explain/json.h"
 #include "explain/memory.h"
@@ -17,21 +16,6 @@
 
 namespace retort {
 namespace {
-
-/// Refuses what is neither a pass nor a rule.
-void check_pass(const std::string& name) {
-  std::vector<std::string_view> names;
-  const auto stages = pass_stages();
-  for (const auto& stage : stages) names.insert(names.end(), stage.begin(), stage.end());
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  const std::string_view near = nearest(name, names);
-  std::set<std::string_view> passes;
-  for (const auto& stage : stages) passes.insert(stage.front());
-  std::string known;
-  for (const std::string_view pass : passes) known += cat("{}{}", known.empty() ? "" : ", ", pass);
-  fail(ErrorCode::invalid_argument, "there is no pass or rule '{}'; {}", name,
-       near.empty() ? "the passes are " + known : cat("use '{}'", near));
-}
 
 /// What is known of a node of the model, by label: fused nodes add it up.
 using Work = std::map<std::string, std::optional<double>>;
@@ -192,15 +176,25 @@ class Description {
 
   void write_passes(Graph& graph) {
     PassOptions passes{.level = options_.level, .disabled = options_.disabled};
+    double milliseconds = 0;
+    size_t changes = 0;
     json_.key("passes").open('[');
     passes.report = [&](const PassReport& r) {
+      milliseconds += r.milliseconds;
+      changes += r.changes();
       json_.open('{').field("name", r.name).field("milliseconds", r.milliseconds);
-      json_.field("nodes_before", r.nodes_before).field("nodes_after", r.nodes_after).key("counts").open('{');
+      json_.field("nodes_before", r.nodes_before).field("nodes_after", r.nodes_after);
+      json_.field("changes", r.changes()).key("counts").open('{');
       for (const auto& [what, times] : r.counts) json_.field(what, times);
       json_.close('}').close('}');
     };
     optimize(graph, passes);
-    json_.close(']');
+    json_.close(']')
+        .key("passes_total")
+        .open('{')
+        .field("milliseconds", milliseconds)
+        .field("changes", changes)
+        .close('}');
   }
 
   using WorkOf = std::function<std::optional<double>(const Node&)>;
@@ -290,7 +284,10 @@ class Description {
 }  // namespace
 
 std::string describe_model(const std::string& path, const DescribeOptions& options) {
-  for (const std::string& name : options.disabled) check_pass(name);
+  for (const std::string& name : options.disabled) {
+    const std::string unknown = unknown_pass(name);
+    require(unknown.empty(), ErrorCode::invalid_argument, "{}", unknown);
+  }
   const auto model = load_model(path, {.unaligned_from = size_t(64) << 10});
   return Description(*model, options).write();
 }

@@ -1,8 +1,11 @@
 #include "passes/optimize.h"
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
+#include "base/advice.h"
 #include "passes/passes.h"
 #include "passes/rules/rules.h"
 
@@ -115,7 +118,7 @@ class Pipeline {
     }
     std::map<std::string, size_t> counts = context_.take_counts();
     std::erase_if(counts, [](const auto& count) { return count.second == 0; });
-    if (!options_.report || counts.empty()) return;
+    if (!options_.report) return;
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     options_.report({stage.name, time.count(), before, graph.order().size(), std::move(counts)});
   }
@@ -151,8 +154,30 @@ std::string PassReport::text() const {
   return line;
 }
 
+size_t PassReport::changes() const {
+  size_t sum = 0;
+  for (const auto& [what, times] : counts) sum += times;
+  return sum;
+}
+
 void optimize(Graph& graph, const PassOptions& options) {
   if (options.level > 0) Pipeline(options).run(graph);
+}
+
+std::string unknown_pass(std::string_view name) {
+  std::vector<std::string_view> names;
+  std::set<std::string_view> passes;
+  for (const Stage& stage : kStages) {
+    passes.insert(stage.name);
+    names.push_back(stage.name);
+    for (const Rule* rule : stage.rules) names.push_back(rule->name);
+  }
+  if (std::find(names.begin(), names.end(), name) != names.end()) return "";
+  std::string known;
+  for (const std::string_view pass : passes) known += cat("{}{}", known.empty() ? "" : ", ", pass);
+  const std::string_view near = nearest(name, names);
+  return cat("there is no pass or rule '{}'; {}", name,
+             near.empty() ? "the passes are " + known : cat("use '{}'", near));
 }
 
 std::vector<std::vector<std::string>> pass_stages() {

@@ -15,7 +15,8 @@ struct PassReport {
   std::string_view name;
   double milliseconds = 0;
   size_t nodes_before = 0, nodes_after = 0;  ///< of the graph without its bodies
-  std::map<std::string, size_t> counts;      ///< how often each rule, or kind of change, was applied; never empty
+  std::map<std::string, size_t> counts;      ///< how often each rule, or kind of change, was applied
+  size_t changes() const;                    ///< the sum of `counts`; 0: the graph is as it was
   std::string text() const;                  ///< "cleanup (0.12 ms): noop_cast x2, other x1"
 };
 
@@ -26,13 +27,16 @@ struct PassOptions {
   /// Leaves out the stages that make operators of the domains `retort` and `com.microsoft`: the result can be saved.
   bool portable = false;
   std::vector<std::string> disabled;  ///< names of passes and rules to leave out
-  /// Gets a report of each pass that changed something, in order. May be empty.
+  /// Gets a report of each pass that ran, in order. May be empty.
   std::function<void(const PassReport&)> report;
 };
 
 /// Optimises `graph` and the bodies within. Nodes must be resolved; those without an operator (claimed by another
 /// provider) stay as they are. Not thread-safe with respect to the graph and its DimTable.
 void optimize(Graph& graph, const PassOptions& options);
+
+/// "there is no pass or rule 'epilogue'; use 'epilogues'"; "" where there is one.
+std::string unknown_pass(std::string_view name);
 
 /// All stages in the order in which they run: the name of each, then the names of its rules.
 std::vector<std::vector<std::string>> pass_stages();

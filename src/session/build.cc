@@ -7,6 +7,7 @@
 #include "ir/defaults.h"
 #include "onnx/functions.h"
 #include "onnx/writer.h"
+#include "passes/optimize.h"
 #include "session/session.h"
 
 namespace retort {
@@ -125,6 +126,10 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
 void Session::build(Model& model) {
   inline_functions(model);
   LowerOptions lower = lower_options();
+  for (const std::string& name : lower.disabled) {
+    const std::string unknown = unknown_pass(name);
+    if (!unknown.empty()) logger_.warn("optimization.disable_specified_optimizers: {}", unknown);
+  }
   lower.parallel = Parallel(pool_, options_.cancel_load.get());
   if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
   const bool optimizes = options_.optimization != OptimizationLevel::none;

@@ -112,6 +112,24 @@ TEST(Options, TheLogTellsWhatHasNoEffect) {
   EXPECT_CONTAINS(log, "pattern");
 }
 
+TEST(Options, TheLogTellsOfPassesThatThereAreNot) {
+  TestGraph t;
+  half(t);
+  SessionOptions options;
+  std::string log;
+  options.log_severity = int(LogLevel::warning);
+  options.log_sink = [&](LogLevel, std::string_view, std::string_view, std::string_view, std::string_view message) {
+    log += message;
+  };
+  options.config["optimization.disable_specified_optimizers"] = "epilogues;epilogue_relu";
+  make_session(t.g, options);
+  EXPECT_EQ(log, "");
+  options.config["optimization.disable_specified_optimizers"] = "epilogues;epilogue;wholly_unlike";
+  make_session(t.g, options);
+  EXPECT_CONTAINS(log, "no pass or rule 'epilogue'; use 'epilogues'");
+  EXPECT_CONTAINS(log, "no pass or rule 'wholly_unlike'; the passes are affine, attention, ");
+}
+
 TEST(Options, LargeWeightsOfASavedModelGoToAFileBesideIt) {
   TestGraph t;
   t.output(t.add("Add", {t.input("x", {300}), t.weight("w", {300})}), "y");

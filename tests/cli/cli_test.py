@@ -52,6 +52,18 @@ class Cli(ToolTest):
                                   env={**os.environ, "LD_LIBRARY_PATH": self.folder})
             self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_passes_are_left_out(self):
+        for words in (["run"], ["bench", "--seconds", "0.1", "--starts", "1"], ["profile", "--repeat", "2"]):
+            code, _, err = retort(*words, DIGITS, "--disable", "epilogues", "--disable", "linear")
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("--disable PASS", retort(words[0], "--help")[1])
+        nodes = [len(json.loads(retort("profile", DIGITS, "--repeat", "2", "--json", *words)[1])["nodes"]) for words in ([], ["--disable", "epilogues"])]
+        self.assertEqual(nodes[1], nodes[0] + 2)
+        code, _, err = retort("run", DIGITS, "--disable", "epilogue", "--config", "optimization.disable_specified_optimizers=linea")
+        self.assertEqual(code, 0)
+        self.assertIn("no pass or rule 'epilogue'; use 'epilogues'", err)
+        self.assertIn("no pass or rule 'linea'; use 'linear'", err)
+
     def test_digits_example(self):
         program = os.environ.get("RETORT_DIGITS", "")
         if not os.path.exists(program):

@@ -30,7 +30,19 @@ class Inspect(ToolTest):
         self.assertRegex(out, r"opsets +ai\.onnx 17")
         self.assertRegex(out, r"Conv +2 +167 kFLOP +96\.7%")
         self.assertIn("p1: float32[batch,16,4,4] = MaxPool(r1: float32[batch,16,8,8])", out)
-        self.assertRegex(out, r"epilogues +[\d.]+ +10 → +8 +epilogue_relu 2")
+        self.assertRegex(out, r"epilogues +[\d.]+ +10 → +8 +2 +epilogue_relu 2\n")
+        self.assertRegex(out, r"\n  attention +[\d.]+ +9 → +9 +0\n")  # also what changed nothing
+        self.assertRegex(out, r"\n  total +[\d.]+ +\d+\n")
+
+    def test_passes_add_up(self):
+        told = json.loads(retort("inspect", DIGITS, "--json")[1])
+        passes, total = told["passes"], told["passes_total"]
+        names = [p["name"] for p in passes]
+        self.assertLess(names.index("cleanup"), names.index("epilogues"))
+        self.assertGreater(len(passes), len([p for p in passes if p["counts"]]))
+        self.assertTrue(all(p["changes"] == sum(p["counts"].values()) for p in passes))
+        self.assertEqual(total["changes"], sum(p["changes"] for p in passes))
+        self.assertAlmostEqual(total["milliseconds"], sum(p["milliseconds"] for p in passes), places=6)
 
     def test_numbers_follow_shapes(self):
         first, fourth = (json.loads(retort("inspect", DIGITS, "--json", *words)[1]) for words in ([], ["--shape", "image=4x1x8x8"]))

@@ -113,7 +113,7 @@ class Page {
     const place = document.getElementById("tables"), d = this.data;
     if (d.profile) place.append(html("h2", {}, "Operators"), this.table(["operator", "nodes", "ms", "share %", "GFLOP/s", "% of peak"],
       d.profile.operators.map((o) => [o.op, o.nodes, o.milliseconds.toFixed(4), o.share.toFixed(1), o.gflops ? o.gflops.toFixed(1) : "", o.peak_share ? o.peak_share.toFixed(1) : ""])));
-    if (d.passes && d.passes.length) place.append(html("h2", {}, "Optimisation passes that changed something"), this.table(["pass", "ms", "nodes before", "after", "applied"],
+    if (d.passes && d.passes.length) place.append(html("h2", {}, "Optimisation passes"), this.table(["pass", "ms", "nodes before", "after", "applied"],
       d.passes.map((p) => [p.name, p.milliseconds.toFixed(2), p.nodes_before, p.nodes_after, Object.entries(p.counts).map(([k, v]) => `${k} ${v}`).join(", ")])));
   }
 
