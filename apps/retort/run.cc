@@ -103,7 +103,9 @@ void run(const RunOptions& o) {
   const auto outputs = bound.values();
   const Cost cost = o.copies ? measure_cost(session, bound) : Cost();
   if (o.json)
-    std::printf("%s\n", report(o, session, inputs, outputs, times, cost).dump(2).c_str());
+    std::printf("%s\n", report(o, session, inputs, outputs, times, cost)
+                            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)  // strings may be any bytes
+                            .c_str());
   else
     print_text(o, session, inputs, outputs, times, cost);
   if (!o.save.empty()) write_values(o.save, outputs);

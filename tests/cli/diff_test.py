@@ -115,7 +115,7 @@ class Diff(ToolTest):
 
     def test_wrong_usage(self):
         self.fails(2, ["diff", DIGITS], "--against")
-        self.fails(2, ["diff", DIGITS, "--against", "/nowhere.so"], "/nowhere.so")
+        self.fails(1, ["diff", DIGITS, "--against", "/nowhere.so"], "/nowhere.so")
 
 
 if __name__ == "__main__":
