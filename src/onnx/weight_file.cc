@@ -126,7 +126,8 @@ File File::open_beneath(const std::string& folder, std::string_view location, bo
   const int fd = open_beneath_fd(at.fd, std::string(location), by_hand);
   if (fd < 0 && (errno == EXDEV || errno == ELOOP)) {
     fail(ErrorCode::invalid_argument,
-         "'{}' could leave the model's folder: it is absolute, or goes through '..' or a link; move the file into it and "
+         "'{}' could leave the model's folder: it is absolute, or goes through '..' or a link; move the file into it "
+         "and "
          "let the model name it there",
          location);
   }

@@ -85,6 +85,7 @@ struct Logical {
   }
 };
 
+// Bytes from outside may be other than 0 and 1: all but 0 are true.
 void logic_run(Logic op, const PairRun<uint8_t>& run) {
   PairRun<uint8_t> r = run;
   if (!r.a_step) {  // all three operations commute
@@ -101,11 +102,11 @@ void logic_run(Logic op, const PairRun<uint8_t>& run) {
   };
   switch (op) {
     case Logic::logic_and:
-      return loop([](uint8_t p, uint8_t q) HWY_ATTR { return uint8_t(p & q); });
+      return loop([](uint8_t p, uint8_t q) HWY_ATTR { return uint8_t(bool(p) & bool(q)); });
     case Logic::logic_or:
-      return loop([](uint8_t p, uint8_t q) HWY_ATTR { return uint8_t(p | q); });
+      return loop([](uint8_t p, uint8_t q) HWY_ATTR { return uint8_t(bool(p) | bool(q)); });
     case Logic::logic_xor:
-      return loop([](uint8_t p, uint8_t q) HWY_ATTR { return uint8_t(p ^ q); });
+      return loop([](uint8_t p, uint8_t q) HWY_ATTR { return uint8_t(bool(p) ^ bool(q)); });
   }
 }
 
@@ -137,8 +138,9 @@ void logic(Logic op, const bool* a, const bool* b, bool* y, const BroadcastPlan<
 }
 
 void logic_not(const bool* x, bool* y, size_t n, const Parallel& par) noexcept {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(x);
   for_chunks(par, n, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) y[i] = !x[i];
+    for (size_t i = begin; i < end; ++i) y[i] = bytes[i] == 0;
   });
 }
 
@@ -149,7 +151,7 @@ void where(const bool* condition, const T* a, const T* b, T* y, const BroadcastP
   for_chunks(par, plan.count, [&](size_t begin, size_t end) {
     for_runs(plan, begin, end, [&](size_t out, const std::array<size_t, 3>& at, size_t n) {
       if (plan.step(0)) return run(condition + at[0], {a + at[1], plan.step(1), b + at[2], plan.step(2), y + out, n});
-      const bool first = condition[at[0]];
+      const bool first = reinterpret_cast<const uint8_t*>(condition)[at[0]] != 0;
       const T* const from = first ? a + at[1] : b + at[2];
       if (plan.step(first ? 1 : 2)) {
         std::copy_n(from, n, y + out);

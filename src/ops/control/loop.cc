@@ -82,7 +82,7 @@ struct Loop {
       bodies.run(0, in, out);
       go = continues(out[0]);
       for (size_t i = 0; i < carried; ++i) in[2 + i] = std::exchange(out[1 + i], Value());
-      for (size_t i = 0; i < stacked; ++i) scans[i].push_back(std::exchange(out[1 + carried + i], Value()));
+      for (size_t i = 0; i < stacked; ++i) add_part(scans[i], std::exchange(out[1 + carried + i], Value()));
       out[0] = Value();
     }
     for (size_t i = 0; i < c.output_count(); ++i) {

@@ -91,7 +91,7 @@ struct Scan {
       }
       bodies.run(body, in, out);
       for (size_t i = 0; i < n.states; ++i) in[i] = std::exchange(out[i], Value());
-      for (size_t i = 0; i < n.stacked; ++i) stacked[i].push_back(std::exchange(out[n.states + i], Value()));
+      for (size_t i = 0; i < n.stacked; ++i) add_part(stacked[i], std::exchange(out[n.states + i], Value()));
     }
     if (c.parallel().cancelled()) return;
     for (size_t i = 0; i < c.output_count(); ++i) {

@@ -50,11 +50,13 @@ struct AffineGrid {
   }
 
   size_t scratch(const RunContext& c) const {
-    return c.dtype(0) == DType::f32 ? size_t(c.out_shape()[c.out_shape().rank() - 2]) * sizeof(float) : 0;
+    if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // an empty grid may be of any width
+    return size_t(c.out_shape()[c.out_shape().rank() - 2]) * sizeof(float);
   }
 
   // Lines of the innermost axis, whose places are computed once.
   void fast(RunContext& c, std::type_identity<float>) const {
+    if (c.out_count() == 0) return;
     const Shape& y = c.out_shape();
     const size_t axes = y.rank() - 2, width = size_t(y[axes]);
     const size_t rows = size_t(y[axes - 1]), slices = axes == 3 ? size_t(y[1]) : 1;

@@ -26,7 +26,7 @@ struct RoiAlign {
     require(mode == "avg" || mode == "max", ErrorCode::invalid_argument, "mode \"{}\" is neither avg nor max", mode);
     require(coordinates == "half_pixel" || coordinates == "output_half_pixel", ErrorCode::invalid_argument,
             "coordinate_transformation_mode \"{}\" is neither half_pixel nor output_half_pixel", coordinates);
-    require(height > 0 && width > 0 && ratio >= 0, ErrorCode::invalid_argument,
+    require(height > 0 && width > 0 && ratio >= 0 && double(ratio) <= kMostSamples, ErrorCode::invalid_argument,
             "output_height {}, output_width {}, sampling_ratio {}", height, width, ratio);
   }
 
@@ -53,7 +53,8 @@ struct RoiAlign {
   }
 
   size_t scratch(const RunContext& c) const {
-    return c.dtype(kX) == DType::f32 ? memory(c).bytes() * size_t(c.parallel().workers()) : 0;
+    if (c.dtype(kX) != DType::f32 || c.out_count() == 0) return 0;  // an empty output may be of any height and width
+    return checked_mul(memory(c).bytes(), size_t(c.parallel().workers()), "tables of samples");
   }
 
   // Regions are tasks. What they read is the same in all channels: found once.
@@ -65,6 +66,7 @@ struct RoiAlign {
       check_image(c, r);
       region_of(rois.data() + r * 4);
     }
+    if (c.out_count() == 0) return;
     const Memory m = memory(c);
     c.parallel().for_each(rois.size() / 4, [&](size_t r, int worker) {
       const float* image = c.input<float>(kX).data() + size_t(c.input<int64_t>(kImages)[r]) * channels * pixels;

@@ -95,14 +95,16 @@ struct ConvTranspose : WindowAttributes {
   }
 
   size_t scratch(const RunContext& c) const {
+    if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // empty weights may have any kernel
     const Plan p = plan(c);
-    return p.taps > kMostTaps || c.dtype(0) != DType::f32
+    return p.taps > kMostTaps
                ? 0
                : checked_add(p.weights + p.packed, p.columns * size_t(c.parallel().workers()), "the working memory");
   }
 
   // Per group one product gives what every pixel adds to each tap of each output; lines of those are then added up.
   void fast(RunContext& c, std::type_identity<float>) const {
+    if (c.out_count() == 0) return;
     const Window win = window(c);
     const Plan p = plan(c);
     const float *w = c.input<float>(1).data(), *bias = c.optional<float>(2);
@@ -157,12 +159,12 @@ struct ConvTranspose : WindowAttributes {
     p.group_out = size_t(w[1]);
     p.taps = size_t(extent_product(w, 2, w.rank()));
     p.pixels = size_t(extent_product(x, 2, x.rank()));
-    const size_t taps = std::max<size_t>(p.taps, 1), width = kernels::gemm_panel_width();
+    const size_t taps = std::clamp<size_t>(p.taps, 1, kMostTaps), width = kernels::gemm_panel_width();
     p.block_outputs = std::clamp<size_t>(kRows / taps, 1, std::max<size_t>(p.group_out, 1));
     p.block_pixels = std::clamp<size_t>(kFloats / (p.block_outputs * taps * width), 1, 32) * width;
     p.weights = round_up(c.count(1) * sizeof(float), 128);
     p.packed = round_up(kernels::gemm_packed_bytes(p.group_in, p.pixels), 128);
-    p.columns = round_up(p.block_outputs * p.taps * p.block_pixels * sizeof(float), 128);
+    p.columns = round_up(p.block_outputs * taps * p.block_pixels * sizeof(float), 128);
     return p;
   }
 

@@ -321,7 +321,8 @@ struct Resize {
       shape[d] = c.out_shape()[d];
     }
     const auto y = c.output<T>();
-    for (size_t i = 0; i < y.size(); ++i) y[i] = kernels::convert<T>(values[i]);
+    const bool rounds = antialias && std::integral<T>;
+    for (size_t i = 0; i < y.size(); ++i) y[i] = kernels::convert<T>(rounds ? std::round(values[i]) : values[i]);
   }
 
   template <typename T>

@@ -56,6 +56,18 @@ Tensor slice_of(const RunContext& c, size_t i, size_t axis, int64_t at) {
   return t;
 }
 
+void add_part(std::vector<Value>& parts, Value part) {
+  const Tensor *t = part.tensor(), *first = parts.empty() ? t : parts[0].tensor();
+  const auto text = [](const Tensor* of) {
+    return of ? cat("{}{}", dtype_name(of->dtype()), to_string(of->shape())) : "no tensor";
+  };
+  if (!t || t->shape() != first->shape() || t->dtype() != first->dtype()) {
+    fail(ErrorCode::invalid_argument, "a scan output is {} in iteration 0 and {} in iteration {}", text(first), text(t),
+         parts.size());
+  }
+  parts.push_back(std::move(part));
+}
+
 Tensor stack(const std::vector<Value>& parts, const ValueType& element, int64_t axis, bool reverse) {
   const Tensor* first = parts.empty() ? nullptr : parts[0].tensor();
   Shape inner = first ? first->shape() : element.shape;
@@ -71,11 +83,6 @@ Tensor stack(const std::vector<Value>& parts, const ValueType& element, int64_t 
   StridedBox box = slice_box(size_t(above), below, below * int64_t(parts.size()), size_t(below));
   for (size_t i = 0; i < parts.size(); ++i) {
     const Tensor* t = parts[i].tensor();
-    if (!t || t->shape() != inner || t->dtype() != all.dtype()) {
-      fail(ErrorCode::invalid_argument, "a scan output is {} in iteration 0 and {} in iteration {}",
-           cat("{}{}", dtype_name(all.dtype()), to_string(inner)),
-           t ? cat("{}{}", dtype_name(t->dtype()), to_string(t->shape())) : "no tensor", i);
-    }
     box.to_offset = int64_t(reverse ? parts.size() - 1 - i : i) * below;
     if (t->count()) copy_box(box, all.dtype(), t->data(), all.mutable_data(), Parallel());
   }

@@ -12,6 +12,9 @@ Value copy_of(const RunContext& c, size_t i);
 /// Element `at` of input i along `axis`, which goes away. It shares the input's memory where it lies in one piece.
 Tensor slice_of(const RunContext& c, size_t i, size_t axis, int64_t at);
 
+/// A scan output of the next iteration; it must be a tensor as in the first one.
+void add_part(std::vector<Value>& parts, Value part);
+
 /// One output of all runs along a new axis, counted from the back where negative; `reverse` puts the last run first.
 /// Without runs the other extents are those of `element`, 0 where it leaves them open. Throws invalid_argument when
 /// the runs differ in shape or `axis` is outside.
