@@ -98,6 +98,24 @@ TEST_P(LogicKernel, LogicOnBooleans) {
   for (size_t i = 0; i < rows * n; ++i) ASSERT_EQ(y[i], !a[i]);
 }
 
+TEST_P(LogicKernel, AllBytesButZeroAreTrue) {
+  const uint8_t a[] = {0, 2, 4, 255}, b[] = {64, 1, 0, 2};
+  const auto bools = [](const uint8_t* p) { return reinterpret_cast<const bool*>(p); };
+  const auto plan = *BroadcastPlan<2>::make({Dims{4}, Dims{4}});
+  uint8_t y[4];
+  const auto is = [&](int w0, int w1, int w2, int w3) {
+    EXPECT_EQ(std::vector<int>(y, y + 4), (std::vector<int>{w0, w1, w2, w3}));
+  };
+  logic(Logic::logic_and, bools(a), bools(b), reinterpret_cast<bool*>(y), plan, Parallel());
+  is(0, 1, 0, 1);
+  logic(Logic::logic_or, bools(a), bools(b), reinterpret_cast<bool*>(y), plan, Parallel());
+  is(1, 1, 1, 1);
+  logic(Logic::logic_xor, bools(a), bools(b), reinterpret_cast<bool*>(y), plan, Parallel());
+  is(1, 0, 1, 0);
+  logic_not(bools(a), reinterpret_cast<bool*>(y), 4, Parallel());
+  is(1, 0, 0, 0);
+}
+
 template <typename T>
 void check_where(const Dims& dc, const Dims& da, const Dims& db, const Parallel& par) {
   Random random(4);

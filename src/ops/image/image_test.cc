@@ -71,7 +71,10 @@ const OpTest grid_sample(
                     .fixed_types = true}});
 
 const OpTest affine_grid("AffineGrid",
-                         {{.about = "the identity: centres of pixels",
+                         {{.about = "no grid, of a huge width",
+                           .inputs = {f32({0, 2, 3}, {}), i64({4}, {0, 1, 1, int64_t(1) << 60})},
+                           .outputs = {f32({0, 1, int64_t(1) << 60, 2}, {})}},
+                          {.about = "the identity: centres of pixels",
                            .inputs = {f32({1, 2, 3}, {1, 0, 0, 0, 1, 0}), i64({4}, {1, 1, 2, 2})},
                            .outputs = {f32({1, 2, 2, 2}, {-0.5f, -0.5f, 0.5f, -0.5f, -0.5f, 0.5f, 0.5f, 0.5f})}},
                           {.about = "centres of the corner pixels are -1 and 1; one pixel is at -1",
@@ -91,7 +94,11 @@ const OpTest affine_grid("AffineGrid",
 const Tensor kSquare = f32({1, 1, 4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
 const OpTest roi_align(
     "RoiAlign",
-    {{.about = "one sample in the middle of each bin",
+    {{.about = "no channels, of a huge height",
+      .attributes = {{"output_height", int64_t(1) << 60}, {"sampling_ratio", int64_t(1)}},
+      .inputs = {f32({1, 0, 1, 1}, {}), f32({1, 4}, {0, 0, 1, 1}), i64({1}, {0})},
+      .outputs = {f32({1, 0, int64_t(1) << 60, 1}, {})}},
+     {.about = "one sample in the middle of each bin",
       .attributes = {{"output_height", int64_t(2)}, {"output_width", int64_t(2)}, {"sampling_ratio", int64_t(1)}},
       .inputs = {kSquare, f32({1, 4}, {0.5f, 0.5f, 2.5f, 2.5f}), i64({1}, {0})},
       .outputs = {f32({1, 1, 2, 2}, {2.5f, 3.5f, 6.5f, 7.5f})}},

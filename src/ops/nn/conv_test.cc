@@ -99,5 +99,12 @@ const OpTest conv_transpose("ConvTranspose",
                                       {1, 4, 3, 2, 3}, {4, 2, 2, 3, 2}, 4)},
                             {.tolerance = 8});
 
+// Empty weights may have any kernel: nothing may be laid out by its size.
+TEST(Convolution, NoFiltersOfAHugeKernel) {
+  const Attributes pads{{"pads", std::vector<int64_t>{1000, 0, 1 << 30, 1 << 26}}};
+  OpRun("", "Conv", pads, {f32({1, 1, 1, 1}, {1}), f32({0, 1, 1 << 30, 1 << 26}, {})}, 1).run();
+  OpRun("", "ConvTranspose", {}, {f32({1, 2, 1, 1}, {1, 2}), f32({2, 0, 1 << 30, 1 << 29}, {})}, 1).run();
+}
+
 }  // namespace
 }  // namespace retort::ops
