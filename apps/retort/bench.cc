@@ -1,6 +1,7 @@
 // retort bench: latency of one engine, or of two side by side in one process. Blocks of runs in turn (A B, B A, A B, …:
 // neither always runs on what the other left), a pause before each block because an engine's threads may spin after a
-// run, the first run of a block dropped, medians of all. Before that, load time, first run and peak memory in processes of their own, the engines in turn.
+// run, the first run of a block dropped, medians of all. Before that, load time, first run and peak memory in processes
+// of their own, the engines in turn.
 #include <cmath>
 #include <filesystem>
 #include <thread>
@@ -21,9 +22,8 @@ const CLI::Validator kBlock(
       int runs = 0;
       return CLI::detail::lexical_cast(text, runs) && runs >= kLeastBlock
                  ? ""
-                 : "'" + text +
-                       "' is too short: blocks are of at least 5 runs, because the first runs after the other " +
-                       "engine's turn find its data in the caches";
+                 : "'" + text + "' is too short: blocks are of at least " + std::to_string(kLeastBlock) +
+                       " runs, because what the other engine left in the caches slows the first of them";
     },
     "");
 

@@ -47,15 +47,16 @@ ConvAlgorithm cheapest_3x3(const ConvShape& s) {
   constexpr size_t kNearBytes = 768 << 10;
   constexpr double kGain = 1.1;  // below, the plain sum is as fast and rounds less
   if (s.in_c < kMinChannels || s.out_c < kMinChannels) return ConvAlgorithm::rows;
-  const double images = double(s.batch), channels = double(s.in_c) * double(s.out_c);
-  const auto cost = [&](double products, double planes, double transform) {
-    const double part_bytes = planes / (planes > 16 ? 3 : 2) * double(s.in_c * gemm_panel_width() * sizeof(float));
-    const double filters = transform == 0 ? 0 : part_bytes > kNearBytes ? kFilterFar : kFilterNear;
-    return (products + filters) * planes * (channels / 16) + products * transform * double(s.in_c + s.out_c);
+  const double channels = double(s.in_c) * double(s.out_c);
+  const auto winograd = [&](size_t edge, double transform) {
+    const size_t side = edge + 2, part = 2 * side;  // planes whose filters are made at a time
+    const double tiles = double(s.batch) * double(ceil_div(s.out_h, edge) * ceil_div(s.out_w, edge));
+    const bool near = part * s.in_c * gemm_panel_width() * sizeof(float) <= kNearBytes;
+    return (tiles + (near ? kFilterNear : kFilterFar)) * double(side * side) * (channels / 16) +
+           tiles * transform * double(s.in_c + s.out_c);
   };
-  const auto tiles = [&](size_t edge) { return images * double(ceil_div(s.out_h, edge) * ceil_div(s.out_w, edge)); };
-  const double direct = cost(double(s.out_pixels()), 9, 0);
-  const double winograd4 = cost(tiles(4), 36, kTransform4), winograd2 = cost(tiles(2), 16, kTransform2);
+  const double direct = double(s.out_pixels()) * 9 * (channels / 16);
+  const double winograd4 = winograd(4, kTransform4), winograd2 = winograd(2, kTransform2);
   if (direct <= kGain * std::min(winograd4, winograd2)) return ConvAlgorithm::rows;
   return winograd4 < winograd2 ? ConvAlgorithm::winograd4 : ConvAlgorithm::winograd2;
 }

@@ -215,15 +215,17 @@ namespace {
 // the cache.
 size_t spread_plane(size_t floats) { return (ceil_div(floats, size_t(16)) | 1) * 16; }
 
+constexpr size_t kMinTiles = 12;  // of a block: rows of a product
+
 // Tiles of a block, from what V and M of a tile take.
 size_t fitting_tiles(const WinogradPlan& p, size_t tile_bytes) {
   constexpr size_t kMaxTiles = 96;
   if (p.keeps_filters) {
-    constexpr size_t kCacheBytes = 640 << 10, kMinTiles = 12;  // V and M; U takes the rest of a cache of 1 or 2 MiB
+    constexpr size_t kCacheBytes = 640 << 10;  // V and M; U takes the rest of a cache of 1 or 2 MiB
     return std::clamp(kCacheBytes / tile_bytes, kMinTiles, kMaxTiles);
   }
   // Each block transforms the filters again: 48 tiles where V and M are not far larger than the cache then.
-  constexpr size_t kCacheBytes = 1400 << 10, kMostBytes = 2 * kCacheBytes, kMinTiles = 12, kFewTiles = 48;
+  constexpr size_t kCacheBytes = 1400 << 10, kMostBytes = 2 * kCacheBytes, kFewTiles = 48;
   const size_t few = std::clamp(kMostBytes / tile_bytes, kMinTiles, kFewTiles);
   return std::clamp(kCacheBytes / tile_bytes, few, kMaxTiles);
 }
@@ -295,10 +297,7 @@ void plan_blocks(const ConvShape& s, WinogradPlan& p) {
   const size_t tile_bytes = p.planes * (p.v_stride + spread_stride(usual)) * sizeof(float);
   const size_t fitting = fitting_tiles(p, tile_bytes);
   p.blocks = ceil_div(p.tiles, fitting);
-  if (p.keeps_filters) {
-    constexpr size_t kMinTiles = 12;
-    p.blocks = std::max(p.blocks, std::min(wanted, p.tiles / kMinTiles));
-  }
+  if (p.keeps_filters) p.blocks = std::max(p.blocks, std::min(wanted, p.tiles / kMinTiles));
   p.block_tiles = ceil_div(p.tiles, std::max<size_t>(p.blocks, 1));
   p.blocks = ceil_div(p.tiles, p.block_tiles);
   p.columns = group_columns(s.out_c, std::clamp(ceil_div(wanted, p.blocks), least, most));

@@ -1,6 +1,6 @@
 // Pooling in single precision over one or two spatial dimensions (1-D: height 1), channels last (NHWC, with pixel
-// strides as in kernels/conv/conv.h) or channels first (NCHW, dense; there also over three). Sums have one order: same bits for any number of
-// threads. Thread-safe, no allocation; the shape is trusted.
+// strides as in kernels/conv/conv.h) or channels first (NCHW, dense; there also over three). Sums have one order: same
+// bits for any number of threads. Thread-safe, no allocation; the shape is trusted.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -33,17 +33,16 @@ struct AffineGrid {
     T* to = c.output<T>().data();
     for (size_t i = 0; i < size_t(y[0]) * pixels; ++i) {
       const T* row = theta + i / pixels * axes * (axes + 1);
-      std::array<T, 4> place{};  // last axis first
+      std::array<T, 4> position{};  // last axis first
       size_t rest = i % pixels;
       for (size_t d = axes; d-- > 0;) {
         const auto n = size_t(y[d + 1]), at = rest % n;
         rest /= n;
-        place[axes - 1 - d] =
-            align_corners ? T(2) * T(at) / T(std::max<size_t>(n - 1, 1)) - 1 : (2 * T(at) + 1) / T(n) - 1;
+        position[axes - 1 - d] = place<T>(at, n);
       }
       for (size_t d = 0; d < axes; ++d, row += axes + 1) {
         T sum = row[axes];
-        for (size_t k = 0; k < axes; ++k) sum += row[k] * place[k];
+        for (size_t k = 0; k < axes; ++k) sum += row[k] * position[k];
         *to++ = sum;
       }
     }
@@ -61,13 +60,13 @@ struct AffineGrid {
     const size_t axes = y.rank() - 2, width = size_t(y[axes]);
     const size_t rows = size_t(y[axes - 1]), slices = axes == 3 ? size_t(y[1]) : 1;
     auto* places = static_cast<float*>(c.scratch());
-    for (size_t x = 0; x < width; ++x) places[x] = place(x, width);
+    for (size_t x = 0; x < width; ++x) places[x] = place<float>(x, width);
     kernels::for_chunks(
         c.parallel(), size_t(y[0]) * slices * rows,
         [&](size_t begin, size_t end) {
           for (size_t line = begin; line < end; ++line) {
             const float* theta = c.input<float>(0).data() + line / rows / slices * axes * (axes + 1);
-            const float row = place(line % rows, rows), slice = place(line / rows % slices, slices);
+            const auto row = place<float>(line % rows, rows), slice = place<float>(line / rows % slices, slices);
             float* to = c.output<float>().data() + line * width * axes;
             axes == 2 ? fill_line<2>(theta, places, {row, slice}, {to, width * axes})
                       : fill_line<3>(theta, places, {row, slice}, {to, width * axes});
@@ -78,8 +77,9 @@ struct AffineGrid {
 
  private:
   // Where element i of n lies between -1 and 1.
-  float place(size_t i, size_t n) const {
-    return align_corners ? 2 * float(i) / float(std::max<size_t>(n - 1, 1)) - 1 : (2 * float(i) + 1) / float(n) - 1;
+  template <typename T>
+  T place(size_t i, size_t n) const {
+    return align_corners ? 2 * T(i) / T(std::max<size_t>(n - 1, 1)) - 1 : (2 * T(i) + 1) / T(n) - 1;
   }
 
   // Element by element in the order of the reference.

@@ -44,12 +44,7 @@ struct Col2Im {
 
   template <typename T>
   void reference(RunContext& c) const {
-    const Shape image = integers(c, kImage), block = integers(c, kBlock);
-    const WindowAttributes w = window(block);
-    DimTable dims;
-    Shape places;
-    for (size_t i = 0; i < image.size(); ++i) places.push_back(window_extent(dims, w, i, image[i], block[i], false));
-    const Window win = resolve_window(w, image, block, places);
+    const Window win = blocks_of(c);
     const auto pixels = size_t(win.in_pixels()), blocks = size_t(win.out_pixels()), taps = size_t(win.taps());
     const auto planes = size_t(c.out_shape()[0] * c.out_shape()[1]);
     const auto x = c.input<T>(kColumns);
@@ -68,12 +63,7 @@ struct Col2Im {
   // Tasks are planes; the taps of a line of blocks are added at once.
   void fast(RunContext& c, std::type_identity<float>) const {
     constexpr size_t kElements = 64 << 10;  // of a task
-    const Shape image = integers(c, kImage), block = integers(c, kBlock);
-    const WindowAttributes w = window(block);
-    DimTable dims;
-    Shape places;
-    for (size_t i = 0; i < image.size(); ++i) places.push_back(window_extent(dims, w, i, image[i], block[i], false));
-    const Window win = resolve_window(w, image, block, places);
+    const Window win = blocks_of(c);
     const auto pixels = size_t(win.in_pixels()), blocks = size_t(win.out_pixels()), taps = size_t(win.taps());
     const auto planes = size_t(c.out_shape()[0] * c.out_shape()[1]);
     const int64_t stride = win.axes[win.rank - 1].stride;
@@ -97,6 +87,17 @@ struct Col2Im {
         });
       });
     });
+  }
+
+ private:
+  // Every place of a block in the image, as a convolution's.
+  Window blocks_of(const RunContext& c) const {
+    const Shape image = integers(c, kImage), block = integers(c, kBlock);
+    const WindowAttributes w = window(block);
+    DimTable dims;
+    Shape places;
+    for (size_t i = 0; i < image.size(); ++i) places.push_back(window_extent(dims, w, i, image[i], block[i], false));
+    return resolve_window(w, image, block, places);
   }
 };
 

@@ -18,7 +18,7 @@ struct Equation : State {
   std::vector<size_t> output;
 };
 
-/// What a product of single-precision factors takes; nullopt for more of anything than fits.
+/// The inputs of a run as factors of a product.
 struct Factors {
   static constexpr size_t kMost = 8;
   std::array<Labelled, kMost> at{};
@@ -232,7 +232,7 @@ struct Einsum {
     return resolved = resolve(ranks);
   }
 
-  // The factors, without data.
+  // The factors, without data; nullopt for more of anything than fits.
   std::optional<Factors> factors(const RunContext& c) const {
     Equation resolved;
     const Equation& e = equation_of(c, resolved);

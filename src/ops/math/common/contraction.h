@@ -41,6 +41,7 @@ struct ContractionSpace {
   bool rehearsal = false;
 };
 
+/// The product of some factors, summed over the labels that the output lacks.
 class Contraction {
  public:
   /// `extents`: of all labels; `output`: those of the result in the order of its axes.

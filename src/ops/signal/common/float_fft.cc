@@ -51,7 +51,7 @@ kernels::FftArgs FloatFft::planned() const {
   return with_plan;
 }
 
-size_t FloatFft::table_floats() const { return prepared_ ? 0 : (plan_.table_floats() + 15) / 16 * 16; }
+size_t FloatFft::table_floats() const { return prepared_ ? 0 : round_up(plan_.table_floats(), size_t(16)); }
 
 size_t FloatFft::scratch_bytes(const RunContext& c) const {
   const size_t working = kernels::fft_scratch_floats(planned(), c.parallel().workers());
