@@ -1,12 +1,33 @@
 #include "base/cgroup.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <string_view>
 #include <vector>
 
 namespace retort {
 namespace {
+
+// The text of a file of the kernel's, empty if it cannot be read. (Streams would add the locales of the C++ library, 0.5 MB.)
+std::string text_of(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+  std::string text;
+  char part[4096];
+  for (size_t n = 1; file && n != 0;) text.append(part, n = std::fread(part, 1, sizeof(part), file.get()));
+  return text;
+}
+
+// The pieces of `text` between separators that are not empty.
+std::vector<std::string> pieces(std::string_view text, char separator) {
+  std::vector<std::string> all;
+  for (size_t end; !text.empty(); text.remove_prefix(std::min(end + 1, text.size()))) {
+    end = std::min(text.find(separator), text.size());
+    if (end != 0) all.emplace_back(text.substr(0, end));
+  }
+  return all;
+}
 
 /// A mounted hierarchy that has the controller "cpu".
 struct Hierarchy {
@@ -21,25 +42,19 @@ bool holds_cpu(const std::string& list) { return ("," + list + ",").find(",cpu,"
 // Lines of mountinfo: "36 35 98:0 /root /point options … - type source superoptions".
 std::vector<Hierarchy> hierarchies(const std::string& root) {
   std::vector<Hierarchy> all;
-  std::ifstream mounts(root + "/proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    const size_t dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    std::istringstream front(line.substr(0, dash)), back(line.substr(dash + 3));
-    std::string skipped, type, options;
-    Hierarchy h;
-    front >> skipped >> skipped >> skipped >> h.root >> h.mount_point;
-    back >> type >> skipped >> options;
-    h.unified = type == "cgroup2";
-    if (h.unified || (type == "cgroup" && holds_cpu(options))) all.push_back(h);
+  for (const std::string& line : pieces(text_of(root + "/proc/self/mountinfo"), '\n')) {
+    const std::vector<std::string> words = pieces(line, ' ');
+    const auto dash = std::find(words.begin(), words.end(), "-");
+    if (dash - words.begin() < 5 || words.end() - dash < 4) continue;
+    const bool unified = dash[1] == "cgroup2";
+    if (unified || (dash[1] == "cgroup" && holds_cpu(dash[3]))) all.push_back({unified, words[3], words[4]});
   }
   return all;
 }
 
 // The path of this process's group, as lines "4:cpu,cpuacct:/a/b" (version 1) and "0::/a/b" (version 2) tell it.
 std::string own_group(const std::string& root, bool unified) {
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
+  for (const std::string& line : pieces(text_of(root + "/proc/self/cgroup"), '\n')) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
@@ -50,16 +65,20 @@ std::string own_group(const std::string& root, bool unified) {
 
 int processors(long quota, long period) { return quota > 0 && period > 0 ? int((quota + period - 1) / period) : 0; }
 
+// The number that a text begins with; 0 where there is none ("max").
+long number_in(const std::string& text) {
+  long value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 // The quota of the group in `folder` alone.
 int quota_of(const std::string& folder, bool unified) {
-  long quota = 0, period = 0;
-  if (unified) {
-    std::ifstream(folder + "/cpu.max") >> quota >> period;  // or "max 100000": reads no number
-  } else {
-    std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;  // or -1
-    std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+  if (!unified) {  // a quota of -1 is none
+    return processors(number_in(text_of(folder + "/cpu.cfs_quota_us")), number_in(text_of(folder + "/cpu.cfs_period_us")));
   }
-  return processors(quota, period);
+  const std::vector<std::string> words = pieces(text_of(folder + "/cpu.max"), ' ');  // "50000 100000" or "max 100000"
+  return words.size() < 2 ? 0 : processors(number_in(words[0]), number_in(words[1]));
 }
 
 }  // namespace
