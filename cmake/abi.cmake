@@ -8,6 +8,10 @@ foreach(room IN ITEMS abi session run plan ep explain passes lift ort_format onn
   endif()
 endforeach()
 
+include(CheckLinkerFlag)
+# Tables of pointers (operators, slots) as bitmaps: a fifth of a megabyte that loading would read.
+check_linker_flag(CXX -Wl,-z,pack-relative-relocs RETORT_HAS_PACKED_RELOCATIONS)
+
 # retort_shared(TARGET OUTPUT_NAME): lib<OUTPUT_NAME>.so.1. The C++ library inside is our own copy: the host program may bring
 # another one, or none.
 function(retort_shared target output)
@@ -16,7 +20,8 @@ function(retort_shared target output)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output} SOVERSION 1 LINKER_LANGUAGE CXX
                         LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/abi/exports.map)
   target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/abi/exports.map -Wl,-Bsymbolic
-                      -Wl,-z,nodelete -Wl,--gc-sections -Wl,--exclude-libs,ALL)
+                      -Wl,-z,nodelete -Wl,--gc-sections -Wl,--exclude-libs,ALL
+                      $<$<BOOL:${RETORT_HAS_PACKED_RELOCATIONS}>:-Wl,-z,pack-relative-relocs>)
   if(NOT RETORT_SANITIZE)
     target_link_options(${target} PRIVATE -Wl,-z,defs -static-libstdc++)
   endif()

@@ -1,7 +1,8 @@
-# retort_room(NAME [TOGETHER n] USES room...): one static library per folder of src/, one test program for its *_test.cc
-# files. Files spend most of their time in headers and in the same templates of the library: TOGETHER compiles n as one.
+# retort_room(NAME [LOADS] [TOGETHER n] USES room...): one static library per folder of src/, one test program for its
+# *_test.cc files. Files spend most of their time in headers and in the same templates of the library: TOGETHER compiles n
+# as one. LOADS: what happens once per session; half the code (-Os) costs less to read than it saves.
 function(retort_room name)
-  cmake_parse_arguments(arg "" "TOGETHER" "USES" ${ARGN})
+  cmake_parse_arguments(arg "LOADS" "TOGETHER" "USES" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
@@ -14,10 +15,15 @@ function(retort_room name)
     add_library(retort_${name} STATIC ${sources})
     target_include_directories(retort_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     set(scope PUBLIC)
-    if(RETORT_PCH AND name STREQUAL "base")
-      target_precompile_headers(retort_base PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+    set(parses_headers base)  # the room of the same options whose precompiled headers are used
+    if(arg_LOADS)
+      target_compile_options(retort_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+      set(parses_headers ir)
+    endif()
+    if(RETORT_PCH AND name STREQUAL parses_headers)
+      target_precompile_headers(retort_${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
     elseif(RETORT_PCH)
-      target_precompile_headers(retort_${name} REUSE_FROM retort_base)
+      target_precompile_headers(retort_${name} REUSE_FROM retort_${parses_headers})
     endif()
     if(RETORT_UNITY AND arg_TOGETHER)
       set_target_properties(retort_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_TOGETHER})

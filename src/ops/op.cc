@@ -112,7 +112,9 @@ std::string types_text(TypeSet set) {
   return text;
 }
 
+// Constraints are called T, Tind, …; what begins with a small letter is the one type that is taken.
 std::optional<DType> named_type(std::string_view name) {
+  if (name.front() == 'T') return std::nullopt;
   for (int t = 1; t < kDTypeCount; ++t) {
     if (dtype_name(DType(t)) == name) return DType(t);
   }

@@ -117,7 +117,6 @@ class Pipeline {
       throw;
     }
     std::map<std::string, size_t> counts = context_.take_counts();
-    std::erase_if(counts, [](const auto& count) { return count.second == 0; });
     if (!options_.report) return;
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     options_.report({stage.name, time.count(), before, graph.order().size(), std::move(counts)});
@@ -129,15 +128,19 @@ class Pipeline {
       for (Body& b : graph.node(id).bodies) each_graph(stage, *b.graph);
     }
     const size_t before = graph.node_count();
+#ifdef RETORT_VERIFY
+    const std::string text = print(graph);
+#endif
     if (stage.pass) {
       stage.pass->run(graph, context_);
     } else {
       rewrite(graph, stage.rules, context_);
     }
     resolve_new_nodes(graph, before);
-    infer_types(graph);
+    if (context_.changed()) infer_types(graph);
 #ifdef RETORT_VERIFY
     verify(graph);
+    require(context_.changed() || print(graph) == text, ErrorCode::fail, "a change was not counted");
 #endif
   }
 
@@ -161,7 +164,9 @@ size_t PassReport::changes() const {
 }
 
 void optimize(Graph& graph, const PassOptions& options) {
-  if (options.level > 0) Pipeline(options).run(graph);
+  if (options.level == 0) return;
+  infer_types(graph);
+  Pipeline(options).run(graph);
 }
 
 std::string unknown_pass(std::string_view name) {

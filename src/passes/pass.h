@@ -18,7 +18,12 @@ class PassContext {
   explicit PassContext(const PassOptions& options) : options_(options) {}
   const PassOptions& options() const { return options_; }
   bool enabled(std::string_view name) const;
-  void count(std::string_view what, size_t times = 1) { counts_[std::string(what)] += times; }
+  /// A pass counts all that it changes: types are inferred again only after changes.
+  void count(std::string_view what, size_t times = 1) {
+    if (times != 0) counts_[std::string(what)] += times;
+  }
+  /// Something was counted since take_counts().
+  bool changed() const { return !counts_.empty(); }
   /// What was counted since the last call.
   std::map<std::string, size_t> take_counts() { return std::exchange(counts_, {}); }
 

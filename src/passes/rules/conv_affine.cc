@@ -33,25 +33,29 @@ std::optional<ConvView> foldable_conv(const Graph& g, ValueId value) {
   return ConvView{conv, channels, group, transposed};
 }
 
-// Output channel of weight element i: [M, C/g, …], or [C, M/g, …] for the transposed form.
-size_t channel_of(const ConvView& c, const Tensor& w, size_t i) {
+// Weights are [M, C/g, …], or [C, M/g, …] for the transposed form: each run of them with one output channel takes its scale.
+Tensor scaled_weights(const Tensor& w, const ConvView& c, const std::vector<float>& scale) {
   const Shape& s = w.shape();
-  const size_t taps = size_t(extent_product(s, 2, s.rank()));
-  if (!c.transposed) return i / (taps * size_t(s[1]));
-  const size_t row = i / (taps * size_t(s[1])), rows_in_group = std::max<size_t>(size_t(s[0]) / c.group, 1);
-  return row / rows_in_group * size_t(s[1]) + i / taps % size_t(s[1]);
+  const size_t columns = size_t(s[1]), taps = size_t(extent_product(s, 2, s.rank()));
+  const size_t run = c.transposed ? taps : taps * columns, rows_in_group = std::max<size_t>(size_t(s[0]) / c.group, 1);
+  Tensor result(DType::f32, s);
+  const float* from = w.data<float>();
+  float* to = result.mutable_data<float>();
+  for (size_t r = 0, i = 0; i < w.count(); ++r) {
+    const float factor = scale[c.transposed ? r / columns / rows_in_group * columns + r % columns : r];
+    for (const size_t end = i + run; i < end; ++i) to[i] = from[i] * factor;
+  }
+  return result;
 }
 
 Patch fold(const Graph& g, const ConvView& c, const Affine& affine, const Node& last) {
-  const Tensor& w = *g.constant(c.node->inputs[1]);
-  Tensor scaled(DType::f32, w.shape());
-  for (size_t i = 0; i < w.count(); ++i)
-    scaled.mutable_data<float>()[i] = w.at<float>(i) * affine.scale[channel_of(c, w, i)];
   std::vector<float> bias = float_content(g, c.node->input(2));
   bias.resize(c.channels, 0.0f);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * affine.scale[i] + affine.shift[i];
   Patch p(g);
-  const ValueId weights = p.constant(std::move(scaled), "weights");
+  const bool only_shifts = std::all_of(affine.scale.begin(), affine.scale.end(), [](float x) { return x == 1.0f; });
+  ValueId weights = c.node->inputs[1];
+  if (!only_shifts) weights = p.constant(scaled_weights(*g.constant(weights), c, affine.scale), "weights");
   const ValueId biases = p.constant(float_tensor({int64_t(c.channels)}, bias), "bias");
   p.replace(
       last.outputs[0],
