@@ -41,7 +41,7 @@ TRANSPARENT = re.compile(r"\b(?:namespace|struct|class|enum|union|extern|impl|tr
 def read_rooms(root):
     """{room: set of rooms it may include}, itself among them"""
     with open(os.path.join(root, "CMakeLists.txt")) as f:
-        rows = re.findall(r"^retort_room\((\w+)(?:\s+TOGETHER \d+)?(?:\s+USES\s+([\w\s]+))?\)", f.read(), re.M)
+        rows = re.findall(r"^retort_room\((\w+)(?:\s+LOADS)?(?:\s+TOGETHER \d+)?(?:\s+USES\s+([\w\s]+))?\)", f.read(), re.M)
     return {name: {name, *uses.split()} for name, uses in rows}
 
 

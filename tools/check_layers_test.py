@@ -7,7 +7,7 @@ import unittest
 
 import check_layers as cl
 
-ROOMS = "retort_room(base)\nretort_room(tensor USES base)\nretort_room(onnx USES tensor base)\nretort_room(abi   USES onnx tensor base)\n"
+ROOMS = "retort_room(base)\nretort_room(tensor USES base)\nretort_room(onnx USES tensor base)\nretort_room(abi LOADS TOGETHER 2 USES onnx tensor base)\n"
 LONG_FUNCTION = "int f() {\n" + "  g();\n" * cl.MAX_FUNCTION + "}\n"
 
 

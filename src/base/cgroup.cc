@@ -75,7 +75,8 @@ long number_in(const std::string& text) {
 // The quota of the group in `folder` alone.
 int quota_of(const std::string& folder, bool unified) {
   if (!unified) {  // a quota of -1 is none
-    return processors(number_in(text_of(folder + "/cpu.cfs_quota_us")), number_in(text_of(folder + "/cpu.cfs_period_us")));
+    return processors(number_in(text_of(folder + "/cpu.cfs_quota_us")),
+                      number_in(text_of(folder + "/cpu.cfs_period_us")));
   }
   const std::vector<std::string> words = pieces(text_of(folder + "/cpu.max"), ' ');  // "50000 100000" or "max 100000"
   return words.size() < 2 ? 0 : processors(number_in(words[0]), number_in(words[1]));
