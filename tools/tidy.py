@@ -1,61 +1,77 @@
 #!/usr/bin/env python3
-"""Run clang-tidy on the sources of a build; the checks are in .clang-tidy.
+"""Run clang-tidy on the sources of a build and on the project's headers that they include; the checks are in .clang-tidy.
 
     tidy.py BUILD [--jobs N] [FILE ...]
 
-Files that were clean are not looked at again until they, a header or the checks change. A FILE may be a folder.
-The last line is "N passed, N failed".
+Sources that are compiled together are looked at together. What was clean is not looked at again until it, a header that it
+includes or the checks change. A FILE may be a folder. The last line is "N passed, N failed", in units of compilation.
 """
 import argparse
 import concurrent.futures
 import glob
+import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GCC_ONLY = {"-fno-gnu-unique", "-fvect-cost-model=dynamic"}
-QUIET = ["--quiet", "--extra-arg=-Wno-unknown-warning-option"]
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
-def commands(build):
-    """Compile commands of the project's own sources, one per file, without what clang does not know; examples have builds
-    of their own."""
+class Unit:
+    """One compilation: `command` is its entry for clang-tidy, `files` are its contents, the project's headers among them."""
+
+    def __init__(self, command):
+        self.command = command
+        folders = [w[2:] for w in command["arguments"] if w.startswith("-I") and w[2:].startswith(ROOT)]
+        self.files, left = {}, [command["file"]]
+        while left:
+            path = left.pop()
+            if path in self.files:
+                continue
+            with open(path, encoding="utf-8") as f:
+                self.files[path] = f.read()
+            for name in INCLUDE.findall(self.files[path]):
+                found = (os.path.normpath(os.path.join(d, name)) for d in [os.path.dirname(path), *folders])
+                left += [p for p in found if p.startswith(ROOT) and os.path.exists(p)][:1]
+
+    def sources(self):
+        return [os.path.relpath(p, ROOT) for p in self.files if p.endswith(".cc")]
+
+    def fingerprint(self, checks):
+        content = json.dumps([checks, self.command["arguments"], sorted(self.files.items())])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+def units(build):
+    """The compilations of the project's own sources, without what clang does not know; examples have builds of their own."""
     with open(os.path.join(build, "compile_commands.json")) as f:
         entries = json.load(f)
     mine = {}
     for e in entries:
-        path = os.path.relpath(e["file"], ROOT)
-        if not path.startswith("..") and not os.path.abspath(e["file"]).startswith(os.path.abspath(build) + os.sep):
+        generated = os.path.abspath(e["file"]).startswith(os.path.abspath(build) + os.sep)
+        if e["file"].startswith(ROOT) and (not generated or "/Unity/" in e["file"]):
             words = [w for w in shlex.split(e["command"]) if w not in GCC_ONLY]
-            mine.setdefault(path, {"directory": e["directory"], "file": e["file"], "arguments": words})
+            mine.setdefault(e["file"], {"directory": e["directory"], "file": e["file"], "arguments": words})
     for file in glob.glob(os.path.join(ROOT, "examples", "*", "*.cc")):
         words = ["c++", "-std=c++20", "-I" + os.path.join(ROOT, "include"), "-c", file]
-        mine[os.path.relpath(file, ROOT)] = {"directory": ROOT, "file": file, "arguments": words}
-    return mine
+        mine[file] = {"directory": ROOT, "file": file, "arguments": words}
+    return [Unit(mine[file]) for file in sorted(mine)]
 
 
-def newest_header():
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "*.h", "*.hpp", ".clang-tidy"],
-                            capture_output=True, text=True, check=True).stdout.split()
-    return max(os.path.getmtime(os.path.join(ROOT, p)) for p in listed if os.path.exists(os.path.join(ROOT, p)))
-
-
-def check(path, work, since):
-    """The findings in one file as text; empty when it is clean."""
-    stamp = os.path.join(work, path + ".clean")
-    source = os.path.join(ROOT, path)
-    if os.path.exists(stamp) and os.path.getmtime(stamp) > max(since, os.path.getmtime(source)):
-        return ""
-    run = subprocess.run(["clang-tidy", *QUIET, "-p", work, source], capture_output=True, text=True)
-    if run.returncode == 0 and not run.stdout.strip():
-        os.makedirs(os.path.dirname(stamp), exist_ok=True)
-        with open(stamp, "w"):
-            pass
-        return ""
-    return run.stdout.strip() or run.stderr.strip()
+def findings(unit, work):
+    """What clang-tidy says of a unit; empty when it is clean."""
+    options = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "-p", work,
+               f"--header-filter=^{re.escape(ROOT)}/(src|apps|bench|examples)/"]
+    if "/Unity/" in unit.command["file"]:
+        options.append("--checks=-bugprone-suspicious-include")  # that is what it is made of
+    run = subprocess.run(["clang-tidy", *options, unit.command["file"]], capture_output=True, text=True)
+    text = run.stdout.strip()
+    return text if text or run.returncode == 0 else run.stderr.strip()
 
 
 def main():
@@ -66,20 +82,30 @@ def main():
     a = ap.parse_intermixed_args()
     work = os.path.join(os.path.abspath(a.build), "tidy")
     os.makedirs(work, exist_ok=True)
-    mine = commands(a.build)
+    every = units(a.build)
     with open(os.path.join(work, "compile_commands.json"), "w") as f:
-        json.dump(list(mine.values()), f)
+        json.dump([u.command for u in every], f)
     wanted = [os.path.relpath(f, ROOT) for f in a.files]
-    paths = [p for p in sorted(mine) if not wanted or any(p == w or p.startswith(w + os.sep) for w in wanted)]
-    since, failed = newest_header(), 0
+    every = [u for u in every if not wanted or any((s + os.sep).startswith(w + os.sep) for s in u.sources() for w in wanted)]
+    with open(os.path.join(ROOT, ".clang-tidy")) as f:
+        checks = f.read()
+
+    def check(unit):
+        stamp = os.path.join(work, unit.fingerprint(checks) + ".clean")
+        text = "" if os.path.exists(stamp) else findings(unit, work)
+        if not text:
+            open(stamp, "w").close()
+        return text
+
+    failed = 0
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
-        for n, (path, text) in enumerate(zip(paths, pool.map(lambda p: check(p, work, since), paths)), 1):
+        for n, (unit, text) in enumerate(zip(every, pool.map(check, every)), 1):
             if sys.stderr.isatty():
-                print(f"\r\033[K[{n}/{len(paths)}] {path}", end="", file=sys.stderr)
+                print(f"\r\033[K[{n}/{len(every)}] {os.path.basename(unit.command['file'])}", end="", file=sys.stderr)
             if text:
                 failed += 1
                 print(f"\n{text}", flush=True)
-    print(f"\n{len(paths) - failed} passed, {failed} failed")
+    print(f"\n{len(every) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
