@@ -14,21 +14,23 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSteps = 1 << 14;
 constexpr int kChains = 12;  // independent sums in flight: enough for two units with a latency of 5
 
+#ifndef __clang__  // the build's flags say off
 #pragma GCC push_options
-#pragma GCC optimize("fp-contract=fast")  // the build's flags say off
+#pragma GCC optimize("fp-contract=fast")
+#endif
 template <int Lanes>
 struct Simd;
 template <>
 struct Simd<4> {
-  typedef float Vector __attribute__((vector_size(16)));
+  using Vector = float __attribute__((vector_size(16)));
 };
 template <>
 struct Simd<8> {
-  typedef float Vector __attribute__((vector_size(32)));
+  using Vector = float __attribute__((vector_size(32)));
 };
 template <>
 struct Simd<16> {
-  typedef float Vector __attribute__((vector_size(64)));
+  using Vector = float __attribute__((vector_size(64)));
 };
 
 /// kSteps multiply-adds of kChains vectors of `Lanes` floats. Always inlined, so that it takes the instructions of its
@@ -59,7 +61,9 @@ struct Loop {
 [[gnu::target("avx2,fma")]] float run_avx2() { return multiply_add<8>(); }
 #endif
 float run_plain() { return multiply_add<4>(); }
+#ifndef __clang__
 #pragma GCC pop_options
+#endif
 
 Loop widest() {
   constexpr double kPerLane = 2.0 * kSteps * kChains;
