@@ -118,8 +118,8 @@ std::string zsh_completion(const std::vector<CommandWords>& commands) {
       const std::string value =
           o.kind == WordKind::none ? "" : ":" + replaced(replaced(o.value, ":", "\\:"), "[", "\\[") + ":" + action;
       if (o.names.empty()) cases += " \\\n        " + quoted("*" + value);
-      for (const std::string& name : o.names)
-        cases += " \\\n        " + quoted("*" + name + "[" + plain(o.description) + "]" + value);
+      const std::string rest = "[" + plain(o.description) + "]" + value;
+      for (const std::string& name : o.names) cases += " \\\n        " + quoted("*" + name + rest);
     }
     cases += "\n      ;;\n";
   }

@@ -25,7 +25,7 @@ std::vector<int64_t> parse_shape(const std::string& text) {
 }
 
 /// Makes wrong usage of what `parse` throws a Failure on.
-CLI::Validator refused_by(std::function<void(const std::string&)> parse) {
+CLI::Validator refused_by(const std::function<void(const std::string&)>& parse) {
   const auto check = [parse](const std::string& text) -> std::string {
     try {
       parse(text);

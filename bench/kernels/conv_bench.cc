@@ -194,7 +194,8 @@ class Subject {
     const ConvShape s = shape_of(layer);
     args_.shape = s;
     args_.algorithm = algorithm;
-    macs_ = double(s.batch * taps_inside(s) * s.out_c * (s.in_c / s.groups));
+    const size_t in_of_group = s.in_c / s.groups;
+    macs_ = double(s.batch * taps_inside(s) * s.out_c * in_of_group);
     input_ = buffer(s.batch * s.in_h * s.in_w * s.in_c * sizeof(float));
     output_ = buffer(s.out_pixels() * s.out_c * sizeof(float));
     const Buffer weights = buffer(s.out_c * (s.in_c / s.groups) * s.kernel_h * s.kernel_w * sizeof(float));

@@ -78,7 +78,7 @@ void measure(std::vector<Case>& cases, Data& data) {
       c.best = std::min(c.best, time_once(c.run, c.bytes));
       const size_t half = std::min(c.bytes / 2, kLargest);
       const auto copy = [&] { std::memcpy(data.d.data(), data.a.data(), half); };
-      c.best_copy = std::min(c.best_copy, time_once(copy, c.bytes) * double(c.bytes / 2) / double(half));
+      c.best_copy = std::min(c.best_copy, time_once(copy, c.bytes) * (0.5 * double(c.bytes)) / double(half));
     }
   }
 }
