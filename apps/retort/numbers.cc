@@ -27,7 +27,25 @@ struct Bfloat16 {
   explicit Bfloat16(float x) : bits(uint16_t(std::bit_cast<uint32_t>(x) >> 16)) {}
 };
 
-/// A float of 4 or 8 bits: a sign, an exponent, a mantissa.
+/// IEEE 754 binary16, rounded to even.
+struct Float16 {
+  uint16_t bits;
+  explicit Float16(double x) : bits(std::signbit(x) ? 0x8000 : 0) {
+    const double size = std::fabs(x);
+    if (std::isnan(x))
+      bits |= 0x7e00;
+    else if (size >= 65520)
+      bits |= 0x7c00;
+    else {
+      const int exponent = std::max(-14, std::ilogb(size));  // that of the smallest normal number for what lies below
+      const long mantissa =
+          std::lrint(std::ldexp(size, 10 - exponent));  // its leading one adds 1 to the exponent's field
+      bits |= uint16_t(((exponent + 14) << 10) + mantissa);
+    }
+  }
+};
+
+/// A float of up to 16 bits: a sign, an exponent, a mantissa.
 struct SmallFloat {
   int exponent_bits, mantissa_bits, bias;
   enum { finite, infinities, one_nan, zero_nan } special;  ///< what the codes at the end of the range mean
@@ -135,7 +153,7 @@ double number(const HostTensor& tensor, size_t i) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
       return load<double>(at);
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16:
-      return double(load<_Float16>(at));
+      return decode(load<uint16_t>(at), {5, 10, 15, SmallFloat::infinities});
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
       return std::bit_cast<float>(uint32_t(load<uint16_t>(at)) << 16);
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:
@@ -172,7 +190,7 @@ void set_number(HostTensor& tensor, size_t i, double value) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
       return store(at, value);
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16:
-      return store(at, _Float16(value));
+      return store(at, Float16(value));
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
       return store(at, uint16_t((std::bit_cast<uint32_t>(float(value)) + 0x8000u) >> 16));
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8:
@@ -209,7 +227,7 @@ HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape
       fill_normal<double>(t, random);
       break;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16:
-      fill_normal<_Float16>(t, random);
+      fill_normal<Float16>(t, random);
       break;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
       fill_normal<Bfloat16>(t, random);
