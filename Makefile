@@ -106,8 +106,7 @@ format-check: ## fail on sources that clang-format would change
 
 tidy: $(BUILD)/tidy/build.ninja ## clang-tidy on every source of the build (or FILES)
 	@tools/setup.sh lint
-	@mkdir -p $(BUILD)/tidy/generated/abi && python3 tools/gen_abi.py sources $(BUILD)/tidy/generated/abi
-	@flatc --cpp -o $(BUILD)/tidy/generated/ort_format src/ort_format/ort.fbs
+	@$(call NINJA,$(BUILD)/tidy) --target retort_abi_sources retort_commit generated/cli/web_files.h generated/ort_format/ort_generated.h
 	@python3 tools/tidy.py $(BUILD)/tidy --jobs $(JOBS) $(FILES)
 
 clean: ## remove what was built

@@ -10,8 +10,6 @@
 #include "engine.h"
 #include "terminal.h"
 
-extern char** environ;
-
 namespace retort::cli {
 namespace {
 

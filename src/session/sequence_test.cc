@@ -183,7 +183,7 @@ TEST(Optional, InputsMayBeLeftOutInAnyRun) {
   m.output(m.add("OptionalHasElement", {x}), "has");
   Model getter;
   const ValueId y = getter.input("y", {});
-  getter.g.value(y).type = m.g.value(x).type;
+  getter.g.value(y).type = ValueType::optional_of(ValueType::tensor(DType::f32, {getter.symbol("n")}));
   getter.output(getter.add("OptionalGetElement", {y}), "value");
   for (const OptimizationLevel level : kLevels) {
     SessionOptions options;
