@@ -71,7 +71,7 @@ class Description {
     Graph& graph = *model_.graph;
     for (const auto& [name, shape] : options_.shapes) {
       const auto id = std::find_if(graph.inputs.begin(), graph.inputs.end(),
-                                   [&](ValueId v) { return graph.value(v).name == name; });
+                                   [&, &input = name](ValueId v) { return graph.value(v).name == input; });
       require(id != graph.inputs.end(), ErrorCode::invalid_argument, "the model has no input '{}'", name);
       const ValueType type = graph.value(*id).type;
       require(type.is_tensor(), ErrorCode::invalid_argument, "input '{}' is no tensor: it has no shape", name);

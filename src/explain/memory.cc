@@ -1,5 +1,6 @@
 #include "explain/memory.h"
 
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -36,7 +37,7 @@ std::optional<size_t> value_bytes(const Graph& graph, ValueId value, const Exten
   const auto count = count_elements(graph, value, extent);
   const DType type = graph.value(value).type.dtype;
   if (!count || type == DType::string || type == DType::undefined) return std::nullopt;
-  return size_t(*count * double(dtype_bits(type)) / 8 + 0.5);
+  return size_t(std::ceil(*count * double(dtype_bits(type)) / 8));
 }
 
 MemoryNeed memory_need(const Graph& graph, const Extent& extent) {
