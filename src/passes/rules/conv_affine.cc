@@ -2,6 +2,7 @@
 // Mul, Div, Add, Sub with a constant [C, 1, 1] or a scalar. The weights and the bias take it in. Speeds up MobileNetV2
 // and every CNN exported in training form.
 #include <cmath>
+#include <cstring>
 
 #include "passes/match.h"
 #include "passes/rules/rules.h"
@@ -39,11 +40,11 @@ Tensor scaled_weights(const Tensor& w, const ConvView& c, const std::vector<floa
   const size_t columns = size_t(s[1]), taps = size_t(extent_product(s, 2, s.rank()));
   const size_t run = c.transposed ? taps : taps * columns, rows_in_group = std::max<size_t>(size_t(s[0]) / c.group, 1);
   Tensor result(DType::f32, s);
-  const float* from = w.data<float>();
-  float* to = result.mutable_data<float>();
+  float* values = result.mutable_data<float>();
+  if (w.count() != 0) std::memcpy(values, w.data(), w.bytes());  // a mapped file aligns nothing
   for (size_t r = 0, i = 0; i < w.count(); ++r) {
     const float factor = scale[c.transposed ? r / columns / rows_in_group * columns + r % columns : r];
-    for (const size_t end = i + run; i < end; ++i) to[i] = from[i] * factor;
+    for (const size_t end = i + run; i < end; ++i) values[i] *= factor;
   }
   return result;
 }
