@@ -89,7 +89,7 @@ BlockPool::~BlockPool() {
   for (const Room& r : open_) {
     const size_t at = reinterpret_cast<size_t>(r.memory.get()), begin = round_up(at, page);
     const size_t end = (at + r.dirty) / page * page;
-    if (begin < end) madvise(r.memory.get() + (begin - at), end - begin, MADV_DONTNEED);
+    if (begin < end) madvise(static_cast<std::byte*>(r.memory.get()) + (begin - at), end - begin, MADV_DONTNEED);
   }
 }
 
