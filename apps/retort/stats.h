@@ -30,10 +30,13 @@ nlohmann::json value_json(const HostValue& value);
 struct Difference {
   double scaled = 0;  ///< the largest difference over the largest absolute value of `b`; infinite where type, shape or
                       ///< what is no finite number differs
-  double absolute = 0;  ///< the largest difference
-  size_t index = 0;     ///< element with the largest difference
-  std::string what;     ///< set where they cannot be compared element by element: types or shapes
+  double absolute = 0;            ///< the largest difference
+  size_t index = 0;               ///< element with the largest difference
+  std::string what;               ///< set where they cannot be compared element by element: types or shapes
+  std::vector<size_t> part = {};  ///< of sequences and maps: the item in which it is, and the item of that, …
 };
 Difference compare(const HostTensor& a, const HostTensor& b);
+/// Item by item; the one that differs most.
+Difference compare(const HostValue& a, const HostValue& b);
 
 }  // namespace retort::cli

@@ -14,6 +14,8 @@ std::map<std::string, HostTensor> read_npz(const std::string& path);
 void write_npz(const std::string& path, const std::map<std::string, HostTensor>& tensors);
 
 HostTensor parse_pb(const std::string& bytes);
+/// The number that TensorProto.DataType has for it.
+int32_t pb_type_number(ONNXTensorElementDataType type);
 /// A TensorProto, SequenceProto or MapProto; an OptionalProto for no value.
 std::string pb_bytes(const HostValue& value, const std::string& name);
 

@@ -25,13 +25,6 @@ ONNXTensorElementDataType type_of(int32_t in_file) {
   return ONNXTensorElementDataType(in_file);
 }
 
-int32_t number_of(ONNXTensorElementDataType type) {
-  for (const TypeNumbers& n : kOtherNumbers) {
-    if (n.type == type) return n.in_file;
-  }
-  return int32_t(type);
-}
-
 template <typename Values>
 void append(HostTensor& t, const Values& values) {
   for (const auto v : values) {
@@ -66,6 +59,13 @@ HostTensor parse_pb_type(const std::string& bytes) {
 
 }  // namespace
 
+int32_t pb_type_number(ONNXTensorElementDataType type) {
+  for (const TypeNumbers& n : kOtherNumbers) {
+    if (n.type == type) return n.in_file;
+  }
+  return int32_t(type);
+}
+
 // The fields that data sets use; elements are packed, as every writer does.
 HostTensor parse_pb(const std::string& bytes) {
   HostTensor t = parse_pb_type(bytes);
@@ -99,7 +99,7 @@ namespace {
 
 void write_tensor(protozero::pbf_writer& p, const HostTensor& tensor, const std::string& name) {
   p.add_packed_int64(1, tensor.shape.begin(), tensor.shape.end());
-  p.add_int32(2, number_of(tensor.type));
+  p.add_int32(2, pb_type_number(tensor.type));
   for (const std::string& s : tensor.strings) p.add_bytes(6, s);
   p.add_string(8, name);
   if (tensor.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
