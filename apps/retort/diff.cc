@@ -12,7 +12,6 @@ namespace retort::cli {
 namespace {
 
 using nlohmann::json;
-using Values = std::map<std::string, HostValue>;
 
 struct DiffOptions : Common {
   std::string against_model;
@@ -30,7 +29,7 @@ struct DiffSide {
     folder = std::filesystem::absolute(model).parent_path().string();
   }
   /// The outputs of a run that shows these values besides the model's own outputs.
-  Values run(const std::vector<Mark>& shown, const Common& o, std::map<std::string, HostTensor>& inputs) const {
+  HostValues run(const std::vector<Mark>& shown, const Common& o, HostValues& inputs) const {
     EngineSession session(*engine, with_outputs(bytes, shown), folder, o.settings(o.threads.at(0)));
     if (inputs.empty()) inputs = o.read_inputs(session.inputs());
     BoundRun bound(session, inputs);
@@ -134,7 +133,7 @@ class Diff {
   }
 
   /// The value as it was shown, in the iterations of the place.
-  HostValue shown_value(const Values& all, const DiffPlace& place, size_t v) const {
+  HostValue shown_value(const HostValues& all, const DiffPlace& place, size_t v) const {
     HostValue value = all.at(key(place, v));
     for (const json& step : place.within) {
       if (step.contains("iteration")) value.tensor = slice(value.tensor, step["iteration"]);
@@ -237,7 +236,7 @@ class Diff {
   std::optional<size_t> first_turn(const DiffPlace& place, const std::set<size_t>& ends, json& step) const {
     size_t turns = SIZE_MAX;
     for (const size_t v : ends) {
-      for (const Values* all : {&a_, &b_})
+      for (const HostValues* all : {&a_, &b_})
         turns = std::min(turns, size_t(shown_value(*all, place, v).tensor.shape.at(0)));
     }
     DiffPlace at = place;
@@ -266,8 +265,7 @@ class Diff {
   json described_;
   DiffPlace main_;
   std::string prefix_ = "retort_diff_";
-  std::map<std::string, HostTensor> inputs_;
-  Values a_, b_;
+  HostValues inputs_, a_, b_;
   size_t looks_ = 0;
 };
 
@@ -365,7 +363,8 @@ void add_diff(CLI::App& app) {
   sub->footer(
       "Both run on the same inputs. Where outputs differ, values in the middle become outputs too, a few at a time, "
       "until\n"
-      "the first one is found that differs while all that it is made from agrees, also in the bodies of If, Loop and Scan.\n"
+      "the first one is found that differs while all that it is made from agrees, also in the bodies of If, Loop and "
+      "Scan.\n"
       "An engine may be more exact elsewhere: a lower --tolerance finds where a difference begins. Exit code 3: they "
       "differ.\n\n"
       "Example: retort diff model.onnx --against libonnxruntime.so.1.31.1 --inputs test_data_set_0");

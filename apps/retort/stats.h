@@ -12,6 +12,13 @@ namespace retort::cli {
 using Clock = std::chrono::steady_clock;
 inline double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
+/// In digits that tell something, also of a model of a microsecond.
+inline std::string milliseconds_text(double ms) {
+  char text[32];
+  std::snprintf(text, sizeof text, ms < 0.1 ? "%.2g" : "%.3f", ms);
+  return text;
+}
+
 /// The value below which the share `q` of all lies; 0 where there is none.
 inline double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;

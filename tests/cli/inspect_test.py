@@ -95,7 +95,8 @@ class Inspect(ToolTest):
     def test_wrong_shapes(self):
         self.fails(1, ["inspect", DIGITS, "--shape", "image=1x1x9x9"], "'image'", "[batch,1,8,8]", "[1,1,9,9]")
         self.fails(1, ["inspect", DIGITS, "--shape", "picture=1"], "'picture'")
-        self.assertIn("cannot write '/nowhere/a.html'", retort("inspect", DIGITS, "--html", "/nowhere/a.html")[2])
+        self.fails(1, ["inspect", DIGITS, "--html", "/nowhere/a.html"], "cannot write '/nowhere/a.html'", "'/nowhere' is no folder")
+        self.fails(1, ["profile", DIGITS, "--trace", self.folder], f"'{self.folder}' is a folder")  # said before anything runs
 
     def test_page(self):
         code, out, err = retort("inspect", DIGITS, "--html", self.path("a.html"))

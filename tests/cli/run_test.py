@@ -94,6 +94,9 @@ class Run(ToolTest):
         self.assertEqual(retort("run", DIGITS, "--save", self.path("new/deep/"))[0], 0)
         self.assertTrue(os.path.exists(self.path("new/deep/probabilities.npy")))
 
+    def test_more_than_memory(self):
+        self.fails(1, ["run", DIGITS, "--shape", "image=99999999999x1x8x8"], "'image' of shape 99999999999x1x8x8", "memory", "--shape")
+
     def test_numbers_of_runs(self):
         for wrong in ("0", "-1", "many"):
             self.assertIn(f"--repeat: '{wrong}' is no positive number\n", retort("run", DIGITS, "--repeat", wrong)[2])
