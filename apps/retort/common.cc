@@ -93,8 +93,10 @@ class InputReader {
       if (all_.contains(port.name)) continue;
       if (given && !o_.random)
         throw Failure("input '" + port.name + "' is not given; --random fills what no file gives");
+      const std::vector<int64_t> shape = random_shape(port);
       all_[port.name] = {.kind = HostValue::Kind::tensor,
-                         .tensor = random_tensor(port, random_shape(port), o_.seed + i)};
+                         .tensor = random_tensor(port, shape, o_.seed + i),
+                         .guessed = std::find(shape.begin(), shape.end(), -1) != shape.end()};
     }
     return std::move(all_);
   }
@@ -116,7 +118,9 @@ class InputReader {
 
   void give(const PortInfo& port, HostValue value) {
     if (all_.contains(port.name)) throw Failure("input '" + port.name + "' is given twice; leave one --input out");
-    learn(port, value.tensor.shape);
+    std::vector<int64_t>& shape = value.tensor.shape;
+    if (port.ranked && port.shape.empty() && shape == std::vector<int64_t>{1}) shape.clear();  // engines differ in that
+    learn(port, shape);
     all_[port.name] = std::move(value);
   }
 

@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "commands.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -168,6 +168,7 @@ std::vector<PortInfo> EngineSession::ports(bool outputs) const {
     engine_->check(api.GetTensorElementType(info, &all[i].type));
     engine_->check(api.GetDimensionsCount(info, &rank));
     all[i].shape.resize(rank);
+    all[i].ranked = rank > 0 || (engine_->api_version() >= 24 && api.TensorTypeAndShape_HasShape(info));
     std::vector<const char*> symbols(rank);
     engine_->check(api.GetDimensions(info, all[i].shape.data(), rank));
     engine_->check(api.GetSymbolicDimensions(info, symbols.data(), rank));
@@ -250,14 +251,19 @@ BoundRun::BoundRun(EngineSession& session, HostValues& inputs) : session_(sessio
   engine.check(api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
   const auto owned = engine.own(memory, api.ReleaseMemoryInfo);
   for (auto& [name, given] : inputs) {
+    if (given.guessed && advice_.empty())
+      advice_ = " (the input '" + name + "' is random, and what its shape leaves free was taken as 1; --shape " + name +
+                "=" + dims_text(given.tensor.shape) + " with other numbers, or --input, may help)";
     values_.push_back(make_value(engine, memory, given, values_));
     engine.check(api.BindInput(binding, name.c_str(), values_.back().get()));
   }
   for (const PortInfo& out : session.outputs()) engine.check(api.BindOutputToDevice(binding, out.name.c_str(), memory));
 }
 
-void BoundRun::run() {
+void BoundRun::run() try {
   session_.engine().check(session_.engine().api().RunWithBinding(session_.handle(), nullptr, binding_.get()));
+} catch (const Failure& e) {
+  throw Failure(e.what() + advice_);
 }
 
 namespace {

@@ -27,7 +27,7 @@ struct PortInfo {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;  ///< undefined: no tensor
   std::vector<int64_t> shape;                                                ///< -1: symbolic
   std::vector<std::string> symbols;                                          ///< per extent; "" when known or unnamed
-  bool ranked = true;
+  bool ranked = false;                                                       ///< whether the shape is known to be that
   ONNXType kind = ONNX_TYPE_TENSOR;
 };
 
@@ -49,6 +49,7 @@ struct HostValue {
   Kind kind = Kind::none;             ///< none: an optional one without a value
   HostTensor tensor = {};             ///< of a tensor
   std::vector<HostValue> items = {};  ///< of a sequence; the keys and the values of a map
+  bool guessed = false;               ///< random, with extents that nobody gave
 };
 
 /// By name.
@@ -104,6 +105,7 @@ class BoundRun {
 
  private:
   EngineSession& session_;
+  std::string advice_;  ///< for runs that fail
   std::vector<Handle<OrtValue>> values_;
   Handle<OrtIoBinding> binding_;
 };

@@ -78,10 +78,11 @@ void print_head(const json& model, const Totals& t) {
   for (const auto& [domain, version] : model["opsets"].items())
     opsets += (opsets.empty() ? "" : ", ") + domain + " " + version.dump();
   line("opsets", opsets + "  (file format " + model["ir_version"].dump() + ")");
-  line("nodes", std::to_string(t.nodes) + (model.contains("optimized")
-                                               ? ", of which " + std::to_string(model["optimized"]["nodes"].size()) +
-                                                     " are left after optimisation"
-                                               : ""));
+  Totals left;
+  if (model.contains("optimized")) add_up(model["optimized"], left);
+  line("nodes", std::to_string(t.nodes) + (model.contains("optimized") ? ", of which " + std::to_string(left.nodes) +
+                                                                             " are left after optimisation"
+                                                                       : ""));
   if (model.contains("memory")) {
     const json& m = model["memory"];
     line("weights", scaled(m["weights"], "B"));

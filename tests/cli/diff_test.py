@@ -102,6 +102,17 @@ class Diff(ToolTest):
         first = self.first(right, "--against", official, "--against-model", self.chain("wrong", 13))
         self.assertEqual(first["node"], "product13")
 
+    def test_one_element_for_a_scalar(self):
+        """Engines go on with another shape each, so it is made a scalar."""
+        def model(name, factor):
+            nodes = [helper.make_node("Exp", ["x"], ["h"], name="begin"), helper.make_node("Mul", ["h", "k"], ["y"], name="times")]
+            return self.graph_model(name, nodes, [("x", TensorProto.FLOAT, [])], [("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(np.float32(factor), "k")])
+        given = "-i", self.npy("x.npy", np.ones(1, np.float32))
+        official = os.environ.get("RETORT_ORACLE")
+        for words in ([], ["--against", official]) if official else ([],):
+            first = self.first(model("right.onnx", 2), "--against-model", model("wrong.onnx", 3), *given, *words)
+            self.assertEqual((first["node"], first["at"], first["ours"]["shape"]), ("times", "[]", []))
+
     def test_outputs_of_other_shape(self):
         ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]), helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
         paths = []
