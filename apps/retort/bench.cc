@@ -39,7 +39,7 @@ struct BenchSide {
   std::vector<Start> starts;  ///< one thread count after the other
   std::unique_ptr<EngineLibrary> engine;
   std::unique_ptr<EngineSession> session;
-  std::map<std::string, HostTensor> inputs;
+  HostValues inputs;
   std::unique_ptr<BoundRun> bound;
   std::vector<double> times;
 
@@ -65,12 +65,9 @@ struct BenchSide {
 };
 
 double disagreement(const BenchSide& a, const BenchSide& b) {
-  const auto x = a.bound->outputs(), y = b.bound->outputs();
+  const HostValues x = a.bound->values(), y = b.bound->values();
   double worst = 0;
-  for (const auto& [name, t] : y) {
-    const auto found = x.find(name);
-    worst = std::max(worst, found == x.end() ? INFINITY : compare(found->second, t).scaled);
-  }
+  for (const auto& [name, value] : y) worst = std::max(worst, compare(x.at(name), value).scaled);
   return worst;
 }
 
@@ -114,8 +111,9 @@ void print_head() {
 }
 
 void print_row(int threads, const BenchSide& s, const Start& start) {
-  std::printf("%-20s %7d %10.3f %10.3f %10.3f %10.1f %10.1f %10.1f\n", s.engine->name().c_str(), threads,
-              s.quantile(0.5), s.quantile(0.99), s.quantile(0), start.load_ms, start.first_ms, start.peak_mib);
+  std::printf("%-20s %7d %10s %10s %10s %10.1f %10.1f %10.1f\n", s.engine->name().c_str(), threads,
+              milliseconds_text(s.quantile(0.5)).c_str(), milliseconds_text(s.quantile(0.99)).c_str(),
+              milliseconds_text(s.quantile(0)).c_str(), start.load_ms, start.first_ms, start.peak_mib);
 }
 
 void bench(const BenchOptions& o) {
@@ -184,11 +182,11 @@ struct SuiteTable {
 
   void print(const std::string& model, const nlohmann::json& row) {
     const nlohmann::json& sides = row["sides"];
-    std::printf("%-40s %7d %10.3f", model.c_str(), row["threads"].get<int>(), sides[0]["median_ms"].get<double>());
+    const auto median = [&](size_t side) { return milliseconds_text(sides[side]["median_ms"]); };
+    std::printf("%-40s %7d %10s", model.c_str(), row["threads"].get<int>(), median(0).c_str());
     if (row.contains("ratio")) {
       const double ratio = row["ratio"];
-      std::printf(" %10.3f %7.2f %7.2f %10.2g", sides[1]["median_ms"].get<double>(), ratio,
-                  row["start_ratio"].get<double>(),
+      std::printf(" %10s %7.2f %7.2f %10.2g", median(1).c_str(), ratio, row["start_ratio"].get<double>(),
                   row["disagreement"].is_null() ? INFINITY : row["disagreement"].get<double>());
       logs += std::log(ratio);
       ++ratios;

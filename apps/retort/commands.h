@@ -62,7 +62,7 @@ struct Common {
   std::map<std::string, std::vector<int64_t>> wanted_shapes() const;
   /// Given files first; what is not given is random, free extents as named ones of other inputs or else 1. Throws
   /// Failure when a name or a shape does not fit the ports.
-  std::map<std::string, HostTensor> read_inputs(const std::vector<PortInfo>& ports) const;
+  HostValues read_inputs(const std::vector<PortInfo>& ports) const;
 };
 
 std::pair<std::string, std::string> split_at(const std::string& text, char at, const char* form);

@@ -68,10 +68,8 @@ std::string folder_file(const std::string& folder, size_t index) {
   throw Failure(folder + " has no input_" + std::to_string(index) + ".pb or .npy");
 }
 
-using Tensors = std::map<std::string, HostTensor>;
-
 /// The array of `name`, or the only one.
-HostTensor take(Tensors&& arrays, const std::string& name, const std::string& file) {
+HostValue take(HostValues&& arrays, const std::string& name, const std::string& file) {
   const auto found = arrays.find(name);
   if (found != arrays.end()) return std::move(found->second);
   if (arrays.size() == 1) return std::move(arrays.begin()->second);
@@ -82,7 +80,7 @@ class InputReader {
  public:
   InputReader(const Common& options, const std::vector<PortInfo>& ports) : o_(options), ports_(ports) {}
 
-  Tensors read() {
+  HostValues read() {
     for (const auto& [name, shape] : o_.wanted_shapes()) learn(find_port(ports_, name), wanted_[name] = shape);
     for (const std::string& text : o_.inputs) read_given(text);
     for (size_t i = 0; i < ports_.size() && !o_.input_folder.empty(); ++i) {
@@ -95,18 +93,21 @@ class InputReader {
       if (all_.contains(port.name)) continue;
       if (given && !o_.random)
         throw Failure("input '" + port.name + "' is not given; --random fills what no file gives");
-      all_[port.name] = random_tensor(port, random_shape(port), o_.seed + i);
+      const std::vector<int64_t> shape = random_shape(port);
+      all_[port.name] = {.kind = HostValue::Kind::tensor,
+                         .tensor = random_tensor(port, shape, o_.seed + i),
+                         .guessed = std::find(shape.begin(), shape.end(), -1) != shape.end()};
     }
     return std::move(all_);
   }
 
  private:
-  Tensors read_file(const std::string& file, const PortInfo& port) { return read_tensor_file(file, port, o_.media); }
+  HostValues read_file(const std::string& file, const PortInfo& port) { return read_value_file(file, port, o_.media); }
 
   void read_given(const std::string& text) {
     const bool named = text.find('=') != std::string::npos;
     if (!named && text.ends_with(".npz")) {
-      for (auto& [name, tensor] : read_file(text, {})) give(find_port(ports_, name), std::move(tensor));
+      for (auto& [name, value] : read_file(text, {})) give(find_port(ports_, name), std::move(value));
       return;
     }
     const bool one = ports_.size() == 1 && !named;
@@ -115,10 +116,12 @@ class InputReader {
     give(port, take(read_file(file, port), name, file));
   }
 
-  void give(const PortInfo& port, HostTensor tensor) {
+  void give(const PortInfo& port, HostValue value) {
     if (all_.contains(port.name)) throw Failure("input '" + port.name + "' is given twice; leave one --input out");
-    learn(port, tensor.shape);
-    all_[port.name] = std::move(tensor);
+    std::vector<int64_t>& shape = value.tensor.shape;
+    if (port.ranked && port.shape.empty() && shape == std::vector<int64_t>{1}) shape.clear();  // engines differ in that
+    learn(port, shape);
+    all_[port.name] = std::move(value);
   }
 
   /// Extents with a name are the same everywhere.
@@ -141,7 +144,7 @@ class InputReader {
 
   const Common& o_;
   const std::vector<PortInfo>& ports_;
-  Tensors all_;
+  HostValues all_;
   std::map<std::string, std::vector<int64_t>> wanted_;
   std::map<std::string, int64_t> extents_;
 };
@@ -213,10 +216,10 @@ void Common::add_model(CLI::App& app) {
 }
 
 void Common::add_inputs(CLI::App& app) {
-  app.add_option(
-         "-i,--input", inputs,
-         "an input from a file: .npy, .npz, .pb (ONNX TensorProto), a picture (.png, .jpg) or sound (.wav); may "
-         "be repeated; NAME= may be left out for a model of one input, and for an .npz with the inputs' names")
+  app.add_option("-i,--input", inputs,
+                 "an input from a file: .npy, .npz, .pb (ONNX TensorProto), a picture (.png, .jpg) or sound (.wav); a "
+                 "sequence or map from a .pb (SequenceProto, MapProto), as --save of retort run writes it; may be "
+                 "repeated; NAME= may be left out for a model of one input, and for an .npz with the inputs' names")
       ->type_name("[NAME=]FILE")
       ->allow_extra_args(false);
   app.add_option("--inputs", input_folder,
@@ -330,8 +333,6 @@ std::map<std::string, std::vector<int64_t>> Common::wanted_shapes() const {
   return wanted;
 }
 
-std::map<std::string, HostTensor> Common::read_inputs(const std::vector<PortInfo>& ports) const {
-  return InputReader(*this, ports).read();
-}
+HostValues Common::read_inputs(const std::vector<PortInfo>& ports) const { return InputReader(*this, ports).read(); }
 
 }  // namespace retort::cli

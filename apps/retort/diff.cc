@@ -1,8 +1,9 @@
 // retort diff: the first node where two engines, or two models, part.
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 
-#include "diff_search.h"
-#include "mark.h"
+#include "diff_place.h"
 #include "stats.h"
 #include "terminal.h"
 #include "tools_library.h"
@@ -11,7 +12,6 @@ namespace retort::cli {
 namespace {
 
 using nlohmann::json;
-using Tensors = std::map<std::string, HostTensor>;
 
 struct DiffOptions : Common {
   std::string against_model;
@@ -29,72 +29,63 @@ struct DiffSide {
     folder = std::filesystem::absolute(model).parent_path().string();
   }
   /// The outputs of a run that shows these values besides the model's own outputs.
-  Tensors run(const std::vector<std::string>& shown, const DiffOptions& o, Tensors& inputs) const {
+  HostValues run(const std::vector<Mark>& shown, const Common& o, HostValues& inputs) const {
     EngineSession session(*engine, with_outputs(bytes, shown), folder, o.settings(o.threads.at(0)));
     if (inputs.empty()) inputs = o.read_inputs(session.inputs());
     BoundRun bound(session, inputs);
     bound.run();
-    return bound.outputs();
+    return bound.values();
   }
 };
 
-/// What can be looked at: tensors of numbers that nodes of the main graph make in both models.
-struct Values {
-  std::vector<std::string> names;
-  std::vector<size_t> makers;  ///< index of the node
-  std::map<std::string, size_t> index;
-  ValueGraph graph;
-};
-
-bool is_numbers(const std::string& type) {
-  const std::string element = type.substr(0, type.find('['));
-  return type.find('[') != std::string::npos && element != "string" && element.find('(') == std::string::npos;
+const HostTensor& part_of(const HostValue& value, const Difference& d) {
+  const HostValue* part = &value;
+  for (const size_t i : d.part) part = &part->items.at(i);
+  return part->tensor;
 }
 
-Values list_values(const json& graph, const DiffSide& a, const DiffSide& b) {
-  const auto in_a = made_values(a.bytes), in_b = made_values(b.bytes);
-  const std::set<std::string> first(in_a.begin(), in_a.end()), second(in_b.begin(), in_b.end());
-  Values v;
-  std::map<size_t, std::set<size_t>> roots;  // of each value of the graph: the values that can be looked at behind it
-  for (size_t n = 0; n < graph["nodes"].size(); ++n) {
-    const json& node = graph["nodes"][n];
-    std::set<size_t> from;
-    for (const int in : node["inputs"]) {
-      if (in >= 0) from.insert(roots[size_t(in)].begin(), roots[size_t(in)].end());
-    }
-    for (const int out : node["outputs"]) {
-      if (out < 0) continue;
-      const json& value = graph["values"][size_t(out)];
-      const std::string name = value["name"];
-      roots[size_t(out)] = from;
-      if (!first.contains(name) || !second.contains(name) || !is_numbers(value["type"])) continue;
-      v.index[name] = v.names.size();
-      roots[size_t(out)] = {v.names.size()};
-      v.names.push_back(name);
-      v.makers.push_back(n);
-      v.graph.made_from.emplace_back(from.begin(), from.end());
-    }
-  }
-  return v;
-}
-
-std::string position(const HostTensor& t, size_t index) {
+/// "[1,0]" behind "[item]" for each sequence around the tensor.
+std::string position(const HostTensor& t, const Difference& d) {
   std::vector<int64_t> at(t.shape.size());
+  size_t index = d.index;
   for (size_t i = t.shape.size(); i-- > 0; index /= size_t(t.shape[i])) at[i] = int64_t(index % size_t(t.shape[i]));
-  std::string text = "[";
+  std::string text;
+  for (const size_t item : d.part) text += "[" + std::to_string(item) + "]";
+  text += "[";
   for (size_t i = 0; i < at.size(); ++i) text += (i ? "," : "") + std::to_string(at[i]);
   return text + "]";
+}
+
+/// Element i of the first axis.
+HostTensor slice(const HostTensor& t, size_t i) {
+  if (t.shape.empty() || i >= size_t(t.shape[0])) throw Failure("a value has no iteration " + std::to_string(i));
+  HostTensor one{.type = t.type, .shape = {t.shape.begin() + 1, t.shape.end()}};
+  const auto begin = t.bytes.begin() + ptrdiff_t(i * one.size());
+  one.bytes.assign(begin, begin + ptrdiff_t(one.size()));
+  return one;
+}
+
+/// JSON has no infinity: null.
+json finite(double number) { return std::isfinite(number) ? json(number) : json(nullptr); }
+
+json element(const HostTensor& t, size_t i) {
+  return t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? json(t.strings[i]) : finite(number(t, i));
 }
 
 class Diff {
  public:
   explicit Diff(const DiffOptions& o)
       : o_(o),
+        theirs_options_(o),
         ours_(default_library(o.library), o.model),
         theirs_(o.against.empty() ? default_library(o.library) : o.against,
                 o.against_model.empty() ? o.model : o.against_model),
         described_(ToolsLibrary(o.library).describe(o)),
-        values_(list_values(described_["graph"], ours_, theirs_)) {}
+        main_(list_place(described_["graph"], {}, ours_.bytes, theirs_.bytes)) {
+    theirs_options_.disabled.clear();
+    while (ours_.bytes.find(prefix_) != std::string::npos || theirs_.bytes.find(prefix_) != std::string::npos)
+      prefix_ += "_";
+  }
 
   json run() {
     json report = {{"model", o_.model},
@@ -102,21 +93,24 @@ class Diff {
                    {"tolerance", o_.tolerance},
                    {"outputs", json::array()}};
     say("running both: " + ours_.engine->name() + " and " + theirs_.engine->name());
-    compare_shown({});
+    show(main_, {});
     std::optional<size_t> suspect;
+    report["agree"] = true;
     for (const size_t id : described_["graph"]["outputs"]) {
       const std::string name = described_["graph"]["values"][id]["name"];
-      if (!a_.contains(name) || !b_.contains(name)) continue;
+      if (!a_.contains(name) || !b_.contains(name)) {
+        say("output '" + name + "' is not compared: only one of the models has it");
+        continue;
+      }
       const Difference d = compare(a_[name], b_[name]);
       report["outputs"].push_back({{"name", name}, {"difference", finite(d.scaled)}});
-      const auto found = values_.index.find(name);
-      if (!(d.scaled <= o_.tolerance) && found != values_.index.end())
-        suspect = std::min(suspect.value_or(found->second), found->second);
+      if (d.scaled <= o_.tolerance) continue;
+      report["agree"] = false;
+      const auto found = main_.index.find(name);
+      if (found != main_.index.end()) suspect = std::min(suspect.value_or(found->second), found->second);
     }
-    report["agree"] = std::all_of(report["outputs"].begin(), report["outputs"].end(), [&](const json& out) {
-      return !out["difference"].is_null() && out["difference"] <= o_.tolerance;
-    });
-    if (suspect) report["first"] = describe_first(*suspect);
+    if (report["outputs"].empty()) throw Failure("the models have no output in common: there is nothing to compare");
+    if (suspect) report["first"] = find_first(main_, *suspect);
     return report;
   }
 
@@ -124,24 +118,38 @@ class Diff {
   /// Each step takes as long as two models need to load and run: what it is, on standard error, terminal or not.
   static void say(const std::string& step) { std::fprintf(stderr, "retort diff: %s\n", step.c_str()); }
 
-  /// JSON has no infinity: null.
-  static json finite(double number) { return std::isfinite(number) ? json(number) : json(nullptr); }
-
-  void compare_shown(const std::vector<std::string>& shown) {
-    a_ = ours_.run(shown, o_, inputs_);
-    b_ = theirs_.run(shown, o_, inputs_);
+  /// Runs both with these values as outputs.
+  void show(const DiffPlace& place, const std::vector<size_t>& shown) {
+    std::vector<Mark> marks;
+    for (const size_t v : shown) {
+      if (!place.path.empty() || !is_output(place.names[v])) marks.push_back(place.mark(v, key(place, v)));
+    }
+    a_ = ours_.run(marks, o_, inputs_);
+    b_ = theirs_.run(marks, theirs_options_, inputs_);
   }
 
-  std::set<size_t> look(const std::vector<size_t>& shown) {
-    std::vector<std::string> names;
-    for (const size_t v : shown) {
-      if (!is_output(values_.names[v])) names.push_back(values_.names[v]);
+  std::string key(const DiffPlace& place, size_t v) const {
+    return place.path.empty() ? place.names[v] : prefix_ + std::to_string(v);
+  }
+
+  /// The value as it was shown, in the iterations of the place.
+  HostValue shown_value(const HostValues& all, const DiffPlace& place, size_t v) const {
+    HostValue value = all.at(key(place, v));
+    for (const json& step : place.within) {
+      if (step.contains("iteration")) value.tensor = slice(value.tensor, step["iteration"]);
     }
-    compare_shown(names);
+    return value;
+  }
+
+  Difference difference(const DiffPlace& place, size_t v) const {
+    return compare(shown_value(a_, place, v), shown_value(b_, place, v));
+  }
+
+  std::set<size_t> look(const DiffPlace& place, const std::vector<size_t>& shown) {
+    show(place, shown);
     std::set<size_t> bad;
     for (const size_t v : shown) {
-      const std::string& name = values_.names[v];
-      if (!(compare(a_.at(name), b_.at(name)).scaled <= o_.tolerance)) bad.insert(v);
+      if (!(difference(place, v).scaled <= o_.tolerance)) bad.insert(v);
     }
     return bad;
   }
@@ -152,32 +160,92 @@ class Diff {
                        [&](const json& id) { return graph["values"][id.get<size_t>()]["name"] == name; });
   }
 
-  const json& maker(size_t value) const { return described_["graph"]["nodes"][values_.makers[value]]; }
-
-  json describe_first(size_t suspect) {
-    const auto found = DiffSearch::run(values_.graph, suspect, o_.marks, [&](const std::vector<size_t>& shown) {
+  json find_first(const DiffPlace& place, size_t suspect) {
+    const auto found = DiffSearch::run(place.graph, suspect, o_.marks, [&](const std::vector<size_t>& shown) {
       say("look " + std::to_string(++looks_) + ": " + std::to_string(shown.size()) + " values from node '" +
-          maker(shown.front())["name"].get<std::string>() + "' to '" + maker(shown.back())["name"].get<std::string>() +
-          "'");
-      return look(shown);
+          place.maker(shown.front()) + "' to '" + place.maker(shown.back()) + "'");
+      return look(place, shown);
     });
-    say("look again, at nothing else, at what '" + maker(found.value)["name"].get<std::string>() + "' makes");
-    look({found.value});  // with nothing else shown, so that what is fused stays so
-    const std::string& name = values_.names[found.value];
-    const HostTensor &mine = a_.at(name), &other = b_.at(name);
+    say("look again, at nothing else, at what '" + place.maker(found.value) + "' makes");
+    look(place, {found.value});  // with nothing else shown, so that what is fused stays so
+    json first = describe_first(place, found);
+    if (!place.makers[found.value]->contains("bodies")) return first;
+    try {
+      const json inside = find_inside(place, found.value);
+      return inside.is_null() ? first : inside;
+    } catch (const Failure& e) {
+      first["inside_unseen"] = e.what();
+      return first;
+    }
+  }
+
+  json describe_first(const DiffPlace& place, const DiffSearch::Result& found) const {
+    const HostValue mine = shown_value(a_, place, found.value), other = shown_value(b_, place, found.value);
     const Difference d = compare(mine, other);
-    const json& node = maker(found.value);
-    json first = {
-        {"value", name},   {"node", node["name"]}, {"op", node["op"]},          {"difference", finite(d.scaled)},
-        {"looks", looks_}, {"what", d.what},       {"ours", tensor_json(mine)}, {"theirs", tensor_json(other)}};
-    if (d.what.empty() && is_real(mine.type))
-      first.update({{"at", position(mine, d.index)},
-                    {"values", {finite(number(mine, d.index)), finite(number(other, d.index))}}});
-    for (const size_t v : found.hidden) first["only_fused_with"].push_back(maker(v)["name"]);
-    first["agreeing"] = json::array();
-    for (const size_t v : found.agreeing) first["agreeing"].push_back(values_.names[v]);
-    if (const json fused = runs_within(node["name"]); !fused.is_null()) first["runs_within"] = fused;
+    json first = {{"value", place.names[found.value]},
+                  {"node", place.maker(found.value)},
+                  {"op", place.operators[found.value]},
+                  {"difference", finite(d.scaled)},
+                  {"looks", looks_},
+                  {"what", d.what},
+                  {"ours", value_json(mine)},
+                  {"theirs", value_json(other)},
+                  {"agreeing", json::array()}};
+    if (const HostTensor& t = part_of(mine, d); d.what.empty() && !is_complex(t.type) && d.index < t.count())
+      first.update({{"at", position(t, d)}, {"values", {element(t, d.index), element(part_of(other, d), d.index)}}});
+    for (const size_t v : found.hidden) first["only_fused_with"].push_back(place.maker(v));
+    for (const size_t v : found.agreeing) first["agreeing"].push_back(place.names[v]);
+    if (!place.within.empty()) first["inside"] = place.within;
+    if (const json fused = runs_within(first["node"]); !fused.is_null()) first["runs_within"] = fused;
     return first;
+  }
+
+  /// The first value that differs inside the node that makes `v`; null where none is seen to differ.
+  json find_inside(const DiffPlace& place, size_t v) {
+    const json& node = *place.makers[v];
+    if (node["op"] == "Scan" && node["version"] < 9) return nullptr;  // its values have an axis of batches in front
+    for (const auto& [attribute, body] : node["bodies"].items()) {
+      std::vector<BodyStep> path = place.path;
+      path.push_back({place.names[v], attribute});
+      DiffPlace inner = list_place(body, std::move(path), ours_.bytes, theirs_.bytes);
+      inner.within = place.within;
+      std::set<size_t> ends;
+      for (const size_t id : body["outputs"]) {
+        const auto end = inner.index.find(body["values"][id]["name"]);
+        if (end != inner.index.end()) ends.insert(end->second);
+      }
+      if (ends.empty()) continue;
+      say("look " + std::to_string(++looks_) + ": inside '" + place.maker(v) + "', what its " + attribute + " gives");
+      show(inner, {ends.begin(), ends.end()});
+      json step = {{"node", place.maker(v)}, {"op", node["op"]}, {"body", attribute}};
+      const auto suspect = node["op"] == "If" ? first_of(inner, ends) : first_turn(inner, ends, step);
+      if (!suspect) continue;
+      inner.within.push_back(step);
+      return find_first(inner, *suspect);
+    }
+    return nullptr;
+  }
+
+  std::optional<size_t> first_of(const DiffPlace& place, const std::set<size_t>& ends) const {
+    const auto bad = std::find_if(ends.begin(), ends.end(),
+                                  [&](size_t v) { return !(difference(place, v).scaled <= o_.tolerance); });
+    return bad == ends.end() ? std::nullopt : std::optional(*bad);
+  }
+
+  /// That of the first iteration in which one differs, which goes into `step`.
+  std::optional<size_t> first_turn(const DiffPlace& place, const std::set<size_t>& ends, json& step) const {
+    size_t turns = SIZE_MAX;
+    for (const size_t v : ends) {
+      for (const HostValues* all : {&a_, &b_})
+        turns = std::min(turns, size_t(shown_value(*all, place, v).tensor.shape.at(0)));
+    }
+    DiffPlace at = place;
+    at.within.push_back(step);
+    for (size_t i = 0; i < turns; ++i) {
+      at.within.back()["iteration"] = step["iteration"] = i;
+      if (const auto bad = first_of(at, ends)) return bad;
+    }
+    return {};
   }
 
   /// The node of Retort's optimised graph that the model's node became a part of.
@@ -192,10 +260,12 @@ class Diff {
   }
 
   const DiffOptions& o_;
+  Common theirs_options_;
   DiffSide ours_, theirs_;
   json described_;
-  Values values_;
-  Tensors inputs_, a_, b_;
+  DiffPlace main_;
+  std::string prefix_ = "retort_diff_";
+  HostValues inputs_, a_, b_;
   size_t looks_ = 0;
 };
 
@@ -209,6 +279,13 @@ std::string scale_text(const json& difference) {
   char text[64];
   if (difference.is_null()) return "by infinity, or in type or shape";
   std::snprintf(text, sizeof text, "by %.3g of their scale", difference.get<double>());
+  return text;
+}
+
+std::string step_text(const json& step) {
+  std::string text = "inside " + step["op"].get<std::string>() + " '" + step["node"].get<std::string>() + "', in its " +
+                     step["body"].get<std::string>();
+  if (step.contains("iteration")) text += ", in iteration " + step["iteration"].dump() + " (the first is 0)";
   return text;
 }
 
@@ -229,6 +306,9 @@ void print_difference(const json& report) {
   std::printf("\n%s node '%s' (%s), value '%s', %s\n", paint(Paint::red, "they part first at").c_str(),
               f["node"].get<std::string>().c_str(), f["op"].get<std::string>().c_str(),
               f["value"].get<std::string>().c_str(), scale_text(f["difference"]).c_str());
+  for (const json& step : f.value("inside", json::array())) std::printf("  %s\n", step_text(step).c_str());
+  if (f.contains("inside_unseen"))
+    std::printf("  where inside cannot be told: %s\n", f["inside_unseen"].get<std::string>().c_str());
   if (f["what"] != "") std::printf("  %s\n", f["what"].get<std::string>().c_str());
   if (f.contains("at"))
     std::printf("  most at %s: %s here, %s there\n", f["at"].get<std::string>().c_str(), f["values"][0].dump().c_str(),
@@ -261,6 +341,8 @@ void add_diff(CLI::App& app) {
   o->add_model(*sub);
   o->add_inputs(*sub);
   o->add_against(*sub);
+  o->add_disable(*sub);
+  sub->get_option("--disable")->description("in the first engine, " + sub->get_option("--disable")->get_description());
   sub->add_option("--against-model", o->against_model,
                   "second model; values of the same name are compared. With --against, the second engine runs it")
       ->check(kFile)
@@ -268,6 +350,7 @@ void add_diff(CLI::App& app) {
   sub->add_option("--tolerance", o->tolerance,
                   "largest difference that counts as equal, as a share of the largest absolute value of a tensor")
       ->capture_default_str()
+      ->check(CLI::NonNegativeNumber.description(""))
       ->type_name("X");
   sub->add_option("--marks", o->marks,
                   "values in the middle of the model to look at in one run; few, because an engine that shows a value "
@@ -280,7 +363,10 @@ void add_diff(CLI::App& app) {
   sub->footer(
       "Both run on the same inputs. Where outputs differ, values in the middle become outputs too, a few at a time, "
       "until\n"
-      "the first one is found that differs while all that it is made from agrees. Exit code 3: they differ.\n\n"
+      "the first one is found that differs while all that it is made from agrees, also in the bodies of If, Loop and "
+      "Scan.\n"
+      "An engine may be more exact elsewhere: a lower --tolerance finds where a difference begins. Exit code 3: they "
+      "differ.\n\n"
       "Example: retort diff model.onnx --against libonnxruntime.so.1.31.1 --inputs test_data_set_0");
   sub->callback([o] { diff(*o); });
 }

@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "commands.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -160,6 +160,7 @@ std::vector<PortInfo> EngineSession::ports(bool outputs) const {
     engine_->check(outputs ? api.SessionGetOutputTypeInfo(handle(), i, &type)
                            : api.SessionGetInputTypeInfo(handle(), i, &type));
     const auto owned = engine_->own(type, api.ReleaseTypeInfo);
+    engine_->check(api.GetOnnxTypeFromTypeInfo(type, &all[i].kind));
     const OrtTensorTypeAndShapeInfo* info = nullptr;
     engine_->check(api.CastTypeInfoToTensorInfo(type, &info));
     if (!info) continue;
@@ -167,6 +168,7 @@ std::vector<PortInfo> EngineSession::ports(bool outputs) const {
     engine_->check(api.GetTensorElementType(info, &all[i].type));
     engine_->check(api.GetDimensionsCount(info, &rank));
     all[i].shape.resize(rank);
+    all[i].ranked = rank > 0 || (engine_->api_version() >= 24 && api.TensorTypeAndShape_HasShape(info));
     std::vector<const char*> symbols(rank);
     engine_->check(api.GetDimensions(info, all[i].shape.data(), rank));
     engine_->check(api.GetSymbolicDimensions(info, symbols.data(), rank));
@@ -204,7 +206,7 @@ std::string EngineSession::end_profiling() {
 namespace {
 
 /// Numbers stay in the tensor's memory, strings are copied.
-Handle<OrtValue> make_value(const EngineLibrary& engine, const OrtMemoryInfo* memory, HostTensor& t) {
+Handle<OrtValue> make_tensor(const EngineLibrary& engine, const OrtMemoryInfo* memory, HostTensor& t) {
   const OrtApi& api = engine.api();
   OrtValue* value = nullptr;
   if (t.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
@@ -222,9 +224,24 @@ Handle<OrtValue> make_value(const EngineLibrary& engine, const OrtMemoryInfo* me
   return owned;
 }
 
+/// `parts` keeps what the value consists of.
+Handle<OrtValue> make_value(const EngineLibrary& engine, const OrtMemoryInfo* memory, HostValue& v,
+                            std::vector<Handle<OrtValue>>& parts) {
+  if (v.kind == HostValue::Kind::tensor) return make_tensor(engine, memory, v.tensor);
+  std::vector<const OrtValue*> items;
+  for (HostValue& item : v.items) {
+    parts.push_back(make_value(engine, memory, item, parts));
+    items.push_back(parts.back().get());
+  }
+  OrtValue* value = nullptr;
+  const ONNXType type = v.kind == HostValue::Kind::map ? ONNX_TYPE_MAP : ONNX_TYPE_SEQUENCE;
+  engine.check(engine.api().CreateValue(items.data(), items.size(), type, &value));
+  return engine.own(value, engine.api().ReleaseValue);
+}
+
 }  // namespace
 
-BoundRun::BoundRun(EngineSession& session, std::map<std::string, HostTensor>& inputs) : session_(session) {
+BoundRun::BoundRun(EngineSession& session, HostValues& inputs) : session_(session) {
   const EngineLibrary& engine = session.engine();
   const OrtApi& api = engine.api();
   OrtIoBinding* binding = nullptr;
@@ -233,15 +250,20 @@ BoundRun::BoundRun(EngineSession& session, std::map<std::string, HostTensor>& in
   OrtMemoryInfo* memory = nullptr;
   engine.check(api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
   const auto owned = engine.own(memory, api.ReleaseMemoryInfo);
-  for (auto& [name, tensor] : inputs) {
-    values_.push_back(make_value(engine, memory, tensor));
+  for (auto& [name, given] : inputs) {
+    if (given.guessed && advice_.empty())
+      advice_ = " (the input '" + name + "' is random, and what its shape leaves free was taken as 1; --shape " + name +
+                "=" + dims_text(given.tensor.shape) + " with other numbers, or --input, may help)";
+    values_.push_back(make_value(engine, memory, given, values_));
     engine.check(api.BindInput(binding, name.c_str(), values_.back().get()));
   }
   for (const PortInfo& out : session.outputs()) engine.check(api.BindOutputToDevice(binding, out.name.c_str(), memory));
 }
 
-void BoundRun::run() {
+void BoundRun::run() try {
   session_.engine().check(session_.engine().api().RunWithBinding(session_.handle(), nullptr, binding_.get()));
+} catch (const Failure& e) {
+  throw Failure(e.what() + advice_);
 }
 
 namespace {
@@ -262,17 +284,11 @@ std::vector<Handle<OrtValue>> bound_values(const EngineLibrary& engine, OrtIoBin
 
 }  // namespace
 
-std::map<std::string, HostValue> BoundRun::values() const {
+HostValues BoundRun::values() const {
   const auto values = bound_values(session_.engine(), binding_.get());
-  std::map<std::string, HostValue> all;
+  HostValues all;
   for (size_t i = 0; i < values.size(); ++i)
     all[session_.outputs()[i].name] = read_value(session_.engine(), values[i].get());
-  return all;
-}
-
-std::map<std::string, HostTensor> BoundRun::outputs() const {
-  std::map<std::string, HostTensor> all;
-  for (auto& [name, value] : values()) add_tensors(name, std::move(value), all);
   return all;
 }
 

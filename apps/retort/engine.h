@@ -27,7 +27,8 @@ struct PortInfo {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;  ///< undefined: no tensor
   std::vector<int64_t> shape;                                                ///< -1: symbolic
   std::vector<std::string> symbols;                                          ///< per extent; "" when known or unnamed
-  bool ranked = true;
+  bool ranked = false;                                                       ///< whether the shape is known to be that
+  ONNXType kind = ONNX_TYPE_TENSOR;
 };
 
 /// Host data in an engine-neutral form.
@@ -42,13 +43,17 @@ struct HostTensor {
   size_t size() const;
 };
 
-/// An output of any kind.
+/// An input or output of any kind.
 struct HostValue {
   enum class Kind { tensor, sequence, map, none, other };
   Kind kind = Kind::none;             ///< none: an optional one without a value
   HostTensor tensor = {};             ///< of a tensor
   std::vector<HostValue> items = {};  ///< of a sequence; the keys and the values of a map
+  bool guessed = false;               ///< random, with extents that nobody gave
 };
+
+/// By name.
+using HostValues = std::map<std::string, HostValue>;
 
 struct SessionSettings {
   int threads = 1;
@@ -91,17 +96,16 @@ class EngineSession {
 class BoundRun {
  public:
   /// `inputs` must outlive the object.
-  BoundRun(EngineSession& session, std::map<std::string, HostTensor>& inputs);
+  BoundRun(EngineSession& session, HostValues& inputs);
   void run();
   /// The outputs of the last run.
-  std::map<std::string, HostValue> values() const;
-  /// The tensors among them; those of a sequence y are y[0], y[1], …
-  std::map<std::string, HostTensor> outputs() const;
+  HostValues values() const;
   /// Binds the tensors of the last run as the outputs of the next ones, so that nothing is allocated any more.
   void keep_outputs();
 
  private:
   EngineSession& session_;
+  std::string advice_;  ///< for runs that fail
   std::vector<Handle<OrtValue>> values_;
   Handle<OrtIoBinding> binding_;
 };
@@ -148,8 +152,6 @@ size_t type_bits(ONNXTensorElementDataType type);
 /// Of an element; 0 for strings and where several share a byte.
 inline size_t type_bytes(ONNXTensorElementDataType type) { return type_bits(type) / 8; }
 HostValue read_value(const EngineLibrary& engine, OrtValue* value);
-/// The tensors within `value`, named as BoundRun::outputs() does.
-void add_tensors(const std::string& name, HostValue value, std::map<std::string, HostTensor>& to);
 std::string shape_text(const PortInfo& port);
 
 }  // namespace retort::cli

@@ -78,15 +78,17 @@ void print_head(const json& model, const Totals& t) {
   for (const auto& [domain, version] : model["opsets"].items())
     opsets += (opsets.empty() ? "" : ", ") + domain + " " + version.dump();
   line("opsets", opsets + "  (file format " + model["ir_version"].dump() + ")");
-  line("nodes", std::to_string(t.nodes) + (model.contains("optimized")
-                                               ? ", of which " + std::to_string(model["optimized"]["nodes"].size()) +
-                                                     " are left after optimisation"
-                                               : ""));
+  Totals left;
+  if (model.contains("optimized")) add_up(model["optimized"], left);
+  line("nodes", std::to_string(t.nodes) + (model.contains("optimized") ? ", of which " + std::to_string(left.nodes) +
+                                                                             " are left after optimisation"
+                                                                       : ""));
   if (model.contains("memory")) {
     const json& m = model["memory"];
     line("weights", scaled(m["weights"], "B"));
-    line("memory", scaled(m["values_at_once"], "B") + " for what is computed in between, most at '" + text(m["at"]) +
-                       "'" + (m["complete"] ? "" : "; sizes that only the data tells not counted"));
+    line("memory", scaled(m["values_at_once"], "B") + " for what is computed in between" +
+                       (m["at"] == "" ? "" : ", most at '" + text(m["at"]) + "'") +
+                       (m["complete"] ? "" : "; sizes that only the data tells not counted"));
   }
   line("arithmetic", scaled(t.operations, "FLOP") + " a run" + assumed_text(model["assumed"]) +
                          (t.unknown ? "; of " + std::to_string(t.unknown) + " nodes it is not known" : ""));
@@ -158,6 +160,7 @@ void print_text(const InspectOptions& o, const json& model) {
 }
 
 void inspect(const InspectOptions& o) {
+  if (!o.html.empty()) check_can_write(o.html, true);
   json model = ToolsLibrary(o.library).describe(o);
   model["inputs"] = ports(model["graph"], "inputs");
   model["outputs"] = ports(model["graph"], "outputs");

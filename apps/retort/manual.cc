@@ -1,4 +1,5 @@
 // retort completion and retort manual: texts that are generated from the definitions of the commands.
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli_words.h"
@@ -32,6 +33,22 @@ std::string option_entry(const OptionWords& o) {
 /// Lines as they are, for examples.
 std::string verbatim(const std::string& text) { return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
 
+nlohmann::json commands_json(const std::vector<CommandWords>& commands) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const CommandWords& c : commands) {
+    nlohmann::json options = nlohmann::json::array();
+    for (const OptionWords& o : c.options) {
+      options.push_back(
+          {{"names", o.names}, {"value", o.value}, {"required", o.required}, {"description", o.description}});
+      if (!o.choices.empty()) options.back()["choices"] = o.choices;
+    }
+    all.push_back({{"name", c.name}, {"description", c.description}, {"footer", c.footer}, {"options", options}});
+  }
+  return all;
+}
+
+void print(const nlohmann::json& told) { std::printf("%s\n", told.dump(2).c_str()); }
+
 }  // namespace
 
 std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& commands) {
@@ -55,24 +72,33 @@ std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& co
 void add_completion(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("completion", "print a script that completes commands and options in a shell");
   const auto shell = std::make_shared<std::string>();
+  const auto o = std::make_shared<Common>();
   sub->add_option("SHELL", *shell, "the shell to write for")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->type_name("bash|zsh|fish");
+  o->add_json(*sub);
   sub->footer("Example: source <(retort completion bash)");
-  sub->callback([&app, shell] {
+  sub->callback([&app, shell, o] {
     const auto commands = command_words(app);
     const std::string text = *shell == "bash"  ? bash_completion(commands)
                              : *shell == "zsh" ? zsh_completion(commands)
                                                : fish_completion(commands);
+    if (o->json) return print({{"shell", *shell}, {"script", text}});
     std::fputs(text.c_str(), stdout);
   });
 }
 
 void add_manual(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("manual", "print the manual page");
+  CLI::App* sub = app.add_subcommand("manual", "print the manual page, or the commands and options as data");
+  const auto o = std::make_shared<Common>();
+  o->add_json(*sub);
   sub->footer("Example: retort manual | man -l -");
-  sub->callback([&app] { std::fputs(manual_page(app, command_words(app)).c_str(), stdout); });
+  sub->callback([&app, o] {
+    const auto commands = command_words(app);
+    if (o->json) return print({{"version", RETORT_VERSION}, {"commands", commands_json(commands)}});
+    std::fputs(manual_page(app, commands).c_str(), stdout);
+  });
 }
 
 }  // namespace retort::cli

@@ -1,15 +1,33 @@
 // Model files with intermediate values as extra outputs, made without understanding the rest of them.
 #pragma once
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace retort::cli {
 
+/// From a graph into a body: the attribute of the node that makes the value `output`.
+struct BodyStep {
+  std::string output, attribute;
+};
+
+/// A value to show, of the main graph or of the body that `path` leads to.
+struct Mark {
+  std::string name;                 ///< of the model's new output: in the main graph, that of the value
+  std::vector<BodyStep> path = {};  ///< outermost first
+  std::string value;
+  int32_t type = 0;  ///< of its elements, as in TensorProto; for values of bodies
+};
+
 /// The whole file. Throws Failure naming it.
 std::string read_model_file(const std::string& path);
-/// Values that nodes of the main graph make, in the order of the file.
-std::vector<std::string> made_values(const std::string& model);
-/// The model with these values, which it makes, as outputs after its own; engines infer their types.
-std::string with_outputs(const std::string& model, const std::vector<std::string>& values);
+/// Values that nodes of the main graph, or of the body at `path`, make, with the operators that make them; none where
+/// the file has no such body.
+std::map<std::string, std::string> made_values(const std::string& model, const std::vector<BodyStep>& path);
+/// The model with these values, which it makes, as outputs after its own; engines infer their types. A value of a body
+/// of If is an empty tensor where another branch runs; one of a body of Loop or Scan gets an axis of iterations in
+/// front.
+std::string with_outputs(const std::string& model, const std::vector<Mark>& marks);
 
 }  // namespace retort::cli

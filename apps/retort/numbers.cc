@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "tensors.h"
+#include "commands.h"
 
 namespace retort::cli {
 namespace {
@@ -213,10 +213,19 @@ HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape
   t.type = port.type;
   t.shape = shape.empty() ? port.shape : shape;
   for (int64_t& d : t.shape) d = d < 0 ? 1 : d;
+  if (port.kind != ONNX_TYPE_TENSOR)
+    throw Failure("input '" + port.name + "' is no tensor and cannot be random; give it with --input " + port.name +
+                  "=FILE.pb (an ONNX SequenceProto or MapProto)");
   if (type_bits(t.type) == 0)
-    throw Failure("input '" + port.name + "' of type " + type_name(t.type) + " must be given with --input");
+    throw Failure("input '" + port.name + "' of type " + type_name(t.type) +
+                  " cannot be random; give it with --input " + port.name + "=FILE");
   std::mt19937_64 random(seed);
-  t.bytes.resize(t.size());
+  try {
+    t.bytes.resize(t.size());
+  } catch (const std::exception&) {  // bad_alloc, length_error
+    throw Failure("input '" + port.name + "' of shape " + dims_text(t.shape) +
+                  " takes more memory than there is; give it smaller extents with --shape");
+  }
   switch (t.type) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64:

@@ -71,8 +71,9 @@ void list_ops(const OpsOptions& o) {
     if (!wanted(all[i], o.names)) all.erase(i);
   }
   if (all.empty()) {
-    std::fprintf(stderr, "retort: no operator has that name\n");
-    throw Exit{kFailed};
+    std::string asked;
+    for (const std::string& name : o.names) asked += (asked.empty() ? "'" : " or '") + name + "'";
+    throw Failure("no operator has " + asked + " in its name; retort ops without a name lists all");
   }
   if (o.json) {
     std::printf("%s\n", all.dump(2).c_str());

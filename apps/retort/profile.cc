@@ -56,7 +56,7 @@ struct TemporaryFolder {
 
 constexpr int kWarm = 3;  // runs that are not counted: they plan memory and fill caches
 
-std::vector<TracedRun> trace_runs(const ProfileOptions& o, std::map<std::string, HostTensor>& inputs) {
+std::vector<TracedRun> trace_runs(const ProfileOptions& o, HostValues& inputs) {
   const TemporaryFolder folder;
   const EngineLibrary engine(default_library(o.library));
   SessionSettings settings = o.settings(o.threads.at(0));
@@ -210,12 +210,16 @@ void write_html(const ProfileOptions& o, json model, json profile, const Profile
 }
 
 void profile(const ProfileOptions& o) {
-  std::map<std::string, HostTensor> inputs;
+  HostValues inputs;
+  for (const std::string& file : {o.trace, o.html}) {
+    if (!file.empty()) check_can_write(file, true);
+  }
   std::vector<TracedRun> runs = trace_runs(o, inputs);
   Common shaped = o;  // arithmetic follows from the shapes that ran
   shaped.shapes.clear();
-  for (const auto& [name, tensor] : inputs) {
-    if (!tensor.shape.empty()) shaped.shapes.push_back(name + "=" + dims_text(tensor.shape));
+  for (const auto& [name, value] : inputs) {
+    const auto& shape = value.tensor.shape;
+    if (!shape.empty()) shaped.shapes.push_back(name + "=" + dims_text(shape));
   }
   const ToolsLibrary tools(o.library);
   const std::string engine = EngineLibrary(default_library(o.library)).name();
@@ -226,8 +230,9 @@ void profile(const ProfileOptions& o) {
   if (o.json) {
     std::printf("%s\n", told.dump(2).c_str());
   } else {
-    std::printf("%.3f ms a run (median of %d, %d thread%s), of it %.3f ms outside of nodes\n", p.median_ms, o.repeat,
-                o.threads.at(0), o.threads.at(0) == 1 ? "" : "s", p.overhead_ms);
+    std::printf("%s ms a run (median of %d, %d thread%s), of it %s ms outside of nodes\n",
+                milliseconds_text(p.median_ms).c_str(), o.repeat, o.threads.at(0), o.threads.at(0) == 1 ? "" : "s",
+                milliseconds_text(p.overhead_ms).c_str());
     std::printf("peak of this machine, measured: %.1f GFLOP/s in float32\n", p.peak / 1e9);
     print_rows(told["operators"], "operator", told["operators"].size());
     print_rows(told["nodes"], "slowest nodes", o.nodes);

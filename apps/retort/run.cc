@@ -44,8 +44,8 @@ std::string told(std::optional<uint64_t> number, const char* unit, const char* o
   return number ? std::to_string(*number) + unit : otherwise;
 }
 
-void print_text(const RunOptions& o, const EngineSession& session, const std::map<std::string, HostTensor>& inputs,
-                const std::map<std::string, HostValue>& outputs, const std::vector<double>& times, const Cost& cost) {
+void print_text(const RunOptions& o, const EngineSession& session, const HostValues& inputs, const HostValues& outputs,
+                const std::vector<double>& times, const Cost& cost) {
   for (const PortInfo& port : session.outputs())
     std::fputs(value_text(port.name, outputs.at(port.name)).c_str(), stdout);
   if (o.inputs.empty() && o.input_folder.empty() && !inputs.empty())
@@ -53,19 +53,24 @@ void print_text(const RunOptions& o, const EngineSession& session, const std::ma
                                               "); --input NAME=FILE gives real ones")
                             .c_str());
   if (o.repeat > 1)
-    std::printf("%d runs: median %.3f ms, fastest %.3f ms, slowest %.3f ms\n", o.repeat, quantile(times, 0.5),
-                quantile(times, 0), quantile(times, 1));
+    std::printf("%d runs: median %s ms, fastest %s ms, slowest %s ms\n", o.repeat,
+                milliseconds_text(quantile(times, 0.5)).c_str(), milliseconds_text(quantile(times, 0)).c_str(),
+                milliseconds_text(quantile(times, 1)).c_str());
   if (o.copies)
     std::printf("a bound run copies %s and makes %s\n",
                 told(cost.copied, " bytes", "(this engine does not tell)").c_str(),
                 told(cost.allocations, " heap allocations", "(not counted in this build)").c_str());
 }
 
-nlohmann::json report(const RunOptions& o, const EngineSession& session,
-                      const std::map<std::string, HostTensor>& inputs, const std::map<std::string, HostValue>& outputs,
-                      const std::vector<double>& times, const Cost& cost) {
+nlohmann::json report(const RunOptions& o, const EngineSession& session, const HostValues& inputs,
+                      const HostValues& outputs, const std::vector<double>& times, const Cost& cost) {
   nlohmann::json all = {{"model", o.model}, {"engine", session.engine().name()}};
-  for (const auto& [name, t] : inputs) all["inputs"][name] = {{"type", type_name(t.type)}, {"shape", t.shape}};
+  for (const auto& [name, value] : inputs) {
+    const HostTensor& t = value.tensor;
+    const bool is_tensor = value.kind == HostValue::Kind::tensor;
+    all["inputs"][name] =
+        is_tensor ? nlohmann::json{{"type", type_name(t.type)}, {"shape", t.shape}} : value_json(value);
+  }
   for (const auto& [name, value] : outputs) all["outputs"][name] = value_json(value);
   all["runs"] = {{"count", o.repeat},
                  {"median_ms", quantile(times, 0.5)},
@@ -92,7 +97,7 @@ std::vector<double> run_often(BoundRun& bound, int repeat) {
 }
 
 void run(const RunOptions& o) {
-  if (!o.save.empty()) check_can_write(o.save);
+  if (!o.save.empty()) check_can_write(o.save, o.save.ends_with(".npz"));
   const EngineLibrary engine(default_library(o.library));
   SessionSettings settings = o.settings(o.threads.at(0));
   settings.profile = o.profile;

@@ -34,7 +34,7 @@ Start start(const Common& options, const std::string& library, int threads) {
   EngineSession session(engine, options.model, settings);
   s.load_ms = milliseconds(Clock::now() - begin);
   s.load_peak_mib = status_mib("VmHWM:") - before;
-  std::map<std::string, HostTensor> inputs = options.read_inputs(session.inputs());
+  HostValues inputs = options.read_inputs(session.inputs());
   BoundRun run(session, inputs);
   const auto loaded = Clock::now();
   run.run();

@@ -141,4 +141,38 @@ Difference compare(const HostTensor& a, const HostTensor& b) {
   return d;
 }
 
+namespace {
+
+std::string kind_text(const HostValue& v) {
+  switch (v.kind) {
+    case HostValue::Kind::tensor:
+      return "a tensor";
+    case HostValue::Kind::sequence:
+      return "a sequence of " + std::to_string(v.items.size());
+    case HostValue::Kind::map:
+      return "a map";
+    default:
+      return "no value";
+  }
+}
+
+}  // namespace
+
+Difference compare(const HostValue& a, const HostValue& b) {
+  if (a.kind == HostValue::Kind::tensor && b.kind == a.kind) return compare(a.tensor, b.tensor);
+  Difference d;
+  if (a.kind != b.kind || a.items.size() != b.items.size()) {
+    d.what = kind_text(a) + " and " + kind_text(b);
+    d.scaled = INFINITY;
+    return d;
+  }
+  for (size_t i = 0; i < a.items.size(); ++i) {
+    Difference item = compare(a.items[i], b.items[i]);
+    if (!(item.scaled > d.scaled)) continue;
+    d = std::move(item);
+    d.part.insert(d.part.begin(), i);
+  }
+  return d;
+}
+
 }  // namespace retort::cli

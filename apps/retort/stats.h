@@ -12,6 +12,13 @@ namespace retort::cli {
 using Clock = std::chrono::steady_clock;
 inline double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
+/// In digits that tell something, also of a model of a microsecond.
+inline std::string milliseconds_text(double ms) {
+  char text[32];
+  std::snprintf(text, sizeof text, ms < 0.1 ? "%.2g" : "%.3f", ms);
+  return text;
+}
+
 /// The value below which the share `q` of all lies; 0 where there is none.
 inline double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
@@ -30,10 +37,13 @@ nlohmann::json value_json(const HostValue& value);
 struct Difference {
   double scaled = 0;  ///< the largest difference over the largest absolute value of `b`; infinite where type, shape or
                       ///< what is no finite number differs
-  double absolute = 0;  ///< the largest difference
-  size_t index = 0;     ///< element with the largest difference
-  std::string what;     ///< set where they cannot be compared element by element: types or shapes
+  double absolute = 0;            ///< the largest difference
+  size_t index = 0;               ///< element with the largest difference
+  std::string what;               ///< set where they cannot be compared element by element: types or shapes
+  std::vector<size_t> part = {};  ///< of sequences and maps: the item in which it is, and the item of that, …
 };
 Difference compare(const HostTensor& a, const HostTensor& b);
+/// Item by item; the one that differs most.
+Difference compare(const HostValue& a, const HostValue& b);
 
 }  // namespace retort::cli

@@ -17,14 +17,13 @@ struct MediaOptions {
 };
 
 /// Arrays by name: .npz has many, other files one without a name. By the suffix: .npy, .npz, .pb; .png, .jpg, .jpeg and
-/// .wav are brought to the type and shape of `port`. Throws Failure naming the file.
-std::map<std::string, HostTensor> read_tensor_file(const std::string& path, const PortInfo& port,
-                                                   const MediaOptions& media);
-/// Throws Failure when write_values() could not write there; makes nothing.
-void check_can_write(const std::string& to);
+/// .wav are brought to the type and shape of `port`; sequences and maps are in .pb files. Throws Failure naming the file.
+HostValues read_value_file(const std::string& path, const PortInfo& port, const MediaOptions& media);
+/// Throws Failure when the file, or a folder of that name with files in it, could not be written; makes nothing.
+void check_can_write(const std::string& to, bool file);
 /// Into the folder `to`, a .npy each (.pb for what numpy lacks, the other of the two is removed), or into the file where
 /// `to` ends in .npz. Throws Failure, before anything is written, where a value cannot be saved so.
-void write_values(const std::string& to, const std::map<std::string, HostValue>& values);
+void write_values(const std::string& to, const HostValues& values);
 /// Normal floats, integers 0 and 1; the same for the same seed. Free extents become 1 where `shape` is empty.
 HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed);
 

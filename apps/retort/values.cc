@@ -76,10 +76,4 @@ HostValue read_value(const EngineLibrary& engine, OrtValue* value) {
   return {.kind = Kind::other};
 }
 
-void add_tensors(const std::string& name, HostValue value, std::map<std::string, HostTensor>& to) {
-  if (value.kind == HostValue::Kind::tensor) to[name] = std::move(value.tensor);
-  for (size_t i = 0; i < value.items.size(); ++i)
-    add_tensors(name + "[" + std::to_string(i) + "]", std::move(value.items[i]), to);
-}
-
 }  // namespace retort::cli

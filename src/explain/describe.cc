@@ -80,6 +80,7 @@ class Description {
         graph.value(*id).type.shape = Shape(std::span(shape));
         continue;
       }
+      if (type.shape.rank() == 0 && shape.size() == 1 && shape[0] == 1) continue;  // as a run takes it
       bool fits = type.shape.rank() == shape.size();
       for (size_t i = 0; fits && i < shape.size(); ++i) {
         fits = is_symbolic(type.shape[i]) || type.shape[i] == shape[i];

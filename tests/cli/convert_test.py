@@ -125,7 +125,7 @@ class Ops(ToolTest):
         out = retort("ops", "Gemm")[1]
         self.assertRegex(out, r"Gemm +1,6,7,9,11,13 +")
         self.assertTrue(out.endswith("1 operators\n"), out)
-        self.fails(1, ["ops", "frobnicate"], "no operator has that name")
+        self.fails(1, ["ops", "frobnicate"], "no operator has 'frobnicate' in its name")
 
 
 class Devices(ToolTest):

@@ -102,6 +102,17 @@ class Diff(ToolTest):
         first = self.first(right, "--against", official, "--against-model", self.chain("wrong", 13))
         self.assertEqual(first["node"], "product13")
 
+    def test_one_element_for_a_scalar(self):
+        """Engines go on with another shape each, so it is made a scalar."""
+        def model(name, factor):
+            nodes = [helper.make_node("Exp", ["x"], ["h"], name="begin"), helper.make_node("Mul", ["h", "k"], ["y"], name="times")]
+            return self.graph_model(name, nodes, [("x", TensorProto.FLOAT, [])], [("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(np.float32(factor), "k")])
+        given = "-i", self.npy("x.npy", np.ones(1, np.float32))
+        official = os.environ.get("RETORT_ORACLE")
+        for words in ([], ["--against", official]) if official else ([],):
+            first = self.first(model("right.onnx", 2), "--against-model", model("wrong.onnx", 3), *given, *words)
+            self.assertEqual((first["node"], first["at"], first["ours"]["shape"]), ("times", "[]", []))
+
     def test_outputs_of_other_shape(self):
         ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]), helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
         paths = []
@@ -113,9 +124,103 @@ class Diff(ToolTest):
         first = self.first(paths[0], "--against-model", paths[1])
         self.assertEqual((first["node"], first["what"]), ("u", "shapes 1x4 and 4x1"))
 
+    def graph_model(self, name, nodes, inputs, outputs, constants, **more):
+        ports = [[helper.make_tensor_value_info(*p) if isinstance(p, tuple) else p for p in side] for side in (inputs, outputs)]
+        graph = helper.make_graph(nodes, "g", *ports, constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("my", 1)], ir_version=8, **more)
+        onnx.save(model, self.path(name))
+        return self.path(name)
+
+    def with_bodies(self, name, factors, unused=()):
+        """Scan over rows, backwards; a Loop in each step, whose condition stays inside; in that an If, whose branch multiplies by factors[turn]. Nobody reads the sums of the Loop."""
+        def body(name, nodes, inputs, outputs, constants=()):
+            return helper.make_graph(nodes, name, *[[helper.make_tensor_value_info(n, t, s) for n, t, s in side] for side in (inputs, outputs)], constants)
+        number, none = TensorProto.FLOAT, None
+        row, yes, turn = ("row", number, [2]), ("yes", TensorProto.BOOL, []), ("turn", TensorProto.INT64, [])
+        then = body("then", [helper.make_node("Gather", ["factors", "turn"], ["f"], name="pick"), helper.make_node("Mul", ["sum", "f"], ["same"], name="times")],
+                    [], [("same", number, none)], [numpy_helper.from_array(np.array(factors, np.float32), "factors")])
+        other = body("other", [helper.make_node("Neg", ["sum"], ["same"], name="minus")], [], [("same", number, none)])
+        loop = body("loop", [helper.make_node("Add", ["at", "row"], ["sum"], name="plus"), helper.make_node("Identity", ["yes"], ["still"]),
+                             helper.make_node("If", ["true"], ["next"], name="choice", then_branch=then, else_branch=other)],
+                    [turn, yes, ("at", number, [2])], [("still", TensorProto.BOOL, []), ("next", number, [2]), ("sum", number, [2])])
+        scan = body("scan", [helper.make_node("Abs", ["row"], ["size"], name="size"), helper.make_node("Loop", ["four", "", "size"], ["end", *unused], name="turns", body=loop),
+                             helper.make_node("Add", ["state", "end"], ["total"], name="total")],
+                    [("state", number, [2]), row], [("total", number, [2]), ("end", number, [2])])
+        nodes = [helper.make_node("Scan", ["zero", "x"], ["last", "all"], name="rows", body=scan, num_scan_inputs=1, scan_input_directions=[1],
+                                  scan_output_directions=[1], scan_output_axes=[1])]
+        constants = [numpy_helper.from_array(np.array(v, t), n) for n, v, t in
+                     (("zero", [0, 0], np.float32), ("four", 4, np.int64), ("true", True, bool))]
+        return self.graph_model(name, nodes, [("x", number, [3, 2])], [("last", number, [2]), ("all", number, [2, 3])], constants)
+
+    def test_inside_bodies(self):
+        """The node within If within Loop within Scan, and in which iterations."""
+        official = os.environ.get("RETORT_ORACLE")
+        for unused, words in [((), [])] + [(("sums",), ["--against", official])] * bool(official):  # ONNX Runtime wants all of them named
+            right, wrong = (self.with_bodies(name, [1, 0.5, third, 1], unused) for name, third in (("right.onnx", 2), ("wrong.onnx", 2.5)))
+            first = self.first(right, "--against-model", wrong, *words)
+            self.assertEqual((first["node"], first["value"], first["values"]), ("pick", "f", [2, 2.5]))
+            self.assertEqual([(s["node"], s["op"], s["body"], s.get("iteration")) for s in first["inside"]],
+                             [("rows", "Scan", "body", 0), ("turns", "Loop", "body", 2), ("choice", "If", "then_branch", None)])
+        code, out, err = retort("diff", right, "--against-model", wrong)
+        self.assertEqual(code, WRONG, err)
+        self.assertIn("they part first at node 'pick' (Gather), value 'f'", out)
+        self.assertIn("inside Loop 'turns', in its body, in iteration 2 (the first is 0)\n", out)
+
+    def test_bodies_that_cannot_be_shown(self):
+        """Values that grow with each iteration have no common shape: the node around them is told, and why."""
+        def growing(name, factor):
+            ports = [helper.make_tensor_value_info(*p) for p in (("i", TensorProto.INT64, []), ("go", TensorProto.BOOL, []), ("at", TensorProto.FLOAT, ["n"]),
+                                                                 ("go_on", TensorProto.BOOL, []), ("next", TensorProto.FLOAT, ["m"]))]
+            body = helper.make_graph([helper.make_node("Concat", ["at", "x"], ["longer"], axis=0), helper.make_node("Mul", ["longer", "k"], ["next"]),
+                                      helper.make_node("Identity", ["go"], ["go_on"])], "b", ports[:3], ports[3:])
+            return self.graph_model(name, [helper.make_node("Loop", ["three", "", "x"], ["y"], name="grow", body=body)], [("x", TensorProto.FLOAT, [2])],
+                                    [("y", TensorProto.FLOAT, ["m"])], [numpy_helper.from_array(np.array(3), "three"), numpy_helper.from_array(np.float32(factor), "k")])
+        first = self.first(growing("a.onnx", 1), "--against-model", growing("b.onnx", 1.5))
+        self.assertEqual((first["node"], first["op"]), ("grow", "Loop"))
+        self.assertIn("iteration", first["inside_unseen"])
+
+    def test_sequences(self):
+        """An output that is a sequence is compared item by item."""
+        def model(name, factor, items):
+            nodes = [helper.make_node("Mul", ["x", "k"], ["m"], name="times"), helper.make_node("SequenceConstruct", ["x", "m"] + ["m"] * (items - 2), ["s"], name="list")]
+            return self.graph_model(name, nodes, [("x", TensorProto.FLOAT, [2])], [helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None)],
+                                    [numpy_helper.from_array(np.float32(factor), "k")])
+        right = model("right.onnx", 2, 2)
+        self.assertEqual(retort("diff", right, "--against-model", right)[0], 0)
+        first = self.first(right, "--against-model", model("wrong.onnx", 3, 2))
+        self.assertEqual((first["node"], first["value"]), ("times", "m"))
+        first = self.first(right, "--against-model", model("longer.onnx", 2, 3))
+        self.assertEqual((first["node"], first["what"]), ("list", "a sequence of 2 and a sequence of 3"))
+
+    def test_functions(self):
+        """The call is what the file has; its nodes cannot be shown."""
+        def model(name, factor):
+            constant = helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.float32(factor)))
+            twice = helper.make_function("my", "Twice", ["a"], ["c"], [constant, helper.make_node("Mul", ["a", "k"], ["b"]), helper.make_node("Abs", ["b"], ["c"], name="end")],
+                                         [helper.make_opsetid("", 17)])
+            nodes = [helper.make_node("Exp", ["x"], ["h"], name="begin"), helper.make_node("Twice", ["h"], ["y"], name="call", domain="my")]
+            return self.graph_model(name, nodes, [("x", TensorProto.FLOAT, [2])], [("y", TensorProto.FLOAT, [2])], [], functions=[twice])
+        first = self.first(model("right.onnx", 2), "--against-model", model("wrong.onnx", 3))
+        self.assertEqual((first["node"], first["op"], first["agreeing"]), ("call", "Twice", ["h"]))
+
+    def test_nothing_in_common(self):
+        right = self.chain("right")
+        self.fails(1, ["diff", DIGITS, "--against-model", right, "--json"], "image")  # the inputs are others
+        renamed = onnx.load(right)
+        renamed.graph.node[-1].output[0] = renamed.graph.output[0].name = "z"
+        onnx.save(renamed, self.path("renamed.onnx"))
+        self.fails(1, ["diff", right, "--against-model", self.path("renamed.onnx")], "output 'r19' is not compared", "no output in common")
+
+    def test_without_a_pass(self):
+        """The first engine leaves it out: what it had fused is not any more."""
+        words = self.chain("right"), "--against-model", self.chain("wrong", 4)
+        self.assertIn("runs_within", self.first(*words))
+        self.assertNotIn("runs_within", self.first(*words, "--disable", "linear", "--disable", "epilogues"))
+
     def test_wrong_usage(self):
         self.fails(2, ["diff", DIGITS], "--against")
         self.fails(1, ["diff", DIGITS, "--against", "/nowhere.so"], "/nowhere.so")
+        self.fails(2, ["diff", DIGITS, "--against-model", DIGITS, "--tolerance", "-1"], "--tolerance")
 
 
 if __name__ == "__main__":

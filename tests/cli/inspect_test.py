@@ -34,6 +34,9 @@ class Inspect(ToolTest):
         self.assertRegex(out, r"\n  attention +[\d.]+ +9 → +9 +0\n")  # also what changed nothing
         self.assertRegex(out, r"\n  total +[\d.]+ +\d+\n")
 
+    def test_nodes_of_bodies_are_counted(self):
+        self.assertRegex(retort("inspect", self.two_branches())[1], r"nodes +5, of which 5 are left")
+
     def test_passes_add_up(self):
         told = json.loads(retort("inspect", DIGITS, "--json")[1])
         passes, total = told["passes"], told["passes_total"]
@@ -95,7 +98,8 @@ class Inspect(ToolTest):
     def test_wrong_shapes(self):
         self.fails(1, ["inspect", DIGITS, "--shape", "image=1x1x9x9"], "'image'", "[batch,1,8,8]", "[1,1,9,9]")
         self.fails(1, ["inspect", DIGITS, "--shape", "picture=1"], "'picture'")
-        self.assertIn("cannot write '/nowhere/a.html'", retort("inspect", DIGITS, "--html", "/nowhere/a.html")[2])
+        self.fails(1, ["inspect", DIGITS, "--html", "/nowhere/a.html"], "cannot write '/nowhere/a.html'", "'/nowhere' is no folder")
+        self.fails(1, ["profile", DIGITS, "--trace", self.folder], f"'{self.folder}' is a folder")  # said before anything runs
 
     def test_page(self):
         code, out, err = retort("inspect", DIGITS, "--html", self.path("a.html"))
@@ -110,6 +114,17 @@ class Inspect(ToolTest):
         self.assertRegex(document, r'class="node hit"')
         self.assertEqual(len(re.findall(r'class="node hit"', document)), 2)  # who makes it, who reads it
         self.assertNotIn("NaN", document)
+
+    def test_page_of_bodies(self):
+        retort("inspect", self.two_branches(), "--html", self.path("a.html"))
+        document = self.browse(self.path("a.html"), "graph=graph&search=Relu_out")
+        self.assertIn(">0 found, more in as the model says › choice then_branch<", document)
+        self.assertIn("5 nodes, 5 after optimisation", document)
+        arithmetic = re.search(r"arithmetic +(\d+ FLOP) a run", retort("inspect", self.path("m.onnx"))[1])[1]
+        self.assertIn(f" {arithmetic} a run", document)
+        document = self.browse(self.path("a.html"), "graph=optimized/choice/then_branch&search=Relu_out")
+        self.assertEqual(len(re.findall(r'class="node( port)?( hit)?"', document)), 1 + 2)
+        self.assertIn(">2 found<", document)  # what makes it, and the output
 
     def test_page_of_what_runs(self):
         retort("inspect", DIGITS, "--html", self.path("a.html"))

@@ -57,6 +57,15 @@ class Profile(ToolTest):
         self.assertRegex(out, r"\nConv +2 +[\d.]+ +[\d.]+% +[\d.]+ +[\d.]+%\n")
         self.assertIn("more; --nodes", out)
 
+    def test_one_element_for_a_scalar(self):
+        """Runs take it, as ONNX Runtime does."""
+        ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, []) for n in "xy"]
+        model = self.model([helper.make_node("Abs", ["x"], ["y"])], ports[:1], ports[1:])
+        code, out, err = retort("profile", model, "--input", self.npy("x.npy", np.ones(1, np.float32)), "--repeat", 1, "--json")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual([n["operations"] for n in json.loads(out)["nodes"]], [1])
+        self.fails(1, ["inspect", model, "--shape", "x=2"], "input 'x' is float32[], the shape [2] was given")
+
     def test_other_engine(self):
         official = os.environ.get("RETORT_ORACLE")
         if not official:

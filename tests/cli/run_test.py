@@ -9,6 +9,7 @@ import unittest
 import zlib
 
 import numpy as np
+import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tool import DIGITS, ToolTest, retort
@@ -93,6 +94,19 @@ class Run(ToolTest):
             self.fails(1, ["run", DIGITS, "--save", place, *missing], f"cannot write '{place}'", named)
         self.assertEqual(retort("run", DIGITS, "--save", self.path("new/deep/"))[0], 0)
         self.assertTrue(os.path.exists(self.path("new/deep/probabilities.npy")))
+
+    def test_shapes_that_nobody_gave(self):
+        ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, "length"]) for n in "xy"]
+        model = self.model([helper.make_node("Reshape", ["x", "s"], ["y"])], ports[:1], ports[1:])
+        given = onnx.load(model)
+        given.graph.initializer.append(numpy_helper.from_array(np.array([2, -1]), "s"))
+        onnx.save(given, model)
+        self.fails(1, ["run", model], "'x' is random", "was taken as 1; --shape x=1x1 with other numbers")
+        self.assertEqual(retort("run", model, "--shape", "x=1x4")[0], 0)
+        self.assertNotIn("--shape", retort("run", model, "--shape", "x=1x3")[2])
+
+    def test_more_than_memory(self):
+        self.fails(1, ["run", DIGITS, "--shape", "image=99999999999x1x8x8"], "'image' of shape 99999999999x1x8x8", "memory", "--shape")
 
     def test_numbers_of_runs(self):
         for wrong in ("0", "-1", "many"):

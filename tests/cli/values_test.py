@@ -105,6 +105,41 @@ class Values(ToolTest):
         self.assertEqual((code, os.path.exists(self.path("a.npz"))), (1, False))
         self.assertIn("output 'y' cannot be saved in an .npz file, which has no sequences or maps; give --save a folder", err)
 
+    def test_sequences_are_inputs(self):
+        """In the form that --save writes."""
+        a, b = np.array([1, 2], np.float32), np.array([3], np.float32)
+        self.run_and_save(self.sequence(), "-i", "a=" + self.npy("a.npy", a), "-i", "b=" + self.npy("b.npy", b))
+        saved = self.path("out/y.pb")
+        port = helper.make_tensor_sequence_value_info
+        nodes = [helper.make_node("SequenceErase", ["s", "at"], ["t"]), helper.make_node("ConcatFromSequence", ["s"], ["all"], axis=0)]
+        model = self.saved(nodes, [port("s", TensorProto.FLOAT, None), helper.make_tensor_value_info("at", TensorProto.INT64, [])],
+                           [port("t", TensorProto.FLOAT, None), helper.make_tensor_value_info("all", TensorProto.FLOAT, None)], 17, 8)
+        given = ["-i", "s=" + saved, "-i", "at=" + self.npy("at.npy", np.array(0))]
+        out = self.run_and_save(model, *given)
+        self.assertRegex(out, r"t +sequence of 1\n  \[0\] +float32 1 +3\nall +float32 3 +1 2 3\n")
+        self.assertEqual(retort("profile", model, *given)[0], 0)
+        self.assertEqual(retort("diff", model, *given, "--against-model", model)[0], 0)
+        self.fails(1, ["run", model], "input 's' is no tensor", "--input s=FILE.pb")
+        self.fails(1, ["run", model, "-i", "s=" + self.path("a.npy"), "--random"], "a.npy", ".pb")
+        self.fails(1, ["run", model, "-i", "s=" + self.write("s.pb", b"\x1a\xff"), "--random"], "malformed SequenceProto")
+
+    def test_maps_are_inputs(self):
+        kinds = (TensorProto.STRING, "string_vocabulary", ["dog", "cat", "cow"], "string_keys", [b"cat", b"dog"]), \
+                (TensorProto.INT64, "int64_vocabulary", [7, 5, 9], "keys", [5, 7])
+        for key, attribute, vocabulary, field, keys in kinds:
+            kind = helper.make_map_type_proto(key, helper.make_tensor_type_proto(TensorProto.FLOAT, []))
+            model = self.saved([helper.make_node("DictVectorizer", ["m"], ["y"], domain="ai.onnx.ml", **{attribute: vocabulary})],
+                               [helper.make_value_info("m", kind)], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 3])], 17, 8)
+            proto = onnx.MapProto(key_type=key, **{field: keys})
+            values = onnx.SequenceProto(elem_type=onnx.SequenceProto.TENSOR)
+            values.tensor_values.extend(numpy_helper.from_array(np.float32(v)) for v in (0.25, 0.75))
+            self.fails(1, ["run", model, "-i", self.write("m.pb", proto.SerializeToString())], "as many values as keys")
+            proto.values.CopyFrom(values)
+            out = self.run_and_save(model, "-i", self.write("m.pb", proto.SerializeToString()))
+            self.assertRegex(out, r"y +float32 1x3 +0.75 0.25 0\n")
+            proto.values.tensor_values[1].CopyFrom(numpy_helper.from_array(np.zeros(2, np.float32)))
+            self.fails(1, ["run", model, "-i", self.write("m.pb", proto.SerializeToString())], "single elements")
+
     def test_optional_values(self):
         kind = helper.make_tensor_type_proto(TensorProto.FLOAT, [2])
         boxed = [helper.make_value_info(n, helper.make_optional_type_proto(kind)) for n in ("some", "none")]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Shell completion and the manual page: what the shells and man make of them."""
+import json
 import os
 import pty
 import shutil
@@ -72,17 +73,35 @@ class Words(ToolTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("--against-model FILE", done.stdout)
 
+    def test_json(self):
+        told = json.loads(retort("manual", "--json")[1])
+        commands = {c["name"]: {n: o for o in c["options"] for n in o["names"]} for c in told["commands"]}
+        for name, options in commands.items():
+            self.assertIn("--json", options, name)
+        self.assertEqual(commands["run"]["--layout"]["choices"], ["nchw", "nhwc"])
+        self.assertEqual((commands["diff"]["--against"]["value"], commands["diff"]["--json"]["value"]), ("FILE", ""))
+        self.assertEqual(json.loads(retort("completion", "bash", "--json")[1]), {"shell": "bash", "script": retort("completion", "bash")[1]})
+
     def test_every_command_explains_itself(self):
         for line in retort("--help")[1].split("Subcommands:")[1].split("Examples:")[0].strip().splitlines():
             if line.startswith("  ") and line[2] != " ":
                 self.assertRegex(retort(line.split()[0], "--help")[1], "Examples?: ")
+
+    def all_of(self, terminal):
+        """A read gives what is there of it."""
+        text = b""
+        while True:
+            try:
+                text += os.read(terminal, 65536)
+            except OSError:  # nobody writes any more
+                return text
 
     def test_colours(self):
         for no_colour, expected in (("", True), ("1", False)):
             seen, terminal = pty.openpty()
             subprocess.run([TOOL, "inspect", DIGITS], stdout=terminal, check=True, env={**os.environ, "NO_COLOR": no_colour})
             os.close(terminal)
-            self.assertEqual(b"\033[" in os.read(seen, 65536), expected)
+            self.assertEqual(b"\033[" in self.all_of(seen), expected)
             os.close(seen)
         self.assertNotIn("\033[", retort("inspect", DIGITS)[1])
 

@@ -35,36 +35,44 @@ std::string file_name(std::string name) {
 
 }  // namespace
 
-std::map<std::string, HostTensor> read_tensor_file(const std::string& path, const PortInfo& port,
-                                                   const MediaOptions& media) {
+HostValues read_value_file(const std::string& path, const PortInfo& port, const MediaOptions& media) {
+  const auto one = [](HostTensor tensor) {
+    return HostValues{{"", {.kind = HostValue::Kind::tensor, .tensor = std::move(tensor)}}};
+  };
+  const bool tensor = port.kind != ONNX_TYPE_SEQUENCE && port.kind != ONNX_TYPE_MAP;
   try {
     const std::string bytes = slurp(path);
-    if (path.ends_with(".npy")) return {{"", parse_npy(bytes)}};
-    if (path.ends_with(".npz")) return read_npz(path);
-    if (path.ends_with(".pb")) return {{"", parse_pb(bytes)}};
-    if (path.ends_with(".wav")) return {{"", parse_wav(bytes, port, media)}};
+    if (path.ends_with(".pb")) return {{"", parse_pb(bytes, port.kind)}};
+    if (!tensor) throw Failure("input '" + port.name + "' is no tensor: give it as a .pb file");
+    if (path.ends_with(".npy")) return one(parse_npy(bytes));
+    if (path.ends_with(".npz")) {
+      HostValues all;
+      for (auto& [name, array] : read_npz(path))
+        all[name] = {.kind = HostValue::Kind::tensor, .tensor = std::move(array)};
+      return all;
+    }
+    if (path.ends_with(".wav")) return one(parse_wav(bytes, port, media));
     for (const char* suffix : {".png", ".jpg", ".jpeg"}) {
-      if (path.ends_with(suffix)) return {{"", parse_image(bytes, port, media)}};
+      if (path.ends_with(suffix)) return one(parse_image(bytes, port, media));
     }
   } catch (const protozero::exception& e) {
-    throw Failure(path + ": malformed TensorProto: " + e.what());
+    throw Failure(path + ": malformed " + (tensor ? "TensorProto" : "SequenceProto or MapProto") + ": " + e.what());
   } catch (const Failure& f) {
     throw Failure(path + ": " + f.what());
   }
   throw Failure(path + ": the suffix must be .npy, .npz, .pb, .png, .jpg, .jpeg or .wav");
 }
 
-void check_can_write(const std::string& to) {
+void check_can_write(const std::string& to, bool file) {
   namespace fs = std::filesystem;
-  const bool archive = to.ends_with(".npz");
   const fs::path target = fs::absolute(to);
-  fs::path place = target;  // what is there of the path; an archive needs its folder
+  fs::path place = target;  // what is there of the path; a file needs its folder
   std::error_code error;
-  while (!fs::exists(place, error) && place.has_relative_path() && (!archive || place == target))
+  while (!fs::exists(place, error) && place.has_relative_path() && (!file || place == target))
     place = place.parent_path();
-  const bool file = archive && place == target;
-  if (fs::is_directory(place, error) == file)
-    throw Failure("cannot write '" + to + "': '" + place.string() + (file ? "' is a folder" : "' is no folder"));
+  const bool exists = file && place == target;
+  if (fs::is_directory(place, error) == exists)
+    throw Failure("cannot write '" + to + "': '" + place.string() + (exists ? "' is a folder" : "' is no folder"));
   if (access(place.c_str(), W_OK) != 0)
     throw Failure("cannot write '" + to + "': '" + place.string() + "': " + std::strerror(errno));
 }
@@ -78,7 +86,7 @@ void check_can_save(const std::string& name, const HostValue& value) {
 }
 
 /// The arrays of an .npz, which has nothing but what numpy has.
-std::map<std::string, HostTensor> arrays(const std::map<std::string, HostValue>& values) {
+std::map<std::string, HostTensor> arrays(const HostValues& values) {
   std::map<std::string, HostTensor> all;
   for (const auto& [name, value] : values) {
     const bool tensor = value.kind == HostValue::Kind::tensor;
@@ -93,7 +101,7 @@ std::map<std::string, HostTensor> arrays(const std::map<std::string, HostValue>&
 
 }  // namespace
 
-void write_values(const std::string& to, const std::map<std::string, HostValue>& values) {
+void write_values(const std::string& to, const HostValues& values) {
   for (const auto& [name, value] : values) check_can_save(name, value);
   if (to.ends_with(".npz")) return write_npz(to, arrays(values));
   std::error_code error;

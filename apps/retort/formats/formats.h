@@ -13,7 +13,10 @@ bool numpy_has(ONNXTensorElementDataType type);
 std::map<std::string, HostTensor> read_npz(const std::string& path);
 void write_npz(const std::string& path, const std::map<std::string, HostTensor>& tensors);
 
-HostTensor parse_pb(const std::string& bytes);
+/// A TensorProto, or a SequenceProto or MapProto where the kind is that.
+HostValue parse_pb(const std::string& bytes, ONNXType kind);
+/// The number that TensorProto.DataType has for it.
+int32_t pb_type_number(ONNXTensorElementDataType type);
 /// A TensorProto, SequenceProto or MapProto; an OptionalProto for no value.
 std::string pb_bytes(const HostValue& value, const std::string& name);
 

@@ -1,5 +1,6 @@
 // ONNX TensorProto files, and SequenceProto, MapProto and OptionalProto for what is no tensor.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
@@ -23,13 +24,6 @@ ONNXTensorElementDataType type_of(int32_t in_file) {
     if (n.in_file == in_file) return n.type;
   }
   return ONNXTensorElementDataType(in_file);
-}
-
-int32_t number_of(ONNXTensorElementDataType type) {
-  for (const TypeNumbers& n : kOtherNumbers) {
-    if (n.type == type) return n.in_file;
-  }
-  return int32_t(type);
 }
 
 template <typename Values>
@@ -66,8 +60,17 @@ HostTensor parse_pb_type(const std::string& bytes) {
 
 }  // namespace
 
+int32_t pb_type_number(ONNXTensorElementDataType type) {
+  for (const TypeNumbers& n : kOtherNumbers) {
+    if (n.type == type) return n.in_file;
+  }
+  return int32_t(type);
+}
+
+namespace {
+
 // The fields that data sets use; elements are packed, as every writer does.
-HostTensor parse_pb(const std::string& bytes) {
+HostTensor parse_tensor(const std::string& bytes) {
   HostTensor t = parse_pb_type(bytes);
   for (protozero::pbf_reader p(bytes); p.next();) {
     if (p.wire_type() != protozero::pbf_wire_type::length_delimited)
@@ -95,11 +98,72 @@ HostTensor parse_pb(const std::string& bytes) {
   return t;
 }
 
+/// In a SequenceProto the field of tensors is 3, of sequences 5, of maps 6.
+HostValue parse_sequence(const std::string& bytes) {
+  HostValue all{.kind = HostValue::Kind::sequence};
+  for (protozero::pbf_reader p(bytes); p.next();) {
+    if (p.tag() == 3)
+      all.items.push_back(parse_pb(p.get_bytes(), ONNX_TYPE_TENSOR));
+    else if (p.tag() == 5)
+      all.items.push_back(parse_pb(p.get_bytes(), ONNX_TYPE_SEQUENCE));
+    else if (p.tag() == 6)
+      all.items.push_back(parse_pb(p.get_bytes(), ONNX_TYPE_MAP));
+    else if (p.tag() == 4 || p.tag() == 7)
+      throw Failure("a sequence has sparse or optional items, which are not supported");
+    else
+      p.skip();
+  }
+  return all;
+}
+
+/// The keys, and the values of one type, which are a SequenceProto of single elements, as vectors.
+HostValue parse_map(const std::string& bytes) {
+  HostTensor keys{.type = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, .shape = {}}, values;
+  for (protozero::pbf_reader p(bytes); p.next();) {
+    if (p.tag() == 2 && p.wire_type() == protozero::pbf_wire_type::varint)
+      keys.type = type_of(p.get_int32());
+    else if (p.tag() == 3 && p.wire_type() == protozero::pbf_wire_type::varint)
+      append(keys, std::array{p.get_int64()});
+    else if (p.tag() == 3)
+      append(keys, p.get_packed_int64());
+    else if (p.tag() == 4)
+      keys.strings.push_back(p.get_string());
+    else if (p.tag() == 5)
+      for (const HostValue& v : parse_sequence(p.get_bytes()).items) {
+        if (v.kind != HostValue::Kind::tensor || (values.type && values.type != v.tensor.type) || v.tensor.count() != 1)
+          throw Failure("the values of a map must be single elements of one type");
+        values.type = v.tensor.type;
+        values.bytes.insert(values.bytes.end(), v.tensor.bytes.begin(), v.tensor.bytes.end());
+        values.strings.insert(values.strings.end(), v.tensor.strings.begin(), v.tensor.strings.end());
+      }
+    else
+      p.skip();
+  }
+  const auto length = [](const HostTensor& t) {
+    return t.strings.empty() ? t.bytes.size() / std::max<size_t>(1, type_bytes(t.type)) : t.strings.size();
+  };
+  keys.shape = values.shape = {int64_t(length(keys))};
+  if (keys.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 && keys.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
+    throw Failure(std::string("keys of type ") + type_name(keys.type) + " are not supported");
+  if (length(values) != length(keys)) throw Failure("a map must have as many values as keys");
+  return {.kind = HostValue::Kind::map,
+          .items = {{.kind = HostValue::Kind::tensor, .tensor = std::move(keys)},
+                    {.kind = HostValue::Kind::tensor, .tensor = std::move(values)}}};
+}
+
+}  // namespace
+
+HostValue parse_pb(const std::string& bytes, ONNXType kind) {
+  if (kind == ONNX_TYPE_SEQUENCE) return parse_sequence(bytes);
+  if (kind == ONNX_TYPE_MAP) return parse_map(bytes);
+  return {.kind = HostValue::Kind::tensor, .tensor = parse_tensor(bytes)};
+}
+
 namespace {
 
 void write_tensor(protozero::pbf_writer& p, const HostTensor& tensor, const std::string& name) {
   p.add_packed_int64(1, tensor.shape.begin(), tensor.shape.end());
-  p.add_int32(2, number_of(tensor.type));
+  p.add_int32(2, pb_type_number(tensor.type));
   for (const std::string& s : tensor.strings) p.add_bytes(6, s);
   p.add_string(8, name);
   if (tensor.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)

@@ -33,6 +33,14 @@ function shorten(text, length) {
   return text.length > length ? "…" + text.slice(1 - length) : text;
 }
 
+/** Whether the text is in what a search looks through. */
+function matches(text, graph, {node, value}) {
+  const all = (v) => `${v.name} ${v.type} ${shapeOf(v.type)}`;
+  const values = node ? [...node.inputs, ...node.outputs].filter((id) => id >= 0).map((id) => graph.values[id]) : [value];
+  const words = [...(node ? [node.name, node.op, node.domain, ...(node.origins || [])] : []), ...values.map(all)];
+  return text !== "" && words.join(" ").toLowerCase().includes(text.toLowerCase());
+}
+
 class GraphView {
   /** `choose(node)` is called with the node of the data that was clicked. */
   constructor(svg, choose) {
@@ -120,27 +128,21 @@ class GraphView {
     this.choose(drawn.node, drawn.value);
   }
 
-  /** The text that a search looks through. */
-  words({node, value}) {
-    if (!node) return `${value.name} ${value.type}`;
-    const values = [...node.inputs, ...node.outputs].filter((id) => id >= 0).map((id) => this.graph.values[id]);
-    return [node.name, node.op, node.domain, ...(node.origins || []), ...values.map((v) => `${v.name} ${v.type} ${shapeOf(v.type)}`)].join(" ");
-  }
-
   /** Marks what contains the text; answers how many. */
   search(text) {
-    const wanted = text.toLowerCase();
-    this.hits = this.drawn.filter((d) => wanted && this.words(d).toLowerCase().includes(wanted));
+    this.hits = this.drawn.filter((d) => matches(text, this.graph, d));
     for (const d of this.drawn) d.group.classList.toggle("hit", this.hits.includes(d));
     this.nextHit = 0;
     return this.hits.length;
   }
 
+  /** False where there is none. */
   goToNextHit() {
-    if (!this.hits || !this.hits.length) return;
+    if (!this.hits || !this.hits.length) return false;
     const d = this.hits[this.nextHit++ % this.hits.length];
     this.zoomTo({x: d.x - 300, y: d.y - 200, w: 600, h: 400});
     this.select(d);
+    return true;
   }
 
   /** Colours nodes by `measure(node)`, a number or undefined, or by their operators where it is null. */

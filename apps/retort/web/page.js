@@ -13,13 +13,22 @@ function scaled(number, unit) {
   return `${i === 0 ? Math.round(number) : number.toPrecision(3)} ${prefixes[i]}${unit}`;
 }
 
+/** A graph and the bodies within it, by the ways that lead there. */
+function* withBodies(key, name, graph) {
+  yield [key, {name, graph}];
+  for (const node of graph.nodes) {
+    for (const [attribute, body] of Object.entries(node.bodies || {}))
+      yield* withBodies(`${key}/${node.name}/${attribute}`, `${name} › ${node.name} ${attribute}`, body);
+  }
+}
+
 const LARGE = 400;  // nodes from which on the smaller graph is shown first: laying out takes seconds
 
 class Page {
   constructor(data) {
     this.data = data;
-    this.graphs = new Map([["graph", ["as the model says", data.graph]]]);
-    if (data.optimized) this.graphs.set("optimized", ["as it runs", data.optimized]);
+    this.graphs = new Map(withBodies("graph", "as the model says", data.graph));
+    for (const [key, g] of data.optimized ? withBodies("optimized", "as it runs", data.optimized) : []) this.graphs.set(key, g);
     this.times = new Map((data.profile ? data.profile.nodes : []).map((n) => [n.name, n]));
     this.view = new GraphView(document.getElementById("graph"), (node, value) => this.details(node, value));
     this.controls();
@@ -31,13 +40,13 @@ class Page {
   controls() {
     const find = (id) => document.getElementById(id);
     [this.which, this.heat, this.searchBox, this.hits] = ["which", "heat", "search", "hits"].map(find);
-    for (const [key, [name]] of this.graphs) this.which.append(html("option", {value: key}, name));
+    for (const [key, {name}] of this.graphs) this.which.append(html("option", {value: key}, name));
     const measures = {operator: "by operator", arithmetic: "by arithmetic", ...(this.data.profile ? {time: "by time"} : {})};
     for (const [key, name] of Object.entries(measures)) this.heat.append(html("option", {value: key}, name));
-    this.which.addEventListener("change", () => this.show(this.graphs.get(this.which.value)[1]));
+    this.which.addEventListener("change", () => this.show(this.which.value));
     this.heat.addEventListener("change", () => this.paint());
     this.searchBox.addEventListener("input", () => this.search());
-    find("tools").addEventListener("submit", (e) => { e.preventDefault(); this.view.goToNextHit(); });
+    find("tools").addEventListener("submit", (e) => { e.preventDefault(); this.goToNextHit(); });
     find("whole").addEventListener("click", () => this.view.zoomTo(this.view.whole));
   }
 
@@ -45,15 +54,15 @@ class Page {
   follow(wanted) {
     const smaller = this.data.profile || this.data.graph.nodes.length > LARGE;
     const ran = smaller && this.graphs.has("optimized");
-    this.which.value = wanted.get("graph") || (ran ? "optimized" : "graph");
     this.heat.value = wanted.get("heat") || (this.data.profile ? "time" : "operator");
     this.searchBox.value = wanted.get("search") || "";
-    this.show(this.graphs.get(this.which.value)[1]);
+    this.show(this.graphs.has(wanted.get("graph")) ? wanted.get("graph") : ran ? "optimized" : "graph");
     if (this.data.profile) this.timeline();
   }
 
-  show(graph) {
-    this.view.show(graph);
+  show(key) {
+    this.which.value = key;
+    this.view.show(this.graphs.get(key).graph);
     this.paint();
     this.search();
   }
@@ -63,17 +72,37 @@ class Page {
     this.view.paint(measures[this.heat.value] || null);
   }
 
+  /** The keys of a whole graph, as the model says or as it runs, and of the bodies within it. */
+  within(key) {
+    return [...this.graphs.keys()].filter((k) => k.split("/")[0] === key.split("/")[0]);
+  }
+
   search() {
-    const count = this.view.search(this.searchBox.value.trim());
-    this.hits.value = this.searchBox.value.trim() ? `${count} found` : "";
+    const text = this.searchBox.value.trim(), count = this.view.search(text), shown = this.which.value;
+    const found = ({graph}) => graph.nodes.some((node) => matches(text, graph, {node}));
+    this.elsewhere = this.within(shown).filter((key) => key !== shown && found(this.graphs.get(key)));
+    const also = this.elsewhere.length ? `, more in ${this.graphs.get(this.elsewhere[0]).name}${this.elsewhere.length > 1 ? ", …" : ""}` : "";
+    this.hits.value = text ? `${count} found${also}` : "";
+  }
+
+  /** Into a body where there is none here. */
+  goToNextHit() {
+    if (this.view.goToNextHit() || !this.elsewhere.length) return;
+    this.show(this.elsewhere[0]);
+    this.view.goToNextHit();
+  }
+
+  /** What a node counts, over a graph and its bodies. */
+  sum(root, count) {
+    return this.within(root).flatMap((key) => this.graphs.get(key).graph.nodes).reduce((all, node) => all + count(node), 0);
   }
 
   facts() {
-    const d = this.data, count = d.graph.nodes.length;
+    const d = this.data, one = () => 1;
     const sets = Object.entries(d.opsets).map(([k, v]) => `${k} ${v}`).join(", ");
-    const parts = [`opsets ${sets}`, `${count} nodes${d.optimized ? `, ${d.optimized.nodes.length} after optimisation` : ""}`];
+    const parts = [`opsets ${sets}`, `${this.sum("graph", one)} nodes${d.optimized ? `, ${this.sum("optimized", one)} after optimisation` : ""}`];
     if (d.memory) parts.push(`weights ${scaled(d.memory.weights, "B")}`, `values at once ${scaled(d.memory.values_at_once, "B")}`);
-    parts.push(`${scaled(d.graph.nodes.reduce((sum, n) => sum + (n.operations || 0), 0), "FLOP")} a run`);
+    parts.push(`${scaled(this.sum("graph", (n) => n.operations || 0), "FLOP")} a run`);
     if (d.profile) parts.push(`${d.profile.median_ms.toFixed(3)} ms a run on ${d.profile.threads} thread${d.profile.threads === 1 ? "" : "s"}`);
     if (d.problem) parts.push(`cannot run: ${d.problem}`);
     document.getElementById("title").textContent = document.title = d.file.split("/").pop();
@@ -103,7 +132,7 @@ class Page {
     if (timed) row("time", `${timed.milliseconds.toFixed(4)} ms, ${timed.share.toFixed(1)} %` + (timed.peak_share ? `, ${timed.peak_share.toFixed(0)} % of peak` : ""));
     row("bodies", ...Object.entries(node.bodies || {}).map(([name, body]) => {
       const button = html("button", {type: "button"}, `open ${name}`);
-      button.addEventListener("click", () => this.show(body));
+      button.addEventListener("click", () => this.show([...this.graphs].find(([, g]) => g.graph === body)[0]));
       return button;
     }));
     panel.append(list);
@@ -129,7 +158,7 @@ class Page {
     new Timeline(section, this.data.profile.events, (name) => {
       this.searchBox.value = name;
       this.search();
-      this.view.goToNextHit();
+      this.goToNextHit();
     });
   }
 }

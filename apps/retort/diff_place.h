@@ -1,0 +1,32 @@
+// Where `retort diff` can look: the values of the main graph, or of a body of If, Loop or Scan.
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "diff_search.h"
+#include "mark.h"
+
+namespace retort::cli {
+
+/// What can be looked at are values that nodes make in both models: in a body those that are tensors of numbers.
+struct DiffPlace {
+  const nlohmann::json* described = nullptr;        ///< the graph, as RetortDescribeModel tells it
+  std::vector<BodyStep> path = {};                  ///< empty: the main graph
+  nlohmann::json within = nlohmann::json::array();  ///< for each step of the path {node, op, body, iteration?}
+  std::vector<std::string> names = {};
+  std::vector<const nlohmann::json*> makers = {};  ///< node of each value
+  std::vector<std::string> operators = {};         ///< of the makers, as the file has them: functions are not expanded
+  std::vector<int32_t> types = {};                 ///< of the elements, as in TensorProto
+  std::map<std::string, size_t> index = {};
+  ValueGraph graph = {};
+
+  /// The name of the node that makes value `v`.
+  std::string maker(size_t v) const;
+  /// What shows value `v`: under its own name in the main graph, else under `name`.
+  Mark mark(size_t v, const std::string& name) const;
+};
+
+/// `first` and `second` are the models; `graph` describes the first one at that path.
+DiffPlace list_place(const nlohmann::json& graph, std::vector<BodyStep> path, const std::string& first,
+                     const std::string& second);
+
+}  // namespace retort::cli
