@@ -309,7 +309,7 @@ void print_difference(const json& report) {
   for (const json& step : f.value("inside", json::array())) std::printf("  %s\n", step_text(step).c_str());
   if (f.contains("inside_unseen"))
     std::printf("  where inside cannot be told: %s\n", f["inside_unseen"].get<std::string>().c_str());
-  if (f["what"] != "") std::printf("  %s\n", f["what"].get<std::string>().c_str());
+  if (const auto what = f["what"].get<std::string>(); !what.empty()) std::printf("  %s\n", what.c_str());
   if (f.contains("at"))
     std::printf("  most at %s: %s here, %s there\n", f["at"].get<std::string>().c_str(), f["values"][0].dump().c_str(),
                 f["values"][1].dump().c_str());

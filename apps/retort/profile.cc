@@ -199,14 +199,15 @@ void write_trace(const std::string& path, const Profile& p) {
   if (!file) throw Failure("cannot write '" + path + "'");
 }
 
-void write_html(const ProfileOptions& o, json model, json profile, const Profile& p) {
-  profile["events"] = json::array();
+void write_html(const ProfileOptions& o, const json& model, const json& profile, const Profile& p) {
+  json events = json::array();
   for (const NodeEvent& n : p.run.nodes)
-    profile["events"].push_back(
-        {{"name", n.name}, {"op", n.op}, {"start", n.start - p.run.start}, {"duration", n.duration}});
-  model["file"] = o.model;
-  model["profile"] = std::move(profile);
-  write_page(o.html, model);
+    events.push_back({{"name", n.name}, {"op", n.op}, {"start", n.start - p.run.start}, {"duration", n.duration}});
+  json page = model;
+  page["file"] = o.model;
+  page["profile"] = profile;
+  page["profile"]["events"] = std::move(events);
+  write_page(o.html, page);
 }
 
 void profile(const ProfileOptions& o) {

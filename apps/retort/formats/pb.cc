@@ -73,21 +73,20 @@ namespace {
 HostTensor parse_tensor(const std::string& bytes) {
   HostTensor t = parse_pb_type(bytes);
   for (protozero::pbf_reader p(bytes); p.next();) {
-    if (p.wire_type() != protozero::pbf_wire_type::length_delimited)
-      p.skip();
-    else if (p.tag() == 9)
+    const auto field = p.wire_type() == protozero::pbf_wire_type::length_delimited ? p.tag() : 0;
+    if (field == 9)
       append_raw(t, p.get_view());
-    else if (p.tag() == 4)
+    else if (field == 4)
       append(t, p.get_packed_float());
-    else if (p.tag() == 10)
+    else if (field == 10)
       append(t, p.get_packed_double());
-    else if (p.tag() == 5)
+    else if (field == 5)
       append(t, p.get_packed_int32());
-    else if (p.tag() == 7)
+    else if (field == 7)
       append(t, p.get_packed_int64());
-    else if (p.tag() == 11)
+    else if (field == 11)
       append(t, p.get_packed_uint64());
-    else if (p.tag() == 6)
+    else if (field == 6)
       t.strings.push_back(p.get_string());
     else
       p.skip();
