@@ -140,6 +140,18 @@ HWY_INLINE void store_codes(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTa
   std::memcpy(to, lanes, n);
 }
 
+/// n sums, at most a vector, to element `at`.
+HWY_INLINE void store_result(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, size_t at) {
+  if (!c.is_codes) {
+    int32_t* to = static_cast<int32_t*>(c.data) + at;
+    n >= kSumLanes ? hn::StoreU(v, SumTag(), to) : StoreFirst(SumTag(), v, to, n);
+  } else if (c.is_signed) {
+    store_codes(c, v, scale, n, static_cast<int8_t*>(c.data) + at);
+  } else {
+    store_codes(c, v, scale, n, static_cast<uint8_t*>(c.data) + at);
+  }
+}
+
 /// Rows [row, row + rows) of the columns from n0 on.
 void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, const int32_t* header,
                  const int32_t* sums) {
@@ -154,20 +166,19 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
     }
     for (size_t r = 0; r < rows; ++r) {
       const CodeRow& info = g.rows[row + r];
-      const Sums v = product(info, header, sums + r * kPanel, at);
-      const size_t to = (row + r) * g.c.stride + n0 + at;
-      if (!g.c.is_codes) {
-        int32_t* p = static_cast<int32_t*>(g.c.data) + to;
-        n >= kSumLanes ? hn::StoreU(v, SumTag(), p) : StoreFirst(SumTag(), v, p, n);
-        continue;
-      }
       const auto scale = hn::Mul(column_scale, hn::Set(df, info.scale));
-      if (g.c.is_signed)
-        store_codes(g.c, v, scale, n, static_cast<int8_t*>(g.c.data) + to);
-      else
-        store_codes(g.c, v, scale, n, static_cast<uint8_t*>(g.c.data) + to);
+      store_result(g.c, product(info, header, sums + r * kPanel, at), scale, n, (row + r) * g.c.stride + n0 + at);
     }
   }
+}
+
+/// sum += x · weight, x of 16 bits at most.
+HWY_INLINE void add_product(Sums x, Sums weight, Sums& sum) {
+#if HWY_TARGET <= HWY_AVX3
+  asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(weight.raw));
+#else
+  sum = add_pairs(hn::BitCast(PairTag(), x), hn::BitCast(PairTag(), weight), sum);
+#endif
 }
 
 }  // namespace
@@ -231,6 +242,32 @@ void codes_interleave(const uint8_t* const (&runs)[4], uint8_t flip, size_t n, u
   }
 }
 
+void codes_taps(const CodeTaps& t, size_t n, int32_t* sums) noexcept {
+  constexpr size_t kVectors = 4, kStep = kVectors * kSumLanes;
+  static_assert(kCodeTapsStep % kStep == 0);
+  const SumTag d;
+  const hn::Rebind<uint8_t, SumTag> narrow;
+  for (size_t i = 0; i < n; i += kStep) {
+    Sums s[kVectors] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    for (size_t tap = 0; tap < t.taps; ++tap) {
+      const uint8_t* x = t.x + t.offsets[tap] + i;
+      const Sums weight = hn::Set(d, t.weights[tap] & 0xffff);
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v)
+        add_product(hn::PromoteTo(d, hn::LoadU(narrow, x + v * kSumLanes)), weight, s[v]);
+    }
+#pragma GCC unroll 4
+    for (size_t v = 0; v < kVectors; ++v) hn::StoreU(s[v], d, sums + i + v * kSumLanes);
+  }
+}
+
+void codes_line(const CodeRow& row, const CodesResult& c, const int32_t* sums, size_t n, size_t at) noexcept {
+  const auto scale = hn::Set(hn::ScalableTag<float>(), row.scale);
+  const Sums bias = hn::Set(SumTag(), row.bias);
+  for (size_t i = 0; i < n; i += kSumLanes)
+    store_result(c, hn::Add(hn::LoadU(SumTag(), sums + i), bias), scale, n - i, at + i);
+}
+
 /// to = codes with the sign bit turned by `flip`; the sum of them as signed numbers.
 int32_t codes_row(const uint8_t* from, uint8_t flip, size_t n, int8_t* to) noexcept {
   uint32_t sum = 0;
@@ -285,6 +322,13 @@ size_t codes_panel_width() {
 
 void gemm_codes_block(const GemmCodesArgs& args, size_t m0, size_t m1, size_t n0, size_t n1) noexcept {
   RETORT_SELECT_CODES(codes_part)(args, {m0, m1, n0, n1}, codes_unit() == CodesUnit::tiles);
+}
+
+void sum_code_taps(const CodeTaps& taps, size_t n, int32_t* sums) noexcept {
+  RETORT_SELECT_CODES(codes_taps)(taps, n, sums);
+}
+void finish_codes(const CodeRow& row, const CodesResult& c, const int32_t* sums, size_t n, size_t at) noexcept {
+  RETORT_SELECT_CODES(codes_line)(row, c, sums, n, at);
 }
 
 void interleave_codes(const Codes& like, const uint8_t* const (&runs)[4], size_t n, uint32_t* to) noexcept {

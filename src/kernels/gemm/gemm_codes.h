@@ -80,6 +80,20 @@ void gemm_codes(const GemmCodesArgs& args, const Parallel& par) noexcept;
 /// Rows [m0, m1) and columns [n0, n1), n0 a multiple of the panel width. Serial.
 void gemm_codes_block(const GemmCodesArgs& args, size_t m0, size_t m1, size_t n0, size_t n1) noexcept;
 
+/// Sums that already hold the products of a row, n of them, to element `at` of the result. Serial; reads 16 sums at a time.
+void finish_codes(const CodeRow& row, const CodesResult& c, const int32_t* sums, size_t n, size_t at) noexcept;
+
+/// sums[i] = Σ over taps of weights[tap] · x[i + offsets[tap]], weights within [-255, 255]. Serial; works 64 sums at a time,
+/// so that up to 63 more of them are written and as many bytes more of x are read.
+struct CodeTaps {
+  const uint8_t* x;
+  const size_t* offsets;
+  const int32_t* weights;
+  size_t taps;
+};
+inline constexpr size_t kCodeTapsStep = 64;
+void sum_code_taps(const CodeTaps& taps, size_t n, int32_t* sums) noexcept;
+
 /// The plain loop over codes in memory: B element (i, j) at i · b_stride + j.
 void gemm_codes_reference(const GemmCodesArgs& args, const Codes& a, const Codes& a_zero, const Codes& b,
                           const Codes& b_zero) noexcept;

@@ -145,6 +145,22 @@ Tensor plain_conv(const Tensor& x, const Tensor& w, int64_t stride, int64_t pad,
   }
   return y;
 }
+// That of the example below.
+Tensor plain_depthwise() {
+  const Tensor x = codes({2, 3, 11, 17}), w = signed_codes({6, 1, 3, 2});
+  Tensor y(DType::i32, {2, 6, 6, 7});
+  for (int64_t i = 0; i < int64_t(y.count()); ++i) {
+    const int64_t left = i % 7 * 3 - 1, top = i / 7 % 6 * 2 - 2, o = i / 42 % 6, n = i / 252;
+    int32_t sum = 0;
+    for (int64_t t = 0; t < 6; ++t) {
+      const int64_t r = top + t / 2, l = left + t % 2 * 2;
+      if (r < 0 || r >= 11 || l < 0 || l >= 17) continue;
+      sum += (code(x, ((n * 3 + o / 2) * 11 + r) * 17 + l) - 100) * (code(w, o * 6 + t) - 4);
+    }
+    y.mutable_data<int32_t>()[i] = sum;
+  }
+  return y;
+}
 // Of sums times a scale.
 Tensor plain_codes(const Tensor& sums, float scale, int32_t zero) {
   Tensor y(DType::u8, sums.shape());
@@ -204,6 +220,19 @@ const OpTest conv_integer(
      {.about = "signed, one position a filter",
       .inputs = {signed_codes({1, 70, 6, 6}), signed_codes({5, 70, 1, 1}), i8({}, {-3})},
       .outputs = {plain_conv(signed_codes({1, 70, 6, 6}), signed_codes({5, 70, 1, 1}), 1, 0, -3, 0)},
+      .fixed_types = true},
+     {.about = "few filters for each channel, strides, dilation, padding",
+      .attributes = {{"group", int64_t(3)},
+                     {"pads", std::vector<int64_t>{2, 1, 0, 3}},
+                     {"dilations", std::vector<int64_t>{1, 2}},
+                     {"strides", std::vector<int64_t>{2, 3}}},
+      .inputs = {codes({2, 3, 11, 17}), signed_codes({6, 1, 3, 2}), scalar_u8(100), i8({}, {4})},
+      .outputs = {plain_depthwise()},
+      .fixed_types = true},
+     {.about = "one filter, more than a strip",
+      .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+      .inputs = {signed_codes({1, 1, 150, 150}), codes({1, 1, 3, 3}), i8({}, {7}), scalar_u8(30)},
+      .outputs = {plain_conv(signed_codes({1, 1, 150, 150}), codes({1, 1, 3, 3}), 1, 1, 7, 30)},
       .fixed_types = true},
      {.about = "one axis, dilated",
       .attributes = {{"dilations", std::vector<int64_t>{2}}},

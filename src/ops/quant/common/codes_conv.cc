@@ -96,7 +96,6 @@ bool is_padded(const Window& win) {
 struct CodesConv::Filters : State {
   std::shared_ptr<const void> memory;
   size_t codes = 0;  ///< bytes before them, where the rows are
-  bool zeros = false;
 };
 
 void CodesConv::check() const {
@@ -107,6 +106,7 @@ void CodesConv::check() const {
 std::unique_ptr<State> CodesConv::prepare_filters(PrepareContext& c, const Inputs& in) const {
   const Tensor *w = c.constant(in.w), *zero = c.constant(in.w_zero);
   if (!w || w->shape().rank() < 2 || w->count() == 0 || (c.has(in.w_zero) && !zero)) return nullptr;
+  if (by_planes(w->shape())) return nullptr;
   const size_t out_c = size_t(w->shape()[0]), channels = size_t(w->shape()[1]), taps = w->count() / out_c / channels;
   const size_t k = checked_mul(ceil_div(channels, size_t(4)) * 4, taps, "weights");
   const Codes zeros = zero_points(zero, out_c, "w_zero_point");
@@ -138,37 +138,146 @@ struct CodesConv::Memory {
   }
 };
 
-size_t CodesConv::scratch_bytes(const RunContext& c, const Inputs& in) const {
-  return c.out_count() == 0 ? 0 : Memory(c, sizes(c, in), size_t(group), nullptr).parts.bytes();
+/// Output lines are computed in strips. Its part of the image is cut by strides into planes in which neighbours of a tap lie
+/// side by side, so that a strip is one run of sums; what lies between its lines is dropped.
+struct CodesConv::Strips {
+  static constexpr int64_t kTaps = 64, kStride = 4, kSums = 8192, kReach = 4096;
+  int64_t width = 0, lines = 0;  ///< of one plane; of a strip
+  int64_t plane = 0, planes = 0;
+  size_t count = 0;  ///< strips; 0: the shape does not suit
+  explicit Strips(const Window& win) {
+    const WindowAxis &v = win.axes[0], &h = win.axes[1];
+    const auto reach = [](const WindowAxis& a) { return (a.kernel - 1) * a.dilation; };
+    const auto suits = [](const WindowAxis& a) {
+      return a.kernel > 0 && a.kernel <= kTaps && a.stride <= kStride && a.out <= INT32_MAX &&
+             a.dilation <= kReach / kTaps;
+    };
+    if (win.rank != 2 || !suits(v) || !suits(h) || v.kernel * h.kernel > kTaps) return;
+    width = ceil_div((h.out - 1) * h.stride + reach(h) + 1, h.stride);
+    if (width > kSums) return;
+    lines = std::min(v.out, kSums / width);
+    plane = ceil_div((lines - 1) * v.stride + reach(v) + 1, v.stride) * width;
+    planes = v.stride * h.stride;
+    count = size_t(ceil_div(v.out, lines));
+  }
+  size_t image_bytes() const { return size_t(plane * planes) + kernels::kCodeTapsStep; }
+  size_t sums() const { return size_t(lines * width) + kernels::kCodeTapsStep; }
+  size_t bytes() const { return round_up(image_bytes(), 64) + round_up(sums() * sizeof(int32_t), 128); }
+  /// Where row `r` of the strip and column `x` of the padded image lie.
+  int64_t at(const Window& win, int64_t r, int64_t x) const {
+    const int64_t v = win.axes[0].stride, h = win.axes[1].stride;
+    return (r % v * h + x % h) * plane + r / v * width + x / h;
+  }
+  void fill(const Window& win, const uint8_t* image, uint8_t flip, int32_t zero, int64_t first, uint8_t* to) const;
+};
+
+/// The part of a channel under output lines from `first` on.
+void CodesConv::Strips::fill(const Window& win, const uint8_t* image, uint8_t flip, int32_t zero, int64_t first,
+                             uint8_t* to) const {
+  const WindowAxis &v = win.axes[0], &h = win.axes[1];
+  std::memset(to, zero, image_bytes());
+  const int64_t rows = plane / width * v.stride;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t line = first * v.stride + r - v.pad_begin;
+    if (!v.inside(line)) continue;
+    for (int64_t phase = 0; phase < h.stride; ++phase) {
+      const int64_t begin = std::max<int64_t>(0, ceil_div(h.pad_begin - phase, h.stride));
+      const int64_t end = std::min(width, ceil_div(h.in + h.pad_begin - phase, h.stride));
+      const uint8_t* from = image + line * h.in + phase - h.pad_begin;
+      uint8_t* at = to + this->at(win, r, phase);
+      if (h.stride == 1)
+        for (int64_t j = begin; j < end; ++j) at[j] = from[j] ^ flip;
+      else if (h.stride == 2)
+        for (int64_t j = begin; j < end; ++j) at[j] = from[j * 2] ^ flip;
+      else
+        for (int64_t j = begin; j < end; ++j) at[j] = from[j * h.stride] ^ flip;
+    }
+  }
 }
 
-void CodesConv::convolve(const RunContext& c, const Inputs& in, kernels::CodesResult y,
-                         FunctionRef<void(CodeRow&, size_t)> finish) const {
+/// Few filters for each channel: a product of matrices would have but few rows.
+bool CodesConv::by_planes(const Shape& w) const {
+  constexpr int64_t kFewFilters = 8;
+  return w.rank() == 4 && w[1] == 1 && w[0] / group <= kFewFilters;
+}
+
+size_t CodesConv::scratch_bytes(const RunContext& c, const Inputs& in) const {
+  if (c.out_count() == 0) return 0;
+  const Sizes s = sizes(c, in);
+  if (const Strips strips(s.window); by_planes(c.shape(in.w)) && strips.count > 0)
+    return checked_mul(strips.bytes(), size_t(c.parallel().workers()), "planes");
+  return Memory(c, s, size_t(group), nullptr).parts.bytes();
+}
+
+void CodesConv::convolve(const RunContext& c, const Inputs& in, kernels::CodesResult y, Finish finish) const {
   if (c.out_count() == 0) return;
   const Sizes s = sizes(c, in);
-  const Memory memory(c, s, size_t(group), c.scratch());
+  y.stride = s.out_px;
+  if (by_planes(c.shape(in.w)) && Strips(s.window).count > 0) return convolve_planes(c, in, s, y, finish);
+  convolve_panels(c, in, s, y, finish);
+}
+
+void CodesConv::convolve_planes(const RunContext& c, const Inputs& in, const Sizes& s, kernels::CodesResult y,
+                                Finish finish) const {
+  const Strips strips(s.window);
   const Codes x = codes_of(c, in.x), x_zero = zero_points(c, in.x_zero, 1, "x_zero_point");
-  const Codes w_zero = zero_points(c, in.w_zero, s.out_c, "w_zero_point");
+  const Codes w = codes_of(c, in.w), w_zero = zero_points(c, in.w_zero, s.out_c, "w_zero_point");
+  const int32_t fill = kernels::zero_of_a(x, x_zero[0]) + 128;
+  const WindowAxis &v = s.window.axes[0], &h = s.window.axes[1];
+  size_t offsets[Strips::kTaps];
+  for (int64_t tap = 0; tap < int64_t(s.taps); ++tap)
+    offsets[tap] = size_t(strips.at(s.window, tap / h.kernel * v.dilation, tap % h.kernel * h.dilation));
+  c.parallel().for_each(s.batch * s.in_c * strips.count, [&](size_t task, int worker) {
+    const size_t channel = task / strips.count % s.in_c, n = task / strips.count / s.in_c;
+    const int64_t first = int64_t(task % strips.count) * strips.lines, lines = std::min(strips.lines, v.out - first);
+    auto* image = static_cast<uint8_t*>(c.scratch()) + size_t(worker) * strips.bytes();
+    auto* sums = reinterpret_cast<int32_t*>(image + round_up(strips.image_bytes(), 64));
+    strips.fill(s.window, x.bytes((n * s.in_c + channel) * s.in_px), x.is_signed ? 0x80 : 0, fill, first, image);
+    for (size_t o = channel * s.group_out; o < (channel + 1) * s.group_out; ++o) {
+      int32_t weights[Strips::kTaps], total = 0;
+      for (size_t tap = 0; tap < s.taps; ++tap) total += weights[tap] = w[o * s.taps + tap] - w_zero[o];
+      CodeRow row;
+      finish(row, o);
+      row.bias = int32_t(uint32_t(row.bias) - uint32_t(total * fill));
+      kernels::sum_code_taps({image, offsets, weights, s.taps}, size_t((lines - 1) * strips.width + h.out), sums);
+      for (int64_t line = 0; line < lines; ++line)
+        kernels::finish_codes(row, y, sums + line * strips.width, size_t(h.out),
+                              (n * s.out_c + o) * s.out_px + size_t((first + line) * h.out));
+    }
+  });
+}
+
+/// Sets memory.rows. The filters, and whether any of them has a zero point that is not 0.
+std::pair<const int8_t*, bool> CodesConv::rows_of(const RunContext& c, const Inputs& in, const Sizes& s,
+                                                  const Memory& memory, Finish finish) const {
   const int8_t* filters = memory.filters;
+  const Codes zero = zero_points(c, in.w_zero, s.out_c, "w_zero_point");
   if (const auto* packed = c.state<Filters>()) {
     const char* base = static_cast<const char*>(packed->memory.get());
     std::memcpy(memory.rows, base, s.out_c * sizeof(CodeRow));
     filters = reinterpret_cast<const int8_t*>(base + packed->codes);
   } else {
-    pack_filters(codes_of(c, in.w), w_zero, s.out_c, s.group_in, s.taps, {memory.rows, memory.filters}, c.parallel());
+    pack_filters(codes_of(c, in.w), zero, s.out_c, s.group_in, s.taps, {memory.rows, memory.filters}, c.parallel());
   }
   bool zeros = false;
   for (size_t o = 0; o < s.out_c; ++o) {
     zeros |= memory.rows[o].zero != 0;
     finish(memory.rows[o], o);
   }
+  return {filters, zeros};
+}
+
+void CodesConv::convolve_panels(const RunContext& c, const Inputs& in, const Sizes& s, kernels::CodesResult y,
+                                Finish finish) const {
+  const Memory memory(c, s, size_t(group), c.scratch());
+  const Codes x = codes_of(c, in.x), x_zero = zero_points(c, in.x_zero, 1, "x_zero_point");
+  const auto [filters, zeros] = rows_of(c, in, s, memory, finish);
   const int32_t fill = kernels::zero_of_a(x, x_zero[0]) + 128;
   const bool padded = is_padded(s.window);
   const size_t depth = kernels::codes_depth(s.k), width = kernels::codes_panel_width();
   const size_t header = kernels::codes_panel_bytes(s.k) - depth * width, panels = ceil_div(s.out_px, width);
   const size_t per_task = std::clamp<size_t>(panels / 8, 1, 16), tasks = ceil_div(panels, per_task);
   const size_t element = y.is_codes ? 1 : sizeof(int32_t);
-  y.stride = s.out_px;
   for (size_t n = 0; n < s.batch && !c.parallel().cancelled(); ++n) {
     c.parallel().for_each(s.quads * size_t(group), [&](size_t quad, int) {
       const size_t channel = quad / s.quads * s.group_in + quad % s.quads * 4;

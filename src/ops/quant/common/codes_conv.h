@@ -1,4 +1,5 @@
-// The convolution of codes that ConvInteger and QLinearConv share. The image is brought into quads of channels, so that the
+// The convolution of codes that ConvInteger and QLinearConv share: as a product of matrices, or plane by plane where each
+// channel of the image meets but a few filters. For the product the image is brought into quads of channels, so that the
 // patches of a panel of output positions are copies of lines of quads; padding counts as the image's zero point.
 #pragma once
 #include "ops/nn/common/window.h"
@@ -26,7 +27,16 @@ struct CodesConv : WindowAttributes {
   struct Sizes;
   struct Memory;
   struct Filters;
+  struct Strips;
+  using Finish = FunctionRef<void(kernels::CodeRow&, size_t)>;
   Sizes sizes(const RunContext& c, const Inputs& in) const;
+  bool by_planes(const Shape& weights) const;
+  std::pair<const int8_t*, bool> rows_of(const RunContext& c, const Inputs& in, const Sizes& s, const Memory& memory,
+                                         Finish finish) const;
+  void convolve_panels(const RunContext& c, const Inputs& in, const Sizes& s, kernels::CodesResult y,
+                       Finish finish) const;
+  void convolve_planes(const RunContext& c, const Inputs& in, const Sizes& s, kernels::CodesResult y,
+                       Finish finish) const;
 };
 
 }  // namespace retort::ops
