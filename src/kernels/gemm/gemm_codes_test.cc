@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -163,6 +164,27 @@ TEST(GemmCodes, InterleavesRunsThatEndAnywhere) {
       EXPECT_EQ(7u, quads[n]);
     });
   }
+}
+
+TEST(GemmCodes, TapsOfARunAndItsCodes) {
+  constexpr size_t kCount = 100, kOffsets[] = {0, 3, 50};
+  constexpr int32_t kWeights[] = {255, -255, 7};
+  std::vector<uint8_t> x(kOffsets[2] + kCount + kCodeTapsStep);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = uint8_t(i * i + i / 3);
+  const CodeRow row{.bias = 1000, .scale = 0.004f};
+  for_each_unit([&] {
+    std::vector<int32_t> sums(kCount + kCodeTapsStep);
+    sum_code_taps({x.data(), kOffsets, kWeights, 3}, kCount, sums.data());
+    std::vector<uint8_t> codes(kCount, 7);
+    finish_codes(row, {.data = codes.data(), .is_codes = true, .zero = 99}, sums.data(), kCount - 2, 1);
+    EXPECT_EQ(7, codes[0]);
+    EXPECT_EQ(7, codes[kCount - 1]);
+    for (size_t i = 0; i < kCount - 2; ++i) {
+      const int32_t want = 255 * x[i] - 255 * x[i + 3] + 7 * x[i + 50];
+      ASSERT_EQ(want, sums[i]);
+      ASSERT_EQ(uint8_t(std::clamp(std::nearbyint(float(want + 1000) * 0.004f) + 99, 0.0f, 255.0f)), codes[i + 1]);
+    }
+  });
 }
 
 }  // namespace
