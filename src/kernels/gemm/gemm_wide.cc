@@ -178,11 +178,13 @@ void wide_pack_b(WideType type, const void* b, size_t row_stride, size_t column_
 
 void gemm_wide(WideType type, const GemmWideArgs& g, const Parallel& par) noexcept {
   if (g.m == 0 || g.n == 0) return;
-  // A task takes 10 µs or more; its rows are whole tiles, its panels stay in the second-level cache for a run of k.
-  constexpr size_t kTaskMacs = 256 << 10, kMaxTasks = 64, kRows = 96, kMaxColumns = 512;
+  // A task takes 10 µs or more. Each packs its rows of A anew, so few groups of columns; a run of k of their panels stays in
+  // the second-level cache.
+  constexpr size_t kTaskMacs = 256 << 10, kMaxTasks = 32, kRows = 48, kMinColumns = 128, kMaxColumns = 512;
   const size_t width = wide_panel_width(type), panels = ceil_div(g.n, width), row_blocks = ceil_div(g.m, kRows);
   const size_t wanted = std::clamp<size_t>(g.m * g.n * g.k / kTaskMacs, 1, kMaxTasks);
-  const size_t groups = std::min(panels, std::max(ceil_div(wanted, row_blocks), ceil_div(g.n, kMaxColumns)));
+  const size_t most = std::max<size_t>(1, g.n / kMinColumns);
+  const size_t groups = std::max(std::min(most, ceil_div(wanted, row_blocks)), ceil_div(g.n, kMaxColumns));
   const size_t columns = ceil_div(panels, groups) * width;
   const auto part = RETORT_SELECT(gemm_wide_part);
   par.for_each(row_blocks * ceil_div(g.n, columns), [&](size_t task, int) {

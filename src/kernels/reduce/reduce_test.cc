@@ -200,6 +200,32 @@ void check_integers(const Parallel& par, int64_t low, int64_t high) {
   }
 }
 
+TEST_P(ReduceKernel, SumsOfDoubles) {
+  Random random(4);
+  for (const auto& [shape, axes] : kCases) {
+    const auto plan = ReducePlan::make(shape, axes);
+    const auto floats = random.floats(count(shape), -2, 3);
+    std::vector<double> x(floats.begin(), floats.end());
+    for (double& v : x) v += 1e-9;  // no float
+    const auto members = groups(x, shape, axes);
+    for (int op = 0; op < kOps; ++op) {
+      if (!reduces_double(Reduce(op)) || Reduce(op) == Reduce::log_sum) continue;
+      std::vector<double> y(plan->outputs + 1, 77), serial(plan->outputs);
+      reduce(Reduce(op), x.data(), y.data(), *plan, three_threads());
+      reduce(Reduce(op), x.data(), serial.data(), *plan, one_thread());
+      EXPECT_EQ(77, y.back());
+      for (size_t i = 0; i < serial.size(); ++i) {
+        const double want = reference(Reduce(op), members[i]);
+        EXPECT_TRUE(y[i] == serial[i] || std::isnan(y[i]));
+        if (std::isnan(want))
+          EXPECT_TRUE(std::isnan(y[i]));
+        else
+          ASSERT_NEAR(y[i], want, 1e-12 * (1 + reference(Reduce::sum_square, members[i]))) << op << " " << i;
+      }
+    }
+  }
+}
+
 TEST_P(ReduceKernel, Integers) {
   check_integers<int64_t>(three_threads(), -9, 9);
   check_integers<int32_t>(three_threads(), -9, 9);
