@@ -12,7 +12,7 @@ size_t codes_depth(size_t k) {
   return round_up(k, codes_unit() == CodesUnit::tiles ? codes_detail::kTileDepth : size_t(4));
 }
 size_t codes_rows_bytes(size_t m, size_t k) {
-  return checked_mul(round_up(m, codes_detail::kTileRows), codes_depth(k), "codes");
+  return checked_mul(checked_add(m, codes_detail::kTileRows - 1, "rows of codes"), codes_depth(k), "codes");
 }
 size_t codes_panel_bytes(size_t k) { return (codes_depth(k) + 2 * sizeof(int32_t)) * codes_panel_width(); }
 size_t codes_packed_bytes(size_t k, size_t n) {

@@ -142,11 +142,12 @@ size_t wide_bytes(WideType type) { return type == WideType::i32 ? 4 : 8; }
 /// Elements are moved as what has their size.
 template <typename T>
 void pack_wide(const T* b, size_t row_stride, size_t column_stride, size_t k, size_t columns, size_t width, T* to) {
+  constexpr size_t kCopy = 32 / sizeof(T);  // a size that the compiler knows
+  const bool whole = column_stride == 1 && columns == width;
   for (size_t i = 0; i < k; ++i, b += row_stride, to += width) {
-    if (column_stride == 1)
-      std::memcpy(to, b, columns * sizeof(T));
-    else
-      for (size_t c = 0; c < columns; ++c) std::memcpy(to + c, b + c * column_stride, sizeof(T));
+    for (size_t c = 0; whole && c < width; c += kCopy) std::memcpy(to + c, b + c, kCopy * sizeof(T));
+    if (whole) continue;
+    for (size_t c = 0; c < columns; ++c) std::memcpy(to + c, b + c * column_stride, sizeof(T));
     std::fill(to + columns, to + width, T(0));
   }
 }

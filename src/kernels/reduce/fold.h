@@ -44,7 +44,7 @@ struct FoldColumns {
   const float* shift;      ///< [kFoldColumns]
   float* y;                ///< [width]
 };
-/// The same of doubles, for sums.
+/// The same of doubles.
 struct DoubleColumns {
   const double* x;
   const ReducePlan* plan;

@@ -200,7 +200,7 @@ void check_integers(const Parallel& par, int64_t low, int64_t high) {
   }
 }
 
-TEST_P(ReduceKernel, SumsOfDoubles) {
+TEST_P(ReduceKernel, Doubles) {
   Random random(4);
   for (const auto& [shape, axes] : kCases) {
     const auto plan = ReducePlan::make(shape, axes);
@@ -217,12 +217,24 @@ TEST_P(ReduceKernel, SumsOfDoubles) {
       for (size_t i = 0; i < serial.size(); ++i) {
         const double want = reference(Reduce(op), members[i]);
         EXPECT_TRUE(y[i] == serial[i] || std::isnan(y[i]));
-        if (std::isnan(want))
-          EXPECT_TRUE(std::isnan(y[i]));
+        if (!std::isfinite(want))
+          EXPECT_TRUE(std::isnan(want) ? std::isnan(y[i]) : y[i] == want);
         else
           ASSERT_NEAR(y[i], want, 1e-12 * (1 + reference(Reduce::sum_square, members[i]))) << op << " " << i;
       }
     }
+  }
+}
+
+TEST_P(ReduceKernel, NaNOfDoublesSticks) {
+  std::vector<double> x(3 * 37, 1);
+  x[40] = NAN;
+  for (const Reduce op : {Reduce::max, Reduce::min, Reduce::sum}) {
+    double rows[3] = {}, columns[37] = {};
+    reduce(op, x.data(), rows, *ReducePlan::make(Dims{3, 37}, Dims{1}), one_thread());
+    reduce(op, x.data(), columns, *ReducePlan::make(Dims{3, 37}, Dims{0}), one_thread());
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(i == 1, std::isnan(rows[i]));
+    for (size_t i = 0; i < 37; ++i) EXPECT_EQ(i == 3, std::isnan(columns[i]));
   }
 }
 
