@@ -7,9 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <utility>
 
 #include "kernels/dispatch.h"
 #include "kernels/simd_math.h"
@@ -109,11 +107,12 @@ void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) no
   }
 }
 
-template <size_t... kRow>
-constexpr auto all_row_sums(std::index_sequence<kRow...>) {
-  return std::array{&sum_rows<kRow + 1>...};
+/// As many rows as the sums of a tile, or more, whose sums nobody reads.
+void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
+  if (rows == 1) return sum_rows<1>(a, depth, b, sums);
+  if (rows <= 4) return sum_rows<4>(a, depth, b, sums);
+  sum_rows<kRowsAtOnce>(a, depth, b, sums);
 }
-constexpr auto kRowSums = all_row_sums(std::make_index_sequence<kRowsAtOnce>());
 
 /// Products of one row, a vector of columns.
 HWY_INLINE Sums product(const CodeRow& row, const int32_t* header, const int32_t* sums, size_t at) {
@@ -196,7 +195,7 @@ void codes_part(const GemmCodesArgs& g, const Part& part, bool tiles) noexcept {
       const size_t left = part.m1 - i, most = tiles && left > kFewRows ? 2 * kTileRows : kRowsAtOnce;
       const size_t rows = std::min(left, most);
       if (most == kRowsAtOnce)
-        kRowSums[rows - 1](g.a + i * depth, depth, codes, sums);
+        sum_few_rows(rows, g.a + i * depth, depth, codes, sums);
       else
         codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes, sums);
       finish_rows(g, i, rows, n0, header, sums);

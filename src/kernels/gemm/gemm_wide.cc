@@ -6,10 +6,8 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include "base/checked.h"
 #include "kernels/dispatch.h"
@@ -48,26 +46,15 @@ HWY_INLINE V wide_mul_add(V a, V b, V sum) {
   }
 }
 
-/// `a`: [k][kRows]; `b`: of a panel. add: to what C holds.
-template <typename T>
-struct WideTile {
-  const T* a;
-  const T* b;
-  size_t k;
-  T* c;
-  size_t stride, columns;
-  bool add;
-};
-
+/// sums [kRows][2 vectors] = A [k][kRows] · B; `b`: of a panel.
 template <typename T, size_t kRows>
-void wide_tile(const WideTile<T>& t) noexcept {
+void wide_tile(const T* a, const T* b, size_t k, T* sums) noexcept {
   const WideTag<T> d;
   constexpr size_t kLanes = kWideLanes<T>;
   hn::Vec<WideTag<T>> s[kRows][2];
 #pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) s[r][0] = s[r][1] = hn::Zero(d);
-  const T *a = t.a, *b = t.b;
-  for (size_t i = 0; i < t.k; ++i, a += kRows, b += 2 * kLanes) {
+  for (size_t i = 0; i < k; ++i, a += kRows, b += 2 * kLanes) {
     const auto b0 = hn::Load(d, b), b1 = hn::Load(d, b + kLanes);
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) {
@@ -78,40 +65,46 @@ void wide_tile(const WideTile<T>& t) noexcept {
   }
 #pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) {
-    for (size_t v = 0; v < 2; ++v) {
-      if (t.columns <= v * kLanes) break;
-      T* to = t.c + r * t.stride + v * kLanes;
-      if (const size_t n = t.columns - v * kLanes; n < kLanes)
-        StoreFirst(d, t.add ? hn::Add(LoadFirst(d, to, n), s[r][v]) : s[r][v], to, n);
-      else
-        hn::StoreU(t.add ? hn::Add(hn::LoadU(d, to), s[r][v]) : s[r][v], d, to);
+    hn::Store(s[r][0], d, sums + r * 2 * kLanes);
+    hn::Store(s[r][1], d, sums + r * 2 * kLanes + kLanes);
+  }
+}
+
+/// Sets C to the sums, or adds them to it.
+template <typename T>
+void store_wide(const T* sums, size_t rows, size_t columns, bool add, T* c, size_t stride) {
+  const WideTag<T> d;
+  constexpr size_t kLanes = kWideLanes<T>;
+  for (size_t r = 0; r < rows; ++r, sums += 2 * kLanes, c += stride) {
+    for (size_t at = 0; at < columns; at += kLanes) {
+      const size_t n = columns - at;
+      auto v = hn::Load(d, sums + at);
+      if (add) v = hn::Add(v, n < kLanes ? LoadFirst(d, c + at, n) : hn::LoadU(d, c + at));
+      n < kLanes ? StoreFirst(d, v, c + at, n) : hn::StoreU(v, d, c + at);
     }
   }
 }
 
-template <typename T, size_t... kRow>
-constexpr auto wide_tiles(std::index_sequence<kRow...>) {
-  return std::array{&wide_tile<T, kRow + 1>...};
-}
+/// Rows of the tile for so many; those beyond are zeros.
+constexpr size_t wide_rows(size_t count) { return count == 1 ? 1 : kWideRows; }
 
 template <typename T>
 void wide_part(const GemmWideArgs& g, const WidePart& p) {
-  static constexpr auto kTiles = wide_tiles<T>(std::make_index_sequence<kWideRows>());
   constexpr size_t kWidth = 2 * kWideLanes<T>;
-  alignas(64) T rows[kWideRows * kRun];
-  const size_t tiles = ceil_div(p.m1 - p.m0, kWideRows);
+  alignas(64) T rows[kWideRows * kRun], sums[kWideRows * kWidth];
   for (size_t k0 = 0; k0 == 0 || k0 < g.k; k0 += kRun) {
     const size_t k = std::min(kRun, g.k - k0);
-    for (size_t t = 0; t < tiles; ++t) {
-      const size_t m0 = p.m0 + (p.m1 - p.m0) * t / tiles, count = p.m0 + (p.m1 - p.m0) * (t + 1) / tiles - m0;
+    for (size_t m0 = p.m0; m0 < p.m1; m0 += kWideRows) {
+      const size_t count = std::min(kWideRows, p.m1 - m0), tall = wide_rows(count);
+      const auto tile = tall == 1 ? &wide_tile<T, 1> : &wide_tile<T, kWideRows>;
       const T* a = static_cast<const T*>(g.a) + m0 * g.a_row + k0 * g.a_column;
-      for (size_t r = 0; r < count; ++r) {
-        for (size_t i = 0; i < k; ++i) rows[i * count + r] = a[r * g.a_row + i * g.a_column];
+      for (size_t r = 0; r < tall; ++r) {
+        for (size_t i = 0; i < k; ++i) rows[i * tall + r] = r < count ? a[r * g.a_row + i * g.a_column] : T(0);
       }
       for (size_t n0 = p.n0; n0 < p.n1; n0 += kWidth) {
-        const T* b = static_cast<const T*>(g.packed_b) + n0 * g.k + k0 * kWidth;
-        T* c = static_cast<T*>(g.c) + m0 * g.c_stride + n0;
-        kTiles[count - 1]({rows, b, k, c, g.c_stride, std::min(kWidth, p.n1 - n0), k0 > 0});
+        tile(rows, static_cast<const T*>(g.packed_b) + n0 * g.k + k0 * kWidth, k, sums);
+        store_wide(sums, count, std::min(kWidth, p.n1 - n0), k0 > 0, static_cast<T*>(g.c) + m0 * g.c_stride + n0,
+                   g.c_stride);
       }
     }
   }

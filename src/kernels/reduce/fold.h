@@ -44,13 +44,6 @@ struct FoldColumns {
   const float* shift;      ///< [kFoldColumns]
   float* y;                ///< [width]
 };
-/// The same of doubles.
-struct DoubleColumns {
-  const double* x;
-  const ReducePlan* plan;
-  size_t first, width;
-  double* y;
-};
 using FoldTile = void (*)(Fold fold, const FoldColumns& columns);
 FoldTile fold_tile();
 
