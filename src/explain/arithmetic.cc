@@ -48,6 +48,7 @@ struct Shapes {
 Count divided(Count a, Count b) { return a && b && *b != 0 ? Count(*a / *b) : std::nullopt; }
 
 Count convolution(const Shapes& s) { return s.product(divided(s.in(1), s.dim(1, 0)), 2); }
+Count code_convolution(const Shapes& s) { return s.product(divided(s.in(3), s.dim(3, 0)), 8); }
 Count transposed_convolution(const Shapes& s) { return times(2, times(s.in(0), divided(s.in(1), s.dim(1, 0)))); }
 Count matrices(const Shapes& s) { return s.product(s.dim(0, s.integer("transA") != 0 ? -2 : -1), 2); }
 Count plain_matrices(const Shapes& s) { return times(2, times(s.out(), s.dim(0, -1))); }
@@ -88,9 +89,11 @@ const std::map<std::string_view, Formula>& formulas() {
   static const std::map<std::string_view, Formula> all{
       {"Conv", convolution},
       {"ConvInteger", convolution},
+      {"QLinearConv", code_convolution},
       {"ConvTranspose", transposed_convolution},
       {"MatMul", plain_matrices},
       {"MatMulInteger", plain_matrices},
+      {"QLinearMatMul", plain_matrices},
       {"FusedMatMul", matrices},
       {"Gemm", matrices},
       {"Linear", matrices},

@@ -200,6 +200,44 @@ void check_integers(const Parallel& par, int64_t low, int64_t high) {
   }
 }
 
+TEST_P(ReduceKernel, Doubles) {
+  Random random(4);
+  for (const auto& [shape, axes] : kCases) {
+    const auto plan = ReducePlan::make(shape, axes);
+    const auto floats = random.floats(count(shape), -2, 3);
+    std::vector<double> x(floats.begin(), floats.end());
+    for (double& v : x) v += 1e-9;  // no float
+    const auto members = groups(x, shape, axes);
+    for (int op = 0; op < kOps; ++op) {
+      if (!reduces_double(Reduce(op)) || Reduce(op) == Reduce::log_sum) continue;
+      std::vector<double> y(plan->outputs + 1, 77), serial(plan->outputs);
+      reduce(Reduce(op), x.data(), y.data(), *plan, three_threads());
+      reduce(Reduce(op), x.data(), serial.data(), *plan, one_thread());
+      EXPECT_EQ(77, y.back());
+      for (size_t i = 0; i < serial.size(); ++i) {
+        const double want = reference(Reduce(op), members[i]);
+        EXPECT_TRUE(y[i] == serial[i] || std::isnan(y[i]));
+        if (!std::isfinite(want))
+          EXPECT_TRUE(std::isnan(want) ? std::isnan(y[i]) : y[i] == want);
+        else
+          ASSERT_NEAR(y[i], want, 1e-12 * (1 + reference(Reduce::sum_square, members[i]))) << op << " " << i;
+      }
+    }
+  }
+}
+
+TEST_P(ReduceKernel, NaNOfDoublesSticks) {
+  std::vector<double> x(3 * 37, 1);
+  x[40] = NAN;
+  for (const Reduce op : {Reduce::max, Reduce::min, Reduce::sum}) {
+    double rows[3] = {}, columns[37] = {};
+    reduce(op, x.data(), rows, *ReducePlan::make(Dims{3, 37}, Dims{1}), one_thread());
+    reduce(op, x.data(), columns, *ReducePlan::make(Dims{3, 37}, Dims{0}), one_thread());
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(i == 1, std::isnan(rows[i]));
+    for (size_t i = 0; i < 37; ++i) EXPECT_EQ(i == 3, std::isnan(columns[i]));
+  }
+}
+
 TEST_P(ReduceKernel, Integers) {
   check_integers<int64_t>(three_threads(), -9, 9);
   check_integers<int32_t>(three_threads(), -9, 9);

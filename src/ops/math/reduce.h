@@ -46,8 +46,8 @@ struct Reduced {
   T operator[](size_t i) const { return base[layout.offset(i)]; }
 };
 
-/// The kernel on input 0; false: the axes alternate too often for it. Defined for float, int8_t, uint8_t, int32_t and
-/// int64_t.
+/// The kernel on input 0; false: the axes alternate too often for it, or it is none of double's. Defined for float, double,
+/// int8_t, uint8_t, int32_t and int64_t.
 template <typename T>
 bool run_reduce(kernels::Reduce op, const ReduceAttributes& attributes, RunContext& c);
 
@@ -71,7 +71,7 @@ struct Reduce : ReduceAttributes {
     for (size_t i = 0; i < y.size(); ++i) y[i] = Op::reduce(Reduced<T>{x + layout.base(i), layout, c.carried_type(0)});
   }
 
-  template <OneOf<float, int8_t, uint8_t, int32_t, int64_t> T>
+  template <OneOf<float, double, int8_t, uint8_t, int32_t, int64_t> T>
   requires requires(const Reduced<T>& v) { Op::reduce(v); }
   void fast(RunContext& c, std::type_identity<T>) const {
     if (!run_reduce<T>(Op::kernel, *this, c)) reference<T>(c);

@@ -71,16 +71,18 @@ struct Gemm {
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
     const Tensor* b = c.unaligned_constant(1);
-    if (!b || b->dtype() != DType::f32 || b->shape().rank() != 2) return nullptr;
+    if (!b || (b->dtype() != DType::f32 && b->dtype() != DType::f64) || b->shape().rank() != 2) return nullptr;
     const Shape turned_b = turned(b->shape(), trans_b);
     const MatMulShape s = matmul_shape({1, turned_b[0]}, turned_b);
     c.release(1);
-    return pack_matrices(c, *b, 1, s.k, s.n, b_strides(s));
+    return b->dtype() == DType::f64 ? pack_wide_matrices(c, *b, 1, s.k, s.n, b_strides(s))
+                                    : pack_matrices(c, *b, 1, s.k, s.n, b_strides(s));
   }
   size_t scratch(const RunContext& c) const {
-    if (c.dtype(0) != DType::f32) return 0;
+    if (c.dtype(0) != DType::f32 && c.dtype(0) != DType::f64) return 0;
     const MatMulShape s = shape(c);
     const bool packed = c.state<PackedMatrices>() != nullptr;
+    if (c.dtype(0) == DType::f64) return wide_scratch(DType::f64, s, packed);
     return turned_a_bytes(s) + multiply_scratch(s, packed, c.parallel().workers());
   }
   void fast(RunContext& c, std::type_identity<float>) const {
@@ -103,17 +105,30 @@ struct Gemm {
                           c.shape(2).back() == c.out_shape()[1];
     if (row_bias) p.epilogue.bias = c.input<float>(2).data();
     multiply(p, scratch + turned_a_bytes(s), c.parallel());
-    if (!row_bias) finish(c, s);
+    if (!row_bias) finish<float>(c, s);
+  }
+  void fast(RunContext& c, std::type_identity<double>) const {
+    const MatMulShape s = shape(c);
+    multiply_wide({.shape = s,
+                   .a = c.data(0),
+                   .b = c.data(1),
+                   .a_strides = trans_a ? Strides{1, s.m} : Strides{s.k, 1},
+                   .b_strides = b_strides(s),
+                   .packed = c.state<PackedMatrices>(),
+                   .c = c.out_data()},
+                  c.scratch(), c.parallel());
+    finish<double>(c, s);
   }
 
  private:
   size_t turned_a_bytes(const MatMulShape& s) const { return trans_a ? (s.m * s.k * sizeof(float) + 63) / 64 * 64 : 0; }
+  template <typename T>
   void finish(RunContext& c, const MatMulShape& s) const {
-    const float* add = beta != 0 ? c.optional<float>(2) : nullptr;
+    const T* add = beta != 0 ? c.optional<T>(2) : nullptr;
     if (!add && alpha == 1) return;
-    float* y = c.output<float>().data();
+    T* y = c.output<T>().data();
     for (size_t i = 0; i < s.m; ++i) {
-      for (size_t j = 0; j < s.n; ++j, ++y) *y = alpha * *y + (add ? beta * add[c_index(c, i, j)] : 0.0f);
+      for (size_t j = 0; j < s.n; ++j, ++y) *y = T(alpha) * *y + (add ? T(beta) * add[c_index(c, i, j)] : T(0));
     }
   }
 };

@@ -1,4 +1,5 @@
 // MatMul: matrix product with numpy's rules for vectors and leading axes. A constant B is packed once.
+#include "ops/elementwise.h"
 #include "ops/nn/common/matrix.h"
 
 namespace retort::ops {
@@ -30,16 +31,18 @@ struct MatMul {
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
     const Tensor* b = c.unaligned_constant(1);
-    if (!b || b->dtype() != DType::f32) return nullptr;
+    if (!b || (b->dtype() != DType::f32 && !is_wide(b->dtype()))) return nullptr;
     const MatMulShape s =
         matmul_shape(b->shape().rank() > 1 ? Shape{1, b->shape()[b->shape().rank() - 2]} : b->shape(), b->shape());
     const size_t count = s.b_size ? b->count() / s.b_size : 0;
     c.release(1);
-    return pack_matrices(c, *b, count, s.k, s.n, {s.n, 1});
+    return is_wide(b->dtype()) ? pack_wide_matrices(c, *b, count, s.k, s.n, {s.n, 1})
+                               : pack_matrices(c, *b, count, s.k, s.n, {s.n, 1});
   }
   size_t scratch(const RunContext& c) const {
-    if (c.dtype(0) != DType::f32) return 0;
     const bool packed = c.state<PackedMatrices>() != nullptr;
+    if (is_wide(c.dtype(0))) return wide_scratch(c.dtype(0), matmul_shape(c.shape(0), c.shape(1)), packed);
+    if (c.dtype(0) != DType::f32) return 0;
     return multiply_scratch(matmul_shape(c.shape(0), c.shape(1)), packed, c.parallel().workers());
   }
   void fast(RunContext& c, std::type_identity<float>) const {
@@ -51,6 +54,19 @@ struct MatMul {
               .packed = c.state<PackedMatrices>(),
               .c = c.output<float>().data()},
              c.scratch(), c.parallel());
+  }
+  template <OneOf<double, int32_t, uint32_t, int64_t, uint64_t> T>
+  void fast(RunContext& c, std::type_identity<T>) const {
+    const MatMulShape s = matmul_shape(c.shape(0), c.shape(1));
+    multiply_wide({.type = dtype_of<T>,
+                   .shape = s,
+                   .a = c.data(0),
+                   .b = c.data(1),
+                   .a_strides = {s.k, 1},
+                   .b_strides = {s.n, 1},
+                   .packed = c.state<PackedMatrices>(),
+                   .c = c.out_data()},
+                  c.scratch(), c.parallel());
   }
 };
 

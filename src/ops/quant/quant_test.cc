@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ops/op_test.h"
 
@@ -100,15 +102,71 @@ Tensor codes(Shape shape) {
   for (size_t i = 0; i < t.count(); ++i) t.mutable_data<uint8_t>()[i] = uint8_t(i * 89 + i / 7);
   return t;
 }
+// The same bits as int8.
+Tensor signed_codes(Shape shape) {
+  const Tensor from = codes(shape);
+  Tensor t(DType::i8, std::move(shape));
+  std::memcpy(t.mutable_data(), from.data(), from.count());
+  return t;
+}
+int32_t code(const Tensor& t, int64_t i) { return t.dtype() == DType::i8 ? t.data<int8_t>()[i] : t.data<uint8_t>()[i]; }
 Tensor plain_product(const Tensor& a, const Tensor& b, int32_t a_zero, int32_t b_zero) {
   const int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
   Tensor y(DType::i32, {m, n});
   for (int64_t i = 0; i < m * n; ++i) {
     int32_t sum = 0;
-    for (int64_t l = 0; l < k; ++l)
-      sum += (a.data<uint8_t>()[i / n * k + l] - a_zero) * (b.data<uint8_t>()[l * n + i % n] - b_zero);
+    for (int64_t l = 0; l < k; ++l) sum += (code(a, i / n * k + l) - a_zero) * (code(b, l * n + i % n) - b_zero);
     y.mutable_data<int32_t>()[i] = sum;
   }
+  return y;
+}
+
+Tensor plain_vectors(const Tensor& a, const Tensor& b, int32_t a_zero) {
+  int32_t sum = 0;
+  for (int64_t i = 0; i < a.shape()[0]; ++i) sum += (code(a, i) - a_zero) * code(b, i);
+  return i32({}, {sum});
+}
+// Both images and weights square; one group.
+Tensor plain_conv(const Tensor& x, const Tensor& w, int64_t stride, int64_t pad, int32_t x_zero, int32_t w_zero) {
+  const int64_t in_c = x.shape()[1], in = x.shape()[2], out_c = w.shape()[0], kernel = w.shape()[2];
+  const int64_t out = (in + 2 * pad - kernel) / stride + 1;
+  Tensor y(DType::i32, {x.shape()[0], out_c, out, out});
+  for (int64_t i = 0; i < int64_t(y.count()); ++i) {
+    const int64_t n = i / out / out / out_c, o = i / out / out % out_c, top = i / out % out * stride - pad;
+    const int64_t left = i % out * stride - pad;
+    int32_t sum = 0;
+    for (int64_t t = 0; t < in_c * kernel * kernel; ++t) {
+      const int64_t c = t / kernel / kernel, r = top + t / kernel % kernel, l = left + t % kernel;
+      if (r < 0 || r >= in || l < 0 || l >= in) continue;
+      sum +=
+          (code(x, ((n * in_c + c) * in + r) * in + l) - x_zero) * (code(w, o * in_c * kernel * kernel + t) - w_zero);
+    }
+    y.mutable_data<int32_t>()[i] = sum;
+  }
+  return y;
+}
+// That of the example below.
+Tensor plain_depthwise() {
+  const Tensor x = codes({2, 3, 11, 17}), w = signed_codes({6, 1, 3, 2});
+  Tensor y(DType::i32, {2, 6, 6, 7});
+  for (int64_t i = 0; i < int64_t(y.count()); ++i) {
+    const int64_t left = i % 7 * 3 - 1, top = i / 7 % 6 * 2 - 2, o = i / 42 % 6, n = i / 252;
+    int32_t sum = 0;
+    for (int64_t t = 0; t < 6; ++t) {
+      const int64_t r = top + t / 2, l = left + t % 2 * 2;
+      if (r < 0 || r >= 11 || l < 0 || l >= 17) continue;
+      sum += (code(x, ((n * 3 + o / 2) * 11 + r) * 17 + l) - 100) * (code(w, o * 6 + t) - 4);
+    }
+    y.mutable_data<int32_t>()[i] = sum;
+  }
+  return y;
+}
+// Of sums times a scale.
+Tensor plain_codes(const Tensor& sums, float scale, int32_t zero) {
+  Tensor y(DType::u8, sums.shape());
+  for (size_t i = 0; i < y.count(); ++i)
+    y.mutable_data<uint8_t>()[i] =
+        uint8_t(std::clamp(std::nearbyint(float(sums.data<int32_t>()[i]) * scale) + float(zero), 0.0f, 255.0f));
   return y;
 }
 
@@ -126,23 +184,97 @@ const OpTest matmul_integer("MatMulInteger",
                               .inputs = {codes({3, 700}), codes({700, 37}), scalar_u8(3), scalar_u8(255)},
                               .outputs = {plain_product(codes({3, 700}), codes({700, 37}), 3, 255)},
                               .fixed_types = true},
+                             {.about = "signed times unsigned",
+                              .inputs = {signed_codes({33, 130}), codes({130, 65}), i8({}, {-5}), scalar_u8(9)},
+                              .outputs = {plain_product(signed_codes({33, 130}), codes({130, 65}), -5, 9)},
+                              .fixed_types = true},
+                             {.about = "a batch of each, the second broadcast",
+                              .inputs = {codes({2, 2, 3, 4}), signed_codes({2, 1, 4, 5})},
+                              .fixed_types = true},
+                             {.about = "vectors",
+                              .inputs = {codes({70}), signed_codes({70}), scalar_u8(3)},
+                              .outputs = {plain_vectors(codes({70}), signed_codes({70}), 3)},
+                              .fixed_types = true},
                              {.about = "nothing to sum",
                               .inputs = {u8({2, 0}, {}), u8({0, 1}, {})},
                               .outputs = {i32({2, 1}, {0, 0})},
                               .fixed_types = true}});
 
-const OpTest conv_integer("ConvInteger",
-                          {{.about = "padding is the zero point",
-                            .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
-                            .inputs = {u8({1, 1, 2, 2}, {2, 3, 4, 5}), u8({1, 1, 2, 2}, {1, 1, 1, 1}), scalar_u8(1)},
-                            .outputs = {i32({1, 1, 3, 3}, {1, 3, 2, 4, 10, 6, 3, 7, 4})},
-                            .fixed_types = true},
-                           {.about = "groups, zero points by output",
-                            .attributes = {{"group", int64_t(2)}},
-                            .inputs = {u8({1, 2, 1, 2}, {1, 2, 3, 4}), i8({2, 1, 1, 1}, {2, -3}), scalar_u8(0),
-                                       i8({2}, {1, -1})},
-                            .outputs = {i32({1, 2, 1, 2}, {1, 2, -6, -8})},
-                            .fixed_types = true}});
+const OpTest conv_integer(
+    "ConvInteger",
+    {{.about = "padding is the zero point",
+      .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+      .inputs = {u8({1, 1, 2, 2}, {2, 3, 4, 5}), u8({1, 1, 2, 2}, {1, 1, 1, 1}), scalar_u8(1)},
+      .outputs = {i32({1, 1, 3, 3}, {1, 3, 2, 4, 10, 6, 3, 7, 4})},
+      .fixed_types = true},
+     {.about = "groups, zero points by output",
+      .attributes = {{"group", int64_t(2)}},
+      .inputs = {u8({1, 2, 1, 2}, {1, 2, 3, 4}), i8({2, 1, 1, 1}, {2, -3}), scalar_u8(0), i8({2}, {1, -1})},
+      .outputs = {i32({1, 2, 1, 2}, {1, 2, -6, -8})},
+      .fixed_types = true},
+     {.about = "strides, channels and positions that fill no quad and no panel",
+      .attributes = {{"pads", std::vector<int64_t>{2, 2, 2, 2}}, {"strides", std::vector<int64_t>{2, 2}}},
+      .inputs = {codes({2, 6, 13, 13}), codes({37, 6, 5, 5}), scalar_u8(100), scalar_u8(90)},
+      .outputs = {plain_conv(codes({2, 6, 13, 13}), codes({37, 6, 5, 5}), 2, 2, 100, 90)},
+      .fixed_types = true},
+     {.about = "signed, one position a filter",
+      .inputs = {signed_codes({1, 70, 6, 6}), signed_codes({5, 70, 1, 1}), i8({}, {-3})},
+      .outputs = {plain_conv(signed_codes({1, 70, 6, 6}), signed_codes({5, 70, 1, 1}), 1, 0, -3, 0)},
+      .fixed_types = true},
+     {.about = "few filters for each channel, strides, dilation, padding",
+      .attributes = {{"group", int64_t(3)},
+                     {"pads", std::vector<int64_t>{2, 1, 0, 3}},
+                     {"dilations", std::vector<int64_t>{1, 2}},
+                     {"strides", std::vector<int64_t>{2, 3}}},
+      .inputs = {codes({2, 3, 11, 17}), signed_codes({6, 1, 3, 2}), scalar_u8(100), i8({}, {4})},
+      .outputs = {plain_depthwise()},
+      .fixed_types = true},
+     {.about = "one filter, more than a strip",
+      .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+      .inputs = {signed_codes({1, 1, 150, 150}), codes({1, 1, 3, 3}), i8({}, {7}), scalar_u8(30)},
+      .outputs = {plain_conv(signed_codes({1, 1, 150, 150}), codes({1, 1, 3, 3}), 1, 1, 7, 30)},
+      .fixed_types = true},
+     {.about = "one axis, dilated",
+      .attributes = {{"dilations", std::vector<int64_t>{2}}},
+      .inputs = {u8({1, 1, 5}, {1, 2, 3, 4, 5}), i8({1, 1, 3}, {1, -1, 2})},
+      .outputs = {i32({1, 1, 1}, {8})},
+      .fixed_types = true},
+     {.about = "no channels",
+      .inputs = {u8({1, 0, 2, 2}, {}), u8({3, 0, 2, 2}, {})},
+      .outputs = {i32({1, 3, 1, 1}, {0, 0, 0})},
+      .fixed_types = true}});
+
+const OpTest q_linear_matmul(
+    "QLinearMatMul",
+    {{.about = "half to even",
+      .inputs = {u8({2, 2}, {10, 0, 200, 3}), f32({}, {0.5f}), scalar_u8(0), i8({2, 2}, {1, 3, 2, -5}), f32({}, {1}),
+                 i8({}, {0}), f32({}, {2}), scalar_u8(7)},
+      .outputs = {u8({2, 2}, {9, 15, 59, 153})},
+      .fixed_types = true},
+     {.about = "scales and zero points by row and column, signed codes",
+      .inputs = {u8({2, 1}, {10, 20}), f32({2}, {1, 2}), u8({2}, {0, 10}), i8({1, 2}, {3, -3}), f32({2}, {1, 0.5f}),
+                 i8({2}, {1, 0}), f32({}, {1}), i8({}, {-1})},
+      .outputs = {i8({2, 2}, {19, -16, 39, -31})},
+      .fixed_types = true},
+     {.about = "more than a tile",
+      .inputs = {codes({50, 70}), f32({}, {0.01f}), scalar_u8(120), signed_codes({70, 40}), f32({}, {0.5f}),
+                 i8({}, {0}), f32({}, {2}), scalar_u8(128)},
+      .outputs = {plain_codes(plain_product(codes({50, 70}), signed_codes({70, 40}), 120, 0), 0.01f * 0.5f / 2, 128)},
+      .fixed_types = true}});
+
+const OpTest q_linear_conv(
+    "QLinearConv", {{.about = "bias, scales by output",
+                     .inputs = {u8({1, 1, 1, 2}, {10, 20}), f32({}, {2}), scalar_u8(10), i8({2, 1, 1, 1}, {2, -3}),
+                                f32({2}, {1, 0.5f}), i8({2}, {0, 0}), f32({}, {4}), scalar_u8(100), i32({2}, {5, 0})},
+                     .outputs = {u8({1, 2, 1, 2}, {102, 112, 100, 92})},
+                     .fixed_types = true},
+                    {.about = "more than a tile, padded",
+                     .attributes = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+                     .inputs = {codes({2, 5, 9, 9}), f32({}, {0.01f}), scalar_u8(120), signed_codes({40, 5, 3, 3}),
+                                f32({}, {0.5f}), i8({}, {2}), f32({}, {2}), scalar_u8(128)},
+                     .outputs = {plain_codes(plain_conv(codes({2, 5, 9, 9}), signed_codes({40, 5, 3, 3}), 1, 1, 120, 2),
+                                             0.01f * 0.5f / 2, 128)},
+                     .fixed_types = true}});
 
 }  // namespace
 }  // namespace retort::ops

@@ -39,6 +39,7 @@ ReduceLayout::ReduceLayout(const RunContext& c, const ReduceAttributes& attribut
 
 template <typename T>
 bool run_reduce(kernels::Reduce op, const ReduceAttributes& attributes, RunContext& c) {
+  if (std::is_same_v<T, double> && !kernels::reduces_double(op)) return false;
   const Shape& x = c.shape(0);
   const AxisSet reduced = attributes.axes(c.has(1) ? integers(c, 1) : Shape{}, x.rank());
   Shape axes;
@@ -50,6 +51,7 @@ bool run_reduce(kernels::Reduce op, const ReduceAttributes& attributes, RunConte
   return plan.has_value();
 }
 template bool run_reduce<float>(kernels::Reduce, const ReduceAttributes&, RunContext&);
+template bool run_reduce<double>(kernels::Reduce, const ReduceAttributes&, RunContext&);
 template bool run_reduce<int8_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
 template bool run_reduce<uint8_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
 template bool run_reduce<int32_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);

@@ -53,4 +53,19 @@ struct Product {
 void multiply(const Product& p, void* scratch, const Parallel& parallel);
 size_t multiply_scratch(const MatMulShape& shape, bool packed, int workers);
 
+/// The same of double and of 32- and 64-bit integers.
+struct WideProduct {
+  DType type = DType::f64;
+  MatMulShape shape;
+  const void *a = nullptr, *b = nullptr;
+  Strides a_strides, b_strides;
+  const PackedMatrices* packed = nullptr;  ///< of pack_wide_matrices()
+  void* c = nullptr;
+};
+bool is_wide(DType type);
+std::unique_ptr<PackedMatrices> pack_wide_matrices(const PrepareContext& c, const Tensor& b, size_t count, size_t k,
+                                                   size_t n, Strides strides);
+void multiply_wide(const WideProduct& p, void* scratch, const Parallel& parallel);
+size_t wide_scratch(DType type, const MatMulShape& shape, bool packed);
+
 }  // namespace retort::ops

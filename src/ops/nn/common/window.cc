@@ -84,8 +84,8 @@ Shape pooled_shape(InferContext& c, const WindowAttributes& a, bool ceil) {
   return y;
 }
 
-Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group) {
-  const Shape &x = c.shape(0), &w = c.shape(1);
+Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group, size_t weights) {
+  const Shape &x = c.shape(0), &w = c.shape(weights);
   require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not fit",
           c.dims().text(x), c.dims().text(w));
   if (is_known(x[1]) && is_known(w[1]) && is_known(w[0])) {

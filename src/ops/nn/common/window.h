@@ -49,9 +49,9 @@ Dim window_extent(DimTable& dims, const WindowAttributes& a, size_t axis, Dim in
 /// [N, C, spatial of x by the window]; the kernel is that of the attributes.
 Shape pooled_shape(InferContext& c, const WindowAttributes& a, bool ceil);
 
-/// [N, M, spatial of x by the window] for x = input 0 and weights [M, C/group, k1, …] = input 1. Throws invalid_argument
-/// where they do not fit.
-Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group);
+/// [N, M, spatial of x by the window] for x = input 0 and weights [M, C/group, k1, …]. Throws invalid_argument where they
+/// do not fit.
+Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group, size_t weights = 1);
 
 /// Everything resolved for concrete spatial extents (without N and C). Throws not_implemented above kMaxSpatial axes.
 Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, std::span<const int64_t> kernel,

@@ -8,9 +8,7 @@
 #include "ops/shape/common/element.h"
 
 namespace retort::ops {
-namespace {
-
-float number(const void* data, DType type, size_t i) {
+float scale_number(const void* data, DType type, size_t i) {
   switch (type) {
     case DType::f16:
       return float(static_cast<const float16*>(data)[i]);
@@ -22,8 +20,6 @@ float number(const void* data, DType type, size_t i) {
       return static_cast<const float*>(data)[i];
   }
 }
-
-}  // namespace
 
 void QuantizationAttributes::check() const {
   require(block_size >= 0, ErrorCode::invalid_argument, "block_size is {}", block_size);
@@ -131,7 +127,7 @@ Scales Scales::load(const RunContext& c) {
   float* scale = static_cast<float*>(c.scratch());
   int32_t* zero = reinterpret_cast<int32_t*>(scale + n);
   for (size_t i = 0; i < n; ++i) {
-    scale[i] = number(c.data(Attributes::kScale), c.dtype(Attributes::kScale), i);
+    scale[i] = scale_number(c.data(Attributes::kScale), c.dtype(Attributes::kScale), i);
     zero[i] = 0;
     if (!c.has(Attributes::kZeroPoint)) continue;
     const DType type = c.dtype(Attributes::kZeroPoint);

@@ -48,6 +48,9 @@ struct Scales {
   static Scales load(const RunContext& c);
 };
 
+/// Element i of a tensor of scales: float32, float16, bfloat16 or float8e8m0.
+float scale_number(const void* data, DType type, size_t i);
+
 /// Smallest and largest integer code; 32-bit integers too.
 std::pair<int32_t, int32_t> code_range(DType type);
 /// Element i of a tensor of integer codes.

@@ -1,0 +1,376 @@
+// Sums of code products in registers, what becomes of them, and the packing of B.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/codes_tile.cc"
+#include "kernels/gemm/codes_tile.h"
+
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/dispatch.h"
+#include "kernels/simd_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+using codes_detail::kTileRows;
+using codes_detail::Part;
+using SumTag = hn::ScalableTag<int32_t>;
+using Sums = hn::Vec<SumTag>;
+using PairTag = hn::Repartition<int16_t, SumTag>;
+using Pairs = hn::Vec<PairTag>;
+using ByteTag = hn::CappedTag<uint8_t, 2 * HWY_MAX_BYTES / sizeof(int32_t)>;  // a byte for each column of a panel
+constexpr size_t kSumLanes = HWY_MAX_BYTES / sizeof(int32_t);
+constexpr size_t kPanel = 2 * kSumLanes;  ///< columns
+constexpr size_t kHeader = 2 * kPanel * sizeof(int32_t);
+
+// Four products for each sum. At 512 bits by VNNI, which the selection below makes sure of.
+#if HWY_TARGET <= HWY_AVX3
+constexpr size_t kRowsAtOnce = 12;
+struct QuadB {
+  Sums v;
+  HWY_INLINE explicit QuadB(const uint8_t* p) : v(hn::Load(SumTag(), reinterpret_cast<const int32_t*>(p))) {}
+};
+struct QuadA {
+  Sums v;
+  HWY_INLINE explicit QuadA(int32_t quad) : v(hn::Set(SumTag(), quad)) {}
+};
+HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(b.v.raw), "v"(a.v.raw));
+}
+#else
+constexpr size_t kRowsAtOnce = 4;
+struct QuadB {
+  Pairs even, odd;
+  HWY_INLINE explicit QuadB(const uint8_t* p) {
+    const hn::RebindToUnsigned<PairTag> d;
+    const auto v = hn::Load(d, reinterpret_cast<const uint16_t*>(p));
+    even = hn::BitCast(PairTag(), hn::And(v, hn::Set(d, 0xff)));
+    odd = hn::BitCast(PairTag(), hn::ShiftRight<8>(v));
+  }
+};
+struct QuadA {
+  Pairs even, odd;
+  HWY_INLINE explicit QuadA(int32_t quad) {
+    const Pairs v = hn::BitCast(PairTag(), hn::Set(SumTag(), quad));
+    even = hn::ShiftRight<8>(hn::ShiftLeft<8>(v));
+    odd = hn::ShiftRight<8>(v);
+  }
+};
+HWY_INLINE Sums add_pairs(Pairs a, Pairs b, Sums sum) {
+#if HWY_ARCH_X86  // neighbours are added to neighbours here only
+  Sums other = sum;
+  return hn::ReorderWidenMulAccumulate(SumTag(), a, b, sum, other);
+#else
+  const auto high = [](Pairs v) HWY_ATTR { return hn::ShiftRight<16>(hn::BitCast(SumTag(), v)); };
+  const auto low = [](Pairs v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(SumTag(), v))); };
+  return hn::Add(sum, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
+#endif
+}
+HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
+  sum = add_pairs(a.odd, b.odd, add_pairs(a.even, b.even, sum));
+}
+#endif
+
+HWY_INLINE int32_t load_quad(const int8_t* p) {
+  int32_t quad;
+  std::memcpy(&quad, p, sizeof(quad));
+  return quad;
+}
+
+/// sums [kRows][kPanel] = A · B; `b`: the codes of a panel.
+template <size_t kRows>
+void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
+  const SumTag d;
+  const int8_t* rows[(kRows + 2) / 3];
+#pragma GCC unroll 4
+  for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * depth;
+  Sums s[kRows][2];
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) s[r][0] = s[r][1] = hn::Zero(d);
+  for (size_t i = 0; i < depth; i += 4, b += 4 * kPanel) {
+    const QuadB b0(b), b1(b + HWY_MAX_BYTES);
+#pragma GCC unroll 12
+    for (size_t r = 0; r < kRows; ++r) {
+      const QuadA x(load_quad(rows[r / 3] + r % 3 * depth + i));
+      dot(x, b0, s[r][0]);
+      dot(x, b1, s[r][1]);
+    }
+  }
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) {
+    hn::Store(s[r][0], d, sums + r * kPanel);
+    hn::Store(s[r][1], d, sums + r * kPanel + kSumLanes);
+  }
+}
+
+/// As many rows as the sums of a tile, or more, whose sums nobody reads.
+void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
+  if (rows == 1) return sum_rows<1>(a, depth, b, sums);
+  if (rows <= 4) return sum_rows<4>(a, depth, b, sums);
+  sum_rows<kRowsAtOnce>(a, depth, b, sums);
+}
+
+/// Products of one row, a vector of columns.
+HWY_INLINE Sums product(const CodeRow& row, const int32_t* header, const int32_t* sums, size_t at) {
+  const SumTag d;
+  Sums v = hn::Add(hn::Load(d, sums + at), hn::Set(d, row.bias));
+  v = hn::Sub(v, hn::Mul(hn::Load(d, header + at), hn::Set(d, row.sum)));
+  if (row.zero == 0) return v;
+  return hn::Sub(v, hn::Mul(hn::Load(d, header + kPanel + at), hn::Set(d, row.zero)));
+}
+
+template <typename T>
+HWY_INLINE void store_codes(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, T* to) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<T, SumTag> narrow;
+  const auto low = hn::Set(d, float(int32_t(std::numeric_limits<T>::min()) - c.zero));
+  const auto high = hn::Set(d, float(int32_t(std::numeric_limits<T>::max()) - c.zero));
+  auto x = hn::Mul(hn::ConvertTo(d, v), scale);
+  x = hn::IfThenElse(hn::Gt(x, low), x, low);  // NaN is not above
+  x = hn::IfThenElse(hn::Lt(x, high), x, high);
+  const auto codes = hn::DemoteTo(narrow, hn::Add(hn::NearestInt(x), hn::Set(SumTag(), c.zero)));
+  if (n >= kSumLanes) return hn::StoreU(codes, narrow, to);
+  alignas(16) T lanes[kSumLanes];
+  hn::StoreU(codes, narrow, lanes);
+  std::memcpy(to, lanes, n);
+}
+
+/// n sums, at most a vector, to element `at`.
+HWY_INLINE void store_result(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, size_t at) {
+  if (!c.is_codes) {
+    int32_t* to = static_cast<int32_t*>(c.data) + at;
+    n >= kSumLanes ? hn::StoreU(v, SumTag(), to) : StoreFirst(SumTag(), v, to, n);
+  } else if (c.is_signed) {
+    store_codes(c, v, scale, n, static_cast<int8_t*>(c.data) + at);
+  } else {
+    store_codes(c, v, scale, n, static_cast<uint8_t*>(c.data) + at);
+  }
+}
+
+/// Rows [row, row + rows) of the columns from n0 on.
+void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, const int32_t* header,
+                 const int32_t* sums) {
+  const size_t columns = std::min(kPanel, g.n - n0);
+  const hn::ScalableTag<float> df;
+  for (size_t at = 0; at < columns; at += kSumLanes) {
+    const size_t n = columns - at;
+    auto column_scale = hn::Set(df, 1.0f);
+    if (g.c.is_codes && g.c.column_scale) {
+      const float* p = g.c.column_scale + n0 + at;
+      column_scale = n >= kSumLanes ? hn::LoadU(df, p) : LoadFirst(df, p, n);
+    }
+    for (size_t r = 0; r < rows; ++r) {
+      const CodeRow& info = g.rows[row + r];
+      const auto scale = hn::Mul(column_scale, hn::Set(df, info.scale));
+      store_result(g.c, product(info, header, sums + r * kPanel, at), scale, n, (row + r) * g.c.stride + n0 + at);
+    }
+  }
+}
+
+/// sum += x · weight, x of 16 bits at most.
+HWY_INLINE void add_product(Sums x, Sums weight, Sums& sum) {
+#if HWY_TARGET <= HWY_AVX3
+  asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(weight.raw));
+#else
+  sum = add_pairs(hn::BitCast(PairTag(), x), hn::BitCast(PairTag(), weight), sum);
+#endif
+}
+
+}  // namespace
+
+void codes_part(const GemmCodesArgs& g, const Part& part, bool tiles) noexcept {
+  constexpr size_t kFewRows = 4;  // not worth a tile of sixteen
+  alignas(64) int32_t sums[2 * kTileRows * kPanel];
+  const size_t depth = codes_depth(g.k);
+  if (tiles) codes_detail::begin_tiles();
+  for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) {
+    const char* panel = static_cast<const char*>(g.packed_b) + n0 / kPanel * (kHeader + depth * kPanel);
+    const auto* header = reinterpret_cast<const int32_t*>(panel);
+    const auto* codes = reinterpret_cast<const uint8_t*>(panel + kHeader);
+    for (size_t i = part.m0; i < part.m1;) {
+      const size_t left = part.m1 - i, most = tiles && left > kFewRows ? 2 * kTileRows : kRowsAtOnce;
+      const size_t rows = std::min(left, most);
+      if (most == kRowsAtOnce)
+        sum_few_rows(rows, g.a + i * depth, depth, codes, sums);
+      else
+        codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes, sums);
+      finish_rows(g, i, rows, n0, header, sums);
+      i += rows;
+    }
+  }
+  if (tiles) codes_detail::end_tiles();
+}
+
+void codes_panel_sums(void* panel, size_t depth) noexcept {
+  const SumTag d;
+  auto* header = static_cast<int32_t*>(panel);
+  const auto* codes = reinterpret_cast<const uint8_t*>(header + 2 * kPanel);
+  const QuadA ones(0x01010101);
+  Sums s[2] = {hn::Zero(d), hn::Zero(d)};
+  for (size_t i = 0; i < depth; i += 4, codes += 4 * kPanel) {
+    dot(ones, QuadB(codes), s[0]);
+    dot(ones, QuadB(codes + HWY_MAX_BYTES), s[1]);
+  }
+  const Sums count = hn::Set(d, int32_t(uint32_t(depth)));
+  for (size_t v = 0; v < 2; ++v) {
+    const Sums zero = hn::Load(d, header + v * kSumLanes);
+    hn::Store(hn::Sub(s[v], hn::Mul(zero, count)), d, header + kPanel + v * kSumLanes);
+  }
+}
+
+void codes_interleave(const uint8_t* const (&runs)[4], uint8_t flip, size_t n, uint8_t* to) noexcept {
+  const ByteTag d;
+  const size_t lanes = hn::Lanes(d);
+  const auto turn = hn::Set(d, flip);
+  alignas(64) uint8_t few[4][hn::MaxLanes(d)] = {}, quads[4 * hn::MaxLanes(d)];
+  for (size_t i = 0; i < n; i += lanes) {
+    const size_t count = std::min(lanes, n - i);
+    hn::Vec<ByteTag> v[4];
+    for (size_t r = 0; r < 4; ++r) {
+      v[r] = hn::Zero(d);
+      if (!runs[r]) continue;
+      if (count < lanes) std::memcpy(few[r], runs[r] + i, count);
+      v[r] = hn::Xor(hn::LoadU(d, count < lanes ? few[r] : runs[r] + i), turn);
+    }
+    hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, count < lanes ? quads : to + 4 * i);
+    if (count < lanes) std::memcpy(to + 4 * i, quads, 4 * count);
+  }
+}
+
+void codes_taps(const CodeTaps& t, size_t n, int32_t* sums) noexcept {
+  constexpr size_t kVectors = 4, kStep = kVectors * kSumLanes;
+  static_assert(kCodeTapsStep % kStep == 0);
+  const SumTag d;
+  const hn::Rebind<uint8_t, SumTag> narrow;
+  for (size_t i = 0; i < n; i += kStep) {
+    Sums s[kVectors] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    for (size_t tap = 0; tap < t.taps; ++tap) {
+      const uint8_t* x = t.x + t.offsets[tap] + i;
+      const Sums weight = hn::Set(d, t.weights[tap] & 0xffff);
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v)
+        add_product(hn::PromoteTo(d, hn::LoadU(narrow, x + v * kSumLanes)), weight, s[v]);
+    }
+#pragma GCC unroll 4
+    for (size_t v = 0; v < kVectors; ++v) hn::StoreU(s[v], d, sums + i + v * kSumLanes);
+  }
+}
+
+void codes_line(const CodeRow& row, const CodesResult& c, const int32_t* sums, size_t n, size_t at) noexcept {
+  const auto scale = hn::Set(hn::ScalableTag<float>(), row.scale);
+  const Sums bias = hn::Set(SumTag(), row.bias);
+  for (size_t i = 0; i < n; i += kSumLanes)
+    store_result(c, hn::Add(hn::LoadU(SumTag(), sums + i), bias), scale, n - i, at + i);
+}
+
+/// to = codes with the sign bit turned by `flip`; the sum of them as signed numbers.
+int32_t codes_row(const uint8_t* from, uint8_t flip, size_t n, int8_t* to) noexcept {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    to[i] = int8_t(from[i] ^ flip);
+    sum += uint32_t(int32_t(to[i]));
+  }
+  return int32_t(sum);
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels {
+namespace {
+
+CodesUnit best_unit = CodesUnit::tiles;
+
+bool has_quads() {
+#if defined(__x86_64__)
+  static const bool has = __builtin_cpu_supports("avx512vnni");
+  return has;
+#else
+  return false;
+#endif
+}
+
+template <typename F>
+F* select_codes(F* v2, F* avx2, F* avx512) {
+  return select_isa(v2, avx2, codes_unit() == CodesUnit::pairs ? avx2 : avx512);
+}
+
+}  // namespace
+
+#if defined(__x86_64__)
+#define RETORT_SELECT_CODES(fn) select_codes(&N_SSE4::fn, &N_AVX2::fn, &N_AVX3::fn)
+#else
+#define RETORT_SELECT_CODES(fn) (&HWY_NAMESPACE::fn)
+#endif
+
+CodesUnit codes_unit() {
+  if (current_isa() != Isa::avx512 || !has_quads()) return CodesUnit::pairs;
+  return std::min(best_unit, codes_detail::has_tiles() ? CodesUnit::tiles : CodesUnit::quads);
+}
+void limit_codes_unit(CodesUnit best) { best_unit = best; }
+
+size_t codes_panel_width() {
+  if (codes_unit() != CodesUnit::pairs) return 32;
+  return current_isa() == Isa::v2 ? 8 : 16;
+}
+
+void gemm_codes_block(const GemmCodesArgs& args, size_t m0, size_t m1, size_t n0, size_t n1) noexcept {
+  RETORT_SELECT_CODES(codes_part)(args, {m0, m1, n0, n1}, codes_unit() == CodesUnit::tiles);
+}
+
+void sum_code_taps(const CodeTaps& taps, size_t n, int32_t* sums) noexcept {
+  RETORT_SELECT_CODES(codes_taps)(taps, n, sums);
+}
+void finish_codes(const CodeRow& row, const CodesResult& c, const int32_t* sums, size_t n, size_t at) noexcept {
+  RETORT_SELECT_CODES(codes_line)(row, c, sums, n, at);
+}
+
+void interleave_codes(const Codes& like, const uint8_t* const (&runs)[4], size_t n, uint32_t* to) noexcept {
+  RETORT_SELECT_CODES(codes_interleave)(runs, like.is_signed ? 0x80 : 0, n, reinterpret_cast<uint8_t*>(to));
+}
+
+void finish_code_panel(void* panel, size_t k, int32_t zero, bool sums) noexcept {
+  std::fill_n(static_cast<int32_t*>(panel), codes_panel_width(), zero);
+  if (sums) RETORT_SELECT_CODES(codes_panel_sums)(panel, codes_depth(k));
+}
+
+void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t n1, const Codes& zero,
+                      void* packed) noexcept {
+  const auto interleave = RETORT_SELECT_CODES(codes_interleave);
+  const auto sum = RETORT_SELECT_CODES(codes_panel_sums);
+  const size_t width = codes_panel_width(), depth = codes_depth(k);
+  for (size_t j = n0; j < n1; j += width) {
+    char* panel = static_cast<char*>(packed) + j / width * codes_panel_bytes(k);
+    auto* zeros = reinterpret_cast<int32_t*>(panel);
+    auto* to = reinterpret_cast<uint8_t*>(zeros + 2 * width);
+    const size_t columns = std::min(width, n1 - j);
+    for (size_t c = 0; c < width; ++c) zeros[c] = c < columns ? zero_of_a(b, zero[j + c]) + 128 : 0;
+    if (columns < width || depth > k) std::memset(to, 0, depth * width);
+    for (size_t i = 0; i < k; i += 4, to += 4 * width) {
+      const uint8_t* runs[4] = {};
+      for (size_t r = 0; r < std::min<size_t>(4, k - i); ++r) runs[r] = b.bytes((i + r) * stride + j);
+      interleave(runs, b.is_signed ? 0x80 : 0, columns, to);
+    }
+    sum(panel, depth);
+  }
+}
+
+void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to,
+                    CodeRow* rows) noexcept {
+  const auto pack = RETORT_SELECT_CODES(codes_row);
+  const size_t depth = codes_depth(k);
+  for (size_t i = 0; i < m; ++i, to += depth) {
+    rows[i] = {.zero = zero_of_a(a, zero[i])};
+    const uint32_t sum = uint32_t(pack(a.bytes(i * stride), a.is_signed ? 0 : 0x80, k, to));
+    rows[i].sum = int32_t(sum + uint32_t(rows[i].zero) * uint32_t(depth - k));
+    std::memset(to + k, rows[i].zero, depth - k);
+  }
+}
+
+}  // namespace retort::kernels
+#endif

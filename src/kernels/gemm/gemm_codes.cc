@@ -1,0 +1,59 @@
+#include "kernels/gemm/gemm_codes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.h"
+#include "kernels/gemm/codes_tile.h"
+
+namespace retort::kernels {
+
+size_t codes_depth(size_t k) {
+  return round_up(k, codes_unit() == CodesUnit::tiles ? codes_detail::kTileDepth : size_t(4));
+}
+size_t codes_rows_bytes(size_t m, size_t k) {
+  return checked_mul(checked_add(m, codes_detail::kTileRows - 1, "rows of codes"), codes_depth(k), "codes");
+}
+size_t codes_panel_bytes(size_t k) { return (codes_depth(k) + 2 * sizeof(int32_t)) * codes_panel_width(); }
+size_t codes_packed_bytes(size_t k, size_t n) {
+  return checked_mul(ceil_div(n, codes_panel_width()), codes_panel_bytes(k), "codes");
+}
+
+void gemm_codes(const GemmCodesArgs& g, const Parallel& par) noexcept {
+  if (g.m == 0 || g.n == 0) return;
+  // A task takes about 10 µs at least, and no more of A than stays in the second-level cache.
+  constexpr size_t kTaskMacs = 2 << 20, kTaskBytes = 256 << 10, kMaxTasks = 64, kBlockBytes = 256 << 10;
+  const size_t width = codes_panel_width(), panels = ceil_div(g.n, width), depth = codes_depth(g.k);
+  const size_t most_rows = std::clamp<size_t>(kBlockBytes / std::max<size_t>(depth, 1) / 96 * 96, 96, 768);
+  const size_t wanted =
+      std::clamp<size_t>(std::max(g.m * g.n * depth / kTaskMacs, g.n * depth / kTaskBytes), 1, kMaxTasks);
+  const size_t row_blocks = ceil_div(g.m, most_rows);
+  const size_t groups = std::min(panels, ceil_div(wanted, row_blocks)), columns = ceil_div(panels, groups) * width;
+  par.for_each(row_blocks * ceil_div(g.n, columns), [&](size_t task, int) {
+    const size_t m0 = task % row_blocks * most_rows, n0 = task / row_blocks * columns;
+    for (size_t n = n0; n < std::min(n0 + columns, g.n) && !par.cancelled(); n += 4 * width)
+      gemm_codes_block(g, m0, std::min(m0 + most_rows, g.m), n, std::min({n + 4 * width, n0 + columns, g.n}));
+  });
+}
+
+void gemm_codes_reference(const GemmCodesArgs& g, const Codes& a, const Codes& a_zero, const Codes& b,
+                          const Codes& b_zero) noexcept {
+  for (size_t i = 0; i < g.m; ++i) {
+    for (size_t j = 0; j < g.n; ++j) {
+      uint32_t sum = uint32_t(g.rows[i].bias);
+      for (size_t l = 0; l < g.k; ++l) sum += uint32_t((a[i * g.k + l] - a_zero[i]) * (b[l * g.n + j] - b_zero[j]));
+      const size_t at = i * g.c.stride + j;
+      if (!g.c.is_codes) {
+        static_cast<int32_t*>(g.c.data)[at] = int32_t(sum);
+        continue;
+      }
+      const float scale = g.rows[i].scale * (g.c.column_scale ? g.c.column_scale[j] : 1);
+      const float x = std::nearbyint(float(int32_t(sum)) * scale) + float(g.c.zero);
+      const float low = g.c.is_signed ? -128 : 0, high = low + 255;
+      const auto code = int32_t(!(x > low) ? low : std::min(x, high));
+      static_cast<uint8_t*>(g.c.data)[at] = uint8_t(code);
+    }
+  }
+}
+
+}  // namespace retort::kernels

@@ -1,0 +1,191 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/gemm_wide.cc"
+#include "kernels/gemm/gemm_wide.h"
+
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "base/checked.h"
+#include "kernels/dispatch.h"
+#include "kernels/simd_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+/// Longest run of k: that part of a panel is 32 KiB at most.
+constexpr size_t kRun = 256;
+
+template <typename T>
+using WideTag = hn::ScalableTag<T>;
+template <typename T>
+constexpr size_t kWideLanes = HWY_MAX_BYTES / sizeof(T);
+constexpr size_t kWideRows = HWY_MAX_BYTES == 64 ? 12 : 6;
+
+template <typename T, class V>
+HWY_INLINE V wide_mul_add(V a, V b, V sum) {
+  if constexpr (std::is_same_v<T, double>) {
+    return hn::MulAdd(a, b, sum);
+  } else if constexpr (sizeof(T) == 4) {
+    return hn::Add(hn::Mul(a, b), sum);
+  } else {
+#if HWY_TARGET <= HWY_AVX3
+    return hn::Add(V{_mm512_mullo_epi64(a.raw, b.raw)}, sum);
+#else
+    const hn::Repartition<uint32_t, WideTag<T>> halves;
+    const auto product = [&](V x, V y) HWY_ATTR {
+      return hn::BitCast(WideTag<T>(), hn::MulEven(hn::BitCast(halves, x), hn::BitCast(halves, y)));
+    };
+    const V mixed = hn::Add(product(hn::ShiftRight<32>(a), b), product(a, hn::ShiftRight<32>(b)));
+    return hn::Add(hn::Add(product(a, b), hn::ShiftLeft<32>(mixed)), sum);
+#endif
+  }
+}
+
+/// sums [kRows][2 vectors] = A [k][kRows] · B; `b`: of a panel.
+template <typename T, size_t kRows>
+void wide_tile(const T* a, const T* b, size_t k, T* sums) noexcept {
+  const WideTag<T> d;
+  constexpr size_t kLanes = kWideLanes<T>;
+  hn::Vec<WideTag<T>> s[kRows][2];
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) s[r][0] = s[r][1] = hn::Zero(d);
+  for (size_t i = 0; i < k; ++i, a += kRows, b += 2 * kLanes) {
+    const auto b0 = hn::Load(d, b), b1 = hn::Load(d, b + kLanes);
+#pragma GCC unroll 12
+    for (size_t r = 0; r < kRows; ++r) {
+      const auto x = hn::Set(d, a[r]);
+      s[r][0] = wide_mul_add<T>(x, b0, s[r][0]);
+      s[r][1] = wide_mul_add<T>(x, b1, s[r][1]);
+    }
+  }
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) {
+    hn::Store(s[r][0], d, sums + r * 2 * kLanes);
+    hn::Store(s[r][1], d, sums + r * 2 * kLanes + kLanes);
+  }
+}
+
+/// Sets C to the sums, or adds them to it.
+template <typename T>
+void store_wide(const T* sums, size_t rows, size_t columns, bool add, T* c, size_t stride) {
+  const WideTag<T> d;
+  constexpr size_t kLanes = kWideLanes<T>;
+  for (size_t r = 0; r < rows; ++r, sums += 2 * kLanes, c += stride) {
+    for (size_t at = 0; at < columns; at += kLanes) {
+      const size_t n = columns - at;
+      auto v = hn::Load(d, sums + at);
+      if (add) v = hn::Add(v, n < kLanes ? LoadFirst(d, c + at, n) : hn::LoadU(d, c + at));
+      n < kLanes ? StoreFirst(d, v, c + at, n) : hn::StoreU(v, d, c + at);
+    }
+  }
+}
+
+/// Rows of the tile for so many; those beyond are zeros.
+constexpr size_t wide_rows(size_t count) { return count == 1 ? 1 : kWideRows; }
+
+template <typename T>
+void wide_part(const GemmWideArgs& g, const WidePart& p) {
+  constexpr size_t kWidth = 2 * kWideLanes<T>;
+  alignas(64) T rows[kWideRows * kRun], sums[kWideRows * kWidth];
+  for (size_t k0 = 0; k0 == 0 || k0 < g.k; k0 += kRun) {
+    const size_t k = std::min(kRun, g.k - k0);
+    for (size_t m0 = p.m0; m0 < p.m1; m0 += kWideRows) {
+      const size_t count = std::min(kWideRows, p.m1 - m0), tall = wide_rows(count);
+      const auto tile = tall == 1 ? &wide_tile<T, 1> : &wide_tile<T, kWideRows>;
+      const T* a = static_cast<const T*>(g.a) + m0 * g.a_row + k0 * g.a_column;
+      for (size_t r = 0; r < tall; ++r) {
+        for (size_t i = 0; i < k; ++i) rows[i * tall + r] = r < count ? a[r * g.a_row + i * g.a_column] : T(0);
+      }
+      for (size_t n0 = p.n0; n0 < p.n1; n0 += kWidth) {
+        tile(rows, static_cast<const T*>(g.packed_b) + n0 * g.k + k0 * kWidth, k, sums);
+        store_wide(sums, count, std::min(kWidth, p.n1 - n0), k0 > 0, static_cast<T*>(g.c) + m0 * g.c_stride + n0,
+                   g.c_stride);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void gemm_wide_part(WideType type, const GemmWideArgs& g, const WidePart& part) noexcept {
+  switch (type) {
+    case WideType::f64:
+      return wide_part<double>(g, part);
+    case WideType::i32:
+      return wide_part<int32_t>(g, part);
+    case WideType::i64:
+      return wide_part<int64_t>(g, part);
+  }
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels {
+namespace {
+
+size_t wide_bytes(WideType type) { return type == WideType::i32 ? 4 : 8; }
+
+/// Elements are moved as what has their size.
+template <typename T>
+void pack_wide(const T* b, size_t row_stride, size_t column_stride, size_t k, size_t columns, size_t width, T* to) {
+  constexpr size_t kCopy = 32 / sizeof(T);  // a size that the compiler knows
+  const bool whole = column_stride == 1 && columns == width;
+  for (size_t i = 0; i < k; ++i, b += row_stride, to += width) {
+    for (size_t c = 0; whole && c < width; c += kCopy) std::memcpy(to + c, b + c, kCopy * sizeof(T));
+    if (whole) continue;
+    for (size_t c = 0; c < columns; ++c) std::memcpy(to + c, b + c * column_stride, sizeof(T));
+    std::fill(to + columns, to + width, T(0));
+  }
+}
+
+}  // namespace
+
+size_t wide_panel_width(WideType type) {
+  const size_t vector = current_isa() == Isa::avx512 ? 64 : current_isa() == Isa::avx2 ? 32 : 16;
+  return 2 * vector / wide_bytes(type);
+}
+size_t wide_packed_bytes(WideType type, size_t k, size_t n) {
+  return checked_mul(checked_mul(round_up(n, wide_panel_width(type)), k, "packed matrix"), wide_bytes(type),
+                     "packed matrix");
+}
+
+void wide_pack_b(WideType type, const void* b, size_t row_stride, size_t column_stride, size_t k, size_t n0, size_t n1,
+                 void* packed) noexcept {
+  const size_t width = wide_panel_width(type);
+  for (size_t j = n0; j < n1; j += width) {
+    const auto pack = [&](const auto* from, auto* to) {
+      pack_wide(from + j * column_stride, row_stride, column_stride, k, std::min(width, n1 - j), width, to + j * k);
+    };
+    if (wide_bytes(type) == 4)
+      pack(static_cast<const uint32_t*>(b), static_cast<uint32_t*>(packed));
+    else
+      pack(static_cast<const uint64_t*>(b), static_cast<uint64_t*>(packed));
+  }
+}
+
+void gemm_wide(WideType type, const GemmWideArgs& g, const Parallel& par) noexcept {
+  if (g.m == 0 || g.n == 0) return;
+  // A task takes 10 µs or more. Each packs its rows of A anew, so few groups of columns; a run of k of their panels stays in
+  // the second-level cache.
+  constexpr size_t kTaskMacs = 256 << 10, kMaxTasks = 32, kRows = 48, kMinColumns = 128, kMaxColumns = 512;
+  const size_t width = wide_panel_width(type), panels = ceil_div(g.n, width), row_blocks = ceil_div(g.m, kRows);
+  const size_t wanted = std::clamp<size_t>(g.m * g.n * g.k / kTaskMacs, 1, kMaxTasks);
+  const size_t most = std::max<size_t>(1, g.n / kMinColumns);
+  const size_t groups = std::max(std::min(most, ceil_div(wanted, row_blocks)), ceil_div(g.n, kMaxColumns));
+  const size_t columns = ceil_div(panels, groups) * width;
+  const auto part = RETORT_SELECT(gemm_wide_part);
+  par.for_each(row_blocks * ceil_div(g.n, columns), [&](size_t task, int) {
+    const size_t m0 = task % row_blocks * kRows, n0 = task / row_blocks * columns;
+    part(type, g, {m0, std::min(m0 + kRows, g.m), n0, std::min(n0 + columns, g.n)});
+  });
+}
+
+}  // namespace retort::kernels
+#endif

@@ -1,0 +1,139 @@
+// Sums and extremes of doubles. Plain loops over several chains: what a core adds by two at a time is still more than its
+// memory delivers.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/elementwise/chunks.h"
+#include "kernels/reduce/fold.h"
+#include "kernels/reduce/walk.h"
+
+namespace retort::kernels {
+namespace {
+
+/// Columns folded together; their results stay in the first-level cache.
+constexpr size_t kTile = 512;
+
+/// f(result, element) of the fold; NaN sticks in max and min.
+template <typename F>
+auto with_step(Fold fold, const F& f) {
+  switch (fold) {
+    case Fold::sum_abs:
+      return f([](double a, double v) { return a + std::abs(v); });
+    case Fold::sum_square:
+      return f([](double a, double v) { return a + v * v; });
+    case Fold::max:
+      return f([](double a, double v) { return (v > a) | (v != v) ? v : a; });
+    case Fold::min:
+      return f([](double a, double v) { return (v < a) | (v != v) ? v : a; });
+    default:
+      return f([](double a, double v) { return a + v; });
+  }
+}
+
+/// n contiguous doubles, in eight chains.
+double fold_doubles(Fold fold, const double* x, size_t n) {
+  constexpr size_t kChains = 8;
+  double parts[kChains];
+  std::fill_n(parts, kChains, fold_start(fold));
+  with_step(fold, [&](const auto& step) {
+    size_t i = 0;
+    for (; i + kChains <= n; i += kChains) {
+#pragma GCC unroll 8
+      for (size_t c = 0; c < kChains; ++c) parts[c] = step(parts[c], x[i + c]);
+    }
+    for (; i < n; ++i) parts[i % kChains] = step(parts[i % kChains], x[i]);
+  });
+  double total = parts[0];
+  for (size_t c = 1; c < kChains; ++c) total = fold_merge(fold, total, parts[c]);
+  return total;
+}
+
+/// y[i] of n columns takes in x[i].
+void fold_row(Fold fold, const double* x, size_t n, double* y) {
+  with_step(fold, [&](const auto& step) {
+    for (size_t i = 0; i < n; ++i) y[i] = step(y[i], x[i]);
+  });
+}
+
+Fold double_fold(Reduce op) {
+  switch (op) {
+    case Reduce::l1:
+      return Fold::sum_abs;
+    case Reduce::l2:
+    case Reduce::sum_square:
+      return Fold::sum_square;
+    case Reduce::max:
+      return Fold::max;
+    case Reduce::min:
+      return Fold::min;
+    default:
+      return Fold::sum;
+  }
+}
+
+double finish_fold(Reduce op, double sum, size_t count) {
+  return op == Reduce::mean      ? sum / double(count)
+         : op == Reduce::l2      ? std::sqrt(sum)
+         : op == Reduce::log_sum ? std::log(sum)
+                                 : sum;
+}
+
+/// One number from a long run: at most 64 parts, added in their order.
+double fold_whole(Fold fold, const double* x, size_t n, const Parallel& par) {
+  constexpr size_t kParts = 64;
+  const size_t part = std::max(kChunk, (n + kParts - 1) / kParts);
+  std::array<double, kParts> partial;
+  partial.fill(fold_start(fold));
+  for_chunks(
+      par, n, [&](size_t begin, size_t end) { partial[begin / part] = fold_doubles(fold, x + begin, end - begin); },
+      part);
+  double total = fold_start(fold);
+  for (const double p : partial) total = fold_merge(fold, total, p);
+  return total;
+}
+
+void fold_double_columns(Reduce op, const double* x, double* y, const ReducePlan& plan, const Parallel& par) {
+  const Fold fold = double_fold(op);
+  const InnerRun run = inner_run(plan);
+  const size_t inner = plan.kept.extents[plan.kept.rank - 1], tiles = (inner + kTile - 1) / kTile;
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t t = begin; t < end; ++t) {
+      const size_t at = t % tiles * kTile, i = t / tiles * inner + at, width = std::min(kTile, inner - at);
+      std::fill_n(y + i, width, fold_start(fold));
+      for_reduced(plan, plan.offset(i), [&](size_t first) {
+        for (size_t k = 0; k < run.extent; ++k) fold_row(fold, x + first + k * run.stride, width, y + i);
+      });
+      for (size_t c = 0; c < width; ++c) y[i + c] = finish_fold(op, y[i + c], plan.count);
+    }
+  };
+  const size_t work = std::max<size_t>(1, plan.count) * std::min(inner, kTile);
+  for_chunks(par, plan.outputs / inner * tiles, task, std::max<size_t>(1, kChunk / work));
+}
+
+}  // namespace
+
+bool reduces_double(Reduce op) { return op != Reduce::prod && op != Reduce::log_sum_exp; }
+
+template <>
+void reduce<double>(Reduce op, const double* x, double* y, const ReducePlan& plan, const Parallel& par) noexcept {
+  if (plan.outputs == 0) return;
+  const Fold fold = double_fold(op);
+  if (!plan.rows) return fold_double_columns(op, x, y, plan, par);
+  if (plan.outputs == 1 && plan.reduced.rank == 1) {
+    y[0] = finish_fold(op, fold_whole(fold, x, plan.count, par), plan.count);
+    return;
+  }
+  const size_t n = inner_run(plan).extent;
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      double total = fold_start(fold);
+      for_reduced(plan, plan.offset(i),
+                  [&](size_t at) { total = fold_merge(fold, total, fold_doubles(fold, x + at, n)); });
+      y[i] = finish_fold(op, total, plan.count);
+    }
+  };
+  for_chunks(par, plan.outputs, task, std::max<size_t>(1, kChunk / std::max<size_t>(1, plan.count)));
+}
+
+}  // namespace retort::kernels

@@ -1,0 +1,50 @@
+// 8-bit codes as the inputs of an operator, their zero points and scales, and the working memory of their products.
+#pragma once
+#include "base/checked.h"
+#include "kernels/gemm/gemm_codes.h"
+#include "ops/op.h"
+
+namespace retort::ops {
+
+/// The codes of input i; throws invalid_argument where they are not of 8 bits.
+kernels::Codes codes_of(const RunContext& c, size_t i);
+kernels::Codes codes_of(const Tensor& constant);
+/// Zero points of an optional input: one, or as many as `wanted`. Throws invalid_argument on another number.
+kernels::Codes zero_points(const RunContext& c, size_t i, size_t wanted, std::string_view what);
+kernels::Codes zero_points(const Tensor* constant, size_t wanted, std::string_view what);
+
+/// Scales of any float type: one, or as many as `wanted`. Throws invalid_argument on another number.
+class ScaleFactors {
+ public:
+  ScaleFactors(const RunContext& c, size_t i, size_t wanted, std::string_view what);
+  bool single() const { return count_ == 1; }
+  float operator[](size_t i) const;
+
+ private:
+  const void* data_;
+  DType type_;
+  size_t count_;
+};
+
+/// Codes with the one zero point in input i, in output 0.
+kernels::CodesResult codes_result(const RunContext& c, size_t i);
+
+/// Working memory, cut into parts that each start at a cache line. Without a base only their size is found.
+class ScratchParts {
+ public:
+  explicit ScratchParts(void* base) : base_(static_cast<char*>(base)) {}
+  template <typename T>
+  T* take(size_t count) {
+    char* at = base_ ? base_ + bytes_ : nullptr;
+    const size_t size = checked_mul(count, sizeof(T), "working memory");
+    bytes_ = checked_add(bytes_, checked_add(size, (64 - size % 64) % 64, "working memory"), "working memory");
+    return reinterpret_cast<T*>(at);
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  char* base_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace retort::ops
