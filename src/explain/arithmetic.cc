@@ -103,6 +103,7 @@ const std::map<std::string_view, Formula>& formulas() {
       {"STFT", not_counted},
       {"GridSample", not_counted},
       {"RoiAlign", not_counted},
+      {"MaxRoiPool", not_counted},
       {"DeformConv", not_counted},
       {"RNN", recurrent},
       {"GRU", recurrent},

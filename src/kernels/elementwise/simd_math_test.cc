@@ -12,7 +12,22 @@
 #ifndef RETORT_SIMD_MATH_TEST_FUNCTIONS
 #define RETORT_SIMD_MATH_TEST_FUNCTIONS
 namespace retort::kernels {
-enum class MathFn { exp, exp_non_positive, log, tanh, sigmoid, silu, erf, gelu_erf, gelu_tanh, sin, cos };
+enum class MathFn {
+  exp,
+  exp_non_positive,
+  log,
+  tanh,
+  sigmoid,
+  silu,
+  erf,
+  gelu_erf,
+  gelu_tanh,
+  sin,
+  cos,
+  asin,
+  acos,
+  atan
+};
 }
 #endif
 
@@ -32,6 +47,9 @@ HWY_INLINE V Evaluate(D d, V x) {
   if constexpr (kFn == MathFn::gelu_tanh) return GeluTanh(d, x);
   if constexpr (kFn == MathFn::sin) return Sin(d, x);
   if constexpr (kFn == MathFn::cos) return Cos(d, x);
+  if constexpr (kFn == MathFn::asin) return Asin(d, x);
+  if constexpr (kFn == MathFn::acos) return Acos(d, x);
+  if constexpr (kFn == MathFn::atan) return Atan(d, x);
 }
 
 template <MathFn kFn>
@@ -67,6 +85,12 @@ void evaluate(MathFn fn, const float* x, float* y, size_t n) {
       return map<MathFn::sin>(x, y, n);
     case MathFn::cos:
       return map<MathFn::cos>(x, y, n);
+    case MathFn::asin:
+      return map<MathFn::asin>(x, y, n);
+    case MathFn::acos:
+      return map<MathFn::acos>(x, y, n);
+    case MathFn::atan:
+      return map<MathFn::atan>(x, y, n);
   }
 }
 
@@ -122,6 +146,12 @@ double exact(MathFn fn, double x) {
       return std::sin(x);
     case MathFn::cos:
       return std::cos(x);
+    case MathFn::asin:
+      return std::asin(x);
+    case MathFn::acos:
+      return std::acos(x);
+    case MathFn::atan:
+      return std::atan(x);
   }
   return 0;
 }
@@ -193,6 +223,9 @@ TEST_P(SimdMath, Exp) { expect_ulp(MathFn::exp, 2); }
 TEST_P(SimdMath, Log) { expect_ulp(MathFn::log, 2); }
 TEST_P(SimdMath, Sin) { expect_ulp(MathFn::sin, 2); }
 TEST_P(SimdMath, Cos) { expect_ulp(MathFn::cos, 2); }
+TEST_P(SimdMath, Asin) { expect_ulp(MathFn::asin, 2); }
+TEST_P(SimdMath, Acos) { expect_ulp(MathFn::acos, 2); }
+TEST_P(SimdMath, Atan) { expect_ulp(MathFn::atan, 2); }
 TEST_P(SimdMath, Tanh) { expect_ulp(MathFn::tanh, 4); }
 TEST_P(SimdMath, Erf) { expect_ulp(MathFn::erf, 4); }
 TEST_P(SimdMath, GeluErf) { expect_gelu(MathFn::gelu_erf); }
@@ -261,6 +294,7 @@ TEST_P(SimdMath, Limits) {
     EXPECT_EQ(one(MathFn::erf, sign * kInf), sign);
     EXPECT_TRUE(std::signbit(one(MathFn::tanh, sign * 0.0f)) == (sign < 0));
     EXPECT_TRUE(std::signbit(one(MathFn::erf, sign * 0.0f)) == (sign < 0));
+    for (const MathFn fn : {MathFn::asin, MathFn::atan}) EXPECT_TRUE(std::signbit(one(fn, sign * 0.0f)) == (sign < 0));
   }
   EXPECT_EQ(one(MathFn::sigmoid, kInf), 1);
   EXPECT_EQ(one(MathFn::sigmoid, -kInf), 0);

@@ -1,5 +1,6 @@
-// Sin, Cos (2 ULP) and Pow (1 ULP) on Highway float vectors of at least two lanes, through double precision;
-// simd_math_test.cc measures it. Not on any hot path of today's models, so accuracy was preferred to speed.
+// Sin, Cos (2 ULP) and Pow (1 ULP) on Highway float vectors of at least two lanes, through double precision, and Atan,
+// Asin, Acos (2 ULP); simd_math_test.cc measures it. Not on any hot path of today's models, so accuracy was preferred to
+// speed.
 //
 // Polynomials fitted as told in kernels/simd_math.h; "fit" in units of 2^-24 for float, relative for double
 // coefficients. Per-target include guard: include after <hwy/highway.h>.
@@ -133,6 +134,66 @@ HWY_INLINE V Pow(D d, V x, V y) {
   const auto root_of_negative = hn::And(hn::Lt(x, hn::Zero(d)), hn::AndNot(whole, hn::Lt(ax, inf)));
   r = hn::IfThenElse(hn::Or(root_of_negative, hn::Or(hn::IsNaN(x), hn::IsNaN(y))), nan, r);
   return hn::IfThenElse(hn::Or(hn::Eq(y, hn::Zero(d)), hn::Eq(x, one)), one, r);
+}
+
+namespace detail {
+
+/// asin |x| up to ½, and (π/2 - asin |x|)/2 = asin √((1 - |x|)/2) above, as s + rest: rest = s³·p(s²), fit 0.08 on s <= ½.
+/// NaN beyond 1.
+template <class V, class M>
+struct ArcSineParts {
+  V s, rest;
+  M small;  ///< |x| <= ½
+};
+template <class D, class V>
+HWY_INLINE ArcSineParts<V, hn::Mask<D>> ArcSine(D d, V x) {
+  const auto half = hn::Set(d, 0.5f), a = hn::Abs(x);
+  const auto small = hn::Le(a, half);
+  const auto u = hn::IfThenElse(small, hn::Mul(a, a), hn::NegMulAdd(a, half, half));
+  const auto s = hn::IfThenElse(small, a, hn::Sqrt(u));
+  const auto p = Polynomial(d, u, 0x1.5555c8p-3f, 0x1.330204p-4f, 0x1.747bb8p-5f, 0x1.8c3e5p-6f, 0x1.595c6p-5f);
+  return {s, hn::Mul(hn::Mul(u, s), p), small};
+}
+
+/// turns·π/2 + s + rest: π/2 in two parts, s next to the large one.
+template <class D, class V>
+HWY_INLINE V FromQuarterTurns(D d, V turns, V s, V rest) {
+  const auto large = hn::MulAdd(turns, hn::Set(d, 0x1.921fb6p+0f), s);
+  return hn::Add(large, hn::MulAdd(turns, hn::Set(d, -0x1.777a5cp-25f), rest));
+}
+
+}  // namespace detail
+
+/// Of |x| up to tan π/8, of -1/|x| from tan 3π/8 on (plus π/2), of (|x| - 1)/(|x| + 1) between (plus π/4):
+/// z + z³·p(z²), fit 0.35.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Atan(D d, V x) {
+  const auto a = hn::Abs(x), one = hn::Set(d, 1.0f);
+  const auto middle = hn::Gt(a, hn::Set(d, 0x1.a8279ap-2f)), large = hn::Gt(a, hn::Set(d, 0x1.3504f4p+1f));
+  const auto over = hn::IfThenElse(large, hn::Neg(one), hn::IfThenElse(middle, hn::Sub(a, one), a));
+  const auto under = hn::IfThenElse(large, a, hn::IfThenElse(middle, hn::Add(a, one), one));
+  const auto z = hn::Div(over, under), u = hn::Mul(z, z);
+  const auto p = Polynomial(d, u, -0x1.555454p-2f, 0x1.9924d8p-3f, -0x1.1c37eap-3f, 0x1.49e63ap-4f);
+  const auto turns = hn::IfThenElse(large, one, hn::IfThenElseZero(middle, hn::Set(d, 0.5f)));  // of π/2
+  return hn::CopySign(detail::FromQuarterTurns(d, turns, z, hn::Mul(hn::Mul(u, z), p)), x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Asin(D d, V x) {
+  const auto arc = detail::ArcSine(d, x);
+  const auto minus_two = hn::Set(d, -2.0f);
+  const auto large =
+      detail::FromQuarterTurns(d, hn::Set(d, 1.0f), hn::Mul(arc.s, minus_two), hn::Mul(arc.rest, minus_two));
+  return hn::CopySign(hn::IfThenElse(arc.small, hn::Add(arc.s, arc.rest), large), x);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Acos(D d, V x) {
+  const auto arc = detail::ArcSine(d, x);
+  const auto one = hn::Set(d, 1.0f), sign = hn::CopySign(one, x);
+  const auto factor = hn::IfThenElse(arc.small, hn::Neg(sign), hn::Add(sign, sign));
+  const auto turns = hn::IfThenElse(arc.small, one, hn::Sub(one, sign));
+  return detail::FromQuarterTurns(d, turns, hn::Mul(arc.s, factor), hn::Mul(arc.rest, factor));
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

@@ -81,6 +81,9 @@ struct Function {
     if constexpr (kKind == log) return Log(d, x);
     if constexpr (kKind == sin) return Sin(d, x);
     if constexpr (kKind == cos) return Cos(d, x);
+    if constexpr (kKind == asin) return Asin(d, x);
+    if constexpr (kKind == acos) return Acos(d, x);
+    if constexpr (kKind == atan) return Atan(d, x);
     if constexpr (kKind == erf) return Erf(d, x);
     if constexpr (kKind == floor) return hn::Floor(x);
     if constexpr (kKind == ceil) return hn::Ceil(x);

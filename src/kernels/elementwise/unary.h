@@ -19,6 +19,9 @@ struct Unary {
     log,
     sin,
     cos,
+    asin,  ///< NaN beyond ±1, and so is acos
+    acos,
+    atan,
     erf,
     floor,
     ceil,

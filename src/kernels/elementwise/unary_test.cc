@@ -29,6 +29,12 @@ double reference(const Unary& f, double x) {
       return std::sin(x);
     case cos:
       return std::cos(x);
+    case asin:
+      return std::asin(x);
+    case acos:
+      return std::acos(x);
+    case atan:
+      return std::atan(x);
     case erf:
       return std::erf(x);
     case floor:

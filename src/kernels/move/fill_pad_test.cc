@@ -38,7 +38,9 @@ TYPED_TEST(PadKernel, EveryModeAndShape) {
        {Case{{5}, {2}, {3}}, Case{{3}, {7}, {8}}, Case{{4, 5}, {0, 0}, {0, 0}}, Case{{4, 5}, {1, 0}, {2, 0}},
         Case{{2, 3, 6, 7}, {0, 0, 1, 2}, {0, 0, 3, 1}}, Case{{2, 6, 7, 3}, {0, 1, 2, 0}, {0, 3, 1, 0}},
         Case{{6, 7}, {-2, 1}, {1, -3}}, Case{{6, 7}, {-1, -1}, {-1, -2}}, Case{{1, 4}, {3, 0}, {2, 5}},
-        Case{{3, 70, 70}, {0, 3, 3}, {0, 3, 3}}, Case{{}, {}, {}}}) {
+        Case{{3, 70, 70}, {0, 3, 3}, {0, 3, 3}}, Case{{3}, {20}, {30}}, Case{{1}, {9}, {5}},
+        Case{{2, 3}, {1, 31}, {1, 17}}, Case{{2, 5}, {40, 0}, {3, 0}}, Case{{2, 9}, {0, 40}, {0, 2}},
+        Case{{}, {}, {}}}) {
     const auto x = numbered<TypeParam>(count(c.shape));
     const TypeParam value = testing::element<TypeParam>(99);
     Dims out;
@@ -111,26 +113,34 @@ TEST(Sequence, Range) {
   EXPECT_EQ(wrapped[1], -32768);
 }
 
-TEST(Sequence, CumSumInAllForms) {
-  const auto x = Random(1).integers<int32_t>(2 * 5 * 3, -9, 9);
-  for (int form = 0; form < 4; ++form) {
-    const CumSum args{2, 5, 3, bool(form & 1), bool(form & 2)};
-    std::vector<int32_t> y(x.size());
-    cumsum(args, x.data(), y.data(), Parallel());
-    for (size_t i = 0; i < x.size(); ++i) {
-      const size_t k = i / 3 % 5;
-      int32_t want = 0;
-      for (size_t j = 0; j < 5; ++j) {
-        const bool before = args.reverse ? j > k : j < k;
-        if (before || (j == k && !args.exclusive)) want += x[i / 15 * 15 + j * 3 + i % 3];
+TEST(Sequence, RunningTotalsInAllForms) {
+  for (const size_t inner : {1, 3, 64, 1030}) {
+    const auto x = Random(1).integers<int64_t>(2 * 5 * inner, -9, 9);
+    for (int form = 0; form < 4; ++form) {
+      const Running args{2, 5, inner, bool(form & 1), bool(form & 2)};
+      std::vector<int64_t> sums(x.size()), products(x.size());
+      running_sum(args, x.data(), sums.data(), Parallel());
+      running_product(args, x.data(), products.data(), Parallel());
+      for (size_t i = 0; i < x.size(); ++i) {
+        const size_t k = i / inner % 5;
+        int64_t sum = 0, product = 1;
+        for (size_t j = 0; j < 5; ++j) {
+          const bool before = args.reverse ? j > k : j < k;
+          if (!before && (j != k || args.exclusive)) continue;
+          sum += x[i / (5 * inner) * 5 * inner + j * inner + i % inner];
+          product *= x[i / (5 * inner) * 5 * inner + j * inner + i % inner];
+        }
+        ASSERT_EQ(sums[i], sum);
+        ASSERT_EQ(products[i], product);
       }
-      ASSERT_EQ(y[i], want);
     }
   }
-  const std::vector<int64_t> large{INT64_MAX, 1};
+  const std::vector<int64_t> large{INT64_MAX, 2};
   std::vector<int64_t> y(2);
-  cumsum({1, 2, 1}, large.data(), y.data(), Parallel());
-  EXPECT_EQ(y[1], INT64_MIN);
+  running_sum({1, 2, 1}, large.data(), y.data(), Parallel());
+  EXPECT_EQ(y[1], INT64_MIN + 1);
+  running_product({1, 2, 1}, large.data(), y.data(), Parallel());
+  EXPECT_EQ(y[1], -2);
 }
 
 TEST(Sequence, NonZero) {

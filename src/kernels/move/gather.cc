@@ -10,27 +10,6 @@ namespace {
 
 constexpr size_t kBlock = 256;  // offsets computed ahead of the moves
 
-/// Collects offsets, so that single elements move in loops compiled for their size.
-class Offsets {
- public:
-  template <typename Flush>
-  void add(int64_t offset, const Flush& flush) {
-    values_[size_++] = offset;
-    if (size_ == kBlock) drain(flush);
-  }
-  /// flush(first element number, offsets, count)
-  template <typename Flush>
-  void drain(const Flush& flush) {
-    if (size_ > 0) flush(first_, values_.data(), size_);
-    first_ += size_;
-    size_ = 0;
-  }
-
- private:
-  std::array<int64_t, kBlock> values_;
-  size_t size_ = 0, first_ = 0;
-};
-
 template <typename I>
 std::optional<BadIndex> check(const I* indices, size_t n, int64_t extent) {
   for (size_t i = 0; i < n; ++i) {
@@ -101,25 +80,17 @@ std::optional<BadIndex> scatter_nd(const Mover& m, const TupleIndices& t, const 
 template <typename I>
 std::optional<BadIndex> gather_elements(const Mover& m, const ElementIndices& e, const void* x, const I* indices,
                                         void* y) {
-  Offsets offsets;
-  const auto flush = [&](size_t first, const int64_t* at, size_t n) { m.pick(m.at(y, ptrdiff_t(first)), x, at, n); };
-  const auto bad =
-      for_elements(e.data, e.shape, e.axis, indices, [&](size_t, int64_t offset) { offsets.add(offset, flush); });
-  offsets.drain(flush);
-  return bad;
+  return for_element_blocks(e.data, e.shape, e.axis, indices, [&](size_t first, const int64_t* at, size_t n) {
+    m.pick(m.at(y, ptrdiff_t(first)), x, at, n);
+  });
 }
 
 template <typename I>
 std::optional<BadIndex> scatter_elements(const Mover& m, const ElementIndices& e, const I* indices, const void* updates,
                                          void* y) {
-  Offsets offsets;
-  const auto flush = [&](size_t first, const int64_t* at, size_t n) {
+  return for_element_blocks(e.data, e.shape, e.axis, indices, [&](size_t first, const int64_t* at, size_t n) {
     m.place(y, at, m.at(updates, ptrdiff_t(first)), n);
-  };
-  const auto bad =
-      for_elements(e.data, e.shape, e.axis, indices, [&](size_t, int64_t offset) { offsets.add(offset, flush); });
-  offsets.drain(flush);
-  return bad;
+  });
 }
 
 template decltype(gather<int32_t>) gather<int32_t>;

@@ -2,11 +2,14 @@
 // becomes an offset. What happens at the offset is left to a function, so that ops can scatter with a reduction of
 // their own.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+
+#include "base/function_ref.h"
 
 namespace retort::kernels {
 
@@ -51,17 +54,21 @@ std::optional<BadIndex> for_tuples(const TupleIndices& t, const I* indices, cons
   return std::nullopt;
 }
 
-/// f(position, offset) for each element of the index tensor in order (GatherElements, ScatterElements): offset is that
+/// f(position, offsets, n) for consecutive blocks of the index tensor (GatherElements, ScatterElements): an offset is that
 /// of the same position in a tensor of shape `data`, with the coordinate along `axis` replaced by the index. Equal
 /// ranks; no extent of `index_shape` exceeds that of `data` off the axis.
-template <typename I, typename F>
-std::optional<BadIndex> for_elements(std::span<const int64_t> data, std::span<const int64_t> index_shape, size_t axis,
-                                     const I* indices, const F& f) {
-  const size_t last = data.size() - 1;
+template <typename I>
+std::optional<BadIndex> for_element_blocks(std::span<const int64_t> data, std::span<const int64_t> index_shape,
+                                           size_t axis, const I* indices,
+                                           FunctionRef<void(size_t, const int64_t*, size_t)> f) {
+  constexpr size_t kBlock = 256;
+  const size_t last = data.size() - 1, width = size_t(index_shape[last]);
+  const int64_t extent = data[axis];
   int64_t rows = 1, axis_stride = 1;
   for (size_t d = 0; d < last; ++d) rows *= index_shape[d];
   for (size_t d = axis + 1; d <= last; ++d) axis_stride *= data[d];
-  size_t n = 0;
+  std::array<int64_t, kBlock> offsets;
+  size_t done = 0, held = 0;
   for (int64_t row = 0; row < rows; ++row) {
     int64_t base = 0, rest = row, stride = data[last];
     for (size_t d = last; d-- > 0;) {
@@ -69,12 +76,32 @@ std::optional<BadIndex> for_elements(std::span<const int64_t> data, std::span<co
       rest /= index_shape[d];
       stride *= data[d];
     }
-    for (int64_t c = 0; c < index_shape[last]; ++c, ++n) {
-      const int64_t i = wrap_index(indices[n], data[axis]);
-      if (i < 0) return BadIndex{n, int64_t(indices[n]), data[axis]};
-      f(n, base + i * axis_stride + (axis == last ? 0 : c));
+    for (size_t c = 0, n; c < width; c += n) {
+      n = std::min(width - c, kBlock - held);
+      const I* const from = indices + done + held;
+      uint64_t bad = 0;  // its sign: that of an index below 0 or of the rest behind one, once wrapped
+      const auto put = [&](const auto& place) {
+        for (size_t j = 0; j < n; ++j) {
+          const uint64_t i = uint64_t(from[j]) + (from[j] < 0 ? uint64_t(extent) : 0);
+          bad |= i | (uint64_t(extent) - 1 - i);
+          offsets[held + j] = int64_t(uint64_t(base) + place(i, j));
+        }
+      };
+      if (axis == last)
+        put([](uint64_t i, size_t) { return i; });
+      else
+        put([&](uint64_t i, size_t j) { return i * uint64_t(axis_stride) + c + j; });
+      for (size_t j = 0; j < n && int64_t(bad) < 0; ++j) {
+        if (wrap_index(from[j], extent) < 0) return BadIndex{done + held + j, int64_t(from[j]), extent};
+      }
+      held += n;
+      if (held < kBlock) continue;
+      f(done, offsets.data(), held);
+      done += held;
+      held = 0;
     }
   }
+  if (held > 0) f(done, offsets.data(), held);
   return std::nullopt;
 }
 

@@ -22,6 +22,8 @@ void strided(void* to, ptrdiff_t to_stride, const void* from, ptrdiff_t from_str
   const T* const x = static_cast<const T*>(from);
   if (from_stride == 0 && to_stride == 1) {
     std::fill_n(y, n, *x);
+  } else if (from_stride == -1 && to_stride == 1) {
+    for (size_t i = 0; i < n; ++i) y[i] = x[-ptrdiff_t(i)];
   } else if (to_stride == 1) {
     for (size_t i = 0; i < n; ++i) y[i] = x[ptrdiff_t(i) * from_stride];
   } else {

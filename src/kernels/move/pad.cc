@@ -80,23 +80,35 @@ struct Row {
   const void* value;
 };
 
-/// Elements [range) of an output row of a mode that repeats the input, where each lies on its own: runs that go on one
-/// way.
+/// Elements [range) of an output row of a mode that repeats the input: one end, or going away from it for less than the
+/// input's extent.
 void pad_border(const Row& r, const void* x, void* y, std::pair<int64_t, int64_t> range) {
   const Dim& d = r.plan.dims[r.plan.rank - 1];
-  const ptrdiff_t step = r.plan.mode == PadMode::reflect ? -1 : r.plan.mode == PadMode::edge ? 0 : 1;
-  for (int64_t i = range.first; i < range.second;) {
-    const int64_t k = i - d.before, n = d.kept;
-    int64_t count = 1;  // one at a time where the input is repeated more than once
-    if (step == 0) {
-      count = range.second - i;
-    } else if (k < 0 && k > -n) {
-      count = std::min(range.second - i, -k);
-    } else if (k >= n && k < 2 * n - 1) {
-      count = std::min(range.second - i, 2 * n - 1 - k);
-    }
-    r.m.strided(r.m.at(y, i), 1, r.m.at(x, source(r.plan.mode, d, i)), step, size_t(count));
-    i += count;
+  const ptrdiff_t run = ptrdiff_t(r.plan.run);
+  if (range.first >= range.second) return;
+  if (run == 1) {
+    return r.m.strided(r.m.at(y, range.first), 1, r.m.at(x, source(r.plan.mode, d, range.first)),
+                       r.plan.mode == PadMode::edge ? 0 : -1, size_t(range.second - range.first));
+  }
+  for (int64_t i = range.first; i < range.second; ++i)
+    r.m.copy(r.m.at(y, i * run), r.m.at(x, source(r.plan.mode, d, i) * run), size_t(run));
+}
+
+/// The whole output row from its elements [begin, end), which hold a period or more: what is there doubles.
+void repeat(const Row& r, void* y, int64_t period, int64_t begin, int64_t end) {
+  const int64_t out = r.plan.dims[r.plan.rank - 1].out, run = int64_t(r.plan.run);
+  const auto copy = [&](int64_t to, int64_t from, int64_t n) {
+    r.m.copy(r.m.at(y, to * run), r.m.at(y, from * run), size_t(n * run));
+  };
+  while (end < out) {
+    const int64_t away = (end - begin) / period * period, n = std::min(away, out - end);
+    copy(end, end - away, n);
+    end += n;
+  }
+  while (begin > 0) {
+    const int64_t away = (end - begin) / period * period, n = std::min(away, begin);
+    begin -= n;
+    copy(begin, begin + away, n);
   }
 }
 
@@ -107,18 +119,18 @@ void pad_row(const Row& r, const void* x, void* y) {
   const auto fill = [&](int64_t from, int64_t to) {
     if (to > from) r.m.strided(r.m.at(y, from * run), 1, r.value, 0, size_t((to - from) * run));
   };
-  const auto border = [&](int64_t from, int64_t to) {
-    if (r.plan.mode == PadMode::constant) return fill(from, to);
-    if (run == 1) return pad_border(r, x, y, {from, to});
-    for (int64_t i = from; i < to; ++i) {
-      r.m.copy(r.m.at(y, i * run), r.m.at(x, source(r.plan.mode, d, i) * run), size_t(run));
-    }
-  };
   if (!x) return fill(0, d.out);
-  const int64_t end = d.before + std::max<int64_t>(0, d.kept);
-  border(0, d.before);
-  if (d.kept > 0) r.m.copy(r.m.at(y, d.before * run), r.m.at(x, d.first * run), size_t(d.kept * run));
-  border(end, d.out);
+  const int64_t kept = std::max<int64_t>(0, d.kept), end = d.before + kept;
+  if (kept > 0) r.m.copy(r.m.at(y, d.before * run), r.m.at(x, d.first * run), size_t(kept * run));
+  if (r.plan.mode == PadMode::constant) {
+    fill(0, d.before);
+    return fill(end, d.out);
+  }
+  const int64_t near = r.plan.mode == PadMode::edge ? d.out : r.plan.mode == PadMode::reflect ? kept - 1 : 0;
+  const int64_t from = std::max<int64_t>(0, d.before - near), to = std::min(d.out, end + near);
+  pad_border(r, x, y, {from, d.before});
+  pad_border(r, x, y, {end, to});
+  repeat(r, y, r.plan.mode == PadMode::reflect ? std::max<int64_t>(1, 2 * (kept - 1)) : kept, from, to);
 }
 
 /// Where output row `row` begins in the input; null for constant rows.

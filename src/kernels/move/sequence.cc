@@ -8,22 +8,60 @@
 namespace retort::kernels {
 namespace {
 
-template <typename T>
-T add(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return T(uint64_t(a) + uint64_t(b));
-  return a + b;
+constexpr size_t kColumns =
+    1024;  // slices whose totals run side by side: their last rows stay in the first-level cache
+
+template <bool kProduct, typename T>
+T grown(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return T(kProduct ? uint64_t(a) * uint64_t(b) : uint64_t(a) + uint64_t(b));
+  return kProduct ? a * b : a + b;
 }
 
-/// One slice along the axis, its elements `stride` apart.
-template <typename T>
-void cumsum_slice(const CumSum& a, const T* x, T* y) {
-  T sum = 0;
+/// One contiguous slice: the total stays in a register.
+template <bool kProduct, typename T>
+void run_line(const Running& a, const T* x, T* y) {
+  T total = T(kProduct);
   for (size_t n = 0; n < a.extent; ++n) {
-    const size_t at = (a.reverse ? a.extent - 1 - n : n) * a.inner;
-    const T next = add(sum, x[at]);
-    y[at] = a.exclusive ? sum : next;
-    sum = next;
+    const size_t at = a.reverse ? a.extent - 1 - n : n;
+    const T next = grown<kProduct>(total, x[at]);
+    y[at] = a.exclusive ? total : next;
+    total = next;
   }
+}
+
+template <bool kProduct, typename T>
+void grow_row(const T* __restrict before, const T* __restrict x, T* __restrict y, size_t n) {
+  for (size_t c = 0; c < n; ++c) y[c] = grown<kProduct>(before[c], x[c]);
+}
+
+/// `width` neighbouring slices along the axis: each row from the one before.
+template <bool kProduct, typename T>
+void run_columns(const Running& a, const T* x, T* y, size_t width) {
+  const ptrdiff_t step = a.reverse ? -ptrdiff_t(a.inner) : ptrdiff_t(a.inner);
+  ptrdiff_t at = a.reverse ? ptrdiff_t((a.extent - 1) * a.inner) : 0;
+  const ptrdiff_t taken = a.exclusive ? step : 0;  // how far behind the row that a total takes up is
+  for (size_t c = 0; c < width; ++c)
+    y[at + ptrdiff_t(c)] = a.exclusive ? T(kProduct) : grown<kProduct>(T(kProduct), x[at + ptrdiff_t(c)]);
+  for (size_t n = 1; n < a.extent; ++n) {
+    at += step;
+    grow_row<kProduct>(y + at - step, x + at - taken, y + at, width);
+  }
+}
+
+template <bool kProduct, typename T>
+void run_all(const Running& a, const T* x, T* y, const Parallel& par) {
+  if (a.extent == 0 || a.inner == 0) return;
+  const size_t tiles = (a.inner + kColumns - 1) / kColumns;
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t t = begin; t < end; ++t) {
+      const size_t column = t % tiles * kColumns, at = t / tiles * a.extent * a.inner + column;
+      if (a.inner == 1)
+        run_line<kProduct>(a, x + at, y + at);
+      else
+        run_columns<kProduct>(a, x + at, y + at, std::min(kColumns, a.inner - column));
+    }
+  };
+  for_chunks(par, a.outer * tiles, task, std::max<size_t>(1, kChunk / (a.extent * std::min(a.inner, kColumns))));
 }
 
 }  // namespace
@@ -40,15 +78,12 @@ void range(T start, T delta, std::span<T> y) noexcept {
 }
 
 template <typename T>
-void cumsum(const CumSum& a, const T* x, T* y, const Parallel& par) noexcept {
-  if (a.extent == 0) return;
-  const auto task = [&](size_t begin, size_t end) {
-    for (size_t s = begin; s < end; ++s) {
-      const size_t at = s / a.inner * a.extent * a.inner + s % a.inner;
-      cumsum_slice(a, x + at, y + at);
-    }
-  };
-  for_chunks(par, a.outer * a.inner, task, std::max<size_t>(1, kChunk / a.extent));
+void running_sum(const Running& args, const T* x, T* y, const Parallel& par) noexcept {
+  run_all<false>(args, x, y, par);
+}
+template <typename T>
+void running_product(const Running& args, const T* x, T* y, const Parallel& par) noexcept {
+  run_all<true>(args, x, y, par);
 }
 
 template <typename T>
@@ -79,10 +114,12 @@ template decltype(range<double>) range<double>;
 template decltype(range<int16_t>) range<int16_t>;
 template decltype(range<int32_t>) range<int32_t>;
 template decltype(range<int64_t>) range<int64_t>;
-template decltype(cumsum<float>) cumsum<float>;
-template decltype(cumsum<double>) cumsum<double>;
-template decltype(cumsum<int32_t>) cumsum<int32_t>;
-template decltype(cumsum<int64_t>) cumsum<int64_t>;
+template decltype(running_sum<float>) running_sum<float>;
+template decltype(running_product<float>) running_product<float>;
+template decltype(running_sum<double>) running_sum<double>;
+template decltype(running_sum<int32_t>) running_sum<int32_t>;
+template decltype(running_sum<int64_t>) running_sum<int64_t>;
+template decltype(running_product<int64_t>) running_product<int64_t>;
 template decltype(count_nonzero<uint8_t>) count_nonzero<uint8_t>;
 template decltype(count_nonzero<int32_t>) count_nonzero<int32_t>;
 template decltype(count_nonzero<int64_t>) count_nonzero<int64_t>;

@@ -1,4 +1,4 @@
-// Range, CumSum and NonZero on typed elements. Thread-safe, no allocation.
+// Range, running totals and NonZero on typed elements. Thread-safe, no allocation.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +13,15 @@ template <typename T>
 void range(T start, T delta, std::span<T> y) noexcept;
 
 /// Along the axis of [outer, extent, inner]. exclusive: the element itself is left out; reverse: from the end.
-struct CumSum {
+struct Running {
   size_t outer = 1, extent = 0, inner = 1;
   bool exclusive = false, reverse = false;
 };
-/// For float, double, int32_t, int64_t; sums are formed in order, integers wrap. y may not be x.
+/// Sums of float, double, int32_t, int64_t, products of float, int64_t; formed in order, integers wrap. y may not be x.
 template <typename T>
-void cumsum(const CumSum& args, const T* x, T* y, const Parallel& par) noexcept;
+void running_sum(const Running& args, const T* x, T* y, const Parallel& par) noexcept;
+template <typename T>
+void running_product(const Running& args, const T* x, T* y, const Parallel& par) noexcept;
 
 /// Elements that are not zero (-0 is zero, NaN is not). For bool (as uint8_t), uint8_t, int32_t, int64_t, float.
 template <typename T>

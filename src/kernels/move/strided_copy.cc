@@ -109,6 +109,19 @@ void copy_runs(const Mover& m, StridedCopy outer, void* to, const void* from, co
   });
 }
 
+/// The innermost dimension is contiguous, the next one repeats it: what has been copied doubles.
+void copy_repeated(const Mover& m, StridedCopy outer, void* to, const void* from, const Parallel& par) {
+  const size_t run = take(outer, outer.rank - 1).extent, times = take(outer, outer.rank - 1).extent;
+  const size_t most = kChunk / run, pieces = (times + most - 1) / most;
+  for_pieces(outer, pieces, std::min(times, most) * run, par, [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
+    const size_t n = std::min(most, times - piece * most);
+    void* const y = m.at(to, t + ptrdiff_t(piece * most * run));
+    m.copy(y, m.at(from, f), run);
+    for (size_t done = 1; done < n; done += std::min(done, n - done))
+      m.copy(m.at(y, ptrdiff_t(done * run)), y, std::min(done, n - done) * run);
+  });
+}
+
 /// The innermost dimension is contiguous in the destination, dimension j in the source.
 void copy_transposed(const Mover& m, StridedCopy outer, size_t j, void* to, const void* from, const Parallel& par) {
   constexpr size_t kRows = 64;
@@ -200,10 +213,16 @@ void strided_copy(const Mover& mover, const StridedCopy& copy, void* to, const v
   const Mover& m = widen(mover, plan, reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from));
   if (plan.rank == 0) return m.copy(to, from, 1);
   const Dim& last = plan.dims[plan.rank - 1];
-  if (last.to == 1 && last.from != 1 && !m.may_throw) {
+  constexpr size_t kLongFill = 16, kShortRun = kChunk / 2;
+  const bool fills = last.from == 0 && last.extent >= kLongFill;
+  if (last.to == 1 && last.from != 1 && !m.may_throw && !fills) {
     for (size_t j = 0; j + 1 < plan.rank; ++j) {
       if (plan.dims[j].from == 1) return copy_transposed(m, plan, j, to, from, par);
     }
+  }
+  if (last.to == 1 && last.from == 1 && last.extent <= kShortRun && plan.rank > 1) {
+    const Dim& next = plan.dims[plan.rank - 2];
+    if (next.from == 0 && next.to == ptrdiff_t(last.extent)) return copy_repeated(m, plan, to, from, m.allowed(par));
   }
   copy_runs(m, plan, to, from, m.allowed(par));
 }

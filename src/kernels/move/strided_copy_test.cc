@@ -87,8 +87,16 @@ TYPED_TEST(StridedCopyKernel, Slices) {
 }
 
 TYPED_TEST(StridedCopyKernel, ExpandsAndTiles) {
-  for (const auto& [shape, out] : std::vector<std::pair<Dims, Dims>>{
-           {{}, {5}}, {{1}, {40000}}, {{3, 1}, {3, 4}}, {{2, 1, 3}, {5, 2, 7, 3}}, {{4}, {3, 4}}, {{1, 0}, {3, 0}}}) {
+  for (const auto& [shape, out] : std::vector<std::pair<Dims, Dims>>{{{}, {5}},
+                                                                     {{1}, {40000}},
+                                                                     {{3, 1}, {3, 4}},
+                                                                     {{2, 1, 3}, {5, 2, 7, 3}},
+                                                                     {{4}, {3, 4}},
+                                                                     {{1, 0}, {3, 0}},
+                                                                     {{1, 3}, {20000, 3}},
+                                                                     {{3, 1, 5}, {3, 4000, 5}},
+                                                                     {{1, 3, 1}, {4, 3, 40}},
+                                                                     {{1, 9000}, {3, 9000}}}) {
     const auto plan = StridedCopy::expand(shape, out);
     ASSERT_TRUE(plan);
     this->check(*plan, shape, out, [&, s = shape, o = out](const Dims& c) {

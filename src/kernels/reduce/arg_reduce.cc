@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/elementwise/chunks.h"
@@ -17,19 +18,40 @@ bool wins(T v, T best) {
   return kLast ? v >= best : v > best;
 }
 
-/// `width` neighbouring slices: one pass over their rows.
+template <typename T>
+using RowNumber = std::conditional_t<sizeof(T) == 8, int64_t, std::conditional_t<sizeof(T) == 1, int8_t, int32_t>>;
+
+/// y = first + at where at names a row. Cold.
+template <typename Row>
+[[gnu::noinline]] void number(const Row* at, size_t first, size_t width, int64_t* y) {
+  for (size_t c = 0; c < width; ++c) {
+    if (at[c] >= 0) y[c] = int64_t(first) + at[c];
+  }
+}
+
+/// `width` neighbouring slices: one pass over their rows, whose numbers are as wide as the elements, so that the compiler
+/// vectorises, and begin anew where they would not fit.
 template <bool kMin, bool kLast, typename T>
 void arg_columns(const ArgReduce& a, const T* x, int64_t* y, size_t width) {
+  using Row = RowNumber<T>;
+  constexpr auto kRows = size_t(std::numeric_limits<Row>::max());
   T best[kColumns];
+  Row at[kColumns];
   std::copy_n(x, width, best);
   std::fill_n(y, width, 0);
-  for (size_t k = 1; k < a.extent; ++k) {
-    const T* const row = x + k * a.inner;
-    for (size_t c = 0; c < width; ++c) {
-      const bool better = wins<kMin, kLast>(row[c], best[c]);
-      best[c] = better ? row[c] : best[c];
-      y[c] = better ? int64_t(k) : y[c];
+  for (size_t first = 0; first < a.extent; first += kRows) {
+    const Row rows = Row(std::min(kRows, a.extent - first));
+    std::fill_n(at, width, Row(-1));
+    for (Row k = 0; k < rows; ++k) {
+      const T* const row = x + (first + size_t(k)) * a.inner;
+      for (size_t c = 0; c < width; ++c) {
+        // No branch: the compiler would not vectorise one on a comparison of floats.
+        const Row better = Row(-Row(wins<kMin, kLast>(row[c], best[c])));
+        at[c] = Row((k & better) | (at[c] & ~better));
+        best[c] = wins<kMin, kLast>(row[c], best[c]) ? row[c] : best[c];
+      }
     }
+    number(at, first, width, y);
   }
 }
 
@@ -56,32 +78,30 @@ int64_t arg_row(const T* x, size_t n, bool last) {
   return std::find(x, x + n, best) - x;
 }
 
-template <bool kMin, bool kLast, typename T>
-void arg_all(const ArgReduce& a, const T* x, int64_t* y, const Parallel& par) {
+}  // namespace
+
+template <typename T>
+void arg_reduce(const ArgReduce& a, const T* x, int64_t* y, const Parallel& par) noexcept {
+  if (a.outer * a.inner == 0) return;
   if (a.inner == 1) {
+    const auto row = a.min ? arg_row<true, T> : arg_row<false, T>;
     const auto task = [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) y[i] = arg_row<kMin>(x + i * a.extent, a.extent, kLast);
+      for (size_t i = begin; i < end; ++i) y[i] = row(x + i * a.extent, a.extent, a.last);
     };
     return for_chunks(par, a.outer, task, std::max<size_t>(1, kChunk / a.extent));
   }
+  const auto columns = a.min    ? a.last ? arg_columns<true, true, T> : arg_columns<true, false, T>
+                          : a.last ? arg_columns<false, true, T>
+                                : arg_columns<false, false, T>;
   const size_t tiles = (a.inner + kColumns - 1) / kColumns;
   const auto task = [&](size_t begin, size_t end) {
     for (size_t t = begin; t < end; ++t) {
       const size_t outer = t / tiles, at = t % tiles * kColumns;
       const size_t width = std::min(kColumns, a.inner - at);
-      arg_columns<kMin, kLast>(a, x + outer * a.extent * a.inner + at, y + outer * a.inner + at, width);
+      columns(a, x + outer * a.extent * a.inner + at, y + outer * a.inner + at, width);
     }
   };
   for_chunks(par, a.outer * tiles, task, std::max<size_t>(1, kChunk / (a.extent * std::min(a.inner, kColumns))));
-}
-
-}  // namespace
-
-template <typename T>
-void arg_reduce(const ArgReduce& args, const T* x, int64_t* y, const Parallel& par) noexcept {
-  if (args.outer * args.inner == 0) return;
-  if (args.min) return args.last ? arg_all<true, true>(args, x, y, par) : arg_all<true, false>(args, x, y, par);
-  args.last ? arg_all<false, true>(args, x, y, par) : arg_all<false, false>(args, x, y, par);
 }
 
 template decltype(arg_reduce<float>) arg_reduce<float>;

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 
@@ -147,6 +149,56 @@ const OpTest col2im("Col2Im",
                       .attributes = {{"pads", Ints{0, 1, 1, 0, 1, 1}}},
                       .inputs = {random({2, 24, 90}), i64({3}, {4, 5, 4}), i64({3}, {2, 2, 2})}}},
                     {.weights = {1, 2}});
+
+const OpTest max_roi_pool(
+    "MaxRoiPool",
+    {{.about = "both ends are inside; a bin takes every pixel that it touches",
+      .attributes = {{"pooled_shape", Ints{2, 2}}},
+      .inputs = {kSquare, f32({2, 5}, {0, 0, 0, 3, 3, 0, 1, 1, 3, 3})},
+      .outputs = {f32({2, 1, 2, 2}, {5, 7, 13, 15, 10, 11, 14, 15})}},
+     {.about = "scaled, rounded away from zero, at least a pixel wide",
+      .attributes = {{"pooled_shape", Ints{1, 1}}, {"spatial_scale", 0.5f}},
+      .inputs = {kSquare, f32({3, 5}, {0, 0, 0, 1, 1, 0, 5, 3, 1, 1, 0, 3, 3, 3, 3})},
+      .outputs = {f32({3, 1, 1, 1}, {5, 11, 10})}},
+     {.about = "outside is empty: 0",
+      .attributes = {{"pooled_shape", Ints{1, 2}}},
+      .inputs = {f32({1, 1, 1, 2}, {-1, -2}), f32({3, 5}, {0, -2, 0, 1, 0, 0, 9, 9, 12, 12, 0, -1e17f, 0, 1e17f, 0})},
+      .outputs = {f32({3, 1, 1, 2}, {0, -1, 0, 0, 0, -1})},
+      .fixed_types = true},
+     {.about = "NaN wins",
+      .attributes = {{"pooled_shape", Ints{1, 2}}},
+      .inputs = {f32({1, 1, 2, 4}, {5, 1, 7, 8, 2, kNaN, 3, -kInf}), f32({1, 5}, {0, 0, 0, 3, 1})},
+      .outputs = {f32({1, 1, 1, 2}, {kNaN, 8})}},
+     {.about = "no pixels",
+      .attributes = {{"pooled_shape", Ints{1, 1}}},
+      .inputs = {f32({1, 1, 0, 2}, {}), f32({1, 5}, {0, 0, 0, 1, 1})},
+      .outputs = {f32({1, 1, 1, 1}, {0})}},
+     {.about = "no regions, of a huge height",
+      .attributes = {{"pooled_shape", Ints{int64_t(1) << 60, 1}}},
+      .inputs = {f32({1, 1, 1, 1}, {1}), f32({0, 5}, {})},
+      .outputs = {f32({0, 1, int64_t(1) << 60, 1}, {})}},
+     {.about = "images, channels, wide bins and narrow ones",
+      .attributes = {{"pooled_shape", Ints{3, 5}}, {"spatial_scale", 0.75f}},
+      .inputs = {random({2, 3, 17, 19}),
+                 f32({4, 5}, {1, 0, 0, 24, 22, 0, 3, 5, 4, 20, 1, -9, -9, 9, 9, 0, 9, 9, 2, 2})},
+      .fixed_types = true}});
+
+TEST(MaxRoiPool, RegionsThatAreNowhereAreNamed) {
+  const auto refusal = [](Tensor region) -> std::string {
+    try {
+      OpRun("", "MaxRoiPool", {{"pooled_shape", Ints{1, 1}}}, {kSquare, std::move(region)}, 1).run();
+    } catch (const Error& e) {
+      return e.message();
+    }
+    return "none";
+  };
+  EXPECT_EQ(refusal(f32({1, 5}, {1, 0, 0, 1, 1})), "region 0 is of image 1, which is outside of [0, 1)");
+  EXPECT_EQ(refusal(f32({1, 5}, {kNaN, 0, 0, 1, 1})), "region 0 is of image nan, which is outside of [0, 1)");
+  EXPECT_EQ(refusal(f32({2, 5}, {0, 0, 0, 1, 1, 0, 0, kInf, 1, 1})),
+            "region 1 ends at inf; coordinates must be finite numbers below 1e18");
+  EXPECT_EQ(refusal(f32({1, 4}, {0, 0, 0, 1})),
+            "X and rois of shapes [1,1,4,4] and [1,4]; [N,C,H,W] and [regions,5] are wanted");
+}
 
 }  // namespace
 }  // namespace retort::ops

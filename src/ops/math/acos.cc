@@ -7,6 +7,7 @@ namespace retort::ops {
 namespace {
 
 struct Acos : Unary<Acos> {
+  static constexpr kernels::Unary kernel{kernels::Unary::Kind::acos};
   template <std::floating_point T>
   static T apply(T x) {
     return std::acos(x);

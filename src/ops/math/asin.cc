@@ -7,6 +7,7 @@ namespace retort::ops {
 namespace {
 
 struct Asin : Unary<Asin> {
+  static constexpr kernels::Unary kernel{kernels::Unary::Kind::asin};
   template <std::floating_point T>
   static T apply(T x) {
     return std::asin(x);

@@ -7,6 +7,7 @@ namespace retort::ops {
 namespace {
 
 struct Atan : Unary<Atan> {
+  static constexpr kernels::Unary kernel{kernels::Unary::Kind::atan};
   template <std::floating_point T>
   static T apply(T x) {
     return std::atan(x);

@@ -9,6 +9,12 @@ struct CumProd : Cumulative {
   void reference(RunContext& c) const {
     accumulate<T>(c, 1, [](auto total, auto x) { return wrap_mul(total, x); });
   }
+
+  template <OneOf<float, int64_t> T>
+  void fast(RunContext& c, std::type_identity<T>) const {
+    if (c.out_count() > 0)
+      kernels::running_product(running(c), c.input<T>(0).data(), c.output<T>().data(), c.parallel());
+  }
 };
 
 }  // namespace

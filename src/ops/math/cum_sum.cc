@@ -1,6 +1,4 @@
 // CumSum: running sums along an axis.
-#include "kernels/move/sequence.h"
-#include "ops/elementwise.h"
 #include "ops/math/cumulative.h"
 
 namespace retort::ops {
@@ -14,14 +12,7 @@ struct CumSum : Cumulative {
 
   template <OneOf<float, double, int32_t, int64_t> T>
   void fast(RunContext& c, std::type_identity<T>) const {
-    const Shape& shape = c.shape(0);
-    const size_t axis = normalize_axis(integer(c, 1), shape.rank());
-    const kernels::CumSum args{.outer = size_t(extent_product(shape, 0, axis)),
-                               .extent = size_t(shape[axis]),
-                               .inner = size_t(extent_product(shape, axis + 1, shape.rank())),
-                               .exclusive = exclusive,
-                               .reverse = reverse};
-    kernels::cumsum(args, c.input<T>(0).data(), c.output<T>().data(), c.parallel());
+    if (c.out_count() > 0) kernels::running_sum(running(c), c.input<T>(0).data(), c.output<T>().data(), c.parallel());
   }
 };
 

@@ -3,6 +3,8 @@
 #pragma once
 #include <algorithm>
 
+#include "kernels/move/sequence.h"
+#include "ops/elementwise.h"
 #include "ops/integers.h"
 #include "ops/math/arithmetic.h"
 #include "ops/op.h"
@@ -40,6 +42,16 @@ struct Cumulative {
         y[at] = T(exclusive ? before : total);
       }
     }
+  }
+
+  kernels::Running running(const RunContext& c) const {
+    const Shape& shape = c.shape(0);
+    const size_t axis = normalize_axis(integer(c, 1), shape.rank());
+    return {.outer = size_t(extent_product(shape, 0, axis)),
+            .extent = size_t(shape[axis]),
+            .inner = size_t(extent_product(shape, axis + 1, shape.rank())),
+            .exclusive = exclusive,
+            .reverse = reverse};
   }
 };
 

@@ -16,7 +16,8 @@ const OpTest cum_prod("CumProd", {{.about = "along rows",
                                   {.about = "without the element itself",
                                    .attributes = {{"exclusive", int64_t(1)}},
                                    .inputs = {kRows, i64({}, {1})},
-                                   .outputs = {f32({2, 3}, {1, 1, 2, 1, 4, 20})}}});
+                                   .outputs = {f32({2, 3}, {1, 1, 2, 1, 4, 20})}},
+                                  {.about = "many columns", .inputs = {random({2, 4, 130}), i64({}, {1})}}});
 
 Attributes of(const char* equation) { return {{"equation", std::string(equation)}}; }
 const OpTest einsum(

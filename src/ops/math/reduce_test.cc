@@ -119,10 +119,25 @@ const OpTest log_sum_exp("ReduceLogSumExp",
                                  .outputs = {f32({2, 1}, {kInf, -kInf})}}}),
                          {.tolerance = 4});
 
+// More rows than 8 bits count, the largest of each column and the smallest near the end, twice.
+Tensor many_rows() {
+  std::vector<float> x(300 * 3);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = float(20 + i * 7 % 31);
+  for (size_t c = 0; c < 3; ++c) {
+    x[(290 + c) * 3 + c] = x[(295 + c) * 3 + c] = 100;
+    x[(280 + c) * 3 + c] = x[(285 + c) * 3 + c] = 0;
+  }
+  return f32({300, 3}, x);
+}
 std::vector<OpCase> places(OpCase first, OpCase last) {
   return {
       std::move(first),
       std::move(last),
+      {.about = "many rows", .inputs = {many_rows()}, .output_count = 1},
+      {.about = "many rows, the last place",
+       .attributes = {{"select_last_index", int64_t(1)}},
+       .inputs = {many_rows()},
+       .output_count = 1},
       {.about = "middle axis",
        .attributes = {{"axis", int64_t(1)}, {"keepdims", int64_t(0)}},
        .inputs = {random({5, 67, 33})},
@@ -151,6 +166,7 @@ const OpTest cum_sum("CumSum",
                       {.about = "columns",
                        .inputs = {f32({2, 3}, {1, 2, 3, 4, 5, 6}), i64({}, {-2})},
                        .outputs = {f32({2, 3}, {1, 2, 3, 5, 7, 9})}},
+                      {.about = "many columns", .inputs = {random({2, 4, 130}), i64({}, {1})}},
                       {.about = "exclusive",
                        .attributes = {{"exclusive", int64_t(1)}},
                        .inputs = {f32({3}, {1, 2, 3}), i32({}, {0})},

@@ -5,8 +5,7 @@
 // multiplied.
 #include <algorithm>
 
-#include "base/checked.h"
-#include "kernels/gemm/gemm.h"
+#include "ops/nn/common/patches.h"
 #include "ops/nn/common/window.h"
 
 namespace retort::ops {
@@ -61,40 +60,24 @@ struct Conv : WindowAttributes {
     }
   }
 
-  // How the float path is cut: one task is an image, a group and a block of output pixels (whole panels).
-  struct Blocks {
-    int64_t pixels, count, k;
-    size_t bytes;  // of one packed block
-  };
-  Blocks blocks(const Window& win, int64_t group_in) const {
-    constexpr int64_t kFloats = 64 << 10;  // a block of patches that stays in the second-level cache
-    const int64_t width = int64_t(kernels::gemm_panel_width());
-    Blocks b;
-    b.k = group_in * win.taps();
-    const int64_t panels = std::clamp<int64_t>(kFloats / std::max<int64_t>(b.k * width, 1), 1, 16);
-    b.pixels = panels * width;
-    b.count = ceil_div(win.out_pixels(), b.pixels);
-    b.bytes = round_up(kernels::gemm_packed_bytes(size_t(b.k), size_t(b.pixels)), 128);
-    return b;
-  }
   size_t scratch(const RunContext& c) const {
     if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // empty weights may have any kernel
-    return blocks(window(c), c.shape(1)[1]).bytes * size_t(c.parallel().workers());
+    const Window win = window(c);
+    return PatchBlocks(win.out_pixels(), c.shape(1)[1] * win.taps()).bytes * size_t(c.parallel().workers());
   }
 
-  // Patches of output pixels [first, first + b.pixels) as packed columns: [panel][channel, tap][column].
-  void gather(const Window& win, const float* planes, int64_t first, const Blocks& b, float* packed) const {
+  void gather(const Window& win, const float* planes, const PatchBlocks& b, const PatchTask& t) const {
     const int64_t width = int64_t(kernels::gemm_panel_width()), taps = win.taps(), in_px = win.in_pixels();
     const int64_t channels = taps ? b.k / taps : 0;
     const int64_t stride = win.axes[win.rank == 0 ? 0 : win.rank - 1].stride;
-    const int64_t end = std::min(b.pixels, win.out_pixels() - first);
+    float* packed = t.packed;
     std::fill_n(packed, b.bytes / sizeof(float), 0.0f);
-    for (int64_t panel = 0; panel < end; panel += width, packed += b.k * width) {
+    for (int64_t panel = 0; panel < t.n; panel += width, packed += b.k * width) {
       const auto line = [&](int64_t p, int64_t n) {
         for_each_tap_of_line(win, p, n, [&](int64_t tap, int64_t pixel, int64_t j0, int64_t j1) {
           for (int64_t i = 0; i < channels; ++i) {
             const float* from = planes + i * in_px + pixel;
-            float* to = packed + (i * taps + tap) * width + p - first - panel;
+            float* to = packed + (i * taps + tap) * width + p - t.first - panel;
             if (stride == 1) {
               for (int64_t j = j0; j < j1; ++j) to[j] = from[j];
             } else {
@@ -103,37 +86,26 @@ struct Conv : WindowAttributes {
           }
         });
       };
-      for_each_line(win, first + panel, first + std::min(panel + width, end), width, line);
+      for_each_line(win, t.first + panel, t.first + std::min(panel + width, t.n), width, line);
     }
   }
 
   void fast(RunContext& c, std::type_identity<float>) const {
     if (c.out_count() == 0) return;
     const Window win = window(c);
-    const int64_t batch = c.shape(0)[0], in_c = c.shape(0)[1], out_c = c.shape(1)[0];
-    const int64_t group_in = in_c / group, group_out = out_c / group, out_px = win.out_pixels();
-    const Blocks b = blocks(win, group_in);
-    const float *x = c.input<float>(0).data(), *w = c.input<float>(1).data(), *bias = c.optional<float>(2);
-    float* y = c.output<float>().data();
-    c.parallel().for_each(size_t(batch * group * b.count), [&](size_t task, int worker) {
-      const int64_t block = int64_t(task) % b.count, g = int64_t(task) / b.count % group;
-      const int64_t n = int64_t(task) / (b.count * group), first = block * b.pixels;
-      float* packed = reinterpret_cast<float*>(static_cast<char*>(c.scratch()) + size_t(worker) * b.bytes);
-      gather(win, x + (n * in_c + g * group_in) * win.in_pixels(), first, b, packed);
-      kernels::GemmArgs args;
-      args.m = size_t(group_out);
-      args.n = size_t(std::min(b.pixels, out_px - first));
-      args.k = size_t(b.k);
-      args.run = &c.parallel();
-      args.a = w + g * group_out * b.k;
-      args.a_stride = size_t(b.k);
-      args.packed_b = packed;
-      args.c = y + (n * out_c + g * group_out) * out_px + first;
-      args.c_stride = size_t(out_px);
-      kernels::gemm_block(args, 0, args.n);
-      for (size_t o = 0; bias && o < args.m; ++o) {
-        for (size_t p = 0; p < args.n; ++p) args.c[o * args.c_stride + p] += bias[size_t(g * group_out) + o];
-      }
+    const int64_t in_c = c.shape(0)[1], group_in = in_c / group;
+    const PatchBlocks b(win.out_pixels(), group_in * win.taps());
+    const PatchProduct product{c.shape(0)[0],
+                               group,
+                               c.shape(1)[0] / group,
+                               win.out_pixels(),
+                               c.input<float>(1).data(),
+                               c.optional<float>(2),
+                               c.output<float>().data(),
+                               c.scratch(),
+                               b.bytes};
+    multiply_patches(product, b, c.parallel(), [&](const PatchTask& t) {
+      gather(win, c.input<float>(0).data() + (t.image * in_c + t.group * group_in) * win.in_pixels(), b, t);
     });
   }
 };

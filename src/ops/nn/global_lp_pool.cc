@@ -1,6 +1,4 @@
 // GlobalLpPool: p-norm over all spatial axes, which become 1.
-#include <cmath>
-
 #include "ops/nn/common/pool.h"
 
 namespace retort::ops {
@@ -12,10 +10,11 @@ struct GlobalLpPool {
   void infer(InferContext& c) const { infer_global_pool(c); }
   template <std::floating_point T>
   void reference(RunContext& c) const {
+    const PNorm norm{p};
     reduce_planes<T>(c, [&](std::span<const T> x) {
       double sum = 0;
-      for (T v : x) sum += std::pow(std::abs(double(v)), double(p));
-      return T(std::pow(sum, 1.0 / double(p)));
+      for (T v : x) sum += norm.power(double(v));
+      return T(norm.root(sum));
     });
   }
 };

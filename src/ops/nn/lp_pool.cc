@@ -1,6 +1,4 @@
 // LpPool: p-norm of a window; padding counts as zeros.
-#include <cmath>
-
 #include "ops/nn/common/pool.h"
 
 namespace retort::ops {
@@ -18,11 +16,12 @@ struct LpPool : PoolAttributes {
   template <std::floating_point T>
   void reference(RunContext& c) const {
     const Window w = window(c);
+    const PNorm norm{p};
     for_each_plane<T>(c, w, [&](const T* x, T* y) {
       for_each_position(w, c.parallel(), [&](int64_t position, std::span<const int64_t> at) {
         double sum = 0;
-        for_each_tap(w, at, [&](int64_t, int64_t pixel) { sum += std::pow(std::abs(double(x[pixel])), double(p)); });
-        y[position] = T(std::pow(sum, 1.0 / double(p)));
+        for_each_tap(w, at, [&](int64_t, int64_t pixel) { sum += norm.power(double(x[pixel])); });
+        y[position] = T(norm.root(sum));
       });
     });
   }

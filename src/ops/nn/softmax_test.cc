@@ -47,18 +47,28 @@ const OpTest log_softmax("LogSoftmax",
                                      {.about = "-inf and NaN",
                                       .inputs = {f32({2, 2}, {-kInf, 7, kNaN, 1})},
                                       .outputs = {f32({2, 2}, {-kInf, 0, kNaN, kNaN})}}}));
-const OpTest hardmax("Hardmax", along_axes({{.about = "the first of equals",
-                                             .inputs = {f32({2, 3}, {1, 3, 3, -1, -2, -3})},
-                                             .outputs = {f32({2, 3}, {0, 1, 0, 1, 0, 0})}}}));
+const OpTest hardmax(
+    "Hardmax",
+    along_axes({{.about = "the first of equals",
+                 .inputs = {f32({2, 3}, {1, 3, 3, -1, -2, -3})},
+                 .outputs = {f32({2, 3}, {0, 1, 0, 1, 0, 0})}},
+                {.about = "NaN is no larger than others, but stays first",
+                 .inputs = {f32({2, 3}, {1, kNaN, 2, kNaN, 1, 2})},
+                 .outputs = {f32({2, 3}, {0, 0, 1, 1, 0, 0})}},
+                {.about = "many columns", .attributes = {{"axis", int64_t(1)}}, .inputs = {random({3, 5, 130})}}}));
 const OpTest lp_normalization(
     "LpNormalization",
-    along_axes(
-        {{.about = "length one", .inputs = {f32({1, 2}, {3, -4})}, .outputs = {f32({1, 2}, {0.6f, -0.8f})}},
-         {.about = "sum one, along columns",
-          .attributes = {{"p", int64_t(1)}, {"axis", int64_t(0)}},
-          .inputs = {f32({2, 2}, {1, -2, 3, 2})},
-          .outputs = {f32({2, 2}, {0.25f, -0.5f, 0.75f, 0.5f})}},
-         {.about = "zeros stay", .inputs = {f32({2, 2}, {0, 0, 0, 5})}, .outputs = {f32({2, 2}, {0, 0, 0, 1})}}}));
+    along_axes({{.about = "length one", .inputs = {f32({1, 2}, {3, -4})}, .outputs = {f32({1, 2}, {0.6f, -0.8f})}},
+                {.about = "sum one, along columns",
+                 .attributes = {{"p", int64_t(1)}, {"axis", int64_t(0)}},
+                 .inputs = {f32({2, 2}, {1, -2, 3, 2})},
+                 .outputs = {f32({2, 2}, {0.25f, -0.5f, 0.75f, 0.5f})}},
+                {.about = "zeros stay", .inputs = {f32({2, 2}, {0, 0, 0, 5})}, .outputs = {f32({2, 2}, {0, 0, 0, 1})}},
+                {.about = "squares beyond a float, and below one",
+                 .inputs = {f32({2, 2}, {3e30f, -4e30f, 3e-30f, 4e-30f})},
+                 .outputs = {f32({2, 2}, {0.6f, -0.8f, 0.6f, 0.8f})},
+                 .fixed_types = true},
+                {.about = "long lines, sum one", .attributes = {{"p", int64_t(1)}}, .inputs = {random({2, 77})}}}));
 
 }  // namespace
 }  // namespace retort::ops

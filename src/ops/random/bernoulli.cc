@@ -1,6 +1,6 @@
 // Bernoulli: 1 with the probability that the input gives, else 0.
 #include "kernels/elementwise/cast.h"
-#include "ops/nn/common/load.h"
+#include "ops/elementwise.h"
 #include "ops/random/common/random.h"
 
 namespace retort::ops {
@@ -19,10 +19,22 @@ struct Bernoulli : RandomOp<float> {
   }
   void run(RunContext& c) const {
     const RandomNumbers n = numbers(c);
-    const std::vector<double> p = load_floats(c, 0);
-    std::vector<float> y(p.size());
-    for (size_t i = 0; i < y.size(); ++i) y[i] = n.uniform(i) < p[i] ? 1.0f : 0.0f;
-    kernels::cast(y.data(), DType::f32, c.out_data(), c.out_dtype(), y.size(), c.parallel());
+    require(contains(kFloats, c.dtype(0)), ErrorCode::invalid_argument, "probabilities of type {}",
+            dtype_name(c.dtype(0)));
+    const size_t in = dtype_bits(c.dtype(0)) / 8, out = dtype_bits(c.out_dtype()) / 8;
+    const auto* const x = static_cast<const std::byte*>(c.data(0));
+    auto* const to = static_cast<std::byte*>(c.out_data());
+    for_output_chunks(c, [&](size_t begin, size_t end) {
+      constexpr size_t kBlock = 256;
+      double p[kBlock];
+      uint8_t y[kBlock];
+      for (size_t first = begin; first < end; first += kBlock) {
+        const size_t count = std::min(kBlock, end - first);
+        kernels::cast(x + first * in, c.dtype(0), p, DType::f64, count, {});
+        for (size_t i = 0; i < count; ++i) y[i] = n.uniform(first + i) < p[i];
+        kernels::cast(y, DType::u8, to + first * out, c.out_dtype(), count, {});
+      }
+    });
   }
 };
 

@@ -1,11 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "base/error.h"
 #include "ops/op_test.h"
 
 namespace retort::ops {
 namespace {
 
+const float kNaN = std::nanf(""), kInf = std::numeric_limits<float>::infinity();
 const Tensor kSix = f32({2, 3}, {1, 2, 3, 4, 5, 6});
 Attributes one(const char* name, int64_t v) { return {{name, v}}; }
 Attributes text(const char* name, const char* v) { return {{name, std::string(v)}}; }
@@ -137,6 +141,15 @@ const OpTest unique(
                 .inputs = {f32({2, 4, 2}, {1, 1, 0, 1, 2, 1, 0, 1, 1, 1, 0, 1, 2, 1, 0, 1})},
                 .outputs = {f32({2, 3, 2}, {0, 1, 1, 1, 2, 1, 0, 1, 1, 1, 2, 1}), i64({3}, {1, 0, 2}),
                             i64({4}, {1, 0, 2, 0}), i64({3}, {2, 1, 1})}},
+               {.about = "NaN is above all, -0 is 0",
+                .inputs = {f32({7}, {kNaN, 0, -kInf, -0.0f, kInf, kNaN, -2})},
+                .outputs = {f32({5}, {-kInf, -2, 0, kInf, kNaN}), i64({5}, {2, 6, 1, 4, 0}),
+                            i64({7}, {4, 2, 0, 2, 3, 4, 1}), i64({5}, {1, 1, 2, 1, 2})}},
+               {.about = "large integers keep their digits",
+                .inputs = {i64({3}, {INT64_MAX, INT64_MIN, INT64_MAX - 1})},
+                .outputs = {i64({3}, {INT64_MIN, INT64_MAX - 1, INT64_MAX}), i64({3}, {1, 2, 0}), i64({3}, {2, 0, 1}),
+                            i64({3}, {1, 1, 1})},
+                .fixed_types = true},
                {.about = "strings",
                 .inputs = {strings({3}, {"b", "a", "b"})},
                 .outputs = {strings({2}, {"a", "b"}), i64({2}, {1, 0}), i64({3}, {1, 0, 1}), i64({2}, {1, 2})}}});

@@ -36,7 +36,7 @@ struct ScatterElements : ScatterBase {
     with_indices(c, [&](const auto* indices) {
       if (replaces()) return kernels::scatter_elements(mover_of(c.dtype(0)), at, indices, c.data(2), c.out_data());
       std::optional<kernels::BadIndex> bad;
-      combine(c, 1, [&](const auto& f) { bad = kernels::for_elements(at.data, at.shape, at.axis, indices, f); });
+      combine(c, 1, [&](Updates put) { bad = kernels::for_element_blocks(at.data, at.shape, at.axis, indices, put); });
       return bad;
     });
   }

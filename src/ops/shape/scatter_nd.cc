@@ -38,7 +38,9 @@ struct ScatterND : ScatterBase {
     if (replaces())
       bad = kernels::scatter_nd(mover_of(c.dtype(0)), tuples, indices, c.data(2), c.out_data());
     else
-      combine(c, tuples.slice, [&](const auto& f) { bad = kernels::for_tuples(tuples, indices, f); });
+      combine(c, tuples.slice, [&](Updates put) {
+        bad = kernels::for_tuples(tuples, indices, [&](size_t n, int64_t offset) { put(n, &offset, 1); });
+      });
     ops::check(bad);
   }
 };

@@ -1,8 +1,13 @@
 // Unique: the distinct elements of the flattened input, or the distinct slices along an axis, sorted or in the order of
 // their first appearance; with the places of first appearance, the way back and the counts.
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <compare>
+#include <map>
 #include <numeric>
 
+#include "base/function_ref.h"
 #include "kernels/elementwise/cast.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
@@ -69,40 +74,67 @@ struct Unique {
     return {size_t(extent_product(x, 0, along)), size_t(x[along]), size_t(extent_product(x, along + 1, x.rank()))};
   }
 
-  // -1, 0, 1 by the elements' order; NaN is above all numbers and equal to itself.
-  static int compare(const RunContext& c, size_t a, size_t b) {
-    const auto order = [](const auto& x, const auto& y) { return int(y < x) - int(x < y); };
-    const DType type = c.dtype(0);
-    const char* data = static_cast<const char*>(c.data(0));
-    const size_t size = dtype_bits(type) / 8;
-    const auto load = [&]<typename T>(size_t i, T v) {
-      kernels::cast(data + i * size, type, &v, dtype_of<T>, 1, {});
-      return v;
-    };
-    if (type == DType::string) return order(c.input<std::string>(0)[a], c.input<std::string>(0)[b]);
-    if (type == DType::u64) return order(load(a, uint64_t(0)), load(b, uint64_t(0)));
-    if (!is_float(type)) return order(load(a, int64_t(0)), load(b, int64_t(0)));
-    const double x = load(a, 0.0), y = load(b, 0.0);
-    return std::isnan(x) || std::isnan(y) ? int(std::isnan(x)) - int(std::isnan(y)) : order(x, y);
+  using Keys = std::vector<uint64_t>;
+  // The elements slice by slice, as keys of the same order.
+  static Keys by_slices(const Slices& s, FunctionRef<uint64_t(size_t)> key_of) {
+    Keys keys(s.count * s.size());
+    for (size_t k = 0; k < s.count; ++k) {
+      for (size_t i = 0; i < s.size(); ++i) keys[k * s.size() + i] = key_of(s.at(k, i));
+    }
+    return keys;
+  }
+  // A number whose order among unsigned ones is that of `v`; NaN is above all and equal to itself, -0 is 0.
+  static uint64_t ordered(double v) {
+    constexpr uint64_t kSign = uint64_t(1) << 63;
+    if (std::isnan(v)) return ~uint64_t(0);
+    const auto bits = std::bit_cast<uint64_t>(v + 0.0);
+    return bits & kSign ? ~bits : bits | kSign;
+  }
+  static uint64_t ordered(int64_t v) { return uint64_t(v) ^ uint64_t(1) << 63; }
+  static uint64_t ordered(uint64_t v) { return v; }
+
+  template <typename Wide>
+  static Keys numbers(const RunContext& c, const Slices& s) {
+    std::vector<Wide> wide(c.count(0));
+    kernels::cast(c.data(0), c.dtype(0), wide.data(), dtype_of<Wide>, wide.size(), c.parallel());
+    return by_slices(s, [&](size_t i) { return ordered(wide[i]); });
+  }
+  static Keys ranks(const RunContext& c, const Slices& s) {
+    std::map<std::string_view, uint64_t> rank;
+    for (const std::string& text : c.input<std::string>(0)) rank.emplace(text, 0);
+    uint64_t next = 0;
+    for (auto& [text, number] : rank) number = next++;
+    return by_slices(s, [&](size_t i) { return rank.at(c.input<std::string>(0)[i]); });
   }
 
   Groups group(const RunContext& c, const Slices& s) const {
-    const auto compare_slices = [&](int64_t a, int64_t b) {
-      int result = 0;
-      for (size_t i = 0; result == 0 && i < s.size(); ++i) result = compare(c, s.at(size_t(a), i), s.at(size_t(b), i));
-      return result;
+    const DType type = c.dtype(0);
+    const Keys keys = type == DType::string ? ranks(c, s)
+                      : type == DType::u64  ? numbers<uint64_t>(c, s)
+                      : is_float(type)      ? numbers<double>(c, s)
+                                            : numbers<int64_t>(c, s);
+    // The first key lies beside the slice's number: where slices are single elements, nothing else is compared.
+    const size_t size = s.size();
+    using Entry = std::pair<uint64_t, int64_t>;
+    const auto order = [&](const Entry& a, const Entry& b) {
+      if (a.first != b.first || size <= 1) return a.first <=> b.first;
+      const auto *x = &keys[size_t(a.second) * size], *y = &keys[size_t(b.second) * size];
+      return std::lexicographical_compare_three_way(x, x + size, y, y + size);
     };
-    std::vector<int64_t> order(s.count);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return compare_slices(a, b) < 0; });
+    std::vector<Entry> entries(s.count);
+    for (size_t k = 0; k < s.count; ++k) entries[k] = {size ? keys[k * size] : 0, int64_t(k)};
+    std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+      const auto o = order(a, b);
+      return o < 0 || (o == 0 && a.second < b.second);
+    });
     Groups g;
     g.group_of.resize(s.count);
-    for (size_t i = 0; i < order.size(); ++i) {
-      if (i == 0 || compare_slices(order[i - 1], order[i]) != 0) {
-        g.first.push_back(order[i]);  // the sort is stable: the earliest of its kind
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (i == 0 || order(entries[i - 1], entries[i]) != 0) {
+        g.first.push_back(entries[i].second);  // the earliest of its kind
         g.counts.push_back(0);
       }
-      g.group_of[size_t(order[i])] = int64_t(g.first.size()) - 1;
+      g.group_of[size_t(entries[i].second)] = int64_t(g.first.size()) - 1;
       ++g.counts.back();
     }
     return sorted ? g : by_appearance(g);

@@ -1,5 +1,7 @@
 // What the pools of [N, C, D1, …] share.
 #pragma once
+#include <cmath>
+
 #include "ops/nn/common/window.h"
 
 namespace retort::ops {
@@ -17,6 +19,13 @@ struct PoolAttributes : WindowAttributes {
     const Shape &x = c.shape(0), &y = c.out_shape();
     return resolve_window(*this, {x.begin() + 2, x.end()}, kernel_shape, {y.begin() + 2, y.end()});
   }
+};
+
+/// The p-norm: the root of the sum of powers.
+struct PNorm {
+  int64_t p;
+  double power(double v) const { return p == 2 ? v * v : p == 1 ? std::abs(v) : std::pow(std::abs(v), double(p)); }
+  double root(double sum) const { return p == 2 ? std::sqrt(sum) : p == 1 ? sum : std::pow(sum, 1.0 / double(p)); }
 };
 
 /// Calls f(plane of x, plane of y) for each of the N·C planes.

@@ -1,6 +1,6 @@
 #include "ops/nn/common/window.h"
 
-#include "base/error.h"
+#include "base/checked.h"
 
 namespace retort::ops {
 namespace {
@@ -88,10 +88,11 @@ Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group,
   const Shape &x = c.shape(0), &w = c.shape(weights);
   require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not fit",
           c.dims().text(x), c.dims().text(w));
+  check_ranks(a, x.rank() - 2);
   if (is_known(x[1]) && is_known(w[1]) && is_known(w[0])) {
-    require(x[1] == w[1] * group && w[0] % group == 0, ErrorCode::invalid_argument,
-            "an input of {} channels, but weights {} with group {} take {}", x[1], c.dims().text(w), group,
-            w[1] * group);
+    const int64_t taken = checked_mul(w[1], group, "the channels of all groups");
+    require(x[1] == taken && w[0] % group == 0, ErrorCode::invalid_argument,
+            "an input of {} channels, but weights {} with group {} take {}", x[1], c.dims().text(w), group, taken);
   }
   Shape y = x;
   y[1] = w[0];

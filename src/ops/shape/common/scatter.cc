@@ -8,38 +8,48 @@ namespace {
 
 enum class Reduction : uint8_t { add, mul, max, min };
 
+template <Reduction kHow, typename C>
+C reduced(C old, C update) {
+  if constexpr (kHow == Reduction::add) return wrap_add(old, update);
+  if constexpr (kHow == Reduction::mul) return wrap_mul(old, update);
+  if constexpr (kHow == Reduction::max) return old != old || old > update ? old : update;
+  if constexpr (kHow == Reduction::min) return old != old || old < update ? old : update;
+}
+
+/// For types that are rare: a call for each element, but little code.
 template <typename C>
-C reduced(Reduction how, C old, C update) {
-  switch (how) {
-    case Reduction::add:
-      return wrap_add(old, update);
-    case Reduction::mul:
-      return wrap_mul(old, update);
-    case Reduction::max:
-      return old != old || old > update ? old : update;
-    case Reduction::min:
-      break;
-  }
-  return old != old || old < update ? old : update;
+[[gnu::noinline]] C reduced_by(Reduction how, C old, C update) {
+  using enum Reduction;
+  return how == add   ? reduced<add>(old, update)
+         : how == mul ? reduced<mul>(old, update)
+         : how == max ? reduced<max>(old, update)
+                      : reduced<min>(old, update);
 }
 
 template <typename T>
-void combine_typed(Reduction how, RunContext& c, size_t slice,
-                   FunctionRef<void(FunctionRef<void(size_t, int64_t)>)> walk) {
+void combine_typed(Reduction how, RunContext& c, size_t slice, FunctionRef<void(ScatterBase::Updates)> walk) {
+  using enum Reduction;
   using C = Carrier<T>;
   const T* updates = c.input<T>(2).data();
   T* y = c.output<T>().data();
-  walk([&](size_t n, int64_t offset) {
-    for (size_t i = 0; i < slice; ++i) {
-      T& element = y[offset + int64_t(i)];
-      element = T(reduced(how, C(element), C(updates[n * slice + i])));
-    }
+  walk([&](size_t first, const int64_t* offsets, size_t count) {
+    const auto each = [&](const auto& reduce) {
+      for (size_t n = 0; n < count; ++n) {
+        const T* const from = updates + (first + n) * slice;
+        T* const to = y + offsets[n];
+        for (size_t i = 0; i < slice; ++i) to[i] = T(reduce(C(to[i]), C(from[i])));
+      }
+    };
+    if constexpr (!OneOf<T, float, int32_t, int64_t>) return each([=](C a, C b) { return reduced_by(how, a, b); });
+    if (how == add) return each([](C a, C b) { return reduced<add>(a, b); });
+    if (how == mul) return each([](C a, C b) { return reduced<mul>(a, b); });
+    if (how == max) return each([](C a, C b) { return reduced<max>(a, b); });
+    each([](C a, C b) { return reduced<min>(a, b); });
   });
 }
 
 template <typename... T>
-bool combine_any(Reduction how, RunContext& c, size_t slice,
-                 FunctionRef<void(FunctionRef<void(size_t, int64_t)>)> walk) {
+bool combine_any(Reduction how, RunContext& c, size_t slice, FunctionRef<void(ScatterBase::Updates)> walk) {
   return ((c.dtype(0) == dtype_of<T> && (combine_typed<T>(how, c, slice, walk), true)) || ...);
 }
 
@@ -51,8 +61,7 @@ void ScatterBase::check() const {
           "reduction '{}' is none of none, add, mul, max, min", reduction);
 }
 
-void ScatterBase::combine(RunContext& c, size_t slice,
-                          FunctionRef<void(FunctionRef<void(size_t, int64_t)>)> walk) const {
+void ScatterBase::combine(RunContext& c, size_t slice, FunctionRef<void(Updates)> walk) const {
   const Reduction how = reduction == "add"   ? Reduction::add
                         : reduction == "mul" ? Reduction::mul
                         : reduction == "max" ? Reduction::max

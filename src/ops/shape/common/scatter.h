@@ -13,9 +13,11 @@ struct ScatterBase {
 
   void check() const;
   bool replaces() const { return reduction == "none"; }
-  /// For each (position n in the updates, offset in the output) that `walk` calls its argument with: output = reduction
-  /// of output and update, `slice` consecutive elements.
-  void combine(RunContext& c, size_t slice, FunctionRef<void(FunctionRef<void(size_t, int64_t)>)> walk) const;
+  /// Some updates, from number `first` on, and the offsets of their places in the output.
+  using Updates = FunctionRef<void(size_t first, const int64_t* offsets, size_t n)>;
+  /// For all updates that `walk` calls its argument with, in order: output = reduction of output and update, `slice`
+  /// consecutive elements each.
+  void combine(RunContext& c, size_t slice, FunctionRef<void(Updates)> walk) const;
 };
 
 }  // namespace retort::ops
