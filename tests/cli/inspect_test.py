@@ -126,6 +126,14 @@ class Inspect(ToolTest):
         self.assertEqual(len(re.findall(r'class="node( port)?( hit)?"', document)), 1 + 2)
         self.assertIn(">2 found<", document)  # what makes it, and the output
 
+    def test_page_of_what_is_left_out(self):
+        """Neither an output that nobody wants nor an input that nobody gives is a value."""
+        nodes = [helper.make_node("MaxPool", ["x"], ["h", ""], kernel_shape=[2]), helper.make_node("Clip", ["h", "", "most"], ["y"])]
+        ports = [helper.make_tensor_value_info(*p) for p in (("x", TensorProto.FLOAT, [1, 1, 4]), ("most", TensorProto.FLOAT, []), ("y", TensorProto.FLOAT, None))]
+        retort("inspect", self.model(nodes, ports[:2], ports[2:]), "--html", self.path("a.html"))
+        document = self.browse(self.path("a.html"), "graph=graph")
+        self.assertEqual(len(re.findall(r'class="edge"', document)), 4)
+
     def test_page_of_what_runs(self):
         retort("inspect", DIGITS, "--html", self.path("a.html"))
         document = self.browse(self.path("a.html"), "graph=optimized&heat=arithmetic")

@@ -85,7 +85,7 @@ class GraphView {
       for (const id of node.outputs) from.set(id, `n${i}`);
     });
     const connect = (id, to, slot) => {
-      if (!from.has(id)) return;
+      if (id < 0 || !from.has(id)) return;  // left out
       const value = graph.values[id];
       g.setEdge(from.get(id), to, {value, width: Math.min(shapeOf(value.type).length, 24) * 5, height: 10, labelpos: "c"}, `${id}.${slot}`);
     };
