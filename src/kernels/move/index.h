@@ -62,6 +62,7 @@ std::optional<BadIndex> for_element_blocks(std::span<const int64_t> data, std::s
                                            size_t axis, const I* indices,
                                            FunctionRef<void(size_t, const int64_t*, size_t)> f) {
   constexpr size_t kBlock = 256;
+  if (std::find(index_shape.begin(), index_shape.end(), 0) != index_shape.end()) return std::nullopt;
   const size_t last = data.size() - 1, width = size_t(index_shape[last]);
   const int64_t extent = data[axis];
   int64_t rows = 1, axis_stride = 1;

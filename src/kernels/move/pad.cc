@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kMaxRank = 16;
 
-/// One dimension: `kept` input elements from `first` on, with `before` ones in front and `out` in all.
+/// One dimension: `kept` input elements from `first` on (below 0: more are removed than it has), with `before` ones in front
+/// and `out` in all.
 struct Dim {
   int64_t extent, first, kept, before, out;
 };
@@ -123,7 +124,7 @@ void pad_row(const Row& r, const void* x, void* y) {
   const int64_t kept = std::max<int64_t>(0, d.kept), end = d.before + kept;
   if (kept > 0) r.m.copy(r.m.at(y, d.before * run), r.m.at(x, d.first * run), size_t(kept * run));
   if (r.plan.mode == PadMode::constant) {
-    fill(0, d.before);
+    fill(0, std::min(d.before, d.out));
     return fill(end, d.out);
   }
   const int64_t near = r.plan.mode == PadMode::edge ? d.out : r.plan.mode == PadMode::reflect ? kept - 1 : 0;

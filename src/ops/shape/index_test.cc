@@ -154,6 +154,13 @@ const OpTest unique(
                 .inputs = {strings({3}, {"b", "a", "b"})},
                 .outputs = {strings({2}, {"a", "b"}), i64({2}, {1, 0}), i64({3}, {1, 0, 1}), i64({2}, {1, 2})}}});
 
+TEST(Index, RowsOfNothingAreNotVisited) {
+  const Shape huge{int64_t(1) << 40, 0};
+  const Tensor data(DType::f32, huge), indices(DType::i64, huge);
+  EXPECT_EQ(OpRun("", "GatherElements", {}, {data, indices}, 1).run()[0].shape(), huge);
+  EXPECT_EQ(OpRun("", "ScatterElements", text("reduction", "add"), {data, indices, data}, 1).run()[0].shape(), huge);
+}
+
 TEST(Index, IndicesOutsideAreErrors) {
   const auto fails = [](const char* op, std::vector<Tensor> inputs, Attributes attributes = {}) {
     EXPECT_THROW(OpRun("", op, attributes, inputs, 1).run(), Error) << op;

@@ -138,6 +138,9 @@ const OpTest pad("Pad", {{.about = "constant",
                           .inputs = {count_up({2, 1}), i64({4}, {0, 1, 0, 0})},
                           .outputs = {f32({2, 2}, {0, 0, 0, 1})}},
                          {.about = "negative", .inputs = {kThree, i64({2}, {-1, 1})}, .outputs = {f32({3}, {2, 3, 0})}},
+                         {.about = "more removed than there is",
+                          .inputs = {count_up({2, 3}), i64({4}, {0, 300, 0, -302}), f32({}, {9})},
+                          .outputs = {f32({2, 1}, {9, 9})}},
                          {.about = "reflect",
                           .attributes = text("mode", "reflect"),
                           .inputs = {kThree, i64({2}, {2, 1})},
@@ -264,6 +267,7 @@ TEST(Move, BoundsThatLeaveTheInputAreErrors) {
   fails("Tile", {count_up({2}), i64({1}, {-1})});
   fails("Pad", {count_up({2}), i64({2}, {-3, 0})});
   fails("Pad", {f32({0}, {}), i64({2}, {1, 0})}, text("mode", "edge"));
+  fails("Pad", {count_up({2}), i64({2}, {int64_t(1) << 48, -(int64_t(1) << 48)})});
   fails("Transpose", {count_up({2, 2})}, ints("perm", {0, 0}));
   fails("Range", {i64({}, {0}), i64({}, {1}), i64({}, {0})});
   fails("Tile", {count_up({4}), i64({1}, {INT64_MAX})});

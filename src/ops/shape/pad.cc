@@ -35,6 +35,7 @@ struct Pad {
             pads.size(), n);
     for (size_t i = 0; i < n; ++i) {
       const size_t d = c.has(3) ? c.axis(axes[i], x.rank()) : i;
+      if (is_known(pads[i]) && is_known(pads[n + i])) check_pads(pads[i], pads[n + i], d);
       y[d] = c.dims().add(c.dims().add(x[d], pads[i]), pads[n + i]);
       if (is_known(y[d]) && is_known(x[d])) check_axis(x[d], pads[i], pads[n + i], d);
     }
@@ -60,6 +61,12 @@ struct Pad {
   }
 
  private:
+  static void check_pads(int64_t before, int64_t after, size_t axis) {
+    constexpr int64_t kMost = int64_t(1) << 48;  // what is added to them stays in range
+    require(std::max(before, after) < kMost && std::min(before, after) > -kMost, ErrorCode::invalid_argument,
+            "pads {} and {} of axis {} are beyond 2^48; pad by less", before, after, axis);
+  }
+
   // Modes that repeat the input need some of it.
   void check_axis(int64_t extent, int64_t before, int64_t after, size_t axis) const {
     if (mode == "constant" || (before <= 0 && after <= 0)) return;
