@@ -70,5 +70,12 @@ const OpTest lp_normalization(
                  .fixed_types = true},
                 {.about = "long lines, sum one", .attributes = {{"p", int64_t(1)}}, .inputs = {random({2, 77})}}}));
 
+TEST(LinesOfNothing, AreNotVisited) {
+  const Shape huge{int64_t(1) << 40, 0, int64_t(1) << 40};
+  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax", "LpNormalization"}) {
+    EXPECT_EQ(OpRun("", op, {{"axis", int64_t(1)}}, {Tensor(DType::f32, huge)}, 1).run()[0].shape(), huge) << op;
+  }
+}
+
 }  // namespace
 }  // namespace retort::ops

@@ -20,6 +20,7 @@ inline void infer_along(InferContext& c, int64_t axis) {
 /// Calls f(x, y, stride) for each line of `extent` elements, `stride` apart, of input 0 and output 0.
 template <typename T, typename F>
 void for_each_line(RunContext& c, const AxisView& v, F&& f) {
+  if (v.extent == 0) return;  // however many lines of nothing there are
   const T* x = c.input<T>(0).data();
   T* y = c.output<T>().data();
   for (size_t o = 0; o < v.outer; ++o) {
