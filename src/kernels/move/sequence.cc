@@ -8,8 +8,8 @@
 namespace retort::kernels {
 namespace {
 
-constexpr size_t kColumns =
-    1024;  // slices whose totals run side by side: their last rows stay in the first-level cache
+/// Slices whose totals run side by side: their last rows stay in the first-level cache.
+constexpr size_t kColumns = 1024;
 
 template <bool kProduct, typename T>
 T grown(T a, T b) {

@@ -12,6 +12,27 @@ namespace retort::kernels {
 /// What is accumulated. sum_exp: Σ e^(x - shift).
 enum class Fold : uint8_t { sum, sum_abs, sum_square, sum_exp, product, max, min };
 
+/// What the operator accumulates.
+inline Fold fold_of(Reduce op) {
+  switch (op) {
+    case Reduce::prod:
+      return Fold::product;
+    case Reduce::max:
+      return Fold::max;
+    case Reduce::min:
+      return Fold::min;
+    case Reduce::l1:
+      return Fold::sum_abs;
+    case Reduce::l2:
+    case Reduce::sum_square:
+      return Fold::sum_square;
+    case Reduce::log_sum_exp:
+      return Fold::sum_exp;
+    default:
+      return Fold::sum;
+  }
+}
+
 inline double fold_start(Fold fold) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   return fold == Fold::product ? 1 : fold == Fold::max ? -kInf : fold == Fold::min ? kInf : 0;

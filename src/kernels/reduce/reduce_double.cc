@@ -56,22 +56,6 @@ void fold_row(Fold fold, const double* x, size_t n, double* y) {
   });
 }
 
-Fold double_fold(Reduce op) {
-  switch (op) {
-    case Reduce::l1:
-      return Fold::sum_abs;
-    case Reduce::l2:
-    case Reduce::sum_square:
-      return Fold::sum_square;
-    case Reduce::max:
-      return Fold::max;
-    case Reduce::min:
-      return Fold::min;
-    default:
-      return Fold::sum;
-  }
-}
-
 double finish_fold(Reduce op, double sum, size_t count) {
   return op == Reduce::mean      ? sum / double(count)
          : op == Reduce::l2      ? std::sqrt(sum)
@@ -94,7 +78,7 @@ double fold_whole(Fold fold, const double* x, size_t n, const Parallel& par) {
 }
 
 void fold_double_columns(Reduce op, const double* x, double* y, const ReducePlan& plan, const Parallel& par) {
-  const Fold fold = double_fold(op);
+  const Fold fold = fold_of(op);
   const InnerRun run = inner_run(plan);
   const size_t inner = plan.kept.extents[plan.kept.rank - 1], tiles = (inner + kTile - 1) / kTile;
   const auto task = [&](size_t begin, size_t end) {
@@ -118,7 +102,7 @@ bool reduces_double(Reduce op) { return op != Reduce::prod && op != Reduce::log_
 template <>
 void reduce<double>(Reduce op, const double* x, double* y, const ReducePlan& plan, const Parallel& par) noexcept {
   if (plan.outputs == 0) return;
-  const Fold fold = double_fold(op);
+  const Fold fold = fold_of(op);
   if (!plan.rows) return fold_double_columns(op, x, y, plan, par);
   if (plan.outputs == 1 && plan.reduced.rank == 1) {
     y[0] = finish_fold(op, fold_whole(fold, x, plan.count, par), plan.count);

@@ -15,26 +15,6 @@ struct Reduction {
   const ReducePlan& plan;
 };
 
-Fold fold_of(Reduce op) {
-  switch (op) {
-    case Reduce::prod:
-      return Fold::product;
-    case Reduce::max:
-      return Fold::max;
-    case Reduce::min:
-      return Fold::min;
-    case Reduce::l1:
-      return Fold::sum_abs;
-    case Reduce::l2:
-    case Reduce::sum_square:
-      return Fold::sum_square;
-    case Reduce::log_sum_exp:
-      return Fold::sum_exp;
-    default:
-      return Fold::sum;
-  }
-}
-
 /// The last step after folding `count` elements behind each of n outputs.
 void finish(Reduce op, float* y, size_t n, size_t count, const float* shift) {
   const auto each = [&](const auto& f) {

@@ -15,7 +15,7 @@ struct ConvInteger : CodesConv {
   std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_filters(c, inputs); }
   size_t scratch(const RunContext& c) const { return scratch_bytes(c, inputs); }
   void run(RunContext& c) const {
-    convolve(c, inputs, {.data = c.out_data()}, [](kernels::CodeRow&, size_t) {});
+    convolve(c, inputs, {.data = c.out_data()}, [](kernels::CodeRow&, size_t) {});  // no bias, scale 1: as rows begin
   }
 };
 

@@ -19,8 +19,8 @@ struct Bernoulli : RandomOp<float> {
   }
   void run(RunContext& c) const {
     const RandomNumbers n = numbers(c);
-    require(contains(kFloats, c.dtype(0)), ErrorCode::invalid_argument, "probabilities of type {}",
-            dtype_name(c.dtype(0)));
+    require(contains(kFloats, c.dtype(0)), ErrorCode::invalid_argument,
+            "probabilities of type {}; cast them to a float", dtype_name(c.dtype(0)));
     const size_t in = dtype_bits(c.dtype(0)) / 8, out = dtype_bits(c.out_dtype()) / 8;
     const auto* const x = static_cast<const std::byte*>(c.data(0));
     auto* const to = static_cast<std::byte*>(c.out_data());
