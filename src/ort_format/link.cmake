@@ -1,1 +1,2 @@
 target_include_directories(retort_ort_format SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/generated/ort_format)
+add_dependencies(retort_ort_format retort_ort_schema)
