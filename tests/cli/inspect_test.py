@@ -139,6 +139,30 @@ class Inspect(ToolTest):
         document = self.browse(self.path("a.html"), "graph=optimized&heat=arithmetic")
         self.assertEqual(len(re.findall(r'class="node( port)?"', document)), 8 + 2)
 
+    def large(self, count):
+        """Each node reads the one before and the one four before; each tenth besides what the second one makes."""
+        reads = [[i - 1, i - 4 if i > 4 else i - 1] + [1] * (i % 10 == 9) for i in range(1, count + 1)]
+        nodes = [helper.make_node("Sum", ["x" if r < 1 else f"v{r}" for r in read], [f"v{i + 1}"], name=f"n{i + 1}") for i, read in enumerate(reads)]
+        ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3, 7]) for n in ("x", f"v{count}")]
+        return self.model(nodes, ports[:1], ports[1:]), sum(map(len, reads)) + 1
+
+    def test_page_of_a_large_graph(self):
+        """In bands: every node once, a shape at every edge, nothing on top of another; what is read from far is named."""
+        model, edges = self.large(700)
+        retort("inspect", model, "--html", self.path("a.html"))
+        document = self.browse(self.path("a.html"), "graph=graph&search=n700")
+        self.assertIn(">1 found<", document)
+        boxes = re.findall(r'class="node[^"]*" transform="translate\(([-\d.]+) ([-\d.]+)\)"[^>]*><rect x="[-\d.]+" y="[-\d.]+" width="([\d.]+)" height="36"', document)
+        self.assertEqual(len(boxes), 700 + 2)
+        self.assertEqual(len(re.findall(r">3×7</text>", document)), edges)
+        self.assertEqual(len(re.findall(r"↑ v1</text>", document)), 70 - 1)  # the first is near
+        rows = {}
+        for x, y, width in (map(float, b) for b in boxes):
+            rows.setdefault(y, []).append((x - width / 2, x + width / 2))
+        self.assertTrue(all(b - a >= 36 for a, b in zip(sorted(rows), sorted(rows)[1:])))
+        for row in map(sorted, rows.values()):
+            self.assertTrue(all(left[1] <= right[0] for left, right in zip(row, row[1:])))
+
     def test_names_are_no_markup(self):
         retort("inspect", self.two_branches(), "--html", self.path("a.html"))
         document = self.browse(self.path("a.html"))
