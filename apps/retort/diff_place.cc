@@ -61,9 +61,9 @@ std::string DiffPlace::maker(size_t v) const {
   return origins.empty() ? (*makers[v])["name"] : origins[0];
 }
 
-Mark DiffPlace::mark(size_t v, const std::string& name) const {
+Mark DiffPlace::mark(size_t v, const std::string& name, bool listed) const {
   if (path.empty()) return {.name = names[v], .value = names[v]};
-  return {.name = name, .path = path, .value = names[v], .type = types[v]};
+  return {.name = name, .path = path, .value = names[v], .type = types[v], .listed = listed};
 }
 
 }  // namespace retort::cli

@@ -21,8 +21,8 @@ struct DiffPlace {
 
   /// The name of the node that makes value `v`.
   std::string maker(size_t v) const;
-  /// What shows value `v`: under its own name in the main graph, else under `name`.
-  Mark mark(size_t v, const std::string& name) const;
+  /// What shows value `v`: under its own name in the main graph, else under `name`, `listed` or not.
+  Mark mark(size_t v, const std::string& name, bool listed) const;
 };
 
 /// `first` and `second` are the models; `graph` describes the first one at that path.
