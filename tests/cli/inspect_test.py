@@ -78,11 +78,14 @@ class Inspect(ToolTest):
         self.assertIn("then_branch:", retort("inspect", self.path("m.onnx"), "--nodes")[1])
 
     def test_models_that_cannot_run(self):
-        model = self.model([helper.make_node("Relu", ["x"], ["h"]), helper.make_node("Frob", ["h"], ["y"], domain="my")],
-                           [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])
+        nodes = [helper.make_node(op, [a], [b], domain=domain) for op, a, b, domain in (("Relu", "x", "h", ""), ("Frob", "h", "g", "my"), ("Frob", "g", "f", "my"), ("Nix", "f", "y", ""))]
+        model = self.model(nodes, [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])
         code, out, err = retort("inspect", model)
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"cannot run this model: .*my\.Frob is not known")
+        self.assertIn("\noperators that are not known: ai.onnx.Nix (1 node), my.Frob (2 nodes)\n", out)  # all of them
+        self.assertRegex(out, r"Frob +2 +not known\n")  # its arithmetic
+        self.fails(1, ["diff", model, "--against-model", DIGITS], f"with '{model}': ", "my.Frob")
 
     def test_nothing_is_negative(self):
         """A window of 9 over a free extent, which counts as 1: how long the output is cannot be said."""
