@@ -58,22 +58,6 @@ std::string position(const HostTensor& t, const Difference& d) {
   return text + "]";
 }
 
-/// How many iterations are in a value that is stacked or listed.
-size_t turns(const HostValue& v) {
-  return v.kind == HostValue::Kind::sequence ? v.items.size() : v.tensor.shape.empty() ? 0 : size_t(v.tensor.shape[0]);
-}
-
-/// The item i, or the element i of the first axis.
-HostValue turn(const HostValue& v, size_t i) {
-  if (i >= turns(v)) throw Failure("a value has no iteration " + std::to_string(i));
-  if (v.kind == HostValue::Kind::sequence) return v.items[i];
-  const HostTensor& t = v.tensor;
-  HostTensor one{.type = t.type, .shape = {t.shape.begin() + 1, t.shape.end()}};
-  const auto begin = t.bytes.begin() + ptrdiff_t(i * one.size());
-  one.bytes.assign(begin, begin + ptrdiff_t(one.size()));
-  return {.kind = v.kind, .tensor = std::move(one)};
-}
-
 /// JSON has no infinity: null.
 json finite(double number) { return std::isfinite(number) ? json(number) : json(nullptr); }
 
@@ -140,7 +124,15 @@ class Diff {
       throw Failure("only what is within one Loop, and in no Scan, can be looked at where its shape changes; here: " +
                     stacked);
     listed_ = true;
-    show(place, shown, true);
+    try {
+      show(place, shown, true);
+    } catch (const Failure& e) {
+      const int opset = described_["opsets"].value("ai.onnx", 0);
+      throw Failure((opset < 13 ? "its shapes change, and a Loop can list them only from opset 13 on, this model has " +
+                                      std::to_string(opset) + ": "
+                                : "its shapes change, and listing them failed: ") +
+                    e.what());
+    }
   }
 
   void show(const DiffPlace& place, const std::vector<size_t>& shown, bool listed) {

@@ -4,6 +4,7 @@
 
 #include "diff_search.h"
 #include "mark.h"
+#include "tensors.h"
 
 namespace retort::cli {
 
@@ -28,5 +29,10 @@ struct DiffPlace {
 /// `first` and `second` are the models; `graph` describes the first one at that path.
 DiffPlace list_place(const nlohmann::json& graph, std::vector<BodyStep> path, const std::string& first,
                      const std::string& second);
+
+/// How many iterations are in a value that is stacked or listed.
+size_t turns(const HostValue& v);
+/// The item i, or the element i of the first axis.
+HostValue turn(const HostValue& v, size_t i);
 
 }  // namespace retort::cli

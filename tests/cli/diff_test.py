@@ -217,6 +217,20 @@ class Diff(ToolTest):
         self.assertIn("only what is within one Loop", first["inside_unseen"])
         self.assertIn("where inside cannot be told: only what is within one Loop", retort("diff", right, "--against-model", wrong)[1])
 
+    def test_loops_of_old_operator_sets(self):
+        """Before 13 they carry tensors only; an engine that says so is understood."""
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        paths = [self.growing("a.onnx", [1, 0, 2, 0]), self.growing("b.onnx", [1, 0, 3, 0])]
+        for path in paths:
+            model = onnx.load(path)
+            model.opset_import[0].version = 11
+            onnx.save(model, path)
+        first = self.first(paths[0], "--against-model", paths[1], "--against", official)
+        self.assertEqual(first["node"], "grow")
+        self.assertIn("only from opset 13 on, this model has 11", first["inside_unseen"])
+
     def test_sequences(self):
         """An output that is a sequence is compared item by item."""
         def model(name, factor, items):
