@@ -73,16 +73,20 @@ void print_report(const json& report) {
   for (const auto& [domain, v] : report["opsets"].items())
     std::printf("operator set %s: version %d; Retort knows definitions up to %d\n", domain.c_str(),
                 v["imported"].get<int>(), v["newest_known"].get<int>());
-  std::printf("\n%-36s %6s  %s\n", "operator", "nodes", "definition of opset");
+  const auto full_name = [](const json& op) {
+    const std::string domain = op["domain"];
+    return (domain == "ai.onnx" ? "" : domain + ".") + op["name"].get<std::string>();
+  };
+  size_t width = 36;
+  for (const json& op : report["operators"]) width = std::max(width, full_name(op).size());
+  std::printf("\n%-*s %6s  %s\n", int(width), "operator", "nodes", "definition of opset");
   for (const json& op : report["operators"]) {
-    const std::string domain = op["domain"],
-                      name = (domain == "ai.onnx" ? "" : domain + ".") + op["name"].get<std::string>();
     const int form = op["definition"], newest = op["newest"];
     std::string text = form          ? std::to_string(form)
                        : op["known"] ? "replaced by other operators while loading"
                                      : paint(Paint::red, "not known: Retort cannot run it");
     if (form && form < newest) text += " (newest: " + std::to_string(newest) + ", brought there while loading)";
-    std::printf("%-36s %6zu  %s\n", name.c_str(), op["nodes"].get<size_t>(), text.c_str());
+    std::printf("%-*s %6zu  %s\n", int(width), full_name(op).c_str(), op["nodes"].get<size_t>(), text.c_str());
   }
 }
 

@@ -50,7 +50,7 @@ double processor_quota() {
 }
 
 json processor() {
-  const double kib = std::atof(proc_value("/proc/meminfo", "MemTotal").c_str());
+  const int64_t kib = std::atoll(proc_value("/proc/meminfo", "MemTotal").c_str());
   return {{"name", proc_value("/proc/cpuinfo", "model name")},
           {"threads", std::thread::hardware_concurrency()},
           {"quota", processor_quota()},

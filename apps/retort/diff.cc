@@ -22,19 +22,21 @@ struct DiffOptions : Common {
 /// One of the two that are compared.
 struct DiffSide {
   std::unique_ptr<EngineLibrary> engine;
-  std::string bytes, folder;
+  std::string model, bytes, folder;
 
-  DiffSide(const std::string& library, const std::string& model)
-      : engine(std::make_unique<EngineLibrary>(library)), bytes(read_model_file(model)) {
-    folder = std::filesystem::absolute(model).parent_path().string();
+  DiffSide(const std::string& library, const std::string& file)
+      : engine(std::make_unique<EngineLibrary>(library)), model(file), bytes(read_model_file(file)) {
+    folder = std::filesystem::absolute(file).parent_path().string();
   }
   /// The outputs of a run that shows these values besides the model's own outputs.
-  HostValues run(const std::vector<Mark>& shown, const Common& o, HostValues& inputs) const {
+  HostValues run(const std::vector<Mark>& shown, const Common& o, HostValues& inputs) const try {
     EngineSession session(*engine, with_outputs(bytes, shown), folder, o.settings(o.threads.at(0)));
     if (inputs.empty()) inputs = o.read_inputs(session.inputs());
     BoundRun bound(session, inputs);
     bound.run();
     return bound.values();
+  } catch (const Failure& e) {
+    throw Failure(engine->name() + " with '" + model + "': " + e.what());
   }
 };
 
@@ -54,15 +56,6 @@ std::string position(const HostTensor& t, const Difference& d) {
   text += "[";
   for (size_t i = 0; i < at.size(); ++i) text += (i ? "," : "") + std::to_string(at[i]);
   return text + "]";
-}
-
-/// Element i of the first axis.
-HostTensor slice(const HostTensor& t, size_t i) {
-  if (t.shape.empty() || i >= size_t(t.shape[0])) throw Failure("a value has no iteration " + std::to_string(i));
-  HostTensor one{.type = t.type, .shape = {t.shape.begin() + 1, t.shape.end()}};
-  const auto begin = t.bytes.begin() + ptrdiff_t(i * one.size());
-  one.bytes.assign(begin, begin + ptrdiff_t(one.size()));
-  return one;
 }
 
 /// JSON has no infinity: null.
@@ -118,11 +111,34 @@ class Diff {
   /// Each step takes as long as two models need to load and run: what it is, on standard error, terminal or not.
   static void say(const std::string& step) { std::fprintf(stderr, "retort diff: %s\n", step.c_str()); }
 
-  /// Runs both with these values as outputs.
+  /// Runs both with these values as outputs. What has another shape in each iteration cannot be stacked: it is listed.
   void show(const DiffPlace& place, const std::vector<size_t>& shown) {
+    if (place.path.empty()) return show(place, shown, false);
+    std::string stacked;
+    if (!(listed_ && can_list(place.path))) try {
+        return show(place, shown, false);
+      } catch (const Failure& e) {
+        stacked = e.what();
+      }
+    if (!can_list(place.path))
+      throw Failure("only what is within one Loop, and in no Scan, can be looked at where its shape changes; here: " +
+                    stacked);
+    listed_ = true;
+    try {
+      show(place, shown, true);
+    } catch (const Failure& e) {
+      const int opset = described_["opsets"].value("ai.onnx", 0);
+      throw Failure((opset < 13 ? "its shapes change, and a Loop can list them only from opset 13 on, this model has " +
+                                      std::to_string(opset) + ": "
+                                : "its shapes change, and listing them failed: ") +
+                    e.what());
+    }
+  }
+
+  void show(const DiffPlace& place, const std::vector<size_t>& shown, bool listed) {
     std::vector<Mark> marks;
     for (const size_t v : shown) {
-      if (!place.path.empty() || !is_output(place.names[v])) marks.push_back(place.mark(v, key(place, v)));
+      if (!place.path.empty() || !is_output(place.names[v])) marks.push_back(place.mark(v, key(place, v), listed));
     }
     a_ = ours_.run(marks, o_, inputs_);
     b_ = theirs_.run(marks, theirs_options_, inputs_);
@@ -136,7 +152,7 @@ class Diff {
   HostValue shown_value(const HostValues& all, const DiffPlace& place, size_t v) const {
     HostValue value = all.at(key(place, v));
     for (const json& step : place.within) {
-      if (step.contains("iteration")) value.tensor = slice(value.tensor, step["iteration"]);
+      if (step.contains("iteration")) value = turn(value, step["iteration"]);
     }
     return value;
   }
@@ -206,7 +222,7 @@ class Diff {
     if (node["op"] == "Scan" && node["version"] < 9) return nullptr;  // its values have an axis of batches in front
     for (const auto& [attribute, body] : node["bodies"].items()) {
       std::vector<BodyStep> path = place.path;
-      path.push_back({place.names[v], attribute});
+      path.push_back({place.names[v], attribute, node["op"]});
       DiffPlace inner = list_place(body, std::move(path), ours_.bytes, theirs_.bytes);
       inner.within = place.within;
       std::set<size_t> ends;
@@ -234,14 +250,13 @@ class Diff {
 
   /// That of the first iteration in which one differs, which goes into `step`.
   std::optional<size_t> first_turn(const DiffPlace& place, const std::set<size_t>& ends, json& step) const {
-    size_t turns = SIZE_MAX;
+    size_t count = SIZE_MAX;
     for (const size_t v : ends) {
-      for (const HostValues* all : {&a_, &b_})
-        turns = std::min(turns, size_t(shown_value(*all, place, v).tensor.shape.at(0)));
+      for (const HostValues* all : {&a_, &b_}) count = std::min(count, turns(shown_value(*all, place, v)));
     }
     DiffPlace at = place;
     at.within.push_back(step);
-    for (size_t i = 0; i < turns; ++i) {
+    for (size_t i = 0; i < count; ++i) {
       at.within.back()["iteration"] = step["iteration"] = i;
       if (const auto bad = first_of(at, ends)) return bad;
     }
@@ -267,6 +282,7 @@ class Diff {
   std::string prefix_ = "retort_diff_";
   HostValues inputs_, a_, b_;
   size_t looks_ = 0;
+  bool listed_ = false;  ///< some values had to be: likely others as well
 };
 
 std::string joined_names(const json& names) {

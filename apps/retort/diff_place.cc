@@ -61,9 +61,23 @@ std::string DiffPlace::maker(size_t v) const {
   return origins.empty() ? (*makers[v])["name"] : origins[0];
 }
 
-Mark DiffPlace::mark(size_t v, const std::string& name) const {
+Mark DiffPlace::mark(size_t v, const std::string& name, bool listed) const {
   if (path.empty()) return {.name = names[v], .value = names[v]};
-  return {.name = name, .path = path, .value = names[v], .type = types[v]};
+  return {.name = name, .path = path, .value = names[v], .type = types[v], .listed = listed};
+}
+
+size_t turns(const HostValue& v) {
+  return v.kind == HostValue::Kind::sequence ? v.items.size() : v.tensor.shape.empty() ? 0 : size_t(v.tensor.shape[0]);
+}
+
+HostValue turn(const HostValue& v, size_t i) {
+  if (i >= turns(v)) throw Failure("a value has no iteration " + std::to_string(i));
+  if (v.kind == HostValue::Kind::sequence) return v.items[i];
+  const HostTensor& t = v.tensor;
+  HostTensor one{.type = t.type, .shape = {t.shape.begin() + 1, t.shape.end()}};
+  const auto begin = t.bytes.begin() + ptrdiff_t(i * one.size());
+  one.bytes.assign(begin, begin + ptrdiff_t(one.size()));
+  return {.kind = v.kind, .tensor = std::move(one)};
 }
 
 }  // namespace retort::cli

@@ -4,6 +4,7 @@
 
 #include "diff_search.h"
 #include "mark.h"
+#include "tensors.h"
 
 namespace retort::cli {
 
@@ -21,12 +22,17 @@ struct DiffPlace {
 
   /// The name of the node that makes value `v`.
   std::string maker(size_t v) const;
-  /// What shows value `v`: under its own name in the main graph, else under `name`.
-  Mark mark(size_t v, const std::string& name) const;
+  /// What shows value `v`: under its own name in the main graph, else under `name`, `listed` or not.
+  Mark mark(size_t v, const std::string& name, bool listed) const;
 };
 
 /// `first` and `second` are the models; `graph` describes the first one at that path.
 DiffPlace list_place(const nlohmann::json& graph, std::vector<BodyStep> path, const std::string& first,
                      const std::string& second);
+
+/// How many iterations are in a value that is stacked or listed.
+size_t turns(const HostValue& v);
+/// The item i, or the element i of the first axis.
+HostValue turn(const HostValue& v, size_t i);
 
 }  // namespace retort::cli

@@ -21,7 +21,7 @@ std::string shape_text(const PortInfo& port) {
 std::string default_library(const std::string& given) {
   if (!given.empty()) return given;
   const char* from = std::getenv("RETORT_LIBRARY");
-  return from ? from : installed_library();
+  return from && *from ? from : installed_library();
 }
 
 std::string installed_library() {

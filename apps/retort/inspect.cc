@@ -40,19 +40,24 @@ void print_ports(const char* title, const json& list) {
 struct Totals {
   size_t nodes = 0, unknown = 0;  ///< unknown: nodes whose arithmetic cannot be counted
   double operations = 0;
-  std::map<std::string, std::pair<size_t, double>> by_operator;  ///< nodes and arithmetic
+  struct Row {
+    size_t nodes = 0, unknown = 0;
+    double operations = 0;
+  };
+  std::map<std::string, Row> by_operator;
 };
 
 void add_up(const json& graph, Totals& t) {
   for (const json& n : graph["nodes"]) {
-    auto& [count, operations] = t.by_operator[text(n["op"])];
+    Totals::Row& row = t.by_operator[text(n["op"])];
     ++t.nodes;
-    ++count;
+    ++row.nodes;
     if (n.contains("operations")) {
       t.operations += n["operations"].get<double>();
-      operations += n["operations"].get<double>();
+      row.operations += n["operations"].get<double>();
     } else {
       ++t.unknown;
+      ++row.unknown;
     }
     if (!n.contains("bodies")) continue;
     for (const json& body : n["bodies"]) add_up(body, t);
@@ -95,15 +100,41 @@ void print_head(const json& model, const Totals& t) {
 }
 
 void print_operators(const Totals& t) {
-  std::vector<std::pair<std::string, std::pair<size_t, double>>> rows(t.by_operator.begin(), t.by_operator.end());
+  std::vector<std::pair<std::string, Totals::Row>> rows(t.by_operator.begin(), t.by_operator.end());
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.second.second, a.second.first) > std::pair(b.second.second, b.second.first);
+    return std::pair(a.second.operations, a.second.nodes) > std::pair(b.second.operations, b.second.nodes);
   });
   std::printf("%s\n  %-32s %6s %14s %7s\n", paint(Paint::bold, "operators").c_str(), "", "nodes", "arithmetic",
               "share");
-  for (const auto& [name, row] : rows)
-    std::printf("  %-32s %6zu %14s %6.1f%%\n", name.c_str(), row.first, scaled(row.second, "FLOP").c_str(),
-                t.operations > 0 ? 100 * row.second / t.operations : 0);
+  for (const auto& [name, row] : rows) {
+    if (row.unknown == row.nodes) {
+      std::printf("  %-32s %6zu %14s\n", name.c_str(), row.nodes, "not known");
+      continue;
+    }
+    std::printf("  %-32s %6zu %14s %6.1f%%\n", name.c_str(), row.nodes, scaled(row.operations, "FLOP").c_str(),
+                t.operations > 0 ? 100 * row.operations / t.operations : 0);
+  }
+}
+
+/// The operators of the graph and its bodies, with the numbers of their nodes.
+void count_operators(const json& graph, std::map<std::string, size_t>& counts) {
+  for (const json& n : graph["nodes"]) {
+    const std::string domain = text(n["domain"]);
+    ++counts[(domain.empty() ? "ai.onnx" : domain) + "." + text(n["op"])];
+    if (!n.contains("bodies")) continue;
+    for (const json& body : n["bodies"]) count_operators(body, counts);
+  }
+}
+
+/// All at once: what cannot run stops at the first of them.
+void print_unknown_operators(const json& graph, const json& known) {
+  std::map<std::string, size_t> counts;
+  count_operators(graph, counts);
+  for (const json& op : known) counts.erase(text(op["domain"]) + "." + text(op["name"]));
+  std::string list;
+  for (const auto& [name, nodes] : counts)
+    list += (list.empty() ? "" : ", ") + name + " (" + std::to_string(nodes) + (nodes == 1 ? " node)" : " nodes)");
+  if (!list.empty()) std::printf("operators that are not known: %s\n", list.c_str());
 }
 
 void print_nodes(const json& graph, const std::string& indent) {
@@ -142,7 +173,7 @@ void print_passes(const json& passes, const json& total) {
               total["changes"].get<size_t>());
 }
 
-void print_text(const InspectOptions& o, const json& model) {
+void print_text(const InspectOptions& o, const json& model, const ToolsLibrary& library) {
   Totals t;
   add_up(model["graph"], t);
   print_head(model, t);
@@ -152,8 +183,10 @@ void print_text(const InspectOptions& o, const json& model) {
                 text(model["overridable"][0]).c_str(), n > 1 ? ", …" : "");
   print_ports("outputs", model["outputs"]);
   print_operators(t);
-  if (model.contains("problem"))
+  if (model.contains("problem")) {
     std::printf("%s %s\n", paint(Paint::red, "Retort cannot run this model:").c_str(), text(model["problem"]).c_str());
+    print_unknown_operators(model["graph"], library.operators());
+  }
   if (o.nodes) std::printf("%s\n", paint(Paint::bold, "nodes").c_str());
   if (o.nodes) print_nodes(model["graph"], "  ");
   if (o.passes && model.contains("passes")) print_passes(model["passes"], model["passes_total"]);
@@ -161,13 +194,14 @@ void print_text(const InspectOptions& o, const json& model) {
 
 void inspect(const InspectOptions& o) {
   if (!o.html.empty()) check_can_write(o.html, true);
-  json model = ToolsLibrary(o.library).describe(o);
+  const ToolsLibrary library(o.library);
+  json model = library.describe(o);
   model["inputs"] = ports(model["graph"], "inputs");
   model["outputs"] = ports(model["graph"], "outputs");
   if (o.json)
     std::printf("%s\n", model.dump(2).c_str());
   else
-    print_text(o, model);
+    print_text(o, model, library);
   if (o.html.empty()) return;
   model["file"] = o.model;
   write_page(o.html, model);

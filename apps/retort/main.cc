@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "commands.h"
+#include "usage.h"
 
 namespace {
 
@@ -42,6 +43,9 @@ int run_command(int argc, char** argv) try {
   retort::cli::add_manual(app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    std::fprintf(stderr, "%s\n", retort::cli::unexpected_text(app, argc, argv).c_str());
+    return retort::cli::kWrongUsage;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : retort::cli::kWrongUsage;
   }

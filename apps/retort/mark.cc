@@ -20,11 +20,13 @@ using Tag = protozero::pbf_tag_type;
 using Marks = std::vector<const Mark*>;
 
 // Field numbers of onnx.proto.
-constexpr Tag kModelGraph = 7, kGraphNode = 1, kGraphOutput = 12, kValueName = 1;
+constexpr Tag kModelGraph = 7, kGraphNode = 1, kGraphInput = 11, kGraphOutput = 12, kValueName = 1, kValueType = 2;
 constexpr Tag kNodeInput = 1, kNodeOutput = 2, kNodeOperator = 4, kNodeAttribute = 5;
-constexpr Tag kAttributeName = 1, kAttributeTensor = 5, kAttributeGraph = 6, kAttributeInts = 8, kAttributeType = 20;
+constexpr Tag kAttributeName = 1, kAttributeInt = 3, kAttributeTensor = 5, kAttributeGraph = 6, kAttributeInts = 8,
+              kAttributeType = 20;
 constexpr Tag kTensorDims = 1, kTensorType = 2, kTensorRaw = 9;
-constexpr int32_t kTensorAttribute = 4;  // AttributeProto.TENSOR
+constexpr Tag kTypeTensor = 1, kTypeSequence = 4, kTypeElement = 1;
+constexpr int32_t kIntAttribute = 2, kTensorAttribute = 4;  // AttributeProto.INT, .TENSOR
 
 std::vector<data_view> fields(data_view message, Tag tag) {
   std::vector<data_view> all;
@@ -74,28 +76,56 @@ std::string name_at(const Mark& mark, size_t depth) {
   return depth ? mark.name + "." + std::to_string(depth) : mark.name;
 }
 
-std::string identity(const std::string& from, const std::string& to) {
+/// The Loop among the steps of the mark that lists what there is in each iteration; none where it is stacked.
+size_t lister(const Mark& mark) {
+  if (!mark.listed) return SIZE_MAX;
+  const auto loop = std::find_if(mark.path.begin(), mark.path.end(), [](const BodyStep& s) { return s.op == "Loop"; });
+  return size_t(loop - mark.path.begin());
+}
+
+std::string node_of(const std::string& op, const std::vector<std::string>& inputs, const std::string& output) {
   std::string node;
   protozero::pbf_writer p(node);
-  p.add_string(kNodeInput, from);
-  p.add_string(kNodeOutput, to);
-  p.add_string(kNodeOperator, "Identity");
+  for (const std::string& in : inputs) p.add_string(kNodeInput, in);
+  p.add_string(kNodeOutput, output);
+  p.add_string(kNodeOperator, op);
   return node;
+}
+
+std::string empty_list(int32_t type, const std::string& to) {
+  std::string attribute, node = node_of("SequenceEmpty", {}, to);
+  protozero::pbf_writer a(attribute);
+  a.add_string(kAttributeName, "dtype");
+  a.add_int64(kAttributeInt, type);
+  a.add_int32(kAttributeType, kIntAttribute);
+  protozero::pbf_writer(node).add_message(kNodeAttribute, attribute);
+  return node;
+}
+
+/// ValueInfoProto of a sequence of tensors.
+std::string list_info(int32_t type, const std::string& name) {
+  std::string tensor, element, sequence, whole, info;
+  protozero::pbf_writer(tensor).add_int32(kTypeElement, type);
+  protozero::pbf_writer(element).add_message(kTypeTensor, tensor);
+  protozero::pbf_writer(sequence).add_message(kTypeElement, element);
+  protozero::pbf_writer(whole).add_message(kTypeSequence, sequence);
+  protozero::pbf_writer p(info);
+  p.add_string(kValueName, name);
+  p.add_message(kValueType, whole);
+  return info;
 }
 
 /// A Constant of no elements.
 std::string nothing(int32_t type, const std::string& to) {
-  std::string tensor, attribute, node;
-  protozero::pbf_writer t(tensor), a(attribute), p(node);
+  std::string tensor, attribute, node = node_of("Constant", {}, to);
+  protozero::pbf_writer t(tensor), a(attribute);
   t.add_int64(kTensorDims, 0);
   t.add_int32(kTensorType, type);
   t.add_bytes(kTensorRaw, "");
   a.add_string(kAttributeName, "value");
   a.add_message(kAttributeTensor, tensor);
   a.add_int32(kAttributeType, kTensorAttribute);
-  p.add_string(kNodeOutput, to);
-  p.add_string(kNodeOperator, "Constant");
-  p.add_message(kNodeAttribute, attribute);
+  protozero::pbf_writer(node).add_message(kNodeAttribute, attribute);
   return node;
 }
 
@@ -116,17 +146,71 @@ std::string graph_with(data_view graph, const std::string& attribute, const Mark
     const std::string name = name_at(*m, depth);
     protozero::pbf_writer p(out);
     if (!is_here(*m))
-      p.add_message(kGraphNode, nothing(m->type, name));
+      p.add_message(kGraphNode, m->listed && depth <= lister(*m) ? empty_list(m->type, name) : nothing(m->type, name));
     else if (depth > 0 && m->path.size() == depth)
-      p.add_message(kGraphNode, identity(m->value, name));
+      p.add_message(kGraphNode, node_of("Identity", {m->value}, name));
+    if (depth > 0 && lister(*m) == depth - 1) continue;  // goes on as the next item of the list
     std::string info;
     protozero::pbf_writer(info).add_string(kValueName, name);
     p.add_message(kGraphOutput, info);
   }
+  std::string begin;  // before the Loop: nodes come after those that they read
+  for (const Mark* m : marks) {
+    if (is_here(*m) && lister(*m) == depth)
+      protozero::pbf_writer(begin).add_message(kGraphNode, empty_list(m->type, m->name + ".begin"));
+  }
+  return begin + out;
+}
+
+/// A message with more fields of that tag after the first `at` ones, which are made up where they are fewer.
+std::string inserted(data_view message, Tag tag, size_t at, const std::vector<std::string>& more) {
+  std::vector<std::string> all;
+  for (const data_view field : fields(message, tag)) all.push_back(field.to_string());
+  all.resize(std::max(all.size(), at));
+  all.insert(all.begin() + ptrdiff_t(at), more.begin(), more.end());
+  std::string out;
+  protozero::pbf_reader p(message);
+  for (size_t begin = 0; p.next();) {
+    const bool goes = p.tag() == tag;
+    p.skip();
+    const size_t end = message.size() - p.length();
+    if (!goes) out.append(message.data() + begin, end - begin);
+    begin = end;
+  }
+  for (const std::string& field : all) protozero::pbf_writer(out).add_message(tag, field);
   return out;
 }
 
+/// A Loop that carries a sequence for each mark: at the begin empty, longer by one tensor after each iteration.
+std::string listing_loop(data_view node, const Marks& marks, size_t depth) {
+  const size_t inputs = fields(node, kNodeInput).size(), carried = std::max<size_t>(inputs, 2) - 2;
+  std::string out = changed(node, [&](Tag tag, data_view attribute) -> std::optional<std::string> {
+    if (tag != kNodeAttribute) return {};
+    return changed(attribute, [&](Tag field, data_view body) -> std::optional<std::string> {
+      if (field != kAttributeGraph) return {};
+      std::string longer = graph_with(body, text(attribute, kAttributeName), marks, depth + 1);
+      std::vector<std::string> results;
+      for (const Mark* m : marks) {
+        protozero::pbf_writer p(longer);
+        p.add_message(kGraphInput, list_info(m->type, m->name + ".list"));
+        p.add_message(kGraphNode,
+                      node_of("SequenceInsert", {m->name + ".list", name_at(*m, depth + 1)}, m->name + ".end"));
+        results.push_back(list_info(m->type, m->name + ".end"));
+      }
+      return inserted(longer, kGraphOutput, 1 + carried, results);  // the condition is the first
+    });
+  });
+  std::vector<std::string> names;
+  for (size_t i = inputs; i < 2; ++i) protozero::pbf_writer(out).add_string(kNodeInput, "");
+  for (const Mark* m : marks) {
+    protozero::pbf_writer(out).add_string(kNodeInput, m->name + ".begin");
+    names.push_back(name_at(*m, depth));
+  }
+  return inserted(out, kNodeOutput, carried, names);
+}
+
 std::string node_with(data_view node, const Marks& marks, size_t depth) {
+  if (lister(*marks.at(0)) == depth) return listing_loop(node, marks, depth);
   size_t results = 0;  // of a body
   std::string out = changed(node, [&](Tag tag, data_view attribute) -> std::optional<std::string> {
     if (tag != kNodeAttribute) return {};
@@ -184,6 +268,12 @@ std::map<std::string, std::string> made_values(const std::string& model, const s
   return made;
 } catch (const protozero::exception& e) {
   throw Failure(std::string("the model is no protobuf: ") + e.what());
+}
+
+bool can_list(const std::vector<BodyStep>& path) {
+  const auto turns = [](const BodyStep& s) { return s.op == "Loop" || s.op == "Scan"; };
+  const auto first = std::find_if(path.begin(), path.end(), turns);
+  return first != path.end() && first->op == "Loop" && std::find_if(first + 1, path.end(), turns) == path.end();
 }
 
 std::string with_outputs(const std::string& model, const std::vector<Mark>& marks) {

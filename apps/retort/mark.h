@@ -9,7 +9,7 @@ namespace retort::cli {
 
 /// From a graph into a body: the attribute of the node that makes the value `output`.
 struct BodyStep {
-  std::string output, attribute;
+  std::string output, attribute, op;
 };
 
 /// A value to show, of the main graph or of the body that `path` leads to.
@@ -17,8 +17,12 @@ struct Mark {
   std::string name;                 ///< of the model's new output: in the main graph, that of the value
   std::vector<BodyStep> path = {};  ///< outermost first
   std::string value;
-  int32_t type = 0;  ///< of its elements, as in TensorProto; for values of bodies
+  int32_t type = 0;     ///< of its elements, as in TensorProto; for values of bodies
+  bool listed = false;  ///< as a sequence of what it is in each iteration, where can_list(path)
 };
+
+/// Whether values there can be listed: within one Loop, which can carry a sequence, and in no other iterations.
+bool can_list(const std::vector<BodyStep>& path);
 
 /// The whole file. Throws Failure naming it.
 std::string read_model_file(const std::string& path);
@@ -27,7 +31,7 @@ std::string read_model_file(const std::string& path);
 std::map<std::string, std::string> made_values(const std::string& model, const std::vector<BodyStep>& path);
 /// The model with these values, which it makes, as outputs after its own; engines infer their types. A value of a body
 /// of If is an empty tensor where another branch runs; one of a body of Loop or Scan gets an axis of iterations in
-/// front.
+/// front, or is listed.
 std::string with_outputs(const std::string& model, const std::vector<Mark>& marks);
 
 }  // namespace retort::cli

@@ -72,7 +72,12 @@ void list_ops(const OpsOptions& o) {
   }
   if (all.empty()) {
     std::string asked;
-    for (const std::string& name : o.names) asked += (asked.empty() ? "'" : " or '") + name + "'";
+    for (const std::string& name : o.names) {
+      if (name.ends_with(".onnx"))
+        throw Failure("'" + name + "' is no part of the name of an operator; retort convert " + name +
+                      " tells which operators that model uses and which of them are not known");
+      asked += (asked.empty() ? "'" : " or '") + name + "'";
+    }
     throw Failure("no operator has " + asked + " in its name; retort ops without a name lists all");
   }
   if (o.json) {

@@ -27,7 +27,9 @@ void write_page(const std::string& path, const nlohmann::json& data) {
   std::string page(web::page_html);
   replace(page, "/*style*/", web::style_css);
   replace(page, "/*layout*/", web::dagre_min_js);
-  replace(page, "/*scripts*/", std::string(web::graph_js) + std::string(web::timeline_js) + std::string(web::page_js));
+  replace(page, "/*scripts*/",
+          std::string(web::layout_js) + std::string(web::graph_js) + std::string(web::timeline_js) +
+              std::string(web::page_js));
   replace(page, "/*data*/", embedded(data));
   std::ofstream file(path, std::ios::binary);
   file << page;

@@ -32,6 +32,21 @@ class Cli(ToolTest):
         self.fails(2, ["bench", DIGITS, "--seconds", "-1"], "'-1' is no positive number")
         self.fails(2, ["bench", DIGITS, "--block", "1"], "--block: '1' is too short: blocks are of at least 5 runs, because")
 
+    def test_words_that_nothing_takes(self):
+        """The first of them, and what was likely meant."""
+        self.fails(2, ["rn", DIGITS], "'rn' is no command; did you mean run?", "The commands are run, inspect, bench")
+        self.fails(2, [DIGITS], "is no command; retort inspect " + DIGITS + " shows what is in it")
+        self.fails(2, ["bench", DIGITS, "--secnds", "1"], "retort bench: there is no option --secnds; did you mean --seconds?")
+        self.fails(2, ["bench", DIGITS, "--zzzzzz=1"], "there is no option --zzzzzz\n", "retort bench --help")
+        self.fails(2, ["run", DIGITS, "first", "second"], "retort run: 'first' is one word too many")
+        self.fails(2, ["--threads", "1", "run", DIGITS], "retort run: --threads stands before the command")
+        self.fails(2, ["--bogus"], "no option --bogus before the command")
+        self.fails(1, ["ops", DIGITS], "retort convert " + DIGITS)
+
+    def test_an_empty_name_of_a_library_is_none(self):
+        done = subprocess.run([TOOL, "run", DIGITS], env={**os.environ, "RETORT_LIBRARY": ""}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_libraries_that_are_not_there(self):
         for words in (["run"], ["bench"], ["diff", "--against-model", DIGITS], ["inspect"]):
             for name in ("/nowhere.so", "libnowhere.so.1"):

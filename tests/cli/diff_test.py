@@ -166,18 +166,70 @@ class Diff(ToolTest):
         self.assertIn("they part first at node 'pick' (Gather), value 'f'", out)
         self.assertIn("inside Loop 'turns', in its body, in iteration 2 (the first is 0)\n", out)
 
+    def growing(self, name, factors, around=None):
+        """A Loop that appends x to what it carries, multiplies by factors[turn], and in odd turns goes through a branch; within `around`, if any."""
+        info, float_, int_, bool_ = helper.make_tensor_value_info, TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+        then = helper.make_graph([helper.make_node("Neg", ["longer"], ["t"], name="minus")], "then", [], [info("t", float_, None)])
+        other = helper.make_graph([helper.make_node("Gather", ["factors", "i"], ["f"], name="pick"), helper.make_node("Mul", ["longer", "f"], ["o"], name="times")],
+                                  "other", [], [info("o", float_, None)])
+        body = helper.make_graph([helper.make_node("Concat", ["at", "x"], ["longer"], axis=0, name="longer"), helper.make_node("Mod", ["i", "two"], ["rest"]),
+                                  helper.make_node("Cast", ["rest"], ["odd"], to=bool_), helper.make_node("If", ["odd"], ["next"], name="choice", then_branch=then, else_branch=other),
+                                  helper.make_node("ReduceMax", ["next"], ["most"], name="most", keepdims=0), helper.make_node("Identity", ["go"], ["go_on"])],
+                                 "b", [info("i", int_, []), info("go", bool_, []), info("at", float_, ["n"])],
+                                 [info("go_on", bool_, []), info("next", float_, ["m"]), info("most", float_, [])])
+        nodes = [helper.make_node("Loop", ["four", "", "x"], ["y", "all"], name="grow", body=body)]
+        if around == "If":
+            empty = helper.make_graph([helper.make_node("Identity", ["x"], ["none"])], "empty", [], [info("none", float_, None)])
+            whole = helper.make_graph([*nodes, helper.make_node("Abs", ["y"], ["size"])], "whole", [], [info("size", float_, None)])
+            nodes = [helper.make_node("If", ["true"], ["z"], name="maybe", then_branch=whole, else_branch=empty)]
+        elif around == "Loop":
+            outer = helper.make_graph([*nodes, helper.make_node("ReduceSum", ["y"], ["sum"], keepdims=0), helper.make_node("Identity", ["go_"], ["go_on_"])], "outer",
+                                      [info("turn", int_, []), info("go_", bool_, []), info("last", float_, [])], [info("go_on_", bool_, []), info("sum", float_, [])])
+            nodes = [helper.make_node("Loop", ["two", "", "zero"], ["z"], name="twice", body=outer)]
+        ends = [("z", float_, None)] if around else [("y", float_, None), ("all", float_, None)]
+        constants = {"four": np.array(4), "two": np.array(2), "true": np.array(True), "zero": np.float32(0), "factors": np.array(factors, np.float32)}
+        return self.graph_model(name, nodes, [("x", float_, [2])], ends, [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()])
+
+    def engines(self):
+        """Words for each pair of engines that there is."""
+        official = os.environ.get("RETORT_ORACLE")
+        return [[], ["--against", official]] if official else [[]]
+
+    def test_bodies_whose_values_change_shape(self):
+        """Values that grow with each iteration, and what is in one of two branches: the iteration is found where a Loop lists them."""
+        for around in (None, "If"):
+            right, wrong = self.growing("a.onnx", [1, 0, 2, 0], around), self.growing("b.onnx", [1, 0, 3, 0], around)
+            for words in self.engines():
+                self.assertEqual(retort("diff", right, "--against-model", right, *words)[0], 0)
+                first = self.first(right, "--against-model", wrong, *words)
+                self.assertEqual((first["node"], first["value"], first["values"]), ("pick", "f", [2, 3]), first)
+                *outside, loop, choice = [(s["node"], s["op"], s["body"], s.get("iteration")) for s in first["inside"]]
+                self.assertEqual((loop, choice), (("grow", "Loop", "body", 2), ("choice", "If", "else_branch", None)))
+                self.assertEqual(outside, [("maybe", "If", "then_branch", None)] if around else [])
+        out = retort("diff", right, "--against-model", wrong)[1]
+        self.assertIn("inside Loop 'grow', in its body, in iteration 2 (the first is 0)\n", out)
+
     def test_bodies_that_cannot_be_shown(self):
-        """Values that grow with each iteration have no common shape: the node around them is told, and why."""
-        def growing(name, factor):
-            ports = [helper.make_tensor_value_info(*p) for p in (("i", TensorProto.INT64, []), ("go", TensorProto.BOOL, []), ("at", TensorProto.FLOAT, ["n"]),
-                                                                 ("go_on", TensorProto.BOOL, []), ("next", TensorProto.FLOAT, ["m"]))]
-            body = helper.make_graph([helper.make_node("Concat", ["at", "x"], ["longer"], axis=0), helper.make_node("Mul", ["longer", "k"], ["next"]),
-                                      helper.make_node("Identity", ["go"], ["go_on"])], "b", ports[:3], ports[3:])
-            return self.graph_model(name, [helper.make_node("Loop", ["three", "", "x"], ["y"], name="grow", body=body)], [("x", TensorProto.FLOAT, [2])],
-                                    [("y", TensorProto.FLOAT, ["m"])], [numpy_helper.from_array(np.array(3), "three"), numpy_helper.from_array(np.float32(factor), "k")])
-        first = self.first(growing("a.onnx", 1), "--against-model", growing("b.onnx", 1.5))
-        self.assertEqual((first["node"], first["op"]), ("grow", "Loop"))
-        self.assertIn("iteration", first["inside_unseen"])
+        """In two loops, one within the other: the node around them is told, and why."""
+        right, wrong = (self.growing(name, [1, 0, third, 0], "Loop") for name, third in (("a.onnx", 2), ("b.onnx", 3)))
+        first = self.first(right, "--against-model", wrong)
+        self.assertEqual((first["node"], first["op"], first["inside"][0]["iteration"]), ("grow", "Loop", 0))
+        self.assertIn("only what is within one Loop", first["inside_unseen"])
+        self.assertIn("where inside cannot be told: only what is within one Loop", retort("diff", right, "--against-model", wrong)[1])
+
+    def test_loops_of_old_operator_sets(self):
+        """Before 13 they carry tensors only; an engine that says so is understood."""
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        paths = [self.growing("a.onnx", [1, 0, 2, 0]), self.growing("b.onnx", [1, 0, 3, 0])]
+        for path in paths:
+            model = onnx.load(path)
+            model.opset_import[0].version = 11
+            onnx.save(model, path)
+        first = self.first(paths[0], "--against-model", paths[1], "--against", official)
+        self.assertEqual(first["node"], "grow")
+        self.assertIn("only from opset 13 on, this model has 11", first["inside_unseen"])
 
     def test_sequences(self):
         """An output that is a sequence is compared item by item."""

@@ -78,11 +78,14 @@ class Inspect(ToolTest):
         self.assertIn("then_branch:", retort("inspect", self.path("m.onnx"), "--nodes")[1])
 
     def test_models_that_cannot_run(self):
-        model = self.model([helper.make_node("Relu", ["x"], ["h"]), helper.make_node("Frob", ["h"], ["y"], domain="my")],
-                           [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])
+        nodes = [helper.make_node(op, [a], [b], domain=domain) for op, a, b, domain in (("Relu", "x", "h", ""), ("Frob", "h", "g", "my"), ("Frob", "g", "f", "my"), ("Nix", "f", "y", ""))]
+        model = self.model(nodes, [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])
         code, out, err = retort("inspect", model)
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"cannot run this model: .*my\.Frob is not known")
+        self.assertIn("\noperators that are not known: ai.onnx.Nix (1 node), my.Frob (2 nodes)\n", out)  # all of them
+        self.assertRegex(out, r"Frob +2 +not known\n")  # its arithmetic
+        self.fails(1, ["diff", model, "--against-model", DIGITS], f"with '{model}': ", "my.Frob")
 
     def test_nothing_is_negative(self):
         """A window of 9 over a free extent, which counts as 1: how long the output is cannot be said."""
@@ -138,6 +141,30 @@ class Inspect(ToolTest):
         retort("inspect", DIGITS, "--html", self.path("a.html"))
         document = self.browse(self.path("a.html"), "graph=optimized&heat=arithmetic")
         self.assertEqual(len(re.findall(r'class="node( port)?"', document)), 8 + 2)
+
+    def large(self, count):
+        """Each node reads the one before and the one four before; each tenth besides what the second one makes."""
+        reads = [[i - 1, i - 4 if i > 4 else i - 1] + [1] * (i % 10 == 9) for i in range(1, count + 1)]
+        nodes = [helper.make_node("Sum", ["x" if r < 1 else f"v{r}" for r in read], [f"v{i + 1}"], name=f"n{i + 1}") for i, read in enumerate(reads)]
+        ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3, 7]) for n in ("x", f"v{count}")]
+        return self.model(nodes, ports[:1], ports[1:]), sum(map(len, reads)) + 1
+
+    def test_page_of_a_large_graph(self):
+        """In bands: every node once, a shape at every edge, nothing on top of another; what is read from far is named."""
+        model, edges = self.large(700)
+        retort("inspect", model, "--html", self.path("a.html"))
+        document = self.browse(self.path("a.html"), "graph=graph&search=n700")
+        self.assertIn(">1 found<", document)
+        boxes = re.findall(r'class="node[^"]*" transform="translate\(([-\d.]+) ([-\d.]+)\)"[^>]*><rect x="[-\d.]+" y="[-\d.]+" width="([\d.]+)" height="36"', document)
+        self.assertEqual(len(boxes), 700 + 2)
+        self.assertEqual(len(re.findall(r">3×7</text>", document)), edges)
+        self.assertEqual(len(re.findall(r"↑ v1</text>", document)), 70 - 1)  # the first is near
+        rows = {}
+        for x, y, width in (map(float, b) for b in boxes):
+            rows.setdefault(y, []).append((x - width / 2, x + width / 2))
+        self.assertTrue(all(b - a >= 36 for a, b in zip(sorted(rows), sorted(rows)[1:])))
+        for row in map(sorted, rows.values()):
+            self.assertTrue(all(left[1] <= right[0] for left, right in zip(row, row[1:])))
 
     def test_names_are_no_markup(self):
         retort("inspect", self.two_branches(), "--html", self.path("a.html"))

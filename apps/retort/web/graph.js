@@ -1,9 +1,7 @@
 // Draws one graph of the data: nodes as boxes, values as edges with their shapes; zooming, moving, searching, colours.
-"use strict";
-
 const SVG = "http://www.w3.org/2000/svg";
 const LEGIBLE = 1400;  // height from which on a graph is first shown from its begin, not whole
-const FAST_FROM = 600;  // nodes from which on ranks are found the quick way: the careful one takes minutes for thousands
+const READABLE = 4;  // how many times smaller than designed text may get before it is left out
 
 function element(name, attributes = {}, ...children) {
   const e = document.createElementNS(SVG, name);
@@ -24,15 +22,6 @@ function heatColour(share) {
   return `hsl(${55 - 50 * share} 90% ${88 - 40 * share}%)`;
 }
 
-function shapeOf(type) {
-  const at = type.indexOf("[");
-  return at < 0 ? type : type.slice(at + 1, -1).split(",").join("×") || "scalar";
-}
-
-function shorten(text, length) {
-  return text.length > length ? "…" + text.slice(1 - length) : text;
-}
-
 /** Whether the text is in what a search looks through. */
 function matches(text, graph, {node, value}) {
   const all = (v) => `${v.name} ${v.type} ${shapeOf(v.type)}`;
@@ -50,53 +39,41 @@ class GraphView {
     this.listen();
   }
 
-  show(graph) {
+  /** Piece by piece, so that the page answers meanwhile; false if another graph was asked for before the end. `told(share)` hears how far it is. */
+  async show(graph, told) {
+    const mine = this.showing = {}, boxes = graph.nodes.length + graph.inputs.length + graph.outputs.length;
     this.graph = graph;
-    const boxes = this.layout(graph);
+    this.drawn = [];
     this.svg.replaceChildren(element("defs", {}, this.arrow()));
-    for (const edge of boxes.edges) this.svg.append(this.drawEdge(edge));
-    this.drawn = boxes.nodes.map((n) => this.drawNode(n));
-    this.svg.append(...this.drawn.map((d) => d.group));
-    this.whole = {x: -20, y: -20, w: boxes.width + 40, h: boxes.height + 40};
+    this.whole = {x: -20, y: -20, w: 40, h: 40};
+    for (const piece of layOut(graph)) {
+      const begins = this.drawn.length === 0;
+      this.add(piece);
+      if (begins) this.zoomToBegin(this.drawn.length < boxes);
+      told(this.drawn.length / boxes);
+      if (this.drawn.length < boxes) await new Promise((done) => setTimeout(done));
+      if (this.showing !== mine) return false;
+    }
+    return true;
+  }
+
+  add({nodes, edges, left, top, width, height}) {
+    const x = Math.min(this.whole.x, left - 20), right = Math.max(this.whole.x + this.whole.w, left + width + 20);
+    this.whole = {x, y: this.whole.y, w: right - x, h: top + height + 20 - this.whole.y};
+    const drawn = nodes.filter((n) => !n.far).map((n) => this.drawNode(n));
+    this.svg.append(...edges.map((e) => this.drawEdge(e)), ...nodes.filter((n) => n.far).map((n) => this.drawNote(n)), ...drawn.map((d) => d.group));
+    this.drawn.push(...drawn);
+  }
+
+  /** To all of it where that is legible. */
+  zoomToBegin(more) {
     const first = this.drawn[0];
-    this.zoomTo(first && boxes.height > LEGIBLE ? {x: first.x - 400, y: -20, w: 800, h: 500} : this.whole);
+    this.zoomTo(first && (more || this.whole.h > LEGIBLE) ? {x: first.x - 400, y: first.y - 38, w: 800, h: 500} : this.whole);
   }
 
   arrow() {
     const head = element("path", {d: "M0 0 L6 3 L0 6 z", class: "arrow"});
     return element("marker", {id: "arrow", viewBox: "0 0 6 6", refX: 6, refY: 3, markerWidth: 6, markerHeight: 6, orient: "auto"}, head);
-  }
-
-  /** Boxes and edges with their places. Constants are part of the node that reads them. */
-  layout(graph) {
-    const g = new dagre.graphlib.Graph({multigraph: true});
-    g.setGraph({rankdir: "TB", nodesep: 18, edgesep: 8, ranksep: 34, ranker: graph.nodes.length > FAST_FROM ? "longest-path" : "network-simplex"});
-    const from = new Map();
-    const add = (key, item) => {
-      const label = item.node ? item.node.op : item.value.name;
-      g.setNode(key, {...item, width: Math.max(70, Math.min(label.length, 28) * 7.4 + 18), height: 36});
-    };
-    for (const id of graph.inputs) {
-      from.set(id, `in${id}`);
-      add(`in${id}`, {value: graph.values[id], port: "input"});
-    }
-    graph.nodes.forEach((node, i) => {
-      add(`n${i}`, {node});
-      for (const id of node.outputs) from.set(id, `n${i}`);
-    });
-    const connect = (id, to, slot) => {
-      if (id < 0 || !from.has(id)) return;  // left out
-      const value = graph.values[id];
-      g.setEdge(from.get(id), to, {value, width: Math.min(shapeOf(value.type).length, 24) * 5, height: 10, labelpos: "c"}, `${id}.${slot}`);
-    };
-    graph.nodes.forEach((node, i) => node.inputs.forEach((id, slot) => connect(id, `n${i}`, slot)));
-    for (const id of graph.outputs) {
-      add(`out${id}`, {value: graph.values[id], port: "output"});
-      connect(id, `out${id}`, 0);
-    }
-    dagre.layout(g);
-    const {width, height} = g.graph();
-    return {nodes: g.nodes().map((k) => g.node(k)), edges: g.edges().map((e) => g.edge(e)), width: width || 1, height: height || 1};
   }
 
   drawNode(place) {
@@ -109,18 +86,29 @@ class GraphView {
     if (below) group.append(element("text", {y: 11, class: "sub"}, shorten(below, Math.floor(width / 5))));
     group.append(element("title", {}, `${title}\n${below}`));
     const drawn = {group, ...place};
-    const chosen = () => this.select(drawn);
-    group.addEventListener("click", chosen);
-    group.addEventListener("keydown", (e) => e.key === "Enter" && chosen());
+    this.onChoice(group, () => this.select(drawn));
     return drawn;
   }
 
+  /** In the place of an edge from far away. */
+  drawNote({value, far, x, y, width}) {
+    const group = element("g", {class: "note", transform: `translate(${x} ${y})`, tabindex: 0},
+      element("text", {y: 4}, `↑ ${shorten(value.name, Math.floor(width / 5.6) - 2)}`), element("title", {}, `${value.name}\n${value.type}\ngoes to what makes it`));
+    this.onChoice(group, () => this.goTo(this.drawn.find((d) => d.key === far)));
+    return group;
+  }
+
+  /** With its shape; without where it is only the begin of one. */
   drawEdge({points, value, x, y}) {
     const [first, ...rest] = points;
-    const path = `M${first.x} ${first.y}` + rest.map((p) => `L${p.x} ${p.y}`).join("");
-    const group = element("g", {class: "edge"}, element("path", {d: path}), element("text", {x, y: y + 3}, shorten(shapeOf(value.type), 24)));
-    group.append(element("title", {}, `${value.name}\n${value.type}`));
+    const group = element("g", {class: value ? "edge" : "edge part"}, element("path", {d: `M${first.x} ${first.y}` + rest.map((p) => `L${p.x} ${p.y}`).join("")}));
+    if (value) group.append(element("text", {x, y: y + 3}, shorten(shapeOf(value.type), 24)), element("title", {}, `${value.name}\n${value.type}`));
     return group;
+  }
+
+  onChoice(group, chosen) {
+    group.addEventListener("click", chosen);
+    group.addEventListener("keydown", (e) => e.key === "Enter" && chosen());
   }
 
   select(drawn) {
@@ -131,7 +119,8 @@ class GraphView {
   /** Marks what contains the text; answers how many. */
   search(text) {
     this.hits = this.drawn.filter((d) => matches(text, this.graph, d));
-    for (const d of this.drawn) d.group.classList.toggle("hit", this.hits.includes(d));
+    const hits = new Set(this.hits);
+    for (const d of this.drawn) d.group.classList.toggle("hit", hits.has(d));
     this.nextHit = 0;
     return this.hits.length;
   }
@@ -139,21 +128,28 @@ class GraphView {
   /** False where there is none. */
   goToNextHit() {
     if (!this.hits || !this.hits.length) return false;
-    const d = this.hits[this.nextHit++ % this.hits.length];
-    this.zoomTo({x: d.x - 300, y: d.y - 200, w: 600, h: 400});
-    this.select(d);
+    this.goTo(this.hits[this.nextHit++ % this.hits.length]);
     return true;
+  }
+
+  goTo(drawn) {
+    if (!drawn) return;  // not yet
+    this.zoomTo({x: drawn.x - 300, y: drawn.y - 200, w: 600, h: 400});
+    this.select(drawn);
+  }
+
+  goToNode(node) {
+    this.goTo(this.drawn.find((d) => d.node === node));
   }
 
   /** Colours nodes by `measure(node)`, a number or undefined, or by their operators where it is null. */
   paint(measure) {
-    const numbers = this.drawn.map((d) => (d.node && measure ? measure(d.node) : undefined));
-    const most = Math.max(...numbers.filter((n) => n !== undefined), 0);
-    this.drawn.forEach((d, i) => {
-      if (!d.node) return;
-      const colour = measure ? heatColour(most && numbers[i] ? Math.sqrt(numbers[i] / most) : 0) : `hsl(${hue(d.node.op)} 65% 82%)`;
-      d.group.querySelector("rect").style.fill = colour;
-    });
+    const most = measure ? this.graph.nodes.reduce((all, node) => Math.max(all, measure(node) || 0), 0) : 0;
+    for (const {node, group} of this.drawn) {
+      if (!node) continue;
+      const colour = measure ? heatColour(most && Math.sqrt((measure(node) || 0) / most)) : `hsl(${hue(node.op)} 65% 82%)`;
+      group.querySelector("rect").style.fill = colour;
+    }
   }
 
   zoomTo(box) {
@@ -166,6 +162,7 @@ class GraphView {
   applyBox() {
     const {x, y, w, h} = this.box;
     this.svg.setAttribute("viewBox", `${x} ${y} ${w} ${h}`);
+    this.svg.classList.toggle("distant", w > READABLE * (this.svg.clientWidth || w));
   }
 
   listen() {

@@ -22,11 +22,12 @@ function* withBodies(key, name, graph) {
   }
 }
 
-const LARGE = 400;  // nodes from which on the smaller graph is shown first: laying out takes seconds
+const LARGE = 400;  // nodes from which on the smaller graph is shown first
 
 class Page {
   constructor(data) {
     this.data = data;
+    this.elsewhere = [];
     this.graphs = new Map(withBodies("graph", "as the model says", data.graph));
     for (const [key, g] of data.optimized ? withBodies("optimized", "as it runs", data.optimized) : []) this.graphs.set(key, g);
     this.times = new Map((data.profile ? data.profile.nodes : []).map((n) => [n.name, n]));
@@ -34,7 +35,7 @@ class Page {
     this.controls();
     this.facts();
     this.tables();
-    this.follow(new URLSearchParams(location.hash.slice(1)));
+    this.drawn = this.follow(new URLSearchParams(location.hash.slice(1)));
   }
 
   controls() {
@@ -51,20 +52,24 @@ class Page {
   }
 
   /** What the address asks for. */
-  follow(wanted) {
+  async follow(wanted) {
     const smaller = this.data.profile || this.data.graph.nodes.length > LARGE;
     const ran = smaller && this.graphs.has("optimized");
     this.heat.value = wanted.get("heat") || (this.data.profile ? "time" : "operator");
     this.searchBox.value = wanted.get("search") || "";
-    this.show(this.graphs.has(wanted.get("graph")) ? wanted.get("graph") : ran ? "optimized" : "graph");
     if (this.data.profile) this.timeline();
+    await this.show(this.graphs.has(wanted.get("graph")) ? wanted.get("graph") : ran ? "optimized" : "graph");
   }
 
-  show(key) {
+  /** False if another graph was asked for before the end. */
+  async show(key) {
     this.which.value = key;
-    this.view.show(this.graphs.get(key).graph);
-    this.paint();
-    this.search();
+    const all = await this.view.show(this.graphs.get(key).graph, (share) => {
+      this.paint();
+      this.hits.value = `drawing, ${Math.round(100 * share)} %`;
+    });
+    if (all) this.search();
+    return all;
   }
 
   paint() {
@@ -86,10 +91,9 @@ class Page {
   }
 
   /** Into a body where there is none here. */
-  goToNextHit() {
+  async goToNextHit() {
     if (this.view.goToNextHit() || !this.elsewhere.length) return;
-    this.show(this.elsewhere[0]);
-    this.view.goToNextHit();
+    if (await this.show(this.elsewhere[0])) this.view.goToNextHit();
   }
 
   /** What a node counts, over a graph and its bodies. */
@@ -126,16 +130,21 @@ class Page {
     row("operator set", `${node.domain || "ai.onnx"}${node.version ? " " + node.version : ""}`);
     row("reads", ...node.inputs.map(text));
     row("makes", ...node.outputs.map(text));
+    row("read by", ...graph.nodes.filter((n) => n.inputs.some((id) => node.outputs.includes(id) && id >= 0)).map((reader) =>
+      this.button(`${reader.op} ${reader.name}`, () => this.view.goToNode(reader))));
     row("attributes", ...Object.entries(node.attributes).map(([k, v]) => `${k} = ${v}`));
     row("came from", ...(node.origins || []));
     if (node.operations !== undefined) row("arithmetic", scaled(node.operations, "FLOP"));
     if (timed) row("time", `${timed.milliseconds.toFixed(4)} ms, ${timed.share.toFixed(1)} %` + (timed.peak_share ? `, ${timed.peak_share.toFixed(0)} % of peak` : ""));
-    row("bodies", ...Object.entries(node.bodies || {}).map(([name, body]) => {
-      const button = html("button", {type: "button"}, `open ${name}`);
-      button.addEventListener("click", () => this.show([...this.graphs].find(([, g]) => g.graph === body)[0]));
-      return button;
-    }));
+    row("bodies", ...Object.entries(node.bodies || {}).map(([name, body]) =>
+      this.button(`open ${name}`, () => this.show([...this.graphs].find(([, g]) => g.graph === body)[0]))));
     panel.append(list);
+  }
+
+  button(text, pressed) {
+    const button = html("button", {type: "button"}, text);
+    button.addEventListener("click", pressed);
+    return button;
   }
 
   tables() {
@@ -164,5 +173,5 @@ class Page {
 }
 
 window.addEventListener("error", (e) => { document.body.dataset.error = e.message; });
-new Page(JSON.parse(document.getElementById("data").textContent));
-document.body.dataset.ready = "1";
+window.addEventListener("unhandledrejection", (e) => { document.body.dataset.error = e.reason; });
+new Page(JSON.parse(document.getElementById("data").textContent)).drawn.then(() => { document.body.dataset.ready = "1"; });
