@@ -119,7 +119,7 @@ std::string zsh_completion(const std::vector<CommandWords>& commands) {
           o.kind == WordKind::none ? "" : ":" + replaced(replaced(o.value, ":", "\\:"), "[", "\\[") + ":" + action;
       if (o.names.empty()) cases += " \\\n        " + quoted("*" + value);
       const std::string rest = "[" + plain(o.description) + "]" + value;
-      for (const std::string& name : o.names) cases += " \\\n        " + quoted("*" + name + rest);
+      for (const std::string& name : o.names) cases.append(" \\\n        ").append(quoted("*" + name + rest));
     }
     cases += "\n      ;;\n";
   }

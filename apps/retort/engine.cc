@@ -239,6 +239,11 @@ Handle<OrtValue> make_value(const EngineLibrary& engine, const OrtMemoryInfo* me
   return engine.own(value, engine.api().ReleaseValue);
 }
 
+std::string advice_on_guess(const std::string& name, const HostValue& given) {
+  return " (the input '" + name + "' is random, and what its shape leaves free was taken as 1; --shape " + name + "=" +
+         dims_text(given.tensor.shape) + " with other numbers, or --input, may help)";
+}
+
 }  // namespace
 
 BoundRun::BoundRun(EngineSession& session, HostValues& inputs) : session_(session) {
@@ -251,9 +256,7 @@ BoundRun::BoundRun(EngineSession& session, HostValues& inputs) : session_(sessio
   engine.check(api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
   const auto owned = engine.own(memory, api.ReleaseMemoryInfo);
   for (auto& [name, given] : inputs) {
-    if (given.guessed && advice_.empty())
-      advice_ = " (the input '" + name + "' is random, and what its shape leaves free was taken as 1; --shape " + name +
-                "=" + dims_text(given.tensor.shape) + " with other numbers, or --input, may help)";
+    if (given.guessed && advice_.empty()) advice_ = advice_on_guess(name, given);
     values_.push_back(make_value(engine, memory, given, values_));
     engine.check(api.BindInput(binding, name.c_str(), values_.back().get()));
   }
