@@ -17,10 +17,12 @@ namespace retort::kernels {
 struct Codes {
   const void* data = nullptr;
   bool is_signed = false;
-  size_t step = 1;  ///< 0: one for all
+  size_t count = SIZE_MAX;  ///< after so many the first comes again
+  size_t first = 0;         ///< where element 0 is
   int32_t operator[](size_t i) const {
     if (!data) return 0;
-    return is_signed ? static_cast<const int8_t*>(data)[i * step] : static_cast<const uint8_t*>(data)[i * step];
+    const size_t at = (first + i) % count;
+    return is_signed ? static_cast<const int8_t*>(data)[at] : static_cast<const uint8_t*>(data)[at];
   }
   const uint8_t* bytes(size_t i) const { return static_cast<const uint8_t*>(data) + i; }
 };

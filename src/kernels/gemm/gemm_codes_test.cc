@@ -56,7 +56,7 @@ struct Operands {
   }
   Codes zero(const std::vector<uint8_t>& v, bool is_signed) const {
     if (zeros == Zeros::none) return {};
-    return {v.data(), is_signed, zeros == Zeros::each ? size_t(1) : 0};
+    return {v.data(), is_signed, zeros == Zeros::each ? v.size() : 1};
   }
   Codes a_codes() const { return {a.data(), a_signed}; }
   Codes b_codes() const { return {b.data(), b_signed}; }

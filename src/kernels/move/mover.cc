@@ -35,7 +35,12 @@ template <typename T>
 void pick(void* to, const void* from, const int64_t* offsets, size_t n) {
   T* const y = static_cast<T*>(to);
   const T* const x = static_cast<const T*>(from);
-  for (size_t i = 0; i < n; ++i) y[i] = x[offsets[i]];
+  if constexpr (std::is_trivially_copyable_v<T>) {
+#pragma GCC unroll 4
+    for (size_t i = 0; i < n; ++i) y[i] = x[offsets[i]];
+  } else {
+    for (size_t i = 0; i < n; ++i) y[i] = x[offsets[i]];
+  }
 }
 
 template <typename T>

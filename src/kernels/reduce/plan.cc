@@ -47,11 +47,11 @@ std::optional<ReducePlan> ReducePlan::make(std::span<const int64_t> shape, std::
 
 size_t ReducePlan::offset(size_t output) const {
   size_t at = 0;
-  for (size_t d = kept.rank; d-- > 0;) {
+  for (size_t d = kept.rank; d-- > 1;) {
     at += output % kept.extents[d] * kept.strides[d];
     output /= kept.extents[d];
   }
-  return at;
+  return at + output * kept.strides[0];
 }
 
 }  // namespace retort::kernels

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/elementwise/chunks.h"
 #include "kernels/reduce/fold.h"
@@ -14,29 +15,70 @@ namespace {
 /// Columns folded together; their results stay in the first-level cache.
 constexpr size_t kTile = 512;
 
-/// f(result, element) of the fold; NaN sticks in max and min.
+/// f(result, element) of the fold, a sum.
 template <typename F>
-auto with_step(Fold fold, const F& f) {
+auto with_sum(Fold fold, const F& f) {
   switch (fold) {
     case Fold::sum_abs:
       return f([](double a, double v) { return a + std::abs(v); });
     case Fold::sum_square:
       return f([](double a, double v) { return a + v * v; });
+    default:
+      return f([](double a, double v) { return a + v; });
+  }
+}
+/// Of any fold; NaN sticks in max and min.
+template <typename F>
+auto with_step(Fold fold, const F& f) {
+  switch (fold) {
     case Fold::max:
       return f([](double a, double v) { return (v > a) | (v != v) ? v : a; });
     case Fold::min:
       return f([](double a, double v) { return (v < a) | (v != v) ? v : a; });
     default:
-      return f([](double a, double v) { return a + v; });
+      return with_sum(fold, f);
   }
+}
+
+/// The extreme of n contiguous doubles; `further(a, v)` is a where one is NaN, which is one instruction, and a mask
+/// remembers whether any was.
+template <typename Further>
+double extreme(const double* x, size_t n, double start, const Further& further) {
+  constexpr size_t kPairs = 4;
+  using Pair = double __attribute__((vector_size(16)));
+  using Mask = int64_t __attribute__((vector_size(16)));
+  Pair parts[kPairs];
+  std::fill_n(parts, kPairs, Pair{start, start});
+  Mask ordered = {-1, -1};
+  size_t i = 0;
+  for (; i + 2 * kPairs <= n; i += 2 * kPairs) {
+#pragma GCC unroll 4
+    for (size_t c = 0; c < kPairs; ++c) {
+      Pair v;
+      std::memcpy(&v, x + i + 2 * c, sizeof(v));
+      parts[c] = further(parts[c], v);
+      ordered &= v == v;
+    }
+  }
+  for (size_t c = 1; c < kPairs; ++c) parts[0] = further(parts[0], parts[c]);
+  double best = further(parts[0][0], parts[0][1]);
+  bool numbers = (ordered[0] & ordered[1]) != 0;
+  for (; i < n; ++i) {
+    best = further(best, x[i]);
+    numbers &= x[i] == x[i];
+  }
+  return numbers ? best : std::numeric_limits<double>::quiet_NaN();
 }
 
 /// n contiguous doubles, in eight chains.
 double fold_doubles(Fold fold, const double* x, size_t n) {
   constexpr size_t kChains = 8;
+  const double start = fold_start(fold);
+  if (fold == Fold::max) return extreme(x, n, start, [](auto a, auto v) { return v > a ? v : a; });
+  if (fold == Fold::min) return extreme(x, n, start, [](auto a, auto v) { return v < a ? v : a; });
   double parts[kChains];
-  std::fill_n(parts, kChains, fold_start(fold));
-  with_step(fold, [&](const auto& step) {
+  std::fill_n(parts, kChains, start);
+  with_sum(fold, [&](const auto& step) {
     size_t i = 0;
     for (; i + kChains <= n; i += kChains) {
 #pragma GCC unroll 8

@@ -227,14 +227,16 @@ TEST_P(ReduceKernel, Doubles) {
 }
 
 TEST_P(ReduceKernel, NaNOfDoublesSticks) {
-  std::vector<double> x(3 * 37, 1);
-  x[40] = NAN;
-  for (const Reduce op : {Reduce::max, Reduce::min, Reduce::sum}) {
-    double rows[3] = {}, columns[37] = {};
-    reduce(op, x.data(), rows, *ReducePlan::make(Dims{3, 37}, Dims{1}), one_thread());
-    reduce(op, x.data(), columns, *ReducePlan::make(Dims{3, 37}, Dims{0}), one_thread());
-    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(i == 1, std::isnan(rows[i]));
-    for (size_t i = 0; i < 37; ++i) EXPECT_EQ(i == 3, std::isnan(columns[i]));
+  for (size_t at = 0; at < 37; ++at) {
+    std::vector<double> x(3 * 37, at % 2 ? 1 : INFINITY);
+    x[37 + at] = NAN;
+    for (const Reduce op : {Reduce::max, Reduce::min, Reduce::sum}) {
+      double rows[3] = {}, columns[37] = {};
+      reduce(op, x.data(), rows, *ReducePlan::make(Dims{3, 37}, Dims{1}), one_thread());
+      reduce(op, x.data(), columns, *ReducePlan::make(Dims{3, 37}, Dims{0}), one_thread());
+      for (size_t i = 0; i < 3; ++i) EXPECT_EQ(i == 1, std::isnan(rows[i]));
+      for (size_t i = 0; i < 37; ++i) EXPECT_EQ(i == at, std::isnan(columns[i]));
+    }
   }
 }
 

@@ -10,6 +10,11 @@ struct MaxPool : PoolAttributes {
   static constexpr auto attributes =
       std::tuple_cat(pool_attributes, std::tuple{attr("storage_order", &MaxPool::storage_order)});
 
+  void check() const {
+    PoolAttributes::check();
+    require(storage_order == 0 || storage_order == 1, ErrorCode::invalid_argument,
+            "storage_order is {}, expected 0 (row by row) or 1 (column by column)", storage_order);
+  }
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     c.set(1, DType::i64);

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 
@@ -107,7 +109,15 @@ const OpTest lp_pool("LpPool",
                               {.about = "sums",
                                .attributes = {{"kernel_shape", Ints{2}}, {"p", int64_t(1)}, {"pads", Ints{0, 1}}},
                                .inputs = {f32({1, 1, 2}, {3, -4})},
-                               .outputs = {f32({1, 1, 2}, {7, 4})}}}));
+                               .outputs = {f32({1, 1, 2}, {7, 4})}},
+                              {.about = "how many, without end: the padding is not among them",
+                               .attributes = {{"kernel_shape", Ints{2}}, {"p", int64_t(0)}, {"pads", Ints{1, 1}}},
+                               .inputs = {f32({1, 1, 3}, {1, kNaN, 0})},
+                               .outputs = {f32({1, 1, 4}, {1, INFINITY, INFINITY, 1})}},
+                              {.about = "reciprocals",
+                               .attributes = {{"kernel_shape", Ints{2}}, {"p", int64_t(-1)}, {"pads", Ints{0, 1}}},
+                               .inputs = {f32({1, 1, 3}, {0, 2, -2})},
+                               .outputs = {f32({1, 1, 3}, {0, 1, 2})}}}));
 
 std::vector<OpCase> over_all(std::vector<OpCase> own) {
   own.push_back({.about = "images", .inputs = {random({2, 5, 9, 13})}});
@@ -132,7 +142,19 @@ const OpTest global_lp(
               {.about = "sums",
                .attributes = {{"p", int64_t(1)}},
                .inputs = {two_planes()},
-               .outputs = {f32({1, 2, 1, 1}, {12, 7})}}}));
+               .outputs = {f32({1, 2, 1, 1}, {12, 7})}},
+              {.about = "how many, without end",
+               .attributes = {{"p", int64_t(0)}},
+               .inputs = {two_planes()},
+               .outputs = {f32({1, 2, 1, 1}, {INFINITY, INFINITY})}}}));
+
+TEST(MaxPool, StorageOrderIsZeroOrOne) {
+  const auto run = [](int64_t order) {
+    OpRun("", "MaxPool", {{"kernel_shape", Ints{2}}, {"storage_order", order}}, {f32({1, 1, 2}, {1, 2})}, 1).run();
+  };
+  EXPECT_NO_THROW(run(1));
+  EXPECT_THROW(run(2), Error);
+}
 
 }  // namespace
 }  // namespace retort::ops

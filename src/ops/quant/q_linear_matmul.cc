@@ -1,5 +1,5 @@
 // QLinearMatMul: the product of two matrices of codes, in codes: MatMulInteger's, times both scales over that of y, rounded
-// half to even. Scales and zero points of A by row, of B by column, or one.
+// half to even.
 #include "ops/quant/common/codes_matmul.h"
 
 namespace retort::ops {
@@ -19,14 +19,9 @@ struct QLinearMatMul {
   size_t scratch(const RunContext& c) const { return product.scratch(c); }
 
   void run(RunContext& c) const {
-    if (c.out_count() == 0) return;
-    const MatMulShape s = product.shape(c);
-    const ScaleFactors a(c, kAScale, s.m, "a_scale"), b(c, kBScale, s.n, "b_scale"), y(c, kYScale, 1, "y_scale");
-    float* scale = product.columns(c);
-    for (size_t j = 0; j < s.n; ++j) scale[j] = (a.single() ? a[0] * b[j] : b[j]) / y[0];
-    kernels::CodesResult result = codes_result(c, kYZero);
-    result.column_scale = scale;
-    product.run(c, result, a.single() ? nullptr : &a);
+    const ScaleFactors y(c, kYScale, 1, "y_scale");
+    const CodesMatMul::Scales scales = product.scales(c, kAScale, kBScale, y[0]);
+    product.run(c, codes_result(c, kYZero), &scales);
   }
 };
 

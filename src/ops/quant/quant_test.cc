@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -170,35 +172,52 @@ Tensor plain_codes(const Tensor& sums, float scale, int32_t zero) {
   return y;
 }
 
-const OpTest matmul_integer("MatMulInteger",
-                            {{.about = "zero points by row and column",
-                              .inputs = {u8({2, 2}, {1, 2, 3, 4}), i8({2, 2}, {1, -1, 2, -2}), u8({2}, {1, 2}),
-                                         i8({2}, {0, 1})},
-                              .outputs = {i32({2, 2}, {2, -3, 5, -8})},
-                              .fixed_types = true},
-                             {.about = "a batch against one matrix, no zero points",
-                              .inputs = {u8({2, 1, 2}, {1, 2, 255, 255}), u8({2, 1}, {255, 255})},
-                              .outputs = {i32({2, 1, 1}, {765, 130050})},
-                              .fixed_types = true},
-                             {.about = "sums beyond what a float holds",
-                              .inputs = {codes({3, 700}), codes({700, 37}), scalar_u8(3), scalar_u8(255)},
-                              .outputs = {plain_product(codes({3, 700}), codes({700, 37}), 3, 255)},
-                              .fixed_types = true},
-                             {.about = "signed times unsigned",
-                              .inputs = {signed_codes({33, 130}), codes({130, 65}), i8({}, {-5}), scalar_u8(9)},
-                              .outputs = {plain_product(signed_codes({33, 130}), codes({130, 65}), -5, 9)},
-                              .fixed_types = true},
-                             {.about = "a batch of each, the second broadcast",
-                              .inputs = {codes({2, 2, 3, 4}), signed_codes({2, 1, 4, 5})},
-                              .fixed_types = true},
-                             {.about = "vectors",
-                              .inputs = {codes({70}), signed_codes({70}), scalar_u8(3)},
-                              .outputs = {plain_vectors(codes({70}), signed_codes({70}), 3)},
-                              .fixed_types = true},
-                             {.about = "nothing to sum",
-                              .inputs = {u8({2, 0}, {}), u8({0, 1}, {})},
-                              .outputs = {i32({2, 1}, {0, 0})},
-                              .fixed_types = true}});
+const OpTest matmul_integer(
+    "MatMulInteger",
+    {{.about = "zero points by row and column",
+      .inputs = {u8({2, 2}, {1, 2, 3, 4}), i8({2, 2}, {1, -1, 2, -2}), u8({2}, {1, 2}), i8({2}, {0, 1})},
+      .outputs = {i32({2, 2}, {2, -3, 5, -8})},
+      .fixed_types = true},
+     {.about = "a batch against one matrix, no zero points",
+      .inputs = {u8({2, 1, 2}, {1, 2, 255, 255}), u8({2, 1}, {255, 255})},
+      .outputs = {i32({2, 1, 1}, {765, 130050})},
+      .fixed_types = true},
+     {.about = "sums beyond what a float holds",
+      .inputs = {codes({3, 700}), codes({700, 37}), scalar_u8(3), scalar_u8(255)},
+      .outputs = {plain_product(codes({3, 700}), codes({700, 37}), 3, 255)},
+      .fixed_types = true},
+     {.about = "signed times unsigned",
+      .inputs = {signed_codes({33, 130}), codes({130, 65}), i8({}, {-5}), scalar_u8(9)},
+      .outputs = {plain_product(signed_codes({33, 130}), codes({130, 65}), -5, 9)},
+      .fixed_types = true},
+     {.about = "a batch of each, the second broadcast",
+      .inputs = {codes({2, 2, 3, 4}), signed_codes({2, 1, 4, 5})},
+      .fixed_types = true},
+     {.about = "zero points of each matrix of a batch",
+      .inputs = {u8({2, 1, 2}, {1, 2, 3, 4}), i8({2, 2, 2}, {1, -1, 2, -2, 3, 0, -4, 5}), u8({2, 1, 1}, {1, 2}),
+                 i8({2, 1, 2}, {0, 1, 1, -1})},
+      .outputs = {i32({2, 1, 2}, {2, -3, -8, 13})},
+      .fixed_types = true},
+     {.about = "zero points by row, for each matrix the same, and one matrix for all",
+      .inputs = {u8({2, 2, 1}, {5, 6, 7, 8}), i8({1, 2}, {1, -2}), u8({2}, {1, 2})},
+      .outputs = {i32({2, 2, 2}, {4, -8, 4, -8, 6, -12, 6, -12})},
+      .fixed_types = true},
+     {.about = "zero points of each row of a batch, one matrix for all",
+      .inputs = {u8({2, 2, 1}, {5, 6, 7, 8}), i8({1, 2}, {1, -2}), u8({2, 2, 1}, {1, 2, 4, 3})},
+      .outputs = {i32({2, 2, 2}, {4, -8, 4, -8, 3, -6, 5, -10})},
+      .fixed_types = true},
+     {.about = "zero points of matrices that are broadcast",
+      .inputs = {u8({2, 2, 1, 1}, {1, 2, 3, 4}), i8({2, 1, 1}, {10, 20}), {}, i8({2, 1, 1}, {1, 2})},
+      .outputs = {i32({2, 2, 1, 1}, {9, 36, 27, 72})},
+      .fixed_types = true},
+     {.about = "vectors",
+      .inputs = {codes({70}), signed_codes({70}), scalar_u8(3)},
+      .outputs = {plain_vectors(codes({70}), signed_codes({70}), 3)},
+      .fixed_types = true},
+     {.about = "nothing to sum",
+      .inputs = {u8({2, 0}, {}), u8({0, 1}, {})},
+      .outputs = {i32({2, 1}, {0, 0})},
+      .fixed_types = true}});
 
 const OpTest conv_integer(
     "ConvInteger",
@@ -256,6 +275,11 @@ const OpTest q_linear_matmul(
                  i8({2}, {1, 0}), f32({}, {1}), i8({}, {-1})},
       .outputs = {i8({2, 2}, {19, -16, 39, -31})},
       .fixed_types = true},
+     {.about = "scales and zero points of each matrix of a batch",
+      .inputs = {u8({2, 1, 1}, {10, 20}), f32({2, 1, 1}, {1, 2}), u8({2, 1, 1}, {0, 10}), i8({2, 1, 2}, {3, -3, 1, 2}),
+                 f32({2, 1, 2}, {1, 0.5f, 0.5f, 1}), i8({2, 1, 2}, {1, 0, 0, 1}), f32({}, {1}), i8({}, {-1})},
+      .outputs = {i8({2, 1, 2}, {19, -16, 9, 19})},
+      .fixed_types = true},
      {.about = "more than a tile",
       .inputs = {codes({50, 70}), f32({}, {0.01f}), scalar_u8(120), signed_codes({70, 40}), f32({}, {0.5f}),
                  i8({}, {0}), f32({}, {2}), scalar_u8(128)},
@@ -275,6 +299,19 @@ const OpTest q_linear_conv(
                      .outputs = {plain_codes(plain_conv(codes({2, 5, 9, 9}), signed_codes({40, 5, 3, 3}), 1, 1, 120, 2),
                                              0.01f * 0.5f / 2, 128)},
                      .fixed_types = true}});
+
+// As many elements as something else has: they would be taken for that.
+TEST(CodesMatMul, ParametersOfAnotherShapeAreRefused) {
+  const auto run = [](const Tensor& a_zero, const Tensor& b_zero) {
+    return OpRun("", "MatMulInteger", {}, {codes({3, 3, 4}), codes({3, 4, 2}), a_zero, b_zero}, 1).run();
+  };
+  for (const Shape& fits : {Shape{}, Shape{1, 1}, Shape{3}, Shape{3, 3, 1}}) EXPECT_NO_THROW(run(codes(fits), {}));
+  for (const Shape& wrong : {Shape{4}, Shape{9}, Shape{3, 1}, Shape{3, 1, 1}, Shape{1, 3, 1}, Shape{3, 1, 3}})
+    EXPECT_THROW(run(codes(wrong), {}), Error);
+  for (const Shape& fits : {Shape{}, Shape{1, 1}, Shape{2}, Shape{3, 1, 2}}) EXPECT_NO_THROW(run({}, codes(fits)));
+  for (const Shape& wrong : {Shape{4}, Shape{6}, Shape{1, 2}, Shape{2, 1}, Shape{3, 2, 1}, Shape{1, 1, 2}})
+    EXPECT_THROW(run({}, codes(wrong)), Error);
+}
 
 }  // namespace
 }  // namespace retort::ops

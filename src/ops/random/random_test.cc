@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/op_test.h"
@@ -38,6 +39,29 @@ TEST(Random, NormalNumbersHaveTheirMeanAndVariance) {
     EXPECT_NEAR(mean(x, 2) - 25, 4, 0.4);
   }
   EXPECT_NEAR(mean(numbers("RandomNormalLike", a, {Tensor(DType::f64, {kMany})})), 5, 0.05);
+}
+
+TEST(Random, NormalFloatsOfPairsDependOnNothing) {
+  const auto x = numbers("RandomNormalLike", {{"seed", 3.0f}}, {Tensor(DType::f32, {kMany + 1})});
+  for (const size_t away : {1, 2, 255, 256, 512}) {
+    double product = 0, squares = 0;
+    for (size_t i = 0; i + away < x.size(); ++i) {
+      product += x[i] * x[i + away];
+      squares += (x[i] * x[i] - 1) * (x[i + away] * x[i + away] - 1);
+    }
+    EXPECT_NEAR(product / double(kMany), 0, 0.03) << away;
+    EXPECT_NEAR(squares / double(kMany), 0, 0.1) << away;
+  }
+  const auto beyond = [&](double limit) {
+    return double(std::ranges::count_if(x, [=](double v) { return std::abs(v) > limit; })) / double(kMany);
+  };
+  EXPECT_NEAR(beyond(1), 0.3173, 0.01);
+  EXPECT_NEAR(beyond(3), 0.0027, 0.001);
+  for (const int64_t n : {1, 2, 511, 513}) {
+    const auto few = numbers("RandomNormalLike", {{"seed", 3.0f}}, {Tensor(DType::f32, {n})});
+    EXPECT_EQ(1, std::ranges::count(few, few.back())) << n;
+    EXPECT_TRUE(std::ranges::all_of(few, [](double v) { return std::abs(v) < 9; })) << n;
+  }
 }
 
 TEST(Random, UniformNumbersFillTheirRange) {

@@ -11,12 +11,16 @@ kernels::Codes codes_of(const void* data, DType type) {
   return {data, type == DType::i8};
 }
 
-kernels::Codes zero_points(const void* data, DType type, const Shape& shape, size_t wanted, std::string_view what) {
+void check_count(const Shape& shape, size_t wanted, std::string_view what) {
   const size_t count = element_count(shape);
   require(count == 1 || count == wanted, ErrorCode::invalid_argument, "{} has shape {}, expected one element or {}",
           what, to_string(shape), wanted);
+}
+
+kernels::Codes zero_points(const void* data, DType type, const Shape& shape, size_t wanted, std::string_view what) {
+  check_count(shape, wanted, what);
   kernels::Codes zeros = codes_of(data, type);
-  zeros.step = count == 1 ? 0 : 1;
+  zeros.count = element_count(shape);
   return zeros;
 }
 
@@ -34,12 +38,11 @@ kernels::Codes zero_points(const Tensor* t, size_t wanted, std::string_view what
 
 ScaleFactors::ScaleFactors(const RunContext& c, size_t i, size_t wanted, std::string_view what)
     : data_(c.data(i)), type_(c.dtype(i)), count_(c.count(i)) {
-  require(count_ == 1 || count_ == wanted, ErrorCode::invalid_argument, "{} has shape {}, expected one element or {}",
-          what, to_string(c.shape(i)), wanted);
+  check_count(c.shape(i), wanted, what);
   require(is_float(type_) && type_ != DType::f64, ErrorCode::invalid_argument,
           "{} is of {}, expected float32, float16 or bfloat16", what, dtype_name(type_));
 }
-float ScaleFactors::operator[](size_t i) const { return scale_number(data_, type_, count_ == 1 ? 0 : i); }
+float ScaleFactors::operator[](size_t i) const { return scale_number(data_, type_, i % count_); }
 
 kernels::CodesResult codes_result(const RunContext& c, size_t i) {
   const kernels::Codes zero = zero_points(c, i, 1, "y_zero_point");

@@ -18,7 +18,7 @@ class ScaleFactors {
  public:
   ScaleFactors(const RunContext& c, size_t i, size_t wanted, std::string_view what);
   bool single() const { return count_ == 1; }
-  float operator[](size_t i) const;
+  float operator[](size_t i) const;  ///< after the last the first comes again
 
  private:
   const void* data_;

@@ -13,7 +13,7 @@ void pack_a(const kernels::Codes& a, const kernels::Codes& zero, const MatMulSha
   const auto pack = [&](size_t begin, size_t end) {
     const kernels::Codes part{a.bytes(offset + begin * s.k), a.is_signed};
     kernels::Codes zeros = zero;
-    if (zeros.data) zeros.data = zero.bytes(begin * zero.step);
+    zeros.first += begin;
     kernels::pack_code_rows(part, s.k, end - begin, s.k, zeros, codes + begin * depth, rows + begin);
   };
   kernels::for_chunks(parallel, s.m, pack, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, s.k)));
@@ -27,6 +27,34 @@ void pack_b(const kernels::Codes& b, const kernels::Codes& zero, size_t k, size_
   kernels::for_chunks(parallel, n, pack, group);
 }
 
+constexpr size_t kByRow = 1, kByColumn = 2;
+
+/// Throws where a parameter has neither one element, nor one for each row (column) of a matrix, nor the shape of all
+/// `matrices` with 1 on axis -`last`.
+[[gnu::noinline]] void check_lines(const Shape& own, const Shape& matrices, size_t last, std::string_view what) {
+  const size_t rank = matrices.rank();
+  bool fits = rank > 1 && own.rank() == 1 && own[0] == matrices[rank - 3 + last];
+  if (!fits && rank > 1 && own.rank() == rank) {
+    fits = true;
+    for (size_t d = 0; d < rank; ++d) fits &= own[d] == (d == rank - last ? 1 : matrices[d]);
+  }
+  require(fits || element_count(own) == 1, ErrorCode::invalid_argument,
+          "{} has shape {}, expected one element, one for each {} of {}, or that shape with 1 on axis -{}", what,
+          to_string(own), last == kByRow ? "row" : "column", to_string(matrices), last);
+}
+
+kernels::Codes zeros_of(kernels::Codes zeros, const Shape& own, const Shape& matrices, size_t last,
+                        std::string_view what) {
+  check_lines(own, matrices, last, what);
+  zeros.count = element_count(own);
+  return zeros;
+}
+[[gnu::noinline]] kernels::Codes zeros_of(const RunContext& c, size_t zero, size_t matrices, size_t last,
+                                          std::string_view what) {
+  if (!c.has(zero)) return {};
+  return zeros_of(ops::codes_of(c, zero), c.shape(zero), c.shape(matrices), last, what);
+}
+
 }  // namespace
 
 std::unique_ptr<State> CodesMatMul::prepare(PrepareContext& c) const {
@@ -36,11 +64,13 @@ std::unique_ptr<State> CodesMatMul::prepare(PrepareContext& c) const {
   const size_t rank = shape.rank(), k = size_t(shape[rank > 1 ? rank - 2 : 0]);
   const size_t n = rank > 1 ? size_t(shape.back()) : 1;
   const size_t size = k * n, count = weights->count() / size;
-  const kernels::Codes codes = codes_of(*weights), zeros = zero_points(zero, n, "b_zero_point");
+  const kernels::Codes codes = codes_of(*weights);
+  kernels::Codes zeros;
+  if (zero) zeros = zeros_of(codes_of(*zero), zero->shape(), shape, kByColumn, "b_zero_point");
   auto packed = std::make_unique<PackedCodes>();
   packed->stride = round_up(kernels::codes_packed_bytes(k, n), 64);
   packed->memory = c.packed(checked_mul(packed->stride, count, "packed weights"), [&](void* to) {
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count; ++i, zeros.first += n)
       pack_b({codes.bytes(i * size), codes.is_signed}, zeros, k, n, static_cast<char*>(to) + i * packed->stride,
              c.parallel());
   });
@@ -57,28 +87,45 @@ CodesMatMul::Memory::Memory(const RunContext& c, const CodesMatMul& op, void* ba
   panels = parts.take<char>(c.state<PackedCodes>() && s.b_size ? 0 : kernels::codes_packed_bytes(s.k, s.n));
 }
 
-void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const ScaleFactors* row_scale) const {
+CodesMatMul::Scales CodesMatMul::scales(const RunContext& c, size_t a_scale, size_t b_scale, float y) const {
+  check_lines(c.shape(a_scale), c.shape(a), kByRow, "a_scale");
+  check_lines(c.shape(b_scale), c.shape(b), kByColumn, "b_scale");
+  return {{c, a_scale, c.count(a_scale), "a_scale"}, {c, b_scale, c.count(b_scale), "b_scale"}, y};
+}
+
+void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales* scales) const {
+  kernels::Codes a_zeros = zeros_of(c, a_zero, a, kByRow, "a_zero_point");
+  kernels::Codes b_zeros = zeros_of(c, b_zero, b, kByColumn, "b_zero_point");
   if (c.out_count() == 0) return;
   const MatMulShape s = shape(c);
   const auto* state = s.b_size ? c.state<PackedCodes>() : nullptr;
-  const kernels::Codes a_codes = codes_of(c, a), a_zeros = zero_points(c, a_zero, s.m, "a_zero_point");
-  const kernels::Codes b_zeros = zero_points(c, b_zero, s.n, "b_zero_point");
+  const kernels::Codes a_codes = codes_of(c, a);
   const Memory memory(c, *this, c.scratch());
   const size_t y_bytes = s.m * s.n * (y.is_codes ? 1 : sizeof(int32_t));
   y.stride = s.n;
+  if (scales) y.column_scale = memory.columns;
+  const auto pack_rows = [&](size_t matrix) {
+    a_zeros.first = matrix * s.m;
+    pack_a(a_codes, a_zeros, s, matrix * s.a_size, memory.codes, memory.rows, c.parallel());
+    if (scales && !scales->a.single())
+      for (size_t r = 0; r < s.m; ++r) memory.rows[r].scale = scales->a[a_zeros.first + r];
+  };
+  const auto pack_columns = [&](size_t matrix) {
+    b_zeros.first = matrix * s.n;
+    for (size_t j = 0; scales && j < s.n; ++j) {
+      const float of_b = scales->b[b_zeros.first + j];
+      memory.columns[j] = (scales->a.single() ? scales->a[0] * of_b : of_b) / scales->y;
+    }
+    if (state) return;
+    const kernels::Codes all = codes_of(c, b);
+    pack_b({all.bytes(matrix * s.b_size), all.is_signed}, b_zeros, s.k, s.n, memory.panels, c.parallel());
+  };
   size_t last_a = SIZE_MAX, last_b = SIZE_MAX;
   for (size_t i = 0; i < s.batch && !c.parallel().cancelled(); ++i) {
-    if (std::exchange(last_a, s.a_offset(i)) != s.a_offset(i)) {
-      pack_a(a_codes, a_zeros, s, s.a_offset(i), memory.codes, memory.rows, c.parallel());
-      for (size_t r = 0; row_scale && r < s.m; ++r) memory.rows[r].scale = (*row_scale)[r];
-    }
-    const char* panels = memory.panels;
-    if (state) {
-      panels = static_cast<const char*>(state->memory.get()) + s.b_offset(i) / s.b_size * state->stride;
-    } else if (std::exchange(last_b, s.b_offset(i)) != s.b_offset(i)) {
-      const kernels::Codes all = codes_of(c, b);
-      pack_b({all.bytes(s.b_offset(i)), all.is_signed}, b_zeros, s.k, s.n, memory.panels, c.parallel());
-    }
+    const size_t of_a = s.matrix_of(s.a_batch, i), of_b = s.matrix_of(s.b_batch, i);
+    if (std::exchange(last_a, of_a) != of_a) pack_rows(of_a);
+    if (std::exchange(last_b, of_b) != of_b) pack_columns(of_b);
+    const char* panels = state ? static_cast<const char*>(state->memory.get()) + of_b * state->stride : memory.panels;
     kernels::gemm_codes(
         {.m = s.m, .n = s.n, .k = s.k, .a = memory.codes, .rows = memory.rows, .packed_b = panels, .c = y},
         c.parallel());

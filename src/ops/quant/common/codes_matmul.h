@@ -1,4 +1,5 @@
-// The matrix product of codes that MatMulInteger and QLinearMatMul share.
+// The matrix product of codes that MatMulInteger and QLinearMatMul share. Zero points and scales are one number, one for each
+// row of A or column of B, or one for each of those of each matrix of a batch.
 #pragma once
 #include "ops/nn/common/matrix.h"
 #include "ops/quant/common/codes.h"
@@ -20,10 +21,15 @@ struct CodesMatMul {
   std::unique_ptr<State> prepare(PrepareContext& c) const;
   MatMulShape shape(const RunContext& c) const { return matmul_shape(c.shape(a), c.shape(b)); }
   size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }
-  /// `y`: its data are those of the first product. `row_scale`: scales of the rows of A, or null.
-  void run(const RunContext& c, kernels::CodesResult y, const ScaleFactors* row_scale = nullptr) const;
-  /// Room for a number of each column, in the scratch memory.
-  float* columns(const RunContext& c) const { return Memory(c, *this, c.scratch()).columns; }
+  /// What sums are multiplied by to become codes.
+  struct Scales {
+    ScaleFactors a, b;
+    float y;
+  };
+  /// The scales in inputs `a_scale` and `b_scale`, whose shapes are checked, over `y`.
+  Scales scales(const RunContext& c, size_t a_scale, size_t b_scale, float y) const;
+  /// `y`: its data are those of the first product.
+  void run(const RunContext& c, kernels::CodesResult y, const Scales* scales = nullptr) const;
 
  private:
   struct Memory {

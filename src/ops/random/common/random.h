@@ -1,11 +1,15 @@
 // Random numbers: the same ones for the same seed in every first run of a session, others in each run after it.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <numbers>
 #include <random>
+#include <span>
 
+#include "kernels/elementwise/unary.h"
 #include "ops/nn/common/load.h"
 #include "ops/op.h"
 
@@ -23,8 +27,8 @@ class RandomNumbers {
   }
   /// In [0, 1).
   double uniform(uint64_t i) const { return double(bits(i) >> 11) * 0x1p-53; }
-  /// Mean 0, variance 1 (Box-Muller).
-  double normal(uint64_t i) const {
+  /// Mean 0, variance 1 (Box-Muller). Never inlined: each type of output would have its copy.
+  [[gnu::noinline]] double normal(uint64_t i) const {
     const double radius = std::sqrt(-2 * std::log(1 - uniform(2 * i)));
     return radius * std::cos(2 * std::numbers::pi * uniform(2 * i + 1));
   }
@@ -73,6 +77,26 @@ struct NormalDistribution {
   static constexpr std::tuple attributes{attr("mean", &NormalDistribution::mean),
                                          attr("scale", &NormalDistribution::scale)};
   double draw(const RandomNumbers& n, uint64_t i) const { return mean + scale * n.normal(i); }
+  /// Floats: two numbers of each pair of evenly spread ones.
+  void fill(const RandomNumbers& n, std::span<float> y) const {
+    constexpr size_t kPairs = 256;
+    std::array<float, kPairs> radius, angle, sine;
+    for (size_t first = 0; first < y.size(); first += 2 * kPairs) {
+      const size_t rest = y.size() - first, pairs = std::min(kPairs, (rest + 1) / 2);
+      for (size_t i = 0; i < pairs; ++i) {
+        radius[i] = float(1 - n.uniform(first + 2 * i));
+        angle[i] = float(2 * std::numbers::pi * n.uniform(first + 2 * i + 1));
+      }
+      kernels::unary({kernels::Unary::Kind::log}, radius, radius, {});
+      kernels::unary({kernels::Unary::Kind::sin}, angle, sine, {});
+      kernels::unary({kernels::Unary::Kind::cos}, angle, angle, {});
+      for (size_t i = 0; i < pairs; ++i) {
+        const float r = scale * std::sqrt(-2 * radius[i]);
+        y[first + i] = mean + r * angle[i];
+        if (pairs + i < rest) y[first + pairs + i] = mean + r * sine[i];
+      }
+    }
+  }
 };
 
 /// Numbers spread evenly over [low, high).
@@ -90,6 +114,9 @@ struct RandomFill : RandomOp<float>, Distribution {
 
   void run(RunContext& c) const {
     const RandomNumbers n = numbers(c);
+    if constexpr (requires { Distribution::fill(n, c.output<float>()); }) {
+      if (c.out_dtype() == DType::f32) return Distribution::fill(n, c.output<float>());
+    }
     fill_floats(c, 0, [&](size_t i) { return Distribution::draw(n, i); });
   }
 };
