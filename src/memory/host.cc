@@ -76,7 +76,11 @@ void BlockPool::give_back(std::shared_ptr<void> piece, size_t bytes) {
   const std::lock_guard lock(mutex_);
   const char* const end = static_cast<char*>(piece.get()) + padded;
   total_ -= padded;
-  auto next = std::find_if(open_.begin(), open_.end(), [&](const Room& r) { return r.memory.get() == end; });
+  // The block that follows in memory may be another one.
+  const auto follows = [&](const Room& r) {
+    return r.memory.get() == end && !r.memory.owner_before(piece) && !piece.owner_before(r.memory);
+  };
+  auto next = std::find_if(open_.begin(), open_.end(), follows);
   if (next == open_.end()) {
     open_.push_back({std::move(piece), padded, padded});
   } else {

@@ -232,6 +232,13 @@ void Session::check_input(size_t index, const Value& value) const {
        to_string(t->shape()), same_rank ? "give it these extents" : cat("reshape it to rank {}", want.rank()));
 }
 
+void Session::check_output(size_t index, const Value& value) const {
+  const Port& port = outputs_[index];
+  if (port.type.is_tensor() ? value.tensor() != nullptr : admits(port.type, value)) return;
+  fail(ErrorCode::invalid_argument, "output '{}' is {}, {} was given for it; give a value of that type or none",
+       port.name, kind_text(port.type), kind_text(value));
+}
+
 size_t Session::workspace_bytes() {
   const std::lock_guard lock(general_mutex_);
   return first_->frames->workspace_bytes() + (general_ ? general_->frames->workspace_bytes() : 0);
@@ -340,6 +347,9 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   Lease lease(*route.frames, options);
   std::vector<const Value*>& ordered = lease.frame->input_buffer();
   for (size_t i = 0; i < route.inputs.size(); ++i) ordered[i] = given(route, inputs, i);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] && !outputs[i]->empty()) check_output(i, *outputs[i]);
+  }
   std::vector<Value> scalars;  // views of one element that came in another shape
   for (const uint32_t i : route.scalars) {
     const Tensor* t = ordered[i] ? ordered[i]->tensor() : nullptr;

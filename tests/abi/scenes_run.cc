@@ -215,6 +215,22 @@ SCENE(run, sequence_of_maps) {
   note_tensor(s, "values", values);
 }
 
+// A value that was given for an output stays what it is.
+SCENE(run, tensor_for_a_sequence) {
+  OrtSession* session = open(s, "zipmap");
+  float x[6] = {1, 2, 3, 4, 5, 6}, y[2] = {7, 7};
+  OrtValue *in = floats(s, x, {2, 3}), *out = floats(s, y, {2});
+  const char *inputs[1] = {"x"}, *outputs[1] = {"z"};
+  CALL(Run, session, nullptr, inputs, &in, 1, outputs, 1, &out);
+  OrtIoBinding* binding = nullptr;
+  CALL(CreateIoBinding, session, &binding);
+  CALL(BindInput, binding, "x", in);
+  CALL(BindOutput, binding, "z", out);
+  CALL(RunWithBinding, session, nullptr, binding);
+  s.api.ReleaseIoBinding(binding);
+  note_tensor(s, "given", out);
+}
+
 SCENE(run, maps) {
   OrtSession* session = open(s, "maps");
   const int64_t three[1] = {3};

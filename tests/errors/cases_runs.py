@@ -31,7 +31,7 @@ runs.run("MatMul: inner extents", "'mm' MatMul [2,3] [4,5] 'x' 'w'", "g (float[a
 runs.run("Conv: channels", "'conv' Conv 3 2 'x'", "g (float[1,c,h,w] x) => (float[1,m,a,b] y) <float[1,2,1,1] k = {1, 2}> { [conv] y = Conv(x, k) }", x=f(1, 3, 4, 4))
 runs.run("Conv: bias", "'conv' Conv 5 4", "g (float[1,2,4,4] x, float[4,2,1,1] k, float[n] b) => (float[1,4,h,w] y) { [conv] y = Conv(x, k, b) }",
          x=f(1, 2, 4, 4), k=f(4, 2, 1, 1), b=f(5))
-runs.run("Conv: kernel_shape", "'conv' Conv [5,5] [4,2,1,1]",
+runs.run("Conv: kernel_shape", "'conv' Conv [5,5] [1,1]",
          "g (float[1,2,h,w] x, float[4,2,1,1] k) => (float[1,4,a,b] y) { [conv] y = Conv <kernel_shape = [5, 5]> (x, k) }",
          x=f(1, 2, 8, 8), k=f(4, 2, 1, 1))
 runs.run("Concat: other extents", "'cat' Concat [2,3] [2,4] 'x' 'w'", "g (float[a,b] x, float[c,d] w) => (float[e,k] y) { [cat] y = Concat <axis = 0> (x, w) }", x=f(2, 3), w=f(2, 4))
@@ -49,6 +49,17 @@ runs.run("Range: step of zero", "'range' Range delta 0 'd'", "g (int64 d) => (in
 runs.run("Resize: scale of zero", "'up' Resize scale 0 's'", """g (float[1,1,2,2] x, float[4] s) => (float[a,b,c,d] y) { [up] y = Resize(x, "", s) }""",
          x=f(1, 1, 2, 2), s=np.array([1, 1, 0, 2], np.float32))
 runs.run("Cast: text that is no number", "'to' Cast 'many' 'x'", "g (string[n] x) => (float[n] y) { [to] y = Cast <to = 1> (x) }", x=np.array(["1.5", "many"]))
+runs.run("Cast: a number that is too large", "'to' Cast '99999999999999999999' 'x'", "g (string[n] x) => (int64[n] y) { [to] y = Cast <to = 7> (x) }",
+         x=np.array(["7", "99999999999999999999"]))
+runs.run("Div: integers by zero", "'over' Div zero 1 'w'", "g (int32[n] x, int32[n] w) => (int32[n] y) { [over] y = Div(x, w) }",
+         x=np.array([7, 8], np.int32), w=np.array([2, 0], np.int32))
+runs.run("Mod: integers by zero", "'rest' Mod zero 0 'w'", "g (int64[n] x, int64[m] w) => (int64[n] y) { [rest] y = Mod(x, w) }", x=i(7, 8), w=i(0))
+runs.run("NonMaxSuppression: boxes and scores of unlike number", "'nms' NonMaxSuppression [1,5,4] [1,1,2]",
+         "g (float[a,b,c] x, float[d,e,f] s) => (int64[n,3] y) <int64[1] most = {3}> { [nms] y = NonMaxSuppression(x, s, most) }", x=f(1, 5, 4), s=f(1, 1, 2))
+runs.run("NonMaxSuppression: boxes without four corners", "'nms' NonMaxSuppression [1,2,3] [1,1,2]",
+         "g (float[a,b,c] x, float[d,e,f] s) => (int64[n,3] y) <int64[1] most = {3}> { [nms] y = NonMaxSuppression(x, s, most) }", x=f(1, 2, 3), s=f(1, 1, 2))
+runs.run("DepthToSpace: enormous blocks", "'d2s' DepthToSpace 4294967296", "g (float[a,b,c,d] x) => (float[e,f,h,k] y) { [d2s] y = DepthToSpace <blocksize = 4294967296> (x) }",
+         x=f(1, 4, 2, 2))
 runs.run("SequenceAt: position out of range", "'at' SequenceAt 5 [-2, 'i'",
          "g (float[n] x, int64 i) => (float[m] y) { s = SequenceConstruct(x, x) [at] y = SequenceAt(s, i) }", x=f(3), i=np.array(5))
 runs.run("If: condition with two elements", "'if' If bool[2] 'c'", """g (bool[n] c, float[2] x) => (float[2] y) {

@@ -36,7 +36,7 @@ float score(const ScoreRow& row, float* x) {
   const bool* flags = one_flag ? nullptr : row.flags;
   const auto scored = [&](V dot, size_t at, size_t n) HWY_ATTR {
     V v = all_hidden ? hidden : hn::Mul(dot, scale);
-    if (flags) v = hn::IfThenElse(hiding(flags + at, n, row.flag_hides), hidden, v);
+    if (flags != nullptr) v = hn::IfThenElse(hiding(flags + at, n, row.flag_hides), hidden, v);
     if (row.bias) v = hn::Add(v, n < lanes ? LoadFirst(d, row.bias + at, n) : hn::LoadU(d, row.bias + at));
     return v;
   };

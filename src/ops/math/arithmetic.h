@@ -30,6 +30,17 @@ T wrap_mul(T a, T b) {
     return a * b;
 }
 
+/// Throws where a divisor is the integer 0, which has no result; floats have one.
+template <typename T>
+void check_divisors(std::span<const T> divisors) {
+  if constexpr (std::integral<T>) {
+    size_t i = 0;
+    while (i < divisors.size() && divisors[i] != 0) ++i;
+    require(i == divisors.size(), ErrorCode::invalid_argument, "integer division by zero: element {} of input B is 0",
+            i);
+  }
+}
+
 /// Integers: rounded towards zero; x / 0 = 0, lowest / -1 = lowest.
 template <typename T>
 T safe_div(T a, T b) {

@@ -2,6 +2,7 @@
 //   template <typename T> static T apply(T a, T b);                      T a carrier
 //   static std::optional<Dim> symbolic(DimTable&, Dim a, Dim b);         optional: content that is not numbers
 //   static constexpr kernels::Binary kernel = …;                        optional: the kernel of float, int32, int64
+//   static constexpr bool divides = true;                               optional: B must not be the integer 0
 #pragma once
 #include "base/function_ref.h"
 #include "kernels/elementwise/binary.h"
@@ -24,10 +25,13 @@ void run_binary(kernels::Binary op, RunContext& c);
 
 template <typename Op>
 struct Binary {
+  static constexpr bool kDivides = requires { Op::divides; };
+
   void infer(InferContext& c) const {
     infer_binary(c, c.dtype(0), [&](Dim a, Dim b) -> std::optional<Dim> {
       if constexpr (requires { Op::template apply<int64_t>(a, b); }) {
-        if (is_known(a) && is_known(b)) return Op::template apply<int64_t>(a, b);
+        const bool has_result = !kDivides || b != 0;
+        if (is_known(a) && is_known(b) && has_result) return Op::template apply<int64_t>(a, b);
       }
       if constexpr (requires { Op::symbolic(c.dims(), a, b); }) return Op::symbolic(c.dims(), a, b);
       return std::nullopt;
@@ -38,6 +42,7 @@ struct Binary {
   requires requires(T x) { Op::template apply<T>(x, x); }
   void reference(RunContext& c) const {
     const auto a = c.input<T>(0), b = c.input<T>(1);
+    if constexpr (kDivides) check_divisors(b);
     const auto y = c.output<T>();
     for_each_broadcast(c.out_shape(), c.shape(0), c.shape(1),
                        [&](size_t i, size_t ia, size_t ib) { y[i] = Op::template apply<T>(a[ia], b[ib]); });
@@ -45,7 +50,10 @@ struct Binary {
 
   template <OneOf<float, int32_t, int64_t> T>
   requires requires { Op::kernel; }
-  void fast(RunContext& c, std::type_identity<T>) const { run_binary<T>(Op::kernel, c); }
+  void fast(RunContext& c, std::type_identity<T>) const {
+    if constexpr (kDivides) check_divisors(c.input<T>(1));
+    run_binary<T>(Op::kernel, c);
+  }
 
   template <typename T>
   requires(!(OneOf<T, float, int32_t, int64_t> && requires { Op::kernel; }) && !OneOf<T, std::string, bool>) &&
@@ -53,6 +61,7 @@ struct Binary {
     Op::template apply<Carrier<T>>(x, x);
   }
   void fast(RunContext& c, std::type_identity<T>) const {
+    if constexpr (kDivides) check_divisors(c.input<T>(1));
     map_broadcast<T>(c, [](Carrier<T> a, Carrier<T> b) { return Op::template apply<Carrier<T>>(a, b); });
   }
 };

@@ -43,10 +43,6 @@ const OpTest div_test(
       .inputs = {i64({4}, {7, -7, 7, -7}), i64({4}, {2, 2, -2, -2})},
       .outputs = {i64({4}, {3, -3, -3, 3})},
       .fixed_types = true},
-     {.about = "by zero",
-      .inputs = {i32({2}, {7, 0}), i32({1}, {0})},
-      .outputs = {i32({2}, {0, 0})},
-      .fixed_types = true},
      {.about = "overflow",
       .inputs = {i64({1}, {INT64_MIN}), i64({1}, {-1})},
       .outputs = {i64({1}, {INT64_MIN})},
@@ -89,7 +85,6 @@ const OpTest mod_test(
       .inputs = {i32({4}, {INT32_MIN, INT32_MIN, INT32_MIN, -7}), i32({4}, {-1, 3, INT32_MAX, INT32_MIN})},
       .outputs = {i32({4}, {0, 1, INT32_MAX - 1, -7})},
       .fixed_types = true},
-     {.about = "by zero", .inputs = {i32({1}, {7}), i32({1}, {0})}, .outputs = {i32({1}, {0})}, .fixed_types = true},
      {.about = "by infinity", .inputs = {f32({2}, {2, -2}), f32({1}, {kInf})}, .outputs = {f32({2}, {2, kInf})}},
      {.about = "unsigned",
       .inputs = {u8({2}, {200, 7}), u8({1}, {9})},
@@ -143,6 +138,14 @@ const OpTest bitwise_or_test(
     "BitwiseOr", {{.about = "bits", .inputs = {i64({2}, {12, 10}), i64({}, {6})}, .outputs = {i64({2}, {14, 14})}}});
 const OpTest bitwise_xor_test(
     "BitwiseXor", {{.about = "bits", .inputs = {i64({2}, {12, 10}), i64({}, {6})}, .outputs = {i64({2}, {10, 12})}}});
+
+TEST(Division, IntegersByZeroAreAnError) {
+  for (const char* op : {"Div", "Mod"}) {
+    EXPECT_THROW(OpRun("", op, {}, {i32({2}, {7, 0}), i32({1}, {0})}, 1).run(), Error) << op;
+    EXPECT_THROW(OpRun("", op, {}, {u8({2}, {7, 1}), u8({2}, {2, 0})}, 1).run(), Error) << op;
+    OpRun("", op, {}, {i64({0}, {}), i64({1}, {1})}, 1).run();
+  }
+}
 
 }  // namespace
 }  // namespace retort::ops

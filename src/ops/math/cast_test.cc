@@ -106,6 +106,11 @@ TEST(Cast, TextThatIsNoNumberIsAnError) {
   EXPECT_THROW(run.run(), Error);
 }
 
+TEST(Cast, TextOfANumberThatIsTooLargeIsAnError) {
+  OpRun run("", "Cast", to(DType::i64), {strings({1}, {"99999999999999999999"})}, 1);
+  EXPECT_THROW(run.run(), Error);
+}
+
 // Every code of every format survives a round trip, and halfway cases go to the even neighbour.
 TEST(SmallFloat, RoundTrip) {
   for (DType type :

@@ -1,4 +1,4 @@
-// Div: c = a / b with numpy broadcasting. Integers: towards zero, and x / 0 = 0.
+// Div: c = a / b with numpy broadcasting. Integers: towards zero; x / 0 is an error.
 #include "ops/math/binary.h"
 
 namespace retort::ops {
@@ -6,6 +6,7 @@ namespace {
 
 struct Div : Binary<Div> {
   static constexpr kernels::Binary kernel = kernels::Binary::div;
+  static constexpr bool divides = true;
   template <typename T>
   static T apply(T a, T b) {
     return safe_div(a, b);

@@ -1,5 +1,5 @@
 // Mod: remainder of a / b with numpy broadcasting. By default of the quotient rounded down, so with the sign of b; with
-// fmod = 1 rounded towards zero, so with the sign of a. Integers: x mod 0 = 0.
+// fmod = 1 rounded towards zero, so with the sign of a. Integers: x mod 0 is an error.
 #include <cmath>
 
 #include "ops/math/binary.h"
@@ -26,7 +26,7 @@ struct Mod {
 
   void infer(InferContext& c) const {
     infer_binary(c, c.dtype(0), [&](Dim a, Dim b) -> std::optional<Dim> {
-      if (is_known(a) && is_known(b)) return apply<int64_t>(a, b);
+      if (is_known(a) && is_known(b) && b != 0) return apply<int64_t>(a, b);
       DimTable& d = c.dims();
       const bool exact = b != 0 && d.nonnegative(a) && d.nonnegative(b) && d.mul(d.div(a, b), b) == a;
       return exact ? std::optional<Dim>(0) : std::nullopt;
@@ -35,12 +35,14 @@ struct Mod {
   template <typename T>
   void reference(RunContext& c) const {
     const auto a = c.input<T>(0), b = c.input<T>(1);
+    check_divisors(b);
     const auto y = c.output<T>();
     for_each_broadcast(c.out_shape(), c.shape(0), c.shape(1),
                        [&](size_t i, size_t ia, size_t ib) { y[i] = apply<T>(a[ia], b[ib]); });
   }
   template <typename T>
   requires(!OneOf<T, std::string, bool>) void fast(RunContext& c, std::type_identity<T>) const {
+    check_divisors(c.input<T>(1));
     // Numbers of up to 32 bits are divided as such, which is faster.
     using Divided = std::conditional_t<!std::integral<T> || sizeof(T) == 8, Carrier<T>,
                                        std::conditional_t<std::signed_integral<T>, int32_t, uint32_t>>;

@@ -27,10 +27,6 @@ struct Conv : WindowAttributes {
 
   Window window(const RunContext& c) const {
     const Shape &x = c.shape(0), &w = c.shape(1), &y = c.out_shape();
-    if (!kernel_shape.empty()) {
-      require(std::equal(kernel_shape.begin(), kernel_shape.end(), w.begin() + 2, w.end()), ErrorCode::invalid_argument,
-              "kernel_shape {} but weights {}", to_string(kernel_shape), to_string(w));
-    }
     if (c.has(2)) {
       require(c.count(2) == size_t(w[0]), ErrorCode::invalid_argument, "{} biases for {} outputs", c.count(2), w[0]);
     }

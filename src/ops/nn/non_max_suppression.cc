@@ -25,13 +25,19 @@ struct NonMaxSuppression {
   static constexpr std::tuple attributes{attr("center_point_box", &NonMaxSuppression::center_point_box)};
   enum Input : size_t { kBoxes, kScores, kMost, kOverlap, kScore };
 
+  static bool fit(const Shape& boxes, const Shape& scores) {
+    return boxes.rank() == 3 && scores.rank() == 3 && may_equal(boxes[2], 4) && may_equal(boxes[0], scores[0]) &&
+           may_equal(boxes[1], scores[2]);
+  }
+  [[noreturn]] static void fail_to_fit(const std::string& boxes, const std::string& scores) {
+    fail(ErrorCode::invalid_argument, "boxes have shape {} and scores {}, expected [B, N, 4] and [B, C, N]", boxes,
+         scores);
+  }
+
   void infer(InferContext& c) const {
     c.set(0, DType::i64);
     const Shape &boxes = c.shape(kBoxes), &scores = c.shape(kScores);
-    require(boxes.rank() == 3 && scores.rank() == 3 && may_equal(boxes[2], 4) && may_equal(boxes[0], scores[0]) &&
-                may_equal(boxes[1], scores[2]),
-            ErrorCode::invalid_argument, "boxes have shape {} and scores {}, expected [B, N, 4] and [B, C, N]",
-            c.dims().text(boxes), c.dims().text(scores));
+    if (!fit(boxes, scores)) fail_to_fit(c.dims().text(boxes), c.dims().text(scores));
     c.set(0, DType::i64, {c.unknown_extent(), 3});
   }
 
@@ -45,6 +51,7 @@ struct NonMaxSuppression {
     const float limit = one(kOverlap, 0.0f), least = one(kScore, -std::numeric_limits<float>::infinity());
     require(limit >= 0 && limit <= 1, ErrorCode::invalid_argument, "iou_threshold is {}, expected 0 to 1", limit);
     const Shape &b = c.shape(kBoxes), &s = c.shape(kScores);
+    if (!fit(b, s)) fail_to_fit(to_string(b), to_string(s));  // inferred when extents were names
     const auto batches = size_t(b[0]), n = size_t(b[1]), classes = size_t(s[1]);
     std::vector<int64_t> chosen;
     std::vector<Box> boxes(n);

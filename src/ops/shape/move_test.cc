@@ -258,6 +258,8 @@ TEST(Move, BoundsThatLeaveTheInputAreErrors) {
   fails("Slice", {count_up({3}), i64({1}, {0}), i64({1}, {1}), i64({1}, {0}), i64({1}, {0})});
   fails("Slice", {count_up({3}), i64({2}, {0, 0}), i64({2}, {1, 1}), i64({2}, {0, 0})});
   fails("Slice", {count_up({3}), i64({2}, {0, 0}), i64({1}, {1})});
+  fails("DepthToSpace", {count_up({1, 4, 1, 1})}, one("blocksize", int64_t(1) << 32));
+  fails("SpaceToDepth", {count_up({1, 1, 2, 2})}, one("blocksize", int64_t(1) << 32));
   fails("Concat", {count_up({2, 2}), count_up({3, 3})}, one("axis", 0));
   fails("Split", {count_up({5}), i64({2}, {2, 2})}, {}, 2);
   fails("Split", {count_up({5}), i64({2}, {6, -1})}, {}, 2);

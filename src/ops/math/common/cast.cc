@@ -115,7 +115,11 @@ Int parse_integer(std::string_view text) {
   if (!text.empty() && text[0] == '+') text.remove_prefix(1);
   Int v = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (error == std::errc{} && end == text.data() + text.size()) return v;
+  if (end == text.data() + text.size()) {
+    if (error == std::errc{}) return v;
+    require(error != std::errc::result_out_of_range, ErrorCode::invalid_argument, "'{}' is too large for {}",
+            text.substr(0, 64), dtype_name(dtype_of<Int>));
+  }
   Int converted;
   const double number = parse_number(text);
   kernels::cast(&number, DType::f64, &converted, dtype_of<Int>, 1, {});

@@ -106,6 +106,9 @@ Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, st
   require(in.size() == kernel.size(), ErrorCode::invalid_argument, "a kernel of {} axes on {} spatial axes",
           kernel.size(), in.size());
   check_ranks(a, in.size());
+  require(a.kernel_shape.empty() || std::ranges::equal(a.kernel_shape, kernel), ErrorCode::invalid_argument,
+          "kernel_shape is {}, the window of the weights {}; leave kernel_shape out", to_string(a.kernel_shape),
+          to_string(kernel));
   Window w;
   w.rank = in.size();
   for (size_t i = 0; i < w.rank; ++i) {

@@ -271,7 +271,9 @@ void CodesConv::convolve_panels(const RunContext& c, const Inputs& in, const Siz
                                 Finish finish) const {
   const Memory memory(c, s, size_t(group), c.scratch());
   const Codes x = codes_of(c, in.x), x_zero = zero_points(c, in.x_zero, 1, "x_zero_point");
-  const auto [filters, zeros] = rows_of(c, in, s, memory, finish);
+  const std::pair rows = rows_of(c, in, s, memory, finish);
+  const int8_t* const filters = rows.first;
+  const bool zeros = rows.second;  // clang 14 captures no structured bindings
   const int32_t fill = kernels::zero_of_a(x, x_zero[0]) + 128;
   const bool padded = is_padded(s.window);
   const size_t depth = kernels::codes_depth(s.k), width = kernels::codes_panel_width();

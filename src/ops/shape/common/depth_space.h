@@ -12,7 +12,9 @@ struct DepthSpace {
                                          attr("mode", &DepthSpace::mode)};
 
   void check() const {
-    require(blocksize > 0, ErrorCode::invalid_argument, "blocksize is {}", blocksize);
+    constexpr int64_t kMost = 1 << 15;  // products of two are far from overflow, of one with an extent they are checked
+    require(blocksize > 0 && blocksize <= kMost, ErrorCode::invalid_argument, "blocksize is {}, expected 1 to {}",
+            blocksize, kMost);
     require(mode == "DCR" || mode == "CRD", ErrorCode::invalid_argument, "mode '{}' is neither DCR nor CRD", mode);
   }
 
