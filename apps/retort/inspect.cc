@@ -92,7 +92,7 @@ void print_head(const json& model, const Totals& t) {
     const json& m = model["memory"];
     line("weights", scaled(m["weights"], "B"));
     line("memory", scaled(m["values_at_once"], "B") + " for what is computed in between" +
-                       (m["at"] == "" ? "" : ", most at '" + text(m["at"]) + "'") +
+                       (text(m["at"]).empty() ? "" : ", most at '" + text(m["at"]) + "'") +
                        (m["complete"] ? "" : "; sizes that only the data tells not counted"));
   }
   line("arithmetic", scaled(t.operations, "FLOP") + " a run" + assumed_text(model["assumed"]) +

@@ -76,7 +76,7 @@ void list_ops(const OpsOptions& o) {
       if (name.ends_with(".onnx"))
         throw Failure("'" + name + "' is no part of the name of an operator; retort convert " + name +
                       " tells which operators that model uses and which of them are not known");
-      asked += (asked.empty() ? "'" : " or '") + name + "'";
+      asked.append(asked.empty() ? "'" : " or '").append(name).append("'");
     }
     throw Failure("no operator has " + asked + " in its name; retort ops without a name lists all");
   }

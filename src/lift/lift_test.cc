@@ -73,8 +73,8 @@ Input i64(Shape shape, const std::vector<int64_t>& v) { return Tensor::of<int64_
 Input floats(const std::vector<float>& v) { return Tensor::of<float>({int64_t(v.size())}, v); }
 
 // A graph of one node: inputs x0, x1, … outputs y, y1, …
-std::shared_ptr<Graph> graph_of(int opset, const char* type, std::vector<Input> inputs, Attributes attributes = {},
-                                size_t outputs = 1, const char* domain = "") {
+std::shared_ptr<Graph> graph_of(int opset, const char* type, const std::vector<Input>& inputs,
+                                Attributes attributes = {}, size_t outputs = 1, const char* domain = "") {
   auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
   NodeSpec spec{.type = type,
                 .attributes = std::move(attributes),

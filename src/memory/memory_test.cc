@@ -244,7 +244,7 @@ TEST(SharedBlocks, ThreadsGetWhatTheyGave) {
   }
   for (std::thread& t : threads) t.join();
   for (const std::shared_ptr<void>& block : kept) {
-    const int value = *static_cast<const char*>(block.get());
+    const int value = *static_cast<const unsigned char*>(block.get());
     EXPECT_EQ(std::memcmp(block.get(), filled(kBytes, value).get(), kBytes), 0);
   }
 }

@@ -5,7 +5,10 @@ namespace retort::onnx {
 namespace {
 
 GraphSpec chain(std::vector<MessageWriter> nodes, std::vector<MessageWriter> initializers = {}) {
-  return {.nodes = std::move(nodes), .inputs = {info("x")}, .outputs = {info("y")}, .initializers = initializers};
+  return {.nodes = std::move(nodes),
+          .inputs = {info("x")},
+          .outputs = {info("y")},
+          .initializers = std::move(initializers)};
 }
 
 MessageWriter named(MessageWriter m, const std::string& name) {
@@ -165,9 +168,9 @@ TEST(ReadGraph, Attributes) {
 }
 
 TEST(ReadGraph, BrokenAttributes) {
-  const auto bad = [&](std::vector<MessageWriter> attributes, const std::string& text,
+  const auto bad = [&](const std::vector<MessageWriter>& attributes, const std::string& text,
                        ErrorCode code = ErrorCode::invalid_graph) {
-    expect_unreadable(model_bytes(chain({node("Op", {"x"}, {"y"}, std::move(attributes))})), code, text);
+    expect_unreadable(model_bytes(chain({node("Op", {"x"}, {"y"}, attributes)})), code, text);
   };
   MessageWriter no_type, no_name, two = int_attribute("a", 1), ref = attribute_head("a", AttributeKind::i);
   no_type.bytes(tag::attribute::name, "a");
@@ -190,7 +193,8 @@ TEST(ReadGraph, BrokenAttributes) {
 
 MessageWriter body(std::vector<MessageWriter> nodes, const std::string& output,
                    std::vector<MessageWriter> initializers = {}) {
-  return GraphSpec{.nodes = std::move(nodes), .inputs = {}, .outputs = {info(output)}, .initializers = initializers}
+  return GraphSpec{
+      .nodes = std::move(nodes), .inputs = {}, .outputs = {info(output)}, .initializers = std::move(initializers)}
       .build();
 }
 

@@ -32,9 +32,9 @@ template <typename F>
 auto with_step(Fold fold, const F& f) {
   switch (fold) {
     case Fold::max:
-      return f([](double a, double v) { return (v > a) | (v != v) ? v : a; });
+      return f([](double a, double v) { return ((v > a) | (v != v)) ? v : a; });
     case Fold::min:
-      return f([](double a, double v) { return (v < a) | (v != v) ? v : a; });
+      return f([](double a, double v) { return ((v < a) | (v != v)) ? v : a; });
     default:
       return with_sum(fold, f);
   }

@@ -278,8 +278,9 @@ struct RoiAlign {
     T value = 0;
     bool any = false;
     for (int64_t i = 0; i < r.rows * r.columns; ++i) {
-      const T y = r.top + T(row) * r.bin_height + (T(i / r.columns) + T(0.5)) * r.bin_height / T(r.rows);
-      const T x = r.left + T(column) * r.bin_width + (T(i % r.columns) + T(0.5)) * r.bin_width / T(r.columns);
+      const int64_t down = i / r.columns, across = i % r.columns;
+      const T y = r.top + T(row) * r.bin_height + (T(down) + T(0.5)) * r.bin_height / T(r.rows);
+      const T x = r.left + T(column) * r.bin_width + (T(across) + T(0.5)) * r.bin_width / T(r.columns);
       const T sample = interpolated(plane, h, w, y, x, largest);
       value = largest ? (any ? std::max(value, sample) : sample) : value + sample;
       any = true;

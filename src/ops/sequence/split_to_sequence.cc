@@ -29,7 +29,7 @@ struct SplitToSequence {
 
  private:
   static Shape sizes(const RunContext& c, int64_t extent) {
-    const Shape given = c.has(1) ? integers(c, 1) : Shape{1};
+    Shape given = c.has(1) ? integers(c, 1) : Shape{1};
     if (c.has(1) && c.shape(1).rank() > 0) {
       int64_t sum = 0;
       for (const int64_t n : given) sum += n >= 0 && n <= extent ? n : extent + 1;

@@ -125,12 +125,12 @@ struct Unique {
     for (size_t k = 0; k < s.count; ++k) entries[k] = {size ? keys[k * size] : 0, int64_t(k)};
     std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
       const auto o = order(a, b);
-      return o < 0 || (o == 0 && a.second < b.second);
+      return std::is_lt(o) || (std::is_eq(o) && a.second < b.second);
     });
     Groups g;
     g.group_of.resize(s.count);
     for (size_t i = 0; i < entries.size(); ++i) {
-      if (i == 0 || order(entries[i - 1], entries[i]) != 0) {
+      if (i == 0 || std::is_neq(order(entries[i - 1], entries[i]))) {
         g.first.push_back(entries[i].second);  // the earliest of its kind
         g.counts.push_back(0);
       }

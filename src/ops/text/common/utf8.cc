@@ -1,9 +1,8 @@
 #include "ops/text/common/utf8.h"
 
-#include <locale.h>
-#include <wctype.h>
-
 #include <algorithm>
+#include <clocale>
+#include <cwctype>
 #include <iterator>
 #include <utility>
 
