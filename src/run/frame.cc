@@ -39,6 +39,20 @@ bool may_write_over(const Plan& plan, const Step& step, SlotIndex in, SlotIndex 
          });
 }
 
+// Two outputs in one place would hold what the later step wrote, and which that is no caller knows.
+void check_outputs_apart(const Plan& plan, std::span<Value* const> outputs) {
+  const auto given = [&](size_t i) { return outputs[i] ? outputs[i]->tensor() : nullptr; };
+  for (size_t i = 1; i < outputs.size(); ++i) {
+    const Tensor* a = given(i);
+    for (size_t j = 0; a && j < i; ++j) {
+      const Tensor* b = given(j);
+      require(!b || !overlap(a->data(), a->bytes(), b->data(), b->bytes()), ErrorCode::invalid_argument,
+              "outputs '{}' and '{}' are given memory that overlaps; give each its own",
+              plan.values[plan.outputs[j]].name, plan.values[plan.outputs[i]].name);
+    }
+  }
+}
+
 }  // namespace
 
 Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget) : plan_(std::move(plan)), budget_(budget) {
@@ -121,6 +135,7 @@ void Frame::run(const RunRequest& request) {
     reset_from(segments_[0]->end);
   }
   bind_inputs(request);
+  check_outputs_apart(*plan_, request.outputs);
   for (size_t index = 0;; ++index) {
     Segment& segment = index == 0 ? *segments_[0] : lay_out_segment(index, segments_[index - 1]->end);
     bind_outputs(request);

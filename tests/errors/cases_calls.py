@@ -119,6 +119,13 @@ def _(p):
     p.run_bound(session, p.bind(session, good(p), {"y": p.tensor(np.zeros((2, 3), np.float64))}))
 
 
+@bindings.case("two outputs in one place", "'y' 'z' overlaps")
+def _(p):
+    session = p.load("g (float[2,3] x) => (float[2,3] y, float[2,3] z) { y = Relu(x) z = Neg(x) }")
+    same = p.floats(2, 3)
+    p.run_bound(session, p.bind(session, {"x": p.floats(2, 3)}, {"y": same, "z": same}))
+
+
 @bindings.case("the binding of another session", "session CreateIoBinding")
 def _(p):
     session, other = p.load(MODEL), p.load(MODEL)

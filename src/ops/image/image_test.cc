@@ -9,7 +9,7 @@ namespace retort::ops {
 namespace {
 
 using Ints = std::vector<int64_t>;
-Attributes text(std::string name, std::string value, Attributes more = {}) {
+Attributes text(const std::string& name, std::string value, Attributes more = {}) {
   more.set(name, std::move(value));
   return more;
 }
