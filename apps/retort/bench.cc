@@ -2,14 +2,12 @@
 // neither always runs on what the other left), a pause before each block because an engine's threads may spin after a
 // run, the first run of a block dropped, medians of all. Before that, load time, first run and peak memory in processes
 // of their own, the engines in turn.
-#include <cmath>
-#include <filesystem>
 #include <thread>
 
 #include "commands.h"
 #include "start.h"
 #include "stats.h"
-#include "suite.h"
+#include "suite_bench.h"
 #include "terminal.h"
 #include "turns.h"
 
@@ -28,7 +26,7 @@ const CLI::Validator kBlock(
     "");
 
 struct BenchOptions : Common {
-  std::string suite;
+  SuiteOptions suite;
   double seconds = 4;
   int block = kLeastBlock, starts = 3;
 };
@@ -146,12 +144,12 @@ void bench(const BenchOptions& o) {
   if (o.json) std::printf("%s\n", report.dump(2).c_str());
 }
 
-/// How this program measures one model of a suite.
-std::vector<std::string> one_model(const BenchOptions& o, const std::string& model) {
+/// How this program measures one scenario of a suite.
+std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& scenario) {
   std::string threads;
   for (const int n : o.threads) threads += (threads.empty() ? "" : ",") + std::to_string(n);
   std::vector<std::string> words{"bench",
-                                 model,
+                                 scenario.model,
                                  "--json",
                                  "--threads",
                                  threads,
@@ -171,47 +169,8 @@ std::vector<std::string> one_model(const BenchOptions& o, const std::string& mod
   for (const std::string& entry : o.config) add("--config", entry);
   for (const std::string& name : o.disabled) add("--disable", name);
   for (const std::string& provider : o.providers) add("--provider", provider);
-  const auto folder = std::filesystem::absolute(model).parent_path();
-  if (std::filesystem::exists(folder / "input_0.pb")) add("--inputs", folder.string());
+  add("--inputs", scenario.inputs);
   return words;
-}
-
-struct SuiteTable {
-  double logs = 0;  ///< of the ratios
-  size_t ratios = 0, failures = 0;
-
-  void print(const std::string& model, const nlohmann::json& row) {
-    const nlohmann::json& sides = row["sides"];
-    const auto median = [&](size_t side) { return milliseconds_text(sides[side]["median_ms"]); };
-    std::printf("%-40s %7d %10s", model.c_str(), row["threads"].get<int>(), median(0).c_str());
-    if (row.contains("ratio")) {
-      const double ratio = row["ratio"];
-      std::printf(" %10s %7.2f %7.2f %10.2g", median(1).c_str(), ratio, row["start_ratio"].get<double>(),
-                  row["disagreement"].is_null() ? INFINITY : row["disagreement"].get<double>());
-      logs += std::log(ratio);
-      ++ratios;
-    }
-    std::printf("\n");
-  }
-};
-
-void bench_suite(const BenchOptions& o) {
-  const nlohmann::json all = run_suite(o.suite, [&](const std::string& model) { return one_model(o, model); });
-  SuiteTable table;
-  if (!o.json)
-    std::printf("%-40s %7s %10s%s\n", "model", "threads", "median ms",
-                o.against.empty() ? "" : "    peer ms   ratio   start    differs");
-  for (const auto& row : all) {
-    const std::string model = std::filesystem::relative(row["model"].get<std::string>(), o.suite).string();
-    table.failures += row.contains("error");
-    if (o.json) continue;
-    if (row.contains("error")) std::printf("%-40s %s\n", model.c_str(), row["error"].get<std::string>().c_str());
-    for (const auto& measured : row.value("report", nlohmann::json::array())) table.print(model, measured);
-  }
-  if (o.json) std::printf("%s\n", all.dump(2).c_str());
-  if (table.ratios && !o.json)
-    std::printf("geometric mean of peer / retort: %.3f\n", std::exp(table.logs / double(table.ratios)));
-  if (table.failures) throw Exit{kFailed};
 }
 
 }  // namespace
@@ -237,18 +196,15 @@ void add_bench(CLI::App& app) {
       ->capture_default_str()
       ->check(kPositive);
   sub->footer("Example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
-  sub->add_option("--suite", o->suite,
-                  "measure every .onnx file beneath a folder, each in a process of its own, in place of one MODEL; "
-                  "input_0.pb, … beside a model are its inputs")
-      ->check(CLI::ExistingDirectory.description(""))
-      ->type_name("DIR");
+  o->suite.add(*sub);
   sub->get_option("MODEL")->required(false);
   sub->callback([o] {
-    if (o->model.empty() == o->suite.empty()) throw CLI::RequiredError("either MODEL or --suite");
-    if (o->suite.empty())
-      bench(*o);
+    if (int(!o->model.empty()) + int(!o->suite.folder.empty()) + int(!o->suite.from.empty()) != 1)
+      throw CLI::RequiredError("one of MODEL, --suite and --from");
+    if (o->suite.chosen())
+      bench_suite(o->suite, *o, [&o](const Scenario& s) { return scenario_words(*o, s); });
     else
-      bench_suite(*o);
+      bench(*o);
   });
 }
 
