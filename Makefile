@@ -19,7 +19,7 @@ SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustnes
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build programs run example test test-san bench bench-extras bench-check bench-docs bench-frugal bench-kernels agree zoo format format-check tidy clean setup venv digits
+.PHONY: help build programs run example test test-san bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-engines agree zoo format format-check tidy clean setup venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ setup:
 
 venv: setup ## the Python tools that tests and generators use, in .venv
 	@tools/setup.sh python $(VENV)
+
+bench-engines: venv
+	@tools/setup.sh bench $(VENV) || echo "no OpenVINO: only ONNX Runtime will be measured beside Retort"
 
 $(BUILD)/%/build.ninja: CMakePresets.json | setup
 	@mkdir -p $(BUILD) && cmake --preset $* -B $(@D) -DCMAKE_INSTALL_PREFIX=$(abspath $(OUT)) > $(@D).log 2>&1 || { cat $(@D).log; exit 1; }
@@ -86,9 +89,9 @@ zoo: venv ## fill the weight-free models of bench/zoo
 REPORT ?= $(BUILD)/bench.json
 # Written for a shell: names may be globs.
 ONLY = $(foreach name,$(NAMES),--only '$(name)')
-SUITE = $(OUT)/bin/retort bench --suite $(ZOO) --threads 1,2 --seconds 3 --against "$$($(PYTHON) bench/zoo/oracle.py)"
+SUITE = $(OUT)/bin/retort bench --suite $(ZOO) --threads 1,2 --seconds 3 $$($(PYTHON) bench/zoo/peers.py)
 
-bench: programs zoo ## run the zoo side by side with ONNX Runtime (NAMES chooses scenarios), into build/bench.json and .html
+bench: programs zoo bench-engines ## run the zoo side by side with ONNX Runtime and OpenVINO (NAMES chooses scenarios), into build/bench.json and .html
 	@$(SUITE) $(ONLY) --report $(REPORT) --html $(REPORT:.json=.html)
 
 bench-extras: programs zoo ## what belongs to no model: one-node runs, a growing past, idle processor time

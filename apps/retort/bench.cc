@@ -1,10 +1,11 @@
-// retort bench: latency of one engine, or of two side by side in one process. Blocks of runs in turn (A B, B A, A B, …:
+// retort bench: latency of one engine, or of several side by side in one process. Blocks of runs in turn (A B, B A, A B, …:
 // neither always runs on what the other left), a pause before each block because an engine's threads may spin after a
 // run, the first run of a block dropped, medians of all. Before that, load time, first run and peak memory in processes
 // of their own, the engines in turn.
 #include <thread>
 
 #include "commands.h"
+#include "side.h"
 #include "start.h"
 #include "stats.h"
 #include "suite_bench.h"
@@ -27,46 +28,51 @@ const CLI::Validator kBlock(
 
 struct BenchOptions : Common {
   SuiteOptions suite;
+  std::vector<std::string> peers;
   double seconds = 4;
   int block = kLeastBlock, starts = 3;
 };
 
 /// One engine with the model loaded and bound, and its measured times.
 struct BenchSide {
-  std::string library;
+  std::string library, name;
+  std::string failure;        ///< why it is left out; "": it is not
   std::vector<Start> starts;  ///< one thread count after the other
-  std::unique_ptr<EngineLibrary> engine;
-  std::unique_ptr<EngineSession> session;
-  HostValues inputs;
-  std::unique_ptr<BoundRun> bound;
+  std::unique_ptr<Side> side;
   std::vector<double> times;
 
-  void load(const BenchOptions& o, int threads) {
-    bound.reset();
-    session.reset();
+  void load(const BenchOptions& o, int threads, HostValues& inputs) {
     times.clear();
-    session = std::make_unique<EngineSession>(*engine, o.model, o.settings(threads));
-    inputs = o.read_inputs(session->inputs());
-    bound = std::make_unique<BoundRun>(*session, inputs);
-    bound->run();
-    bound->keep_outputs();
+    side->load(o.model, o.settings(threads));
+    side->bind(inputs);
+    side->run();
+    side->keep_outputs();
   }
   void run_block(int runs) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     for (int i = 0; i <= runs; ++i) {
       const auto begin = Clock::now();
-      bound->run();
+      side->run();
       if (i > 0) times.push_back(milliseconds(Clock::now() - begin));
     }
   }
   double quantile(double q) const { return cli::quantile(times, q); }
 };
 
-double disagreement(const BenchSide& a, const BenchSide& b) {
-  const HostValues x = a.bound->values(), y = b.bound->values();
-  double worst = 0;
-  for (const auto& [name, value] : y) worst = std::max(worst, compare(x.at(name), value).scaled);
-  return worst;
+/// Does something with one side. A failure of the first two is that of the command; a later one is left out, because
+/// there still is something to compare.
+void attempt(std::vector<BenchSide>& sides, size_t side, const std::function<void(BenchSide&)>& what) {
+  if (!sides[side].failure.empty()) return;
+  try {
+    what(sides[side]);
+  } catch (const Failure& e) {
+    if (side < 2) throw;
+    sides[side].failure = e.what();
+  }
+}
+
+void attempt_all(std::vector<BenchSide>& sides, const std::function<void(BenchSide&)>& what) {
+  for (size_t i = 0; i < sides.size(); ++i) attempt(sides, i, what);
 }
 
 void measure(const BenchOptions& o, std::vector<BenchSide>& sides) {
@@ -74,25 +80,27 @@ void measure(const BenchOptions& o, std::vector<BenchSide>& sides) {
   Progress progress("measuring");
   double spent = 0;
   for (size_t round = 0; round % 2 || spent < o.seconds || sides[0].times.size() < 10; ++round) {
-    for (const size_t side : turns(round, sides.size())) sides[side].run_block(o.block);
+    for (const size_t side : turns(round, sides.size()))
+      attempt(sides, side, [&](BenchSide& s) { s.run_block(o.block); });
     spent = milliseconds(Clock::now() - begin) / 1000;
     progress.show(std::min(1.0, spent / o.seconds));
   }
 }
 
-void measure_starts(const BenchOptions& o, std::vector<BenchSide>& sides) {
+void measure_starts(const BenchOptions& o, std::vector<BenchSide>& sides, HostValues& inputs) {
   for (const int threads : o.threads) {
     std::vector<std::vector<Start>> all(sides.size());
     for (int i = 0; i < o.starts; ++i) {
       for (const size_t e : turns(size_t(i), sides.size()))
-        all[e].push_back(measure_start(o, sides[e].library, threads));
+        attempt(sides, e, [&](BenchSide& s) { all[e].push_back(measure_start(o, s.library, threads, inputs)); });
     }
-    for (size_t e = 0; e < sides.size(); ++e) sides[e].starts.push_back(median(std::move(all[e])));
+    for (size_t e = 0; e < sides.size(); ++e)
+      attempt(sides, e, [&](BenchSide& s) { s.starts.push_back(median(std::move(all[e]))); });
   }
 }
 
 nlohmann::json side_json(const BenchSide& s, const Start& start) {
-  return {{"engine", s.engine->name()},
+  return {{"engine", s.name},
           {"median_ms", s.quantile(0.5)},
           {"p99_ms", s.quantile(0.99)},
           {"min_ms", s.quantile(0)},
@@ -103,43 +111,95 @@ nlohmann::json side_json(const BenchSide& s, const Start& start) {
           {"runs", s.times.size()}};
 }
 
+/// A peer beside Retort: ratios are the peer's figure over Retort's.
+nlohmann::json peer_json(const BenchSide& ours, const BenchSide& peer, size_t i, double disagreement) {
+  return {{"engine", peer.name},
+          {"library", peer.library},
+          {"ratio", peer.quantile(0.5) / ours.quantile(0.5)},
+          {"min_ratio", peer.quantile(0) / ours.quantile(0)},
+          {"start_ratio", peer.starts[i].total_ms() / ours.starts[i].total_ms()},
+          {"peak_ratio", peer.starts[i].peak_mib / std::max(ours.starts[i].peak_mib, 1e-3)},
+          {"disagreement", disagreement}};
+}
+
 void print_head() {
-  std::printf("%-20s %7s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
+  std::printf("%-26s %7s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
               "load ms", "first ms", "peak MiB");
 }
 
 void print_row(int threads, const BenchSide& s, const Start& start) {
-  std::printf("%-20s %7d %10s %10s %10s %10.1f %10.1f %10.1f\n", s.engine->name().c_str(), threads,
+  std::printf("%-26s %7d %10s %10s %10s %10.1f %10.1f %10.1f\n", s.name.c_str(), threads,
               milliseconds_text(s.quantile(0.5)).c_str(), milliseconds_text(s.quantile(0.99)).c_str(),
               milliseconds_text(s.quantile(0)).c_str(), start.load_ms, start.first_ms, start.peak_mib);
 }
 
+void print_peer(const nlohmann::json& peer) {
+  const std::string name = peer["engine"];
+  if (peer.contains("error")) {
+    std::printf("%s is left out: %s\n", name.c_str(), peer["error"].get<std::string>().c_str());
+    return;
+  }
+  std::printf(
+      "%s / retort %.3f (minima %.3f), load and first run %.3f, peak memory %.2f; outputs differ by %.2g of their "
+      "scale\n",
+      name.c_str(), peer["ratio"].get<double>(), peer["min_ratio"].get<double>(), peer["start_ratio"].get<double>(),
+      peer["peak_ratio"].get<double>(), peer["disagreement"].get<double>());
+}
+
+double disagreement(const HostValues& ours, const HostValues& theirs) {
+  double worst = 0;
+  for (const auto& [name, value] : theirs) worst = std::max(worst, compare(ours.at(name), value).scaled);
+  return worst;
+}
+
+/// What `sides` measured with the thread count of index `i`.
+nlohmann::json row_json(const BenchOptions& o, std::vector<BenchSide>& sides, const std::vector<std::string>& outputs,
+                        size_t i) {
+  std::vector<double> apart(sides.size());
+  const HostValues ours = sides[0].side->values(outputs);
+  for (size_t e = 1; e < sides.size(); ++e)
+    attempt(sides, e, [&](BenchSide& s) { apart[e] = disagreement(ours, s.side->values(outputs)); });
+  nlohmann::json row = {
+      {"threads", o.threads[i]}, {"sides", nlohmann::json::array()}, {"peers", nlohmann::json::array()}};
+  for (size_t e = 0; e < sides.size(); ++e) {
+    const BenchSide& s = sides[e];
+    if (!s.failure.empty())
+      row["peers"].push_back({{"engine", s.name}, {"library", s.library}, {"error", s.failure}});
+    else
+      row["sides"].push_back(side_json(s, s.starts[i]));
+    if (s.failure.empty() && e > 0) row["peers"].push_back(peer_json(sides[0], s, i, apart[e]));
+  }
+  for (const char* key : {"ratio", "start_ratio", "disagreement"}) {
+    if (sides.size() > 1) row[key] = row["peers"][0][key];
+  }
+  return row;
+}
+
+void print(const BenchOptions& o, const std::vector<BenchSide>& sides, const nlohmann::json& row, size_t i) {
+  if (i == 0) print_head();
+  for (const BenchSide& s : sides) {
+    if (s.failure.empty()) print_row(o.threads[i], s, s.starts[i]);
+  }
+  for (const auto& peer : row["peers"]) print_peer(peer);
+}
+
 void bench(const BenchOptions& o) {
-  std::vector<BenchSide> sides(o.against.empty() ? 1 : 2);
+  std::vector<BenchSide> sides(1);
   sides[0].library = default_library(o.library);
-  if (sides.size() > 1) sides[1].library = o.against;
-  measure_starts(o, sides);
-  for (BenchSide& s : sides) s.engine = std::make_unique<EngineLibrary>(s.library);
+  for (const std::string& peer : o.peers) sides.emplace_back().library = peer;
+  for (BenchSide& s : sides) s.name = name_apart(s.library);
+  const Ports ports = ports_apart(o, sides[0].library);
+  HostValues inputs = o.read_inputs(ports.inputs);
+  std::vector<std::string> outputs;
+  for (const PortInfo& port : ports.outputs) outputs.push_back(port.name);
+  measure_starts(o, sides, inputs);
+  attempt_all(sides, [](BenchSide& s) { s.side = open_side(s.library); });
   nlohmann::json report = nlohmann::json::array();
   for (size_t i = 0; i < o.threads.size(); ++i) {
-    for (BenchSide& s : sides) s.load(o, o.threads[i]);
+    attempt_all(sides, [&](BenchSide& s) { s.load(o, o.threads[i], inputs); });
     measure(o, sides);
-    if (!o.json && i == 0) print_head();
-    nlohmann::json row = {{"threads", o.threads[i]}, {"sides", nlohmann::json::array()}};
-    for (const BenchSide& s : sides) {
-      row["sides"].push_back(side_json(s, s.starts[i]));
-      if (!o.json) print_row(o.threads[i], s, s.starts[i]);
-    }
-    if (sides.size() > 1) {
-      const double ratio = sides[1].quantile(0.5) / sides[0].quantile(0.5), error = disagreement(sides[0], sides[1]);
-      const double start_ratio = sides[1].starts[i].total_ms() / sides[0].starts[i].total_ms();
-      row.update({{"ratio", ratio}, {"start_ratio", start_ratio}, {"disagreement", error}});
-      if (!o.json)
-        std::printf(
-            "peer / retort %.3f (minima %.3f), load and first run %.3f; outputs differ by %.2g of their scale\n", ratio,
-            sides[1].quantile(0) / sides[0].quantile(0), start_ratio, error);
-    }
-    report.push_back(row);
+    report.push_back(row_json(o, sides, outputs, i));
+    if (!o.json) print(o, sides, report.back(), i);
   }
   if (o.json) std::printf("%s\n", report.dump(2).c_str());
 }
@@ -164,7 +224,7 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
-  add("--against", o.against);
+  for (const std::string& peer : o.peers) add("--against", peer);
   add("--library", o.library);
   for (const std::string& entry : o.config) add("--config", entry);
   for (const std::string& name : o.disabled) add("--disable", name);
@@ -177,12 +237,20 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
 
 void add_bench(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
-      "bench", "measure latency, load time and memory; with --against, two engines side by side in one process");
+      "bench", "measure latency, load time and memory; with --against, engines side by side in one process");
   const auto o = std::make_shared<BenchOptions>();
   o->add_model(*sub);
   o->add_inputs(*sub);
   o->add_disable(*sub);
-  o->add_against(*sub);
+  sub->add_option(
+         "--against", o->peers,
+         "library of an engine to measure beside, for example libonnxruntime.so of the onnxruntime package, or "
+         "libopenvino_c.so of the openvino package, which then computes in float32 as the model says, and with "
+         "':default' behind its name in the precision that it prefers; may be repeated: all run in turns in one "
+         "process, ratios of the first are also the row's; a name without a slash is looked for where "
+         "libraries are (LD_LIBRARY_PATH)")
+      ->type_name("FILE[:default]")
+      ->allow_extra_args(false);
   o->add_threads(*sub, "thread counts to measure");
   sub->get_option("--threads")->delimiter(',')->type_name("N[,N]");
   sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str()->check(kPositive);

@@ -17,7 +17,7 @@ import tempfile
 import onnx
 from onnx import TensorProto, helper
 
-from oracle import oracle
+from peers import oracle
 
 
 def one_node(a, folder):
