@@ -4,6 +4,7 @@
 // of their own, the engines in turn.
 #include <thread>
 
+#include "bench_ops.h"
 #include "commands.h"
 #include "side.h"
 #include "start.h"
@@ -31,6 +32,7 @@ struct BenchOptions : Common {
   std::vector<std::string> peers;
   double seconds = 4;
   int block = kLeastBlock, starts = 3;
+  bool ops = false;
 };
 
 /// One engine with the model loaded and bound, and its measured times.
@@ -183,6 +185,17 @@ void print(const BenchOptions& o, const std::vector<BenchSide>& sides, const nlo
   for (const auto& peer : row["peers"]) print_peer(peer);
 }
 
+/// With the first thread count, on the engines that write a profile.
+nlohmann::json ops_json(const BenchOptions& o, const std::vector<BenchSide>& sides, HostValues& inputs) {
+  std::vector<const EngineLibrary*> engines;
+  for (const BenchSide& s : sides) {
+    if (s.failure.empty() && s.side->library()) engines.push_back(s.side->library());
+  }
+  SessionSettings settings = o.settings(o.threads[0]);
+  settings.warns = false;  // the session that is measured later does
+  return measure_ops({.model = o.model, .settings = settings, .block = o.block, .seconds = o.seconds}, engines, inputs);
+}
+
 void bench(const BenchOptions& o) {
   std::vector<BenchSide> sides(1);
   sides[0].library = default_library(o.library);
@@ -194,13 +207,16 @@ void bench(const BenchOptions& o) {
   for (const PortInfo& port : ports.outputs) outputs.push_back(port.name);
   measure_starts(o, sides, inputs);
   attempt_all(sides, [](BenchSide& s) { s.side = open_side(s.library); });
-  nlohmann::json report = nlohmann::json::array();
+  nlohmann::json report = nlohmann::json::array(), ops;
+  if (o.ops) ops = ops_json(o, sides, inputs);  // while nothing else is loaded
   for (size_t i = 0; i < o.threads.size(); ++i) {
     attempt_all(sides, [&](BenchSide& s) { s.load(o, o.threads[i], inputs); });
     measure(o, sides);
     report.push_back(row_json(o, sides, outputs, i));
     if (!o.json) print(o, sides, report.back(), i);
+    if (o.ops && i == 0) report.back()["ops"] = ops;
   }
+  if (o.ops && !o.json) print_ops(ops);
   if (o.json) std::printf("%s\n", report.dump(2).c_str());
 }
 
@@ -226,6 +242,7 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
   };
   for (const std::string& peer : o.peers) add("--against", peer);
   add("--library", o.library);
+  if (o.ops) words.push_back("--ops");
   for (const std::string& entry : o.config) add("--config", entry);
   for (const std::string& name : o.disabled) add("--disable", name);
   for (const std::string& provider : o.providers) add("--provider", provider);
@@ -263,6 +280,11 @@ void add_bench(CLI::App& app) {
   sub->add_option("--starts", o->starts, "processes per engine and thread count for load time and memory")
       ->capture_default_str()
       ->check(kPositive);
+  sub->add_flag(
+      "--ops", o->ops,
+      "also tell per operator where the time of a run goes, by the profilers of Retort and of those engines "
+      "beside it that have the C interface of ONNX Runtime: with the first of --threads, medians per node; with "
+      "--suite in the JSON only");
   sub->footer("Example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
   o->suite.add(*sub);
   sub->get_option("MODEL")->required(false);

@@ -64,10 +64,47 @@ class BenchTest(ToolTest):
         self.fails(1, ["bench", DIGITS, "--against", OURS, "--against", "/nowhere.so"], "cannot open the engine '/nowhere.so'")
         self.fails(1, ["bench", DIGITS, "--against", OURS + ":default"], "a mode of OpenVINO's C library", "leave :default out")
 
+    def test_time_per_operator(self):
+        rows = self.rows(DIGITS, "--against", OURS, "--threads", "1,2", "--ops")
+        self.assertNotIn("ops", rows[1])
+        ops = rows[0]["ops"]
+        self.assertEqual(ops["threads"], 1)
+        ours, theirs = ops["engines"]
+        self.assertNotIn("ratio", ours)
+        self.assertAlmostEqual(theirs["ratio"], theirs["run_ms"] / ours["run_ms"])
+        for e, engine in enumerate(ops["engines"]):
+            cells = [row["engines"][e] for row in ops["operators"]]
+            self.assertAlmostEqual(sum(c["ms"] for c in cells), engine["nodes_ms"])
+            self.assertAlmostEqual(engine["outside_ms"], max(0, engine["run_ms"] - engine["nodes_ms"]))
+            self.assertGreaterEqual(engine["runs"], 10)
+            for cell in cells:
+                self.assertAlmostEqual(cell["share"], 100 * cell["ms"] / engine["run_ms"])
+        slowest = [max(c["ms"] for c in row["engines"]) for row in ops["operators"]]
+        self.assertEqual(slowest, sorted(slowest, reverse=True))
+        ran = json.loads(retort("profile", DIGITS, "--repeat", 2, "--json")[1])["nodes"]
+        for e in range(2):
+            self.assertEqual(sum(row["engines"][e]["nodes"] for row in ops["operators"]), len(ran))
+
+    def test_time_per_operator_beside_another_engine(self):
+        """What an engine made of an operator stands in the operator's row, and what it does not have is empty."""
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        row, = self.rows(DIGITS, "--against", official, "--ops")
+        by_name = {r["op"]: r["engines"] for r in row["ops"]["operators"]}
+        for name in ("Conv", "MatMul, Gemm"):
+            ours, theirs = by_name[name]
+            self.assertAlmostEqual(theirs["ratio"], theirs["ms"] / ours["ms"])
+        self.assertFalse([name for name in by_name if "Fused" in name or name in ("MatMul", "Gemm", "Linear")])
+        out = retort("bench", DIGITS, "--against", official, "--ops", *QUICK)[1]
+        self.assertRegex(out, r"\nConv +\d+ +[\d.e-]+ +[\d.]+% +\d+ +[\d.e-]+ +[\d.]+% +[\d.]+\n")
+        self.assertRegex(out, r"\na run, profiled +[\d.e-]+ 100.0% +[\d.e-]+ 100.0% +[\d.]+\n")
+
     def test_openvino_in_both_precisions(self):
         library = self.openvino()
         inputs = ["--input", self.npy("image.npy", self.image)]
-        row, = self.rows(DIGITS, *inputs, "--against", OURS, "--against", library, "--against", library + ":default")
+        row, = self.rows(DIGITS, *inputs, "--against", OURS, "--against", library, "--against", library + ":default", "--ops")
+        self.assertEqual(len(row["ops"]["engines"]), 2)  # OpenVINO writes no such profile
         names = [side["engine"] for side in row["sides"]]
         self.assertRegex(names[2], r"^OpenVINO \d+\.\d+\.\d+ f32$")
         self.assertEqual(names[3], names[2].replace("f32", "default"))
