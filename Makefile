@@ -19,7 +19,7 @@ SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustnes
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build programs run example test test-san bench bench-frugal bench-kernels agree zoo format format-check tidy clean setup venv digits
+.PHONY: help build programs run example test test-san bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-engines agree zoo format format-check tidy clean setup venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ setup:
 
 venv: setup ## the Python tools that tests and generators use, in .venv
 	@tools/setup.sh python $(VENV)
+
+bench-engines: venv
+	@tools/setup.sh bench $(VENV) || echo "no OpenVINO: only ONNX Runtime will be measured beside Retort"
 
 $(BUILD)/%/build.ninja: CMakePresets.json | setup
 	@mkdir -p $(BUILD) && cmake --preset $* -B $(@D) -DCMAKE_INSTALL_PREFIX=$(abspath $(OUT)) > $(@D).log 2>&1 || { cat $(@D).log; exit 1; }
@@ -83,8 +86,25 @@ $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
 zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
 
-bench: programs zoo ## run the zoo side by side with ONNX Runtime (NAMES chooses models)
-	@$(PYTHON) bench/zoo/side_by_side.py $(OUT) $(NAMES) --zoo $(ZOO) --programs $(RELEASE) --json $(BUILD)/bench.json
+REPORT ?= $(BUILD)/bench.json
+# Written for a shell: names may be globs.
+ONLY = $(foreach name,$(NAMES),--only '$(name)')
+SUITE = $(OUT)/bin/retort bench --suite $(ZOO) --threads 1,2 --seconds 3 $$($(PYTHON) bench/zoo/peers.py)
+
+bench: programs zoo bench-engines ## run the zoo side by side with ONNX Runtime and OpenVINO (NAMES chooses scenarios), into build/bench.json and .html
+	@$(SUITE) $(ONLY) --report $(REPORT) --html $(REPORT:.json=.html)
+
+bench-extras: programs zoo ## what belongs to no model: one-node runs, a growing past, idle processor time
+	@$(PYTHON) bench/zoo/extras.py $(OUT) --zoo $(ZOO) --programs $(RELEASE) --json $(BUILD)/extras.json
+
+bench-check: programs zoo $(REPORT) ## hold build/bench.json (measured if absent) against bench/expected.json; what fell is measured again
+	@$(PYTHON) bench/check.py $(REPORT) $(CHECK) --again $(SUITE)
+
+bench-docs: programs $(REPORT) ## write docs/benchmarks.md from build/bench.json (measured if absent)
+	@$(OUT)/bin/retort bench --from $(REPORT) --markdown docs/benchmarks.md > /dev/null
+
+$(REPORT):
+	@$(MAKE) --no-print-directory bench
 
 bench-frugal: programs venv ## memory, idle processor, cancellation, fork: what is taken and given back, beside ONNX Runtime
 	@$(PYTHON) bench/frugal/frugal.py $(OUT) $(NAMES) --programs $(RELEASE) --json $(BUILD)/frugal.json

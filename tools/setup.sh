@@ -6,6 +6,7 @@
 #   tools/setup.sh lint           clang-format and clang-tidy (Debian packages)
 #   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
+#   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -46,11 +47,20 @@ python_tools() {
   cp requirements.txt "$stamp"
 }
 
+bench_engines() {
+  local venv=$1 stamp="$1/.requirements-bench"
+  cmp -s requirements-bench.txt "$stamp" && return
+  echo "installing the engines to measure beside into $venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-bench.txt
+  cp requirements-bench.txt "$stamp"
+}
+
 case ${1:-} in
   build) packages "${BUILD[@]}" ;;
   format) packages "${FORMAT[@]}" ;;
   lint) packages "${LINT[@]}" ;;
   browser) packages "${BROWSER[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
-  *) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  bench) bench_engines "${2:?a folder}" ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -21,6 +21,13 @@ std::string embedded(const nlohmann::json& data) {
   return text;
 }
 
+void put_file(const std::string& path, const std::string& page) {
+  std::ofstream file(path, std::ios::binary);
+  file << page;
+  file.close();
+  if (!file) throw Failure("cannot write '" + path + "'");
+}
+
 }  // namespace
 
 void write_page(const std::string& path, const nlohmann::json& data) {
@@ -31,10 +38,15 @@ void write_page(const std::string& path, const nlohmann::json& data) {
           std::string(web::layout_js) + std::string(web::graph_js) + std::string(web::timeline_js) +
               std::string(web::page_js));
   replace(page, "/*data*/", embedded(data));
-  std::ofstream file(path, std::ios::binary);
-  file << page;
-  file.close();
-  if (!file) throw Failure("cannot write '" + path + "'");
+  put_file(path, page);
+}
+
+void write_suite_page(const std::string& path, const nlohmann::json& report) {
+  std::string page(web::suite_html);
+  replace(page, "/*style*/", std::string(web::style_css) + std::string(web::suite_css));
+  replace(page, "/*scripts*/", web::suite_js);
+  replace(page, "/*data*/", embedded(report));
+  put_file(path, page);
 }
 
 }  // namespace retort::cli

@@ -1,8 +1,5 @@
 // retort profile: where the time of a run goes.
-#include <unistd.h>
-
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <tuple>
@@ -12,7 +9,7 @@
 #include "stats.h"
 #include "terminal.h"
 #include "tools_library.h"
-#include "trace.h"
+#include "traced.h"
 
 namespace retort::cli {
 namespace {
@@ -41,36 +38,19 @@ struct Profile {
   TracedRun run;
 };
 
-/// A folder for the engine's own profile.
-struct TemporaryFolder {
-  std::string path = (std::filesystem::temp_directory_path() / "retort-profile-XXXXXX").string();
-  TemporaryFolder() {
-    if (!mkdtemp(path.data()))
-      throw Failure("cannot make a folder in " + std::filesystem::temp_directory_path().string());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-};
-
 constexpr int kWarm = 3;  // runs that are not counted: they plan memory and fill caches
 
 std::vector<TracedRun> trace_runs(const ProfileOptions& o, HostValues& inputs) {
-  const TemporaryFolder folder;
   const EngineLibrary engine(default_library(o.library));
-  SessionSettings settings = o.settings(o.threads.at(0));
-  settings.profile = folder.path + "/trace";
-  EngineSession session(engine, o.model, settings);
-  inputs = o.read_inputs(session.inputs());
-  BoundRun bound(session, inputs);
+  TracedSession traced(engine, o.model, o.settings(o.threads.at(0)));
+  inputs = o.read_inputs(traced.session().inputs());
+  traced.bind(inputs);
   Progress progress("profiling");
   for (int i = 0; i < o.repeat + kWarm; ++i) {
-    bound.run();
-    if (i == 0) bound.keep_outputs();
+    traced.run();
     progress.show(double(i + 1) / (o.repeat + kWarm));
   }
-  std::vector<TracedRun> runs = read_trace(session.end_profiling());
+  std::vector<TracedRun> runs = traced.runs();
   if (runs.size() <= size_t(kWarm)) throw Failure("the engine's profile has no runs in it");
   runs.erase(runs.begin(), runs.begin() + kWarm);
   return runs;

@@ -1,5 +1,6 @@
 #include "start.h"
 
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -7,10 +8,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "side.h"
 #include "stats.h"
 
 namespace retort::cli {
 namespace {
+
+using nlohmann::json;
 
 /// A line of /proc/self/status in MiB, for example "VmRSS:".
 double status_mib(const char* key) {
@@ -24,59 +28,91 @@ double status_mib(const char* key) {
   return kib / 1024;
 }
 
-Start start(const Common& options, const std::string& library, int threads) {
-  const EngineLibrary engine(library);
-  Start s;
-  const double before = status_mib("VmRSS:");
+json start(const Common& options, const std::string& library, int threads, HostValues& inputs) {
+  const auto side = open_side(library);
   SessionSettings settings = options.settings(threads);
   settings.warns = false;  // the session that is measured later does
+  const double before = status_mib("VmRSS:");
   const auto begin = Clock::now();
-  EngineSession session(engine, options.model, settings);
-  s.load_ms = milliseconds(Clock::now() - begin);
-  s.load_peak_mib = status_mib("VmHWM:") - before;
-  HostValues inputs = options.read_inputs(session.inputs());
-  BoundRun run(session, inputs);
+  side->load(options.model, settings);
+  const double load_ms = milliseconds(Clock::now() - begin), load_peak_mib = status_mib("VmHWM:") - before;
+  side->bind(inputs);
   const auto loaded = Clock::now();
-  run.run();
-  s.first_ms = milliseconds(Clock::now() - loaded);
-  s.peak_mib = status_mib("VmHWM:") - before;
-  return s;
+  side->run();
+  const double first_ms = milliseconds(Clock::now() - loaded);
+  return json::array({load_ms, first_ms, load_peak_mib, status_mib("VmHWM:") - before});
 }
 
-/// What the child says: its figures, or why there are none.
-struct Report {
-  Start start;
-  char failure[1024] = "";
-};
+json ports_json(const std::vector<PortInfo>& ports) {
+  json all = json::array();
+  for (const PortInfo& p : ports)
+    all.push_back(json::array({p.name, int(p.type), p.shape, p.symbols, p.ranked, int(p.kind)}));
+  return all;
+}
 
-[[noreturn]] void run_child(int out, const Common& options, const std::string& library, int threads) {
-  Report r;
+std::vector<PortInfo> read_ports(const json& told) {
+  std::vector<PortInfo> all;
+  for (const json& p : told)
+    all.push_back({p[0], ONNXTensorElementDataType(p[1].get<int>()), p[2], p[3], p[4], ONNXType(p[5].get<int>())});
+  return all;
+}
+
+/// What the child says: what `answer` returned, or {"failure": why it did not}. As CBOR, which takes names of any bytes.
+[[noreturn]] void run_child(int out, const std::function<json()>& answer) {
+  json told;
   try {
-    r.start = start(options, library, threads);
+    told = answer();
   } catch (const std::exception& e) {
-    std::snprintf(r.failure, sizeof r.failure, "%s", e.what());
+    told = {{"failure", e.what()}};
   }
-  const bool said = write(out, &r, sizeof r) == ssize_t(sizeof r);
-  _exit(said ? 0 : 1);
+  const std::vector<uint8_t> bytes = json::to_cbor(told);
+  size_t said = 0;
+  for (ssize_t n = 1; n > 0 && said < bytes.size(); said += size_t(std::max<ssize_t>(n, 0)))
+    n = write(out, bytes.data() + said, bytes.size() - said);
+  _exit(said == bytes.size() ? 0 : 1);
 }
 
-}  // namespace
-
-Start measure_start(const Common& options, const std::string& library, int threads) {
+json in_child(const std::string& library, const std::function<json()>& answer) {
   int ends[2];
   if (pipe(ends) != 0) throw Failure("cannot make a pipe");
   const pid_t child = fork();
   if (child < 0) throw Failure("cannot start a process");
-  if (child == 0) run_child(ends[1], options, library, threads);
+  if (child == 0) run_child(ends[1], answer);
   close(ends[1]);
-  Report r;
-  const bool said = read(ends[0], &r, sizeof r) == ssize_t(sizeof r);
+  std::vector<uint8_t> bytes;
+  uint8_t piece[4096];
+  for (ssize_t n = 0; (n = read(ends[0], piece, sizeof piece)) > 0;) bytes.insert(bytes.end(), piece, piece + n);
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (!said) throw Failure("the process that loaded the model with " + library + " ended without an answer");
-  if (r.failure[0]) throw Failure(r.failure);
-  return r.start;
+  json told = json::from_cbor(bytes, true, false);
+  if (told.is_discarded()) throw Failure("the process that was to use " + library + " ended without an answer");
+  if (told.is_object()) throw Failure(told["failure"].get<std::string>());
+  return told;
+}
+
+}  // namespace
+
+Ports ports_apart(const Common& options, const std::string& library) {
+  const json told = in_child(library, [&]() -> json {
+    const EngineLibrary engine(library);
+    SessionSettings settings = options.settings(1);
+    settings.warns = false;
+    settings.optimization = ORT_DISABLE_ALL;
+    const EngineSession session(engine, options.model, settings);
+    return json::array({ports_json(session.inputs()), ports_json(session.outputs())});
+  });
+  return {read_ports(told[0]), read_ports(told[1])};
+}
+
+std::string name_apart(const std::string& library) {
+  return in_child(library, [&]() -> json { return open_side(library)->name(); });
+}
+
+Start measure_start(const Common& options, const std::string& library, int threads, HostValues& inputs) {
+  malloc_trim(0);  // free memory that is still resident would hide what the engine takes of it
+  const json told = in_child(library, [&] { return start(options, library, threads, inputs); });
+  return {told[0], told[1], told[2], told[3]};
 }
 
 Start median(std::vector<Start> starts) {

@@ -1,14 +1,15 @@
 #include "suite.h"
 
+#include <fnmatch.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "engine.h"
-#include "terminal.h"
 
 namespace retort::cli {
 namespace {
@@ -54,30 +55,76 @@ Ended run_self(const std::vector<std::string>& arguments) {
   return ended;
 }
 
-}  // namespace
-
-nlohmann::json run_suite(const std::string& folder,
-                         const std::function<std::vector<std::string>(const std::string& model)>& arguments) {
-  std::vector<std::string> models;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".onnx") models.push_back(entry.path().string());
-  }
-  if (models.empty()) throw Failure("there is no .onnx file in " + folder);
-  std::sort(models.begin(), models.end());
-  nlohmann::json all = nlohmann::json::array();
-  Progress progress("models");
-  for (const std::string& model : models) {
-    progress.show(double(all.size()) / double(models.size()));
-    const Ended ended = run_self(arguments(model));
-    nlohmann::json row = {{"model", model}};
-    if (ended.code == 0)
-      row["report"] = nlohmann::json::parse(ended.out);
-    else
-      row["error"] = ended.err.empty() ? "ended with " + std::to_string(ended.code)
-                                       : ended.err.substr(0, ended.err.find_last_not_of('\n') + 1);
-    all.push_back(std::move(row));
+std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
+  const std::string index = (folder / "index.json").string();
+  std::ifstream file(index);
+  std::vector<Scenario> all;
+  try {
+    for (const auto& row : nlohmann::json::parse(file)) {
+      const auto text = [&](const char* key) { return row.value(key, std::string()); };
+      const auto number = [&](const char* key) {
+        return row.contains(key) && row[key].is_number() ? double(row[key]) : 0;
+      };
+      const std::string model = row.at("path"), inputs = text("inputs");
+      all.push_back({.name = row.at("model").get<std::string>() + "/" + row.at("scenario").get<std::string>(),
+                     .model = (folder / model).string(),
+                     .inputs = inputs.empty() ? "" : (folder / inputs).string(),
+                     .kind = text("kind"),
+                     .precision = text("precision"),
+                     .flops = number("flops"),
+                     .tolerance = number("tolerance")});
+    }
+  } catch (const nlohmann::json::exception& e) {
+    throw Failure(index + " is no list of scenarios with model, scenario, path and inputs: " + e.what());
   }
   return all;
+}
+
+std::vector<Scenario> found_scenarios(const std::filesystem::path& folder) {
+  std::vector<Scenario> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const auto& path = entry.path();
+    if (path.extension() != ".onnx") continue;
+    const std::string beside = path.has_parent_path() ? path.parent_path().string() : ".";
+    all.push_back({.name = std::filesystem::relative(path, folder).string(),
+                   .model = path.string(),
+                   .inputs = std::filesystem::exists(path.parent_path() / "input_0.pb") ? beside : ""});
+  }
+  std::sort(all.begin(), all.end(), [](const Scenario& a, const Scenario& b) { return a.model < b.model; });
+  return all;
+}
+
+bool chosen(const Scenario& s, const std::vector<std::string>& globs) {
+  const std::string model = s.name.substr(0, s.name.find_last_of('/'));
+  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+           return fnmatch(glob.c_str(), s.name.c_str(), 0) == 0 || fnmatch(glob.c_str(), model.c_str(), 0) == 0;
+         });
+}
+
+}  // namespace
+
+std::vector<Scenario> find_scenarios(const std::string& folder, const std::vector<std::string>& globs) {
+  std::vector<Scenario> all = std::filesystem::exists(std::filesystem::path(folder) / "index.json")
+                                  ? listed_scenarios(folder)
+                                  : found_scenarios(folder);
+  if (all.empty()) throw Failure("there is no .onnx file in " + folder);
+  std::string known;
+  for (const Scenario& s : all) known += (known.empty() ? "" : ", ") + s.name;
+  std::erase_if(all, [&](const Scenario& s) { return !chosen(s, globs); });
+  if (all.empty()) throw Failure("--only leaves none of " + folder + "; there are " + known);
+  return all;
+}
+
+nlohmann::json measure_scenario(const Scenario& s, const std::vector<std::string>& words) {
+  nlohmann::json row = {{"name", s.name},           {"model", s.model}, {"kind", s.kind},
+                        {"precision", s.precision}, {"flops", s.flops}, {"tolerance", s.tolerance}};
+  const Ended ended = run_self(words);
+  if (ended.code == 0)
+    row["report"] = nlohmann::json::parse(ended.out);
+  else
+    row["error"] = ended.err.empty() ? "ended with " + std::to_string(ended.code)
+                                     : ended.err.substr(0, ended.err.find_last_not_of('\n') + 1);
+  return row;
 }
 
 }  // namespace retort::cli

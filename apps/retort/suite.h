@@ -1,15 +1,26 @@
-// All models of a folder, each in a process of its own.
+// The scenarios of a folder, each measured in a process of its own.
 #pragma once
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace retort::cli {
 
-/// Runs this program with `arguments(model)` for every .onnx file beneath `folder`, in order of their paths; the program
-/// prints JSON. Answers [{model, report}] or, where it failed, [{model, error}]. Throws Failure where there is no model.
-nlohmann::json run_suite(const std::string& folder,
-                         const std::function<std::vector<std::string>(const std::string& model)>& arguments);
+/// A model with inputs. What the folder does not tell is empty or 0.
+struct Scenario {
+  std::string name, model, inputs;  ///< model and inputs: paths
+  std::string kind, precision;      ///< "CNN", "float32": what means are taken over
+  double flops = 0;
+  double tolerance = 0;  ///< of the largest difference of an output, as a share of its scale; 0: not judged
+};
+
+/// What index.json of `folder` lists, as bench/zoo/build_zoo.py writes it; without that file every .onnx file beneath it,
+/// in order of their paths, with the input_0.pb, … beside it as inputs. Only those whose name or whose model's name one
+/// of `globs` matches, unless there is none. Throws Failure where nothing is left.
+std::vector<Scenario> find_scenarios(const std::string& folder, const std::vector<std::string>& globs);
+
+/// Runs this program with `words`, which print JSON, and answers what stands about the scenario in reports: name, model,
+/// kind, …, and `report`, or `error` where it failed.
+nlohmann::json measure_scenario(const Scenario& scenario, const std::vector<std::string>& words);
 
 }  // namespace retort::cli

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""retort profile and bench --suite."""
+"""retort profile."""
 import json
 import os
 import re
-import shutil
 import sys
 import unittest
 
@@ -96,38 +95,6 @@ class Profile(ToolTest):
         fills = set(re.findall(r'style="fill: (rgb\([^)]*\))', document[:document.index('id="details"')]))
         self.assertGreater(len(fills), 2)  # nodes differ in colour by time
         self.assertNotIn("NaN", document)
-
-    def test_suite(self):
-        os.makedirs(self.path("models/deep"))
-        shutil.copy(DIGITS, self.path("models/b.onnx"))
-        shutil.copy(DIGITS, self.path("models/deep/a.onnx"))
-        words = ["bench", "--suite", self.path("models"), "--seconds", 0.05, "--starts", 1]
-        code, out, err = retort(*words, "--json")
-        self.assertEqual((code, err), (0, ""))
-        told = json.loads(out)
-        self.assertEqual([os.path.basename(r["model"]) for r in told], ["b.onnx", "a.onnx"])
-        for row in told:
-            self.assertGreater(row["report"][0]["sides"][0]["median_ms"], 0)
-        with open(self.path("models/c.onnx"), "wb") as f:
-            f.write(b"no model")
-        code, out, err = retort(*words)
-        self.assertEqual(code, 1)
-        self.assertRegex(out, r"c\.onnx +retort: .*c\.onnx")
-        self.assertRegex(out, r"deep/a\.onnx +1 +[\d.]+\n")
-
-    def test_suite_against_another_engine(self):
-        official = os.environ.get("RETORT_ORACLE")
-        if not official:
-            self.skipTest("no official ONNX Runtime")
-        os.makedirs(self.path("models"))
-        shutil.copy(DIGITS, self.path("models/b.onnx"))
-        out = retort("bench", "--suite", self.path("models"), "--seconds", 0.05, "--starts", 1, "--against", official)[1]
-        self.assertRegex(out, r"geometric mean of peer / retort: [\d.]+\n")
-
-    def test_wrong_usage(self):
-        self.fails(2, ["bench"], "MODEL or --suite")
-        self.fails(2, ["bench", DIGITS, "--suite", self.folder], "MODEL or --suite")
-        self.fails(1, ["bench", "--suite", self.folder], "no .onnx file")
 
 
 if __name__ == "__main__":

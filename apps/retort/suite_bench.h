@@ -1,0 +1,25 @@
+// retort bench --suite: options and course of a measurement of many scenarios.
+#pragma once
+#include <functional>
+
+#include "commands.h"
+#include "suite.h"
+
+namespace retort::cli {
+
+struct SuiteOptions {
+  std::string folder, from;  ///< what to measure; or a report to read
+  std::vector<std::string> only;
+  std::string report, html, markdown;  ///< files to write
+
+  void add(CLI::App& app);
+  bool chosen() const { return !folder.empty() || !from.empty(); }
+};
+
+/// How this program is told to measure a scenario as JSON.
+using ScenarioWords = std::function<std::vector<std::string>(const Scenario&)>;
+
+/// Measures, or reads, and writes what is wanted. Ends the program with kFailed where a scenario failed or differs.
+void bench_suite(const SuiteOptions& suite, const Common& options, const ScenarioWords& words);
+
+}  // namespace retort::cli

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Hold a report of `retort bench --suite --report` against the ratios that are expected.
+
+    check.py REPORT [--expected FILE] [--update] [--tolerance X] [--again COMMAND ...]
+
+FILE (bench/expected.json) holds, for each scenario and number of threads, the ratio peer's time / Retort's time, and how
+much of it noise may take: `tolerance`, or a scenario's own under `tolerances`. What fell by more, or failed or differs
+now, makes the exit code 1; what rose by more is told, so that it can be kept: --update writes the ratios of the report,
+and leaves those of scenarios that it does not have. Ratios of another processor are compared too, which is said: there they
+are a hint only.
+
+--again: everything behind it is a command that measures, `retort bench --suite ZOO --against … --threads 1,2`. What fell
+is measured once more by it, and the better of the two counts: a neighbour's load on the machine is rarely there twice.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DEFAULT_TOLERANCE = 0.1
+
+
+class Wrong(Exception):
+    """What the user is told; the exit code is 2."""
+
+
+def load(path, what):
+    try:
+        with open(path, encoding="utf-8") as f:
+            return json.load(f)
+    except OSError as e:
+        raise Wrong(f"{what}: {e.strerror}: {path}") from e
+    except ValueError as e:
+        raise Wrong(f"{what}: {path} is no JSON: {e}") from e
+
+
+def ratios_of(report):
+    """{scenario: {threads: ratio}} of those that ran and agreed, and {scenario: why not} of the others."""
+    ratios, failed = {}, {}
+    for s in report["scenarios"]:
+        if "error" in s or s.get("differs"):
+            failed[s["name"]] = s.get("error", "an output differs by more than the tolerance")
+            continue
+        found = {str(row["threads"]): round(row["ratio"], 3) for row in s["report"] if "ratio" in row}
+        if found:
+            ratios[s["name"]] = found
+    return ratios, failed
+
+
+def read_report(path):
+    report = load(path, "report")
+    try:
+        ratios, failed = ratios_of(report)
+        processor = report["machine"]["processor"]
+    except (KeyError, TypeError) as e:
+        raise Wrong(f"{path} is no report of retort bench --suite: {e!r} is not there") from e
+    if not ratios and not failed:
+        raise Wrong(f"{path} has no ratios: measure with --against")
+    return report, processor, ratios, failed
+
+
+def compare(expected, ratios, failed):
+    """Lists of lines: what fell, what rose, and the names of scenarios that fell."""
+    fell, rose, names = [], [], []
+    for name, wanted in expected["ratios"].items():
+        tolerance = expected.get("tolerances", {}).get(name, expected["tolerance"])
+        if name in failed:
+            fell.append(f"{name:32} {failed[name]}")
+            names.append(name)
+        for threads, ratio in wanted.items() if name in ratios else ():
+            now = ratios[name].get(threads)
+            if now is None:
+                continue
+            line = f"{name:32} {threads}T {ratio:6.2f} -> {now:6.2f}  ({100 * (now / ratio - 1):+.0f} %)"
+            if now < ratio * (1 - tolerance):
+                fell.append(line)
+                names.append(name)
+            elif now > ratio * (1 + tolerance):
+                rose.append(line)
+    return fell, rose, sorted(set(names))
+
+
+def measure_again(command, names, ratios, failed):
+    """Takes the better of the two."""
+    only = [word for name in names for word in ("--only", name)]
+    done = subprocess.run([*command, *only, "--json"], stdout=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise Wrong(f"{command[0]} ended with {done.returncode}")
+    better, _ = ratios_of(json.loads(done.stdout))
+    for name, found in better.items():
+        failed.pop(name, None)
+        old = ratios.setdefault(name, {})
+        for threads, ratio in found.items():
+            old[threads] = max(old.get(threads, 0), ratio)
+
+
+def update(path, report, processor, ratios, expected, tolerance):
+    """Scenarios that the report lacks keep their ratios, on the same processor."""
+    kept = expected["ratios"] if expected.get("processor") == processor else {}
+    new = {"processor": processor, "isa": report["machine"].get("isa", []), "engines": report.get("engines", []), "date": report.get("date", ""),
+           "tolerance": tolerance or expected.get("tolerance", DEFAULT_TOLERANCE), "tolerances": expected.get("tolerances", {}), "ratios": {**kept, **ratios}}
+    lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in new.items() if key != "ratios"]
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in sorted(new["ratios"].items()))
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("{\n" + ",\n".join(lines) + ',\n "ratios": {\n' + rows + "\n }\n}\n")
+    print(f"{path}: {len(ratios)} scenarios written, {len(new['ratios']) - len(ratios)} kept")
+
+
+def show(title, lines):
+    if lines:
+        print(f"{title}:", *lines, sep="\n  ")
+
+
+def check(a):
+    report, processor, ratios, failed = read_report(a.report)
+    there = os.path.exists(a.expected)
+    expected = load(a.expected, "expected ratios") if there else {}
+    if a.update:
+        update(a.expected, report, processor, ratios, expected, a.tolerance)
+        return 0
+    if not there:
+        raise Wrong(f"there is no {a.expected}; --update writes one from a report")
+    expected["tolerance"] = a.tolerance or expected.get("tolerance", DEFAULT_TOLERANCE)
+    if expected["processor"] != processor:
+        print(f"Another processor: the ratios are those of {expected['processor']}, the report is of {processor}. Differences are a hint only.")
+    elif expected.get("isa", []) != report["machine"].get("isa", []):
+        print("The processor of the report has other instructions than that of the ratios, under the same name. Differences are a hint only.")
+    fell, rose, names = compare(expected, ratios, failed)
+    if names and a.again:
+        print(f"measuring again: {', '.join(names)}", flush=True)
+        measure_again(a.again, names, ratios, failed)
+        fell, rose, names = compare(expected, ratios, failed)
+    show("fell", fell)
+    show("rose", rose)
+    new = sorted((set(ratios) | set(failed)) - set(expected["ratios"]))
+    missing = set(expected["ratios"]) - set(ratios) - set(failed)
+    show("expected nothing of", new)
+    measured = len(set(expected["ratios"]) & set(ratios))
+    print(f"{measured} scenarios compared, tolerance {100 * expected['tolerance']:.0f} %: {len(names)} fell, {len(rose)} ratios rose; "
+          f"{len(new)} new, {len(missing)} not measured")
+    return 1 if names else 0
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("report")
+    ap.add_argument("--expected", default=os.path.join(HERE, "expected.json"))
+    ap.add_argument("--update", action="store_true", help="write the ratios of the report as those that are expected")
+    ap.add_argument("--tolerance", type=float, default=0, help=f"share of a ratio (default: that of the file, else {DEFAULT_TOLERANCE})")
+    ap.add_argument("--again", nargs=argparse.REMAINDER, default=[], metavar="COMMAND", help="measures what fell once more")
+    try:
+        return check(ap.parse_args())
+    except Wrong as e:
+        print(f"check.py: {e}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""retort bench beside several engines, those of another interface included."""
+import glob
+import importlib.util
+import json
+import os
+import sys
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from tool import DIGITS, TOOL, ToolTest, retort
+
+QUICK = ["--seconds", 0.05, "--starts", 1]
+OURS = os.path.abspath(os.environ.get("RETORT_LIBRARY") or os.path.join(os.path.dirname(TOOL), "..", "lib", "libretort.so.1"))
+
+
+def openvino():
+    """Its C library, in the Python package or as RETORT_OPENVINO says; "" where there is none."""
+    package = importlib.util.find_spec("openvino")
+    found = glob.glob(os.path.join(os.path.dirname(package.origin), "libs", "libopenvino_c.so*")) if package and package.origin else []
+    return os.environ.get("RETORT_OPENVINO") or (found[0] if found else "")
+
+
+class BenchTest(ToolTest):
+    def rows(self, *words):
+        code, out, err = retort("bench", *words, *QUICK, "--json")
+        self.assertEqual((code, err), (0, ""))
+        return json.loads(out)
+
+    def openvino(self):
+        library = openvino()
+        if not library:
+            self.skipTest("no OpenVINO: tools/setup.sh bench .venv installs it")
+        return library
+
+    def test_every_peer_has_its_ratios(self):
+        """Those of the first are also the row's."""
+        os.symlink(OURS, self.path("libother.so"))
+        rows = self.rows(DIGITS, "--against", OURS, "--against", self.path("libother.so"), "--threads", "1,2")
+        self.assertEqual([r["threads"] for r in rows], [1, 2])
+        for row in rows:
+            self.assertEqual(len(row["sides"]), 3)
+            self.assertEqual([p["library"] for p in row["peers"]], [OURS, self.path("libother.so")])
+            ours, *peers = row["sides"]
+            for side, peer in zip(peers, row["peers"]):
+                self.assertAlmostEqual(peer["ratio"], side["median_ms"] / ours["median_ms"])
+                self.assertEqual(peer["disagreement"], 0)
+                self.assertEqual(side["runs"], ours["runs"])
+            for key in ("ratio", "start_ratio", "disagreement"):
+                self.assertEqual(row[key], row["peers"][0][key])
+
+    def test_a_line_for_each_peer(self):
+        code, out, err = retort("bench", DIGITS, "--against", OURS, "--against", OURS, *QUICK)
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(len([line for line in out.splitlines() if " / retort " in line]), 2, out)
+
+    def test_without_a_peer(self):
+        row, = self.rows(DIGITS)
+        self.assertEqual((len(row["sides"]), row["peers"]), (1, []))
+        self.assertNotIn("ratio", row)
+
+    def test_libraries_that_are_no_peers(self):
+        self.fails(1, ["bench", DIGITS, "--against", OURS, "--against", "/nowhere.so"], "cannot open the engine '/nowhere.so'")
+        self.fails(1, ["bench", DIGITS, "--against", OURS + ":default"], "a mode of OpenVINO's C library", "leave :default out")
+
+    def test_time_per_operator(self):
+        rows = self.rows(DIGITS, "--against", OURS, "--threads", "1,2", "--ops")
+        self.assertNotIn("ops", rows[1])
+        ops = rows[0]["ops"]
+        self.assertEqual(ops["threads"], 1)
+        ours, theirs = ops["engines"]
+        self.assertNotIn("ratio", ours)
+        self.assertAlmostEqual(theirs["ratio"], theirs["run_ms"] / ours["run_ms"])
+        for e, engine in enumerate(ops["engines"]):
+            cells = [row["engines"][e] for row in ops["operators"]]
+            self.assertAlmostEqual(sum(c["ms"] for c in cells), engine["nodes_ms"])
+            self.assertAlmostEqual(engine["outside_ms"], max(0, engine["run_ms"] - engine["nodes_ms"]))
+            self.assertGreaterEqual(engine["runs"], 10)
+            for cell in cells:
+                self.assertAlmostEqual(cell["share"], 100 * cell["ms"] / engine["run_ms"])
+        slowest = [max(c["ms"] for c in row["engines"]) for row in ops["operators"]]
+        self.assertEqual(slowest, sorted(slowest, reverse=True))
+        ran = json.loads(retort("profile", DIGITS, "--repeat", 2, "--json")[1])["nodes"]
+        for e in range(2):
+            self.assertEqual(sum(row["engines"][e]["nodes"] for row in ops["operators"]), len(ran))
+
+    def test_time_per_operator_beside_another_engine(self):
+        """What an engine made of an operator stands in the operator's row, and what it does not have is empty."""
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        row, = self.rows(DIGITS, "--against", official, "--ops")
+        by_name = {r["op"]: r["engines"] for r in row["ops"]["operators"]}
+        for name in ("Conv", "MatMul, Gemm"):
+            ours, theirs = by_name[name]
+            self.assertAlmostEqual(theirs["ratio"], theirs["ms"] / ours["ms"])
+        self.assertFalse([name for name in by_name if "Fused" in name or name in ("MatMul", "Gemm", "Linear")])
+        out = retort("bench", DIGITS, "--against", official, "--ops", *QUICK)[1]
+        self.assertRegex(out, r"\nConv +\d+ +[\d.e-]+ +[\d.]+% +\d+ +[\d.e-]+ +[\d.]+% +[\d.]+\n")
+        self.assertRegex(out, r"\na run, profiled +[\d.e-]+ 100.0% +[\d.e-]+ 100.0% +[\d.]+\n")
+
+    def test_openvino_in_both_precisions(self):
+        library = self.openvino()
+        inputs = ["--input", self.npy("image.npy", self.image)]
+        row, = self.rows(DIGITS, *inputs, "--against", OURS, "--against", library, "--against", library + ":default", "--ops")
+        self.assertEqual(len(row["ops"]["engines"]), 2)  # OpenVINO writes no such profile
+        names = [side["engine"] for side in row["sides"]]
+        self.assertRegex(names[2], r"^OpenVINO \d+\.\d+\.\d+ f32$")
+        self.assertEqual(names[3], names[2].replace("f32", "default"))
+        for side in row["sides"]:
+            for key in ("median_ms", "load_ms", "first_run_ms", "peak_mib", "runs"):
+                self.assertGreater(side[key], 0, side)
+        exact, default = (p["disagreement"] for p in row["peers"][1:])
+        self.assertLess(exact, 1e-5)
+        self.assertLess(default, 0.1)
+
+    def test_openvino_reads_inputs_of_every_shape(self):
+        """A scalar, nothing at all, integers, bools."""
+        library = self.openvino()
+        ports = [helper.make_tensor_value_info(*p) for p in (("s", TensorProto.FLOAT, []), ("x", TensorProto.FLOAT, ["n", 2]),
+                                                             ("i", TensorProto.INT64, [3]), ("b", TensorProto.BOOL, [3]))]
+        outs = [helper.make_tensor_value_info(*p) for p in (("y", TensorProto.FLOAT, ["n", 2]), ("j", TensorProto.INT64, [3]), ("c", TensorProto.BOOL, [3]))]
+        nodes = [helper.make_node("Mul", ["s", "x"], ["y"]), helper.make_node("Add", ["i", "i"], ["j"]), helper.make_node("Not", ["b"], ["c"])]
+        model = self.model(nodes, ports, outs)
+        for n in (0, 5):
+            words = ["--input", "s=" + self.npy("s.npy", np.float32(3)), "--input", "x=" + self.npy("x.npy", np.ones((n, 2), np.float32)),
+                     "--input", "i=" + self.npy("i.npy", np.arange(3)), "--input", "b=" + self.npy("b.npy", np.array([True, False, True]))]
+            row, = self.rows(model, *words, "--against", library)
+            self.assertEqual(row["disagreement"], 0)
+
+    def test_a_later_peer_that_does_not_take_the_model_is_left_out(self):
+        library = self.openvino()
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+        y = helper.make_tensor_sequence_value_info("y", TensorProto.FLOAT, None)
+        model = self.model([helper.make_node("SequenceConstruct", ["x", "x"], ["y"])], [x], [y])
+        row, = self.rows(model, "--against", OURS, "--against", library)
+        self.assertEqual(len(row["sides"]), 2)
+        self.assertEqual(row["peers"][0]["disagreement"], 0)
+        self.assertIn("OpenVINO: ", row["peers"][1]["error"])
+        out = retort("bench", model, "--against", OURS, "--against", library, *QUICK)[1]
+        self.assertRegex(out, r"OpenVINO \S+ f32 is left out: OpenVINO: ")
+        self.fails(1, ["bench", model, "--against", library, *QUICK], "OpenVINO: ")
+
+
+if __name__ == "__main__":
+    import unittest
+    sys.exit(unittest.main())
