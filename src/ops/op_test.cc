@@ -44,7 +44,7 @@ bool has_reference(const OpDef& op) {
 }  // namespace
 
 OpTest::OpTest(std::string_view name, std::vector<OpCase> cases, OpTestOptions options)
-    : name_(name), cases_(std::move(cases)), options_(options) {
+    : name_(name), cases_(std::move(cases)), options_(std::move(options)) {
   registry().push_back(this);
 }
 

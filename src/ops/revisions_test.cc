@@ -29,7 +29,7 @@ std::vector<uint16_t> covered(const OpDef& op) {
 
 TEST(Revisions, EveryOperatorCoversThoseOfOnnx) {
   for (const OpDef* op : op_table()) {
-    if (op->info.domain != "" && op->info.domain != "ai.onnx.ml") continue;
+    if (!op->info.domain.empty() && op->info.domain != "ai.onnx.ml") continue;
     const auto& all = onnx_revisions();
     const auto found = std::find_if(all.begin(), all.end(), [&](const Revisions& r) {
       return r.domain == op->info.domain && r.name == op->info.name;

@@ -285,13 +285,13 @@ class Builder {
     };
     SharedBlocks* const shared = options_.shared;
     if (!range) {
-      const Tensor own = is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
+      Tensor own = is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
       const bool lent = !own.owner() || own.dtype() == DType::string;
       return !shared || lent ? own : in(shared->unify({own.owner(), const_cast<void*>(own.data())}, bytes));
     }
     std::shared_ptr<void> same = shared ? shared->find(*range) : nullptr;
     if (same && is_aligned(constant.dtype(), same.get())) return in(std::move(same));
-    const Tensor own = copied(constant, in);
+    Tensor own = copied(constant, in);
     if (shared) shared->keep(*range, {own.owner(), const_cast<void*>(own.data())});
     return own;
   }

@@ -53,7 +53,7 @@ TEST(If, RefusesWhatIsNotOneBool) {
   const Choice t;
   EXPECT_CONTAINS(failure(t.g, {Tensor::of<bool>({2}, {true, true}), vector({1})}), "bool[2], If wants one bool");
   EXPECT_CONTAINS(failure(t.g, {Tensor(DType::boolean, {0}), vector({1})}), "bool[0], If wants one bool");
-  EXPECT_THROW(Choice(DType::i64), Error);
+  EXPECT_THROW(Choice{DType::i64}, Error);
 }
 
 // A float kernel behind it would read the bytes of another type.

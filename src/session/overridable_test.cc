@@ -19,7 +19,7 @@ class OverridableModel : public testing::Test {
     model_->ir_version = 8;
     model_->opsets[""] = 13;
     Graph& g = *model_->graph;
-    const auto input = [&g](const char* name, Shape shape) {
+    const auto input = [&g](const char* name, const Shape& shape) {
       return g.inputs.emplace_back(g.add_value(name, ValueType::tensor(DType::f32, shape)));
     };
     const ValueId w = input("w", {2, 2}), x = input("x", {1, 2}), b = input("b", {2});

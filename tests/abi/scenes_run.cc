@@ -125,7 +125,7 @@ SCENE(run, preallocated_that_does_not_fit) {
   OrtValue* wrong_type = nullptr;
   const int64_t shape[2] = {2, 2};
   CALL(CreateTensorAsOrtValue, s.allocator(), shape, 2, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, &wrong_type);
-  for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{{4}, {1, 2}, {3, 2}, {2, 2, 1}, {3, 3}}) {
+  for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{4}, {1, 2}, {3, 2}, {2, 2, 1}, {3, 3}}) {
     OrtValue* out = floats(s, y, dims);
     const char *inputs[1] = {"x"}, *outputs[1] = {"y"};
     CALL(Run, d.session, nullptr, inputs, &d.x, 1, outputs, 1, &out);

@@ -81,7 +81,7 @@ SCENE(types, element_types) {
 }
 
 SCENE(types, dims) {
-  for (std::vector<int64_t> dims :
+  for (const std::vector<int64_t>& dims :
        std::vector<std::vector<int64_t>>{{}, {3}, {2, 3}, {0, 5}, {-1, 3}, {-5}, {1, 2, 3, 4, 5, 6, 7, 8, 9}}) {
     OrtTensorTypeAndShapeInfo* info = make_info(s, 1, dims);
     describe(s, info);

@@ -20,7 +20,7 @@ const OpTest exclusive(
 const OpTest negation(
     "Not", {{.about = "table", .inputs = {booleans({2}, {true, false})}, .outputs = {booleans({2}, {false, true})}}});
 
-OpCase compared(std::vector<bool> expected) {
+OpCase compared(const std::vector<bool>& expected) {
   return {.about = "less, equal, greater, NaN",
           .inputs = {f32({4}, {1, 2, 3, kNaN}), f32({}, {2})},
           .outputs = {booleans({4}, expected)}};

@@ -1,5 +1,8 @@
+#include <gtest/gtest.h>
+
 #include <limits>
 
+#include "base/error.h"
 #include "ops/op_test.h"
 
 namespace retort::ops {

@@ -33,10 +33,10 @@ std::vector<OpCase> forms(std::vector<OpCase> own) {
   return own;
 }
 
-OpCase rows(std::vector<float> expected, double tolerance = 1) {
+OpCase rows(const std::vector<float>& expected, double tolerance = 1) {
   return {.about = "rows",
           .inputs = {f32({2, 3}, {1, 2, 3, 4, 5, 6}), i64({1}, {1})},
-          .outputs = {f32({2, 1}, std::move(expected))},
+          .outputs = {f32({2, 1}, expected)},
           .tolerance = tolerance};
 }
 OpCase nothing(float expected) {

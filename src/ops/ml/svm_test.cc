@@ -35,7 +35,7 @@ const Attributes kRegressor = {{"n_supports", int64_t(2)},
                                {"coefficients", Floats{1, -2}},
                                {"rho", Floats{0.5f}},
                                {"kernel_params", kParams}};
-OpCase regress(const char* kernel, Floats y) {
+OpCase regress(const char* kernel, const Floats& y) {
   return {.about = kernel,
           .attributes = with(kRegressor, {{"kernel_type", std::string(kernel)}}),
           .inputs = {kRows},

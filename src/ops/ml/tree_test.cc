@@ -206,7 +206,7 @@ TEST(TreeEnsemble, WalksAsItsNodesSay) {
   }
 }
 
-void expect_refused(Attributes attributes, std::string_view word) {
+void expect_refused(const Attributes& attributes, std::string_view word) {
   try {
     OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", attributes, {kRows}, 1);
     run.run();

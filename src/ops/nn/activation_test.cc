@@ -12,11 +12,8 @@ const float kNaN = std::nanf("");
 Tensor sample() { return f32({7}, {-3, -1, -0.25f, 0, 0.5f, 1, 4}); }
 
 // y at the points of sample().
-OpCase at_sample(std::vector<float> y, Attributes attributes = {}) {
-  return {.about = "values",
-          .attributes = std::move(attributes),
-          .inputs = {sample()},
-          .outputs = {f32({7}, std::move(y))}};
+OpCase at_sample(const std::vector<float>& y, Attributes attributes = {}) {
+  return {.about = "values", .attributes = std::move(attributes), .inputs = {sample()}, .outputs = {f32({7}, y)}};
 }
 // What -inf, inf and NaN become.
 OpCase extremes(float low, float high, Attributes attributes = {}) {
@@ -93,10 +90,10 @@ const OpTest prelu("PRelu", {{.about = "a slope for each column",
                               .inputs = {f32({4}, {kNaN, -kInf, kInf, -1}), f32({4}, {1, 0.5f, -1, kNaN})},
                               .outputs = {f32({4}, {kNaN, -kInf, kInf, kNaN})}}});
 
-OpCase biased(std::vector<float> y) {
+OpCase biased(const std::vector<float>& y) {
   return {.about = "the bias repeats with every row",
           .inputs = {f32({2, 2}, {-1, 1, 0.5f, -1.5f}), f32({2}, {1, 1})},
-          .outputs = {f32({2, 2}, std::move(y))}};
+          .outputs = {f32({2, 2}, y)}};
 }
 const OpTest bias_gelu("BiasGelu",
                        {biased({0, 1.95449974f, 1.3997892f, -0.154268769f}),

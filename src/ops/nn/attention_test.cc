@@ -12,16 +12,17 @@ Tensor q() { return f32({1, 1, 2, 2}, {1, 0, 0, 2}); }
 Tensor k() { return f32({1, 1, 3, 2}, {1, 1, 0, 1, 2, 0}); }
 Tensor v() { return f32({1, 1, 3, 2}, {1, 2, 3, 4, 5, -6}); }
 
-OpCase small(const char* about, Attributes attributes, std::vector<float> y, std::vector<Tensor> more = {}) {
+OpCase small(const char* about, Attributes attributes, const std::vector<float>& y,
+             const std::vector<Tensor>& more = {}) {
   OpCase c{.about = about, .attributes = std::move(attributes), .inputs = {q(), k(), v()}};
   c.inputs.insert(c.inputs.end(), more.begin(), more.end());
-  c.outputs = {f32({1, 1, 2, 2}, std::move(y))};
+  c.outputs = {f32({1, 1, 2, 2}, y)};
   return c;
 }
-OpCase scores(int64_t mode, Attributes attributes, std::vector<float> expected) {
+OpCase scores(int64_t mode, Attributes attributes, const std::vector<float>& expected) {
   OpCase c = small("the scores on the way", std::move(attributes), {}, {});
   c.attributes.set("qk_matmul_output_mode", mode);
-  c.outputs = {{}, {}, {}, f32({1, 1, 2, 3}, std::move(expected))};
+  c.outputs = {{}, {}, {}, f32({1, 1, 2, 3}, expected)};
   return c;
 }
 

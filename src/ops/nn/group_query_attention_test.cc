@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "ops/op_test.h"
 
 namespace retort::ops {

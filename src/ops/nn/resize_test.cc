@@ -12,13 +12,13 @@ Attributes how(const char* mode, const char* coordinates, Attributes more = {}) 
   more.set("coordinate_transformation_mode", std::string(coordinates));
   return more;
 }
-OpCase by_scale(const char* about, Attributes attributes, Tensor x, std::vector<float> scales, Tensor y = {}) {
+OpCase by_scale(const char* about, Attributes attributes, Tensor x, const std::vector<float>& scales, Tensor y = {}) {
   OpCase c{.about = about, .attributes = std::move(attributes)};
   c.inputs = {std::move(x), {}, f32({int64_t(scales.size())}, scales)};
   if (y) c.outputs = {std::move(y)};
   return c;
 }
-OpCase to_size(const char* about, Attributes attributes, Tensor x, Ints sizes, Tensor y = {}) {
+OpCase to_size(const char* about, Attributes attributes, Tensor x, const Ints& sizes, Tensor y = {}) {
   OpCase c{.about = about, .attributes = std::move(attributes)};
   c.inputs = {std::move(x), {}, {}, i64({int64_t(sizes.size())}, sizes)};
   if (y) c.outputs = {std::move(y)};
@@ -83,7 +83,7 @@ const OpTest resize(
 
 TEST(Resize, ExtentsThatNoNumberIsAreErrors) {
   const Attributes not_larger = how("nearest", "asymmetric", {{"keep_aspect_ratio_policy", std::string("not_larger")}});
-  const auto fails = [&](Shape x, Ints sizes) {
+  const auto fails = [&](const Shape& x, const Ints& sizes) {
     EXPECT_THROW(OpRun("", "Resize", not_larger, {random(x), {}, {}, i64({2}, sizes)}, 1).run(), Error);
   };
   fails({1, 2}, {int64_t(1) << 62, int64_t(1) << 62});

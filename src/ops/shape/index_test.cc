@@ -162,7 +162,7 @@ TEST(Index, RowsOfNothingAreNotVisited) {
 }
 
 TEST(Index, IndicesOutsideAreErrors) {
-  const auto fails = [](const char* op, std::vector<Tensor> inputs, Attributes attributes = {}) {
+  const auto fails = [](const char* op, const std::vector<Tensor>& inputs, const Attributes& attributes = {}) {
     EXPECT_THROW(OpRun("", op, attributes, inputs, 1).run(), Error) << op;
   };
   fails("Gather", {kSix, i64({1}, {2})});

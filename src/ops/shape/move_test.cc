@@ -252,7 +252,8 @@ const OpTest reverse_sequence("ReverseSequence",
                                 .outputs = {f32({2, 3}, {0, 1, 2, 5, 4, 3})}}});
 
 TEST(Move, BoundsThatLeaveTheInputAreErrors) {
-  const auto fails = [](const char* op, std::vector<Tensor> inputs, Attributes attributes = {}, size_t outputs = 1) {
+  const auto fails = [](const char* op, const std::vector<Tensor>& inputs, const Attributes& attributes = {},
+                        size_t outputs = 1) {
     EXPECT_THROW(OpRun("", op, attributes, inputs, outputs).run(), Error) << op;
   };
   fails("Slice", {count_up({3}), i64({1}, {0}), i64({1}, {1}), i64({1}, {0}), i64({1}, {0})});

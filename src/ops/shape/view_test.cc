@@ -74,7 +74,7 @@ const OpTest constant_of_shape("ConstantOfShape",
                                  .outputs = {i64({}, {7})}},
                                 {.about = "empty", .inputs = {i64({2}, {0, 3})}, .outputs = {f32({0, 3}, {})}}});
 
-void expect_error(const char* op, std::vector<Tensor> inputs, const char* part, Attributes attributes = {}) {
+void expect_error(const char* op, std::vector<Tensor> inputs, const char* part, const Attributes& attributes = {}) {
   OpRun run("", op, attributes, std::move(inputs), 1);
   try {
     run.run();

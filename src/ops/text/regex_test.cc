@@ -69,7 +69,7 @@ TEST(Regex, SaysWhatIsWrongAndWhere) {
   };
   for (const auto& [pattern, message] : patterns) {
     try {
-      Regex{pattern};
+      const Regex regex(pattern);
       ADD_FAILURE() << pattern;
     } catch (const Error& e) {
       EXPECT_NE(e.message().find(message), std::string::npos) << e.message();
