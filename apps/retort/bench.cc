@@ -244,7 +244,7 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
   };
   for (const std::string& peer : o.peers) add("--against", peer);
   add("--library", o.library);
-  if (o.ops) words.push_back("--ops");
+  if (o.ops) words.emplace_back("--ops");
   for (const std::string& entry : o.config) add("--config", entry);
   for (const std::string& name : o.disabled) add("--disable", name);
   for (const std::string& provider : o.providers) add("--provider", provider);

@@ -106,6 +106,7 @@ std::string zsh_completion(const std::vector<CommandWords>& commands) {
       out += c == '[' || c == ']' || c == '\\' ? std::string("\\") + c : std::string(1, c);
     return out;
   };
+  const auto argument = [](const std::string& text) { return " \\\n        " + quoted("*" + text); };
   std::string list, cases;
   for (const CommandWords& c : commands) {
     list += "    " + quoted(c.name + ":" + brief(c.description)) + "\n";
@@ -117,9 +118,9 @@ std::string zsh_completion(const std::vector<CommandWords>& commands) {
                                                               : " ";
       const std::string value =
           o.kind == WordKind::none ? "" : ":" + replaced(replaced(o.value, ":", "\\:"), "[", "\\[") + ":" + action;
-      if (o.names.empty()) cases += " \\\n        " + quoted("*" + value);
+      if (o.names.empty()) cases += argument(value);
       const std::string rest = "[" + plain(o.description) + "]" + value;
-      for (const std::string& name : o.names) cases.append(" \\\n        ").append(quoted("*" + name + rest));
+      for (const std::string& name : o.names) cases += argument(name + rest);
     }
     cases += "\n      ;;\n";
   }

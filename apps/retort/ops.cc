@@ -65,6 +65,11 @@ void print_row(const json& op) {
   std::printf("  %-32s %-26s %-44s %s\n", name.c_str(), versions.c_str(), types.c_str(), providers.c_str());
 }
 
+[[noreturn]] void fail_for_model(const std::string& name) {
+  throw Failure("'" + name + "' is no part of the name of an operator; retort convert " + name +
+                " tells which operators that model uses and which of them are not known");
+}
+
 void list_ops(const OpsOptions& o) {
   json all = ToolsLibrary(o.library).operators();
   for (size_t i = all.size(); i-- > 0;) {
@@ -73,9 +78,7 @@ void list_ops(const OpsOptions& o) {
   if (all.empty()) {
     std::string asked;
     for (const std::string& name : o.names) {
-      if (name.ends_with(".onnx"))
-        throw Failure("'" + name + "' is no part of the name of an operator; retort convert " + name +
-                      " tells which operators that model uses and which of them are not known");
+      if (name.ends_with(".onnx")) fail_for_model(name);
       asked.append(asked.empty() ? "'" : " or '").append(name).append("'");
     }
     throw Failure("no operator has " + asked + " in its name; retort ops without a name lists all");
