@@ -110,6 +110,7 @@ nlohmann::json side_json(const BenchSide& s, const Start& start) {
           {"first_run_ms", start.first_ms},
           {"load_peak_mib", start.load_peak_mib},
           {"peak_mib", start.peak_mib},
+          {"steady_mib", start.steady_mib},
           {"runs", s.times.size()}};
 }
 
@@ -125,14 +126,15 @@ nlohmann::json peer_json(const BenchSide& ours, const BenchSide& peer, size_t i,
 }
 
 void print_head() {
-  std::printf("%-26s %7s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
-              "load ms", "first ms", "peak MiB");
+  std::printf("%-26s %7s %10s %10s %10s %10s %10s %10s %10s\n", "engine", "threads", "median ms", "p99 ms", "min ms",
+              "load ms", "first ms", "peak MiB", "steady MiB");
 }
 
 void print_row(int threads, const BenchSide& s, const Start& start) {
-  std::printf("%-26s %7d %10s %10s %10s %10.1f %10.1f %10.1f\n", s.name.c_str(), threads,
+  std::printf("%-26s %7d %10s %10s %10s %10.1f %10.1f %10.1f %10.1f\n", s.name.c_str(), threads,
               milliseconds_text(s.quantile(0.5)).c_str(), milliseconds_text(s.quantile(0.99)).c_str(),
-              milliseconds_text(s.quantile(0)).c_str(), start.load_ms, start.first_ms, start.peak_mib);
+              milliseconds_text(s.quantile(0)).c_str(), start.load_ms, start.first_ms, start.peak_mib,
+              start.steady_mib);
 }
 
 void print_peer(const nlohmann::json& peer) {

@@ -22,10 +22,11 @@ struct Start {
   /// Growth of the resident memory at its highest, while loading and after the first run; pages of the mapped model
   /// file included.
   double load_peak_mib = 0, peak_mib = 0;
+  double steady_mib = 0;  ///< growth that is left after a few more runs
   double total_ms() const { return load_ms + first_ms; }
 };
 
-/// Loads the model with the engine and runs it once.
+/// Loads the model with the engine and runs it.
 Start measure_start(const Common& options, const std::string& library, int threads, HostValues& inputs);
 
 /// The start with the median total of several, which may not be empty.

@@ -109,7 +109,7 @@ class BenchTest(ToolTest):
         self.assertRegex(names[2], r"^OpenVINO \d+\.\d+\.\d+ f32$")
         self.assertEqual(names[3], names[2].replace("f32", "default"))
         for side in row["sides"]:
-            for key in ("median_ms", "load_ms", "first_run_ms", "peak_mib", "runs"):
+            for key in ("median_ms", "load_ms", "first_run_ms", "peak_mib", "steady_mib", "runs"):
                 self.assertGreater(side[key], 0, side)
         exact, default = (p["disagreement"] for p in row["peers"][1:])
         self.assertLess(exact, 1e-5)
