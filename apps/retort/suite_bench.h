@@ -19,7 +19,8 @@ struct SuiteOptions {
 /// How this program is told to measure a scenario as JSON.
 using ScenarioWords = std::function<std::vector<std::string>(const Scenario&)>;
 
-/// Measures, or reads, and writes what is wanted. Ends the program with kFailed where a scenario failed or differs.
+/// Measures, or reads, and writes what is wanted. Ends the program with kFailed where a scenario that was measured failed
+/// or differs.
 void bench_suite(const SuiteOptions& suite, const Common& options, const ScenarioWords& words);
 
 }  // namespace retort::cli

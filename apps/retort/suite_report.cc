@@ -12,18 +12,21 @@ namespace {
 
 using Json = nlohmann::json;
 
-double start_ms(const Json& side) { return double(side.at("load_ms")) + double(side.at("first_run_ms")); }
-
-Json ratios_of(const Json& sides) {
-  Json all = Json::array();
-  for (size_t i = 1; i < sides.size(); ++i) {
-    const auto over = [](double peer, double own) { return own > 0 ? peer / own : 1.0; };
-    all.push_back({{"engine", sides.at(i).at("engine")},
-                   {"ratio", over(sides.at(i).at("median_ms"), sides.at(0).at("median_ms"))},
-                   {"start_ratio", over(start_ms(sides.at(i)), start_ms(sides.at(0)))},
-                   {"memory_ratio", over(sides.at(i).at("peak_mib"), sides.at(0).at("peak_mib"))}});
+/// Beside each peer's ratios its times and memory, which stand in `sides` without those that failed.
+void add_sides(Json& row) {
+  size_t side = 0;
+  for (Json& peer : row.at("peers")) {
+    if (peer.contains("error")) continue;
+    const Json& from = row.at("sides").at(++side);
+    for (const char* key : {"median_ms", "peak_mib"}) peer[key] = from.at(key);
   }
-  return all;
+}
+
+bool differs(const Json& row, double tolerance) {
+  const Json& peers = row.at("peers");
+  if (peers.empty() || peers[0].contains("error")) return false;
+  const Json& apart = peers[0].at("disagreement");
+  return apart.is_null() || !(apart <= tolerance);  // JSON has no infinity: there is null for it
 }
 
 /// Sums of logarithms of what one peer has over some scenarios.
@@ -34,7 +37,7 @@ struct Mean {
   size_t n = 0;
 
   void add(const std::string& scenario, const Json& ratios) {
-    for (const char* key : {"ratio", "start_ratio", "memory_ratio"}) logs[key] += std::log(double(ratios.at(key)));
+    for (const char* key : {"ratio", "start_ratio", "peak_ratio"}) logs[key] += std::log(double(ratios.at(key)));
     ++n;
     if (ratios.at("ratio") < least) {
       least = ratios.at("ratio");
@@ -54,7 +57,8 @@ using Means = std::map<int, std::vector<std::pair<std::string, Mean>>>;
 void add_to(Means& means, const Json& scenario) {
   for (const Json& row : scenario.at("report")) {
     auto& peers = means[row.at("threads")];
-    for (const Json& ratios : row.at("ratios")) {
+    for (const Json& ratios : row.at("peers")) {
+      if (ratios.contains("error")) continue;
       const std::string engine = ratios.at("engine");
       auto at = std::find_if(peers.begin(), peers.end(), [&](const auto& p) { return p.first == engine; });
       if (at == peers.end()) at = peers.insert(at, {engine, {}});
@@ -80,7 +84,7 @@ Json group_json(const std::string& name, const Members& members) {
   for (const auto& [threads, peers] : means) {
     Json ratios = Json::array();
     for (const auto& [engine, mean] : peers) ratios.push_back(mean.json(engine));
-    rows.push_back({{"threads", threads}, {"ratios", ratios}});
+    rows.push_back({{"threads", threads}, {"peers", ratios}});
   }
   return {{"name", name}, {"scenarios", members.size()}, {"report", rows}};
 }
@@ -91,32 +95,31 @@ void add_figures(Json& scenario, const Json& peak_gflops) {
   if (!scenario.contains("report")) return;
   const double flops = scenario.at("flops"), tolerance = scenario.at("tolerance");
   for (Json& row : scenario.at("report")) {
-    row["ratios"] = ratios_of(row.at("sides"));
-    const double ms = row.at("sides").at(0).at("median_ms"),
-                 peak = peak_gflops.value(std::to_string(int(row.at("threads"))), 0.0);
+    add_sides(row);
+    const double ms = row.at("sides").at(0).at("median_ms");
+    const double peak = peak_gflops.value(std::to_string(int(row.at("threads"))), 0.0);
     if (flops > 0 && ms > 0) row["gflops"] = flops / ms / 1e6;
     if (row.contains("gflops") && peak > 0) row["peak_share"] = 100 * double(row.at("gflops")) / peak;
-    if (tolerance <= 0 || !row.contains("disagreement")) continue;
-    // JSON has no infinity: there is null for it.
-    if (row.at("disagreement").is_null() || !(row.at("disagreement") <= tolerance)) scenario["differs"] = true;
+    if (tolerance > 0 && differs(row, tolerance)) scenario["differs"] = true;
   }
 }
 
 std::vector<std::string> engines_of(const Json& scenarios) {
-  std::vector<std::string> names;
   for (const Json& s : scenarios) {
     if (!s.contains("report") || s.at("report").empty()) continue;
-    for (const Json& side : s.at("report")[0].at("sides")) names.push_back(side.at("engine"));
-    break;
+    const Json& row = s.at("report").at(0);
+    std::vector<std::string> names{row.at("sides").at(0).at("engine")};
+    for (const Json& peer : row.at("peers")) names.push_back(peer.at("engine"));
+    return names;
   }
-  return names;
+  return {};
 }
 
 Json means_of(const Json& scenarios) {
   Members all;
   Groups precisions, kinds;
   for (const Json& s : scenarios) {
-    if (!s.contains("report") || s.at("report").empty() || s.at("report")[0].at("ratios").empty()) continue;
+    if (!s.contains("report") || s.at("report").empty() || s.at("report")[0].at("peers").empty()) continue;
     const std::string kind = s.at("kind"), precision = s.at("precision");
     all.push_back(&s);
     if (!precision.empty()) group(precisions, precision).push_back(&s);

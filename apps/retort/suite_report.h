@@ -13,16 +13,16 @@ namespace retort::cli {
 
 inline constexpr int kReportFormat = 1;
 
-/// Adds to each entry of scenario.report: gflops and peak_share (in %) where operations and peak are known, and
-/// ratios: [{engine, ratio, start_ratio, memory_ratio}], one for each peer. Sets `differs` where an output is farther
-/// from the peer's than the tolerance.
+/// Adds to each entry of scenario.report gflops and peak_share (in %) where operations and peak are known, and to each of
+/// its peers the median_ms and peak_mib of sides. Sets `differs` where an output is farther from the first peer's than the
+/// tolerance.
 void add_figures(nlohmann::json& scenario, const nlohmann::json& peak_gflops);
 
-/// Names of the engines in the order of the first scenario that was measured; empty where none was.
+/// Names of the engines as the first scenario that was measured has them; empty where none was.
 std::vector<std::string> engines_of(const nlohmann::json& scenarios);
 
-/// Geometric means over all, over those of each precision and of each kind: [{name, scenarios, report: [{threads, ratios:
-/// [{engine, ratio, start_ratio, memory_ratio, slowest: {name, ratio}}]}]}]. Empty where there are no peers.
+/// Geometric means over all, over those of each precision and of each kind: [{name, scenarios, report: [{threads, peers:
+/// [{engine, ratio, start_ratio, peak_ratio, slowest: {name, ratio}}]}]}]. Empty where there are no peers.
 nlohmann::json means_of(const nlohmann::json& scenarios);
 
 struct Counts {

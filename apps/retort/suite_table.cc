@@ -29,25 +29,26 @@ std::function<std::string(const Json&)> measured(size_t i, const char* format, N
   };
 }
 
-/// sides.at(side).at(key), null where there are not so many.
-auto of_side(size_t side, const char* key) {
+auto of_peer(size_t peer, const char* key) {
   return [=](const Json& row) -> Json {
-    return side < row.at("sides").size() ? row.at("sides").at(side).at(key) : Json();
+    const Json& peers = row.at("peers");
+    return peer < peers.size() && peers[peer].contains(key) ? peers[peer].at(key) : Json();
   };
 }
-auto of_ratio(size_t peer, const char* key) {
-  return [=](const Json& row) -> Json {
-    return peer < row.at("ratios").size() ? row.at("ratios").at(peer).at(key) : Json();
-  };
-}
+Json own_memory(const Json& row) { return row.at("sides").at(0).at("peak_mib"); }
 auto of_row(const char* key) {
   return [=](const Json& row) -> Json { return row.contains(key) ? row.at(key) : Json(); };
 }
 
-std::string median_text(size_t i, size_t side, const Json& scenario) {
+std::string median_text(size_t i, const Json& scenario) {
   const Json& rows = scenario.at("report");
-  if (i >= rows.size() || side >= rows.at(i).at("sides").size()) return "";
-  return milliseconds_text(rows.at(i).at("sides").at(side).at("median_ms"));
+  return i < rows.size() ? milliseconds_text(rows[i].at("sides").at(0).at("median_ms")) : "";
+}
+
+std::string peer_median_text(size_t i, const Json& scenario) {
+  const Json& rows = scenario.at("report");
+  const Json value = i < rows.size() ? of_peer(0, "median_ms")(rows[i]) : Json();
+  return value.is_number() ? milliseconds_text(value) : "";
 }
 
 std::string disagreement_text(const Json& scenario) {
@@ -65,14 +66,14 @@ std::string peer_name(const std::string& title, size_t peer) {
 
 /// The text of one of a group's means.
 std::function<std::string(const Json&)> mean_text(size_t i, size_t peer, const char* key) {
-  return measured(i, "%.2f", of_ratio(peer, key));
+  return measured(i, "%.2f", of_peer(peer, key));
 }
 
 std::function<std::string(const Json&)> slowest_text(size_t i) {
   return [i](const Json& group) -> std::string {
     const Json& rows = group.at("report");
-    if (i >= rows.size() || rows.at(i).at("ratios").empty()) return "";
-    const Json& s = rows.at(i).at("ratios").at(0).at("slowest");
+    if (i >= rows.size() || rows.at(i).at("peers").empty()) return "";
+    const Json& s = rows.at(i).at("peers").at(0).at("slowest");
     return std::string(s.at("name")) + " " + digits("%.2f", s.at("ratio"));
   };
 }
@@ -83,16 +84,14 @@ std::vector<Column> scenario_columns(const std::vector<std::string>& engines, co
   std::vector<Column> all{{"scenario", -32, [](const Json& s) { return std::string(s.at("name")); }}};
   for (size_t i = 0; i < threads.size(); ++i) {
     const std::string t = std::to_string(threads[i]) + "T";
-    all.push_back({t + " ms", 9, [i](const Json& s) { return median_text(i, 0, s); }});
-    if (engines.size() > 1) all.push_back({t + " peer", 9, [i](const Json& s) { return median_text(i, 1, s); }});
+    all.push_back({t + " ms", 9, [i](const Json& s) { return median_text(i, s); }});
+    if (engines.size() > 1) all.push_back({t + " peer", 9, [i](const Json& s) { return peer_median_text(i, s); }});
     for (size_t peer = 1; peer < engines.size(); ++peer)
-      all.push_back({peer_name(t + " ratio", peer), 9, measured(i, "%.2f", of_ratio(peer - 1, "ratio"))});
+      all.push_back({peer_name(t + " ratio", peer), 9, measured(i, "%.2f", of_peer(peer - 1, "ratio"))});
   }
-  for (size_t peer = 1; peer < engines.size(); ++peer)
-    all.push_back({peer_name("load", peer), 7, measured(0, "%.2f", of_ratio(peer - 1, "start_ratio"))});
-  all.push_back({"MiB", 7, measured(0, "%.0f", of_side(0, "peak_mib"))});
-  for (size_t peer = 1; peer < engines.size(); ++peer)
-    all.push_back({peer_name("peer MiB", peer), 10, measured(0, "%.0f", of_side(peer, "peak_mib"))});
+  if (engines.size() > 1) all.push_back({"load", 7, measured(0, "%.2f", of_peer(0, "start_ratio"))});
+  all.push_back({"MiB", 7, measured(0, "%.0f", own_memory)});
+  if (engines.size() > 1) all.push_back({"peer MiB", 10, measured(0, "%.0f", of_peer(0, "peak_mib"))});
   all.push_back({"GFLOP/s", 8, measured(0, "%.1f", of_row("gflops"))});
   all.push_back({"% of peak", 10, measured(0, "%.0f", of_row("peak_share"))});
   if (engines.size() > 1) all.push_back({"differs", 9, disagreement_text});
@@ -106,7 +105,7 @@ std::vector<Column> mean_columns(const std::vector<std::string>& engines, const 
     for (size_t i = 0; i < threads.size(); ++i)
       all.push_back({peer_name(std::to_string(threads[i]) + "T ratio", peer), 11, mean_text(i, peer - 1, "ratio")});
     all.push_back({peer_name("load", peer), 8, mean_text(0, peer - 1, "start_ratio")});
-    all.push_back({peer_name("memory", peer), 9, mean_text(0, peer - 1, "memory_ratio")});
+    all.push_back({peer_name("memory", peer), 9, mean_text(0, peer - 1, "peak_ratio")});
   }
   for (size_t i = 0; i < threads.size(); ++i) {
     const std::string title = "slowest, " + std::to_string(threads[i]) + "T";

@@ -37,7 +37,7 @@ function facts() {
 }
 
 /** The number of one peer with the i-th number of threads. */
-const ratio = (scenario, i, peer, key) => ((scenario.report[i] || {ratios: []}).ratios[peer] || {})[key];
+const ratio = (scenario, i, peer, key) => ((scenario.report[i] || {peers: []}).peers[peer] || {})[key];
 
 /** What a plot draws: a title, names of its series, and their values of a scenario. */
 function plots() {
@@ -48,7 +48,7 @@ function plots() {
   });
   if (PEERS.length) {
     all.push({title: `Session creation and first run over ${DATA.engines[0]}'s`, series: PEERS, values: (s) => PEERS.map((_, p) => ratio(s, 0, p, "start_ratio"))});
-    all.push({title: `Peak memory over ${DATA.engines[0]}'s`, series: PEERS, values: (s) => PEERS.map((_, p) => ratio(s, 0, p, "memory_ratio"))});
+    all.push({title: `Peak memory over ${DATA.engines[0]}'s`, series: PEERS, values: (s) => PEERS.map((_, p) => ratio(s, 0, p, "peak_ratio"))});
   }
   if (measured().some((s) => s.report[0].peak_share !== undefined))
     all.push({title: "Share of the measured peak, %", series: DATA.threads.map((t) => `${t}T`), values: (s) => s.report.map((r) => r.peak_share), one: null});
@@ -134,12 +134,11 @@ function ratioColumns(key, title, threads, mark) {
 
 function scenarioColumns() {
   const each = DATA.threads.map((_, i) => i);
-  const time = (i, side) => (s) => ((s.report[i] || {sides: []}).sides[side] || {}).median_ms;
-  const times = each.flatMap((i) => DATA.engines.slice(0, 2).map((_, side) => {
-    const get = time(i, side);
-    return [`${DATA.threads[i]}T ${side ? "peer " : ""}ms`, (s) => (get(s) === undefined ? "" : milliseconds(get(s))), get];
-  }));
-  const memory = DATA.engines.map((_, side) => column(side ? `peer${side > 1 ? ` ${side}` : ""} MiB` : "MiB", (s) => (s.report[0].sides[side] || {}).peak_mib, 0));
+  const own = (i, key) => (s) => (s.report[i] || {sides: [{}]}).sides[0][key];
+  const time = (title, get) => [title, (s) => (get(s) === undefined ? "" : milliseconds(get(s))), get];
+  const times = each.flatMap((i) => [time(`${DATA.threads[i]}T ms`, own(i, "median_ms")),
+                                     ...PEERS.slice(0, 1).map(() => time(`${DATA.threads[i]}T peer ms`, (s) => ratio(s, i, 0, "median_ms")))]);
+  const memory = [column("MiB", own(0, "peak_mib"), 0), ...PEERS.map((_, p) => column(`peer${p ? ` ${p + 1}` : ""} MiB`, (s) => ratio(s, 0, p, "peak_mib"), 0))];
   const worst = (s) => Math.max(...s.report.map((r) => (r.disagreement === null ? Infinity : r.disagreement || 0)));
   return [["scenario", (s) => s.name], ["kind", (s) => `${s.precision} ${s.kind}`.trim()], ...times,
           ...ratioColumns("ratio", (i) => `${DATA.threads[i]}T ratio`, each, true), ...ratioColumns("start_ratio", () => "load", [0], true), ...memory,
@@ -152,7 +151,7 @@ function tables() {
   if (DATA.means.length)
     place.append(html("h2", {}, "Geometric means"),
                  table([["of", (g) => g.name], ["scenarios", (g) => String(g.scenarios)], ...ratioColumns("ratio", (i) => `${DATA.threads[i]}T ratio`, each, true),
-                        ...ratioColumns("start_ratio", () => "load", [0], true), ...ratioColumns("memory_ratio", () => "memory", [0], true)], DATA.means));
+                        ...ratioColumns("start_ratio", () => "load", [0], true), ...ratioColumns("peak_ratio", () => "memory", [0], true)], DATA.means));
   place.append(html("h2", {}, "Scenarios"), table(scenarioColumns(), measured()));
   const failed = DATA.scenarios.filter((s) => s.error);
   if (failed.length) place.append(html("h2", {}, "Failed"), table([["scenario", (s) => s.name], ["why", (s) => s.error]], failed));
