@@ -37,7 +37,7 @@ std::vector<std::string> instruction_sets() {
   for (std::string word; words >> word;) there.insert(word);
   std::vector<std::string> isa;
   for (const char* name : kTold) {
-    if (there.contains(name)) isa.push_back(name);
+    if (there.contains(name)) isa.emplace_back(name);
   }
   return isa;
 }

@@ -36,7 +36,9 @@ std::string listing(const Json& values) {
   std::string all;
   for (const auto& [key, value] : values.items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    all += (all.empty() ? "" : ", ") + (values.is_object() ? key + " " : "") + text;
+    if (!all.empty()) all += ", ";
+    if (values.is_object()) all.append(key).append(" ");
+    all += text;
   }
   return all;
 }

@@ -123,7 +123,7 @@ Json means_of(const Json& scenarios) {
     const std::string kind = s.at("kind"), precision = s.at("precision");
     all.push_back(&s);
     if (!precision.empty()) group(precisions, precision).push_back(&s);
-    if (!kind.empty()) group(kinds, precision + " " + kind).push_back(&s);
+    if (!kind.empty()) group(kinds, std::string(precision).append(" ").append(kind)).push_back(&s);
   }
   Json means = Json::array();
   if (!all.empty()) means.push_back(group_json("all", all));

@@ -89,7 +89,10 @@ TEST(Random, TheSeedDecides) {
 
 TEST(Random, BernoulliDrawsByProbability) {
   Tensor p(DType::f32, {3, kMany});
-  for (size_t i = 0; i < p.count(); ++i) p.mutable_data<float>()[i] = 0.3f * float(i / size_t(kMany));
+  for (size_t i = 0; i < p.count(); ++i) {
+    const size_t row = i / size_t(kMany);
+    p.mutable_data<float>()[i] = 0.3f * float(row);
+  }
   const auto x = numbers("Bernoulli", {{"seed", 1.0f}, {"dtype", int64_t(DType::i32)}}, {p});
   const auto row = [&](size_t r) {
     return mean({x.begin() + ptrdiff_t(r * kMany), x.begin() + ptrdiff_t((r + 1) * kMany)});
