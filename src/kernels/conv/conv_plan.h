@@ -46,36 +46,6 @@ inline constexpr size_t kMostTilePixels = 14;
 bool reads_lines(const ConvShape& shape);
 LinesPlan plan_lines(const ConvShape& shape);
 
-/// Edge of a tile of outputs, and products for one.
-inline size_t winograd_tile(ConvAlgorithm a) { return a == ConvAlgorithm::winograd2 ? 2 : 4; }
-
-/// Task = (block of output tiles, group of output channels). Per worker: the transformed input V [plane][tile][in_c]
-/// of one block, transformed filters U, the products M [plane][tile][columns], and in_c zeros that stand for the
-/// padding. The planes are taken in parts of two rows of a tile: of F(4x4) rows 1 and 2, then 3 and 4 (each the points p
-/// and -p), then 0 and 5; of F(2x2) rows 1 and 2, then 0 and 3. U is [plane][panel][in_c][panel width] of a group
-/// where they are kept from one block to the next, else of one part and `chunk` columns.
-struct WinogradPlan {
-  size_t tile = 0, planes = 0, parts = 0, part_planes = 0;
-  size_t tiles_h = 0, tiles_w = 0, tiles = 0;
-  size_t block_tiles = 0, blocks = 0;
-  size_t columns = 0, column_groups = 0, chunk = 0;
-  size_t v_stride = 0, v_plane = 0, m_stride = 0, m_plane = 0, u_plane = 0;
-  bool keeps_filters = false;
-  size_t worker_bytes = 0;
-};
-WinogradPlan plan_winograd(const ConvShape& shape, ConvAlgorithm algorithm);
-/// What one task of a Winograd convolution computes: tiles [t0, t1) of the batch, output channels [n0, n1).
-struct WinogradBlock {
-  size_t t0, t1, n0, n1;
-};
-/// A part of the planes of filters [n0, n1); n0 is a multiple of gemm_panel_width().
-struct WinogradFilters {
-  size_t part, n0, n1;
-};
-/// Two rows of U = G · w · G^T from the packed filters of `rows`; `u`: panel n0 of the first plane of the part.
-void winograd_filters(const WinogradPlan& plan, size_t in_c, const WinogradFilters& which, const float* packed,
-                      float* u) noexcept;
-
 /// The first bytes of a worker's scratch.
 struct alignas(64) WorkerHead {
   size_t block;    // whose input lies in the scratch, or kNoBlock

@@ -136,6 +136,28 @@ TEST(Conv, Winograd) {
   }
 }
 
+// Every way to cut taps into groups; lines shorter and longer than a block of tiles; dilation beyond the line.
+TEST(Conv, WinogradLine) {
+  for (size_t kernel = 2; kernel <= 13; ++kernel) {
+    for (const size_t in_c : {1, 16, 37}) {
+      ConvCase c{.in_c = in_c, .out_c = 41, .in_h = 2, .in_w = 50, .batch = 2, .kernel_w = kernel};
+      c.pad_left = kernel / 2, c.pad_right = 1;
+      check_conv(c.with(ConvAlgorithm::winograd_line));
+    }
+  }
+  for (const size_t kernel : {3, 5, 11}) {
+    for (const size_t dilation : {1, 2, 3, 7, 60}) {
+      ConvCase c{.in_c = 24, .out_c = 32, .in_w = 53, .kernel_w = kernel, .dilation_w = dilation};
+      c.pad_left = c.pad_right = kernel / 2 * dilation;
+      check_conv(c.with(ConvAlgorithm::winograd_line));
+      c.in_w = 1203, c.in_gap = 5, c.out_gap = 3, c.residual = Residual::in_place, c.activation.kind = Activation::Kind::tanh;
+      check_conv(c.with(ConvAlgorithm::winograd_line));
+    }
+    ConvCase wide{.in_c = 136, .out_c = 200, .in_w = 501, .kernel_w = kernel};  // filters that each block transforms again
+    check_conv(wide.with(ConvAlgorithm::winograd_line));
+  }
+}
+
 // Filters that a worker keeps from one block of tiles to the next, in one group of channels and in two; filters that
 // each block transforms again, in one chunk and in several.
 TEST(Conv, WinogradFilters) {
