@@ -76,7 +76,7 @@ ConvAlgorithm cheapest_line(const ConvShape& s) {
   const double channels = double(s.in_c) * double(s.out_c);
   const double products = double((taps.of_group + kLineTile - 1) * taps.groups);
   const size_t strip = ceil_div(ceil_div(s.out_w, s.dilation_w), kLineTile) + taps.groups - 1;
-  const double tiles = double(s.batch * s.in_h * s.dilation_w) * double(strip);
+  const double tiles = double(s.batch * s.in_h * phases(s)) * double(strip);
   const double direct = double(s.out_pixels()) * double(s.kernel_w) * (channels / 16);
   const double winograd =
       (tiles + kFilter) * products * (channels / 16) + tiles * kTransform * double(s.in_c + s.out_c);
@@ -165,6 +165,7 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
     return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
   }
   if (reads_lines(s)) return plan_lines(s).worker_bytes * size_t(workers);
+  if (is_striped(s)) return plan_strips(s).worker_bytes * size_t(workers);
   const RowsPlan plan = plan_rows(s);
   if (plan.direct && s.groups == 1) return 0;
   return plan.worker_bytes * size_t(workers);
@@ -180,7 +181,9 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
     case ConvAlgorithm::depthwise:
       return conv_depthwise(args, par);
     default:
-      return reads_lines(args.shape) ? conv_lines(args, scratch, par) : conv_rows(args, scratch, par);
+      return reads_lines(args.shape)  ? conv_lines(args, scratch, par)
+             : is_striped(args.shape) ? conv_strips(args, scratch, par)
+                                      : conv_rows(args, scratch, par);
   }
 }
 

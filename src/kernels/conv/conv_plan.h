@@ -1,5 +1,7 @@
 // How a convolution is cut into tasks and how scratch is laid out; shared by conv_scratch_bytes and the algorithms.
 #pragma once
+#include <algorithm>
+
 #include "kernels/conv/conv.h"
 
 namespace retort::kernels::conv_detail {
@@ -34,6 +36,18 @@ struct RowsPlan {
 };
 RowsPlan plan_rows(const ConvShape& shape);
 
+/// How lines are convolved whose patches overlap in memory (kernel height 1; stride or dilation 1). A strip has those
+/// outputs of a line that are `dilation` apart; task = (strip, block of its outputs, group of output channels).
+struct StripsPlan {
+  size_t strips = 0, block_outputs = 0, blocks = 0;
+  size_t columns = 0, column_groups = 0;
+  size_t worker_bytes = 0;
+};
+bool is_striped(const ConvShape& shape);
+/// Strips of a line that are not empty.
+inline size_t phases(const ConvShape& s) { return std::clamp<size_t>(s.dilation_w, 1, std::max<size_t>(s.out_w, 1)); }
+StripsPlan plan_strips(const ConvShape& shape);
+
 /// How an image of few channels is convolved: lines of padded input, each giving runs of `run` inputs to a pixel, the
 /// runs of neighbouring pixels `step` floats apart. Packed weights are those of conv_rows. Task = some rows of the
 /// output.
@@ -67,6 +81,7 @@ size_t depthwise_packed_bytes(const ConvShape& shape);
 void depthwise_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
 
 void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
+void conv_strips(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept;

@@ -88,6 +88,23 @@ TEST(Conv, OneDimension) {
   }
 }
 
+// Lines whose patches are read where they lie, and copied for padding, gaps and dilation; blocks and columns in parts.
+TEST(Conv, Strips) {
+  for (const size_t stride : {1, 2, 5}) {
+    for (const size_t pad : {0, 3}) {
+      ConvCase c{.in_c = 7, .out_c = 150, .in_h = 3, .in_w = 400, .batch = 2, .kernel_w = 4, .stride_w = stride};
+      c.pad_left = pad, c.pad_right = 2 * pad, c.residual = Residual::separate;
+      check_conv(c.with(ConvAlgorithm::rows));
+      c.in_gap = 2, c.out_gap = 1;
+      check_conv(c.with(ConvAlgorithm::rows));
+    }
+  }
+  ConvCase far{.in_c = 8, .out_c = 8, .in_w = 61, .kernel_w = 3, .dilation_w = 40};  // few of the phases have an output
+  far.pad_left = far.pad_right = 30;
+  check_conv(far.with(ConvAlgorithm::rows));
+  check_conv(far.with(ConvAlgorithm::winograd_line));
+}
+
 // The padding may be as large as the image: some patches then lie outside altogether.
 TEST(Conv, MorePaddingThanImage) {
   ConvCase c{.in_c = 5, .out_c = 6, .in_h = 2, .in_w = 2, .kernel_h = 3, .kernel_w = 3};

@@ -135,7 +135,7 @@ void plan_lines_of_tiles(const ConvShape& s, WinogradPlan& p) {
   p.part_planes = 2;
   p.tiles_w = ceil_div(ceil_div(s.out_w, s.dilation_w), kLineTile);
   p.line_rows = p.tiles_w + p.tap_groups - 1;
-  p.tiles = s.batch * s.in_h * s.dilation_w * p.line_rows;
+  p.tiles = s.batch * s.in_h * phases(s) * p.line_rows;
   p.depth = p.tap_groups * s.in_c;
   p.v_stride = p.tap_groups > 1 ? s.in_c : spread_stride(s.in_c);
 }
@@ -150,7 +150,7 @@ LineTaps line_taps(size_t kernel) {
 
 LineTile line_tile(const ConvShape& s, const WinogradPlan& plan, size_t t) {
   const size_t strip = t / plan.line_rows, i = t % plan.line_rows;
-  return {strip / s.dilation_w, strip % s.dilation_w + i * kLineTile * s.dilation_w, i >= plan.tiles_w};
+  return {strip / phases(s), strip % phases(s) + i * kLineTile * s.dilation_w, i >= plan.tiles_w};
 }
 
 WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
