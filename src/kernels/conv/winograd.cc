@@ -187,6 +187,9 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
     }
     at.channels = block.n1 - at.channel;
     if (at.channels > 0) finish_tile<kTile>(sums, plan.m_plane, finish, at);
+    for (size_t row = 0; row < std::min(kTile, at.rows); ++row) {
+      finish.activate(at.pixel + row * at.line, std::min(kTile, at.columns), block.n0, block.n1);
+    }
   }
 }
 

@@ -210,6 +210,9 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
       finish.store<kLineTile, 1>(
           y, {tile.line * s.out_w + tile.x, s.dilation_w, left, 1, channel, std::min(kLanes, block.n1 - channel)});
     }
+    for (size_t i = 0; i < std::min(left, kLineTile); ++i) {
+      finish.activate(tile.line * s.out_w + tile.x + i * s.dilation_w, 1, block.n0, block.n1);
+    }
   }
 }
 
