@@ -15,6 +15,7 @@
 #include "run/arena.h"
 #include "run/copy_ledger.h"
 #include "run/profiler.h"
+#include "run/stretch.h"
 
 namespace retort {
 
@@ -89,6 +90,7 @@ class Frame {
   struct Segment {  ///< steps [begin, end) that are laid out together
     uint32_t begin = 0, end = 0;
     std::vector<Active> active;
+    std::vector<Stretch> stretches;
     std::vector<Placed> placed;
     std::vector<ArenaRequest> requests;
     std::vector<ArenaRequest> planned;  ///< what the offsets were planned for; bytes are capacities
@@ -99,7 +101,7 @@ class Frame {
     size_t scratch = 0, most_scratch = 0;  ///< bytes that the largest step needs, likewise
   };
 
-  // layout.cc: which steps run, on which shapes, in which memory
+  // layout.cc: which steps run, on which shapes
   bool take_signature(const RunRequest& request);
   void reset_from(uint32_t step);
   Segment& lay_out_segment(size_t index, uint32_t begin);
@@ -116,14 +118,8 @@ class Frame {
   bool lay_out_step(uint32_t index);
   bool settle_content(uint32_t index);
   void settle_memory(uint32_t index);
+  bool is_settled(uint32_t index) const;
   void forget_content();
-  void request_memory(Segment& segment);
-  bool reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes);
-  bool take_over_input(Segment& segment, uint32_t index, size_t input, SlotIndex out, size_t bytes);
-  static void leave_room(Segment& segment);
-  void place_segment(Segment& segment);
-  std::string largest_output(const Segment& segment) const;
-  void allocate_workspace(Segment& segment);
   void reserve_scratch(Segment& segment);
   void activate(Segment& segment);
   void drop_memory(Segment& segment);
@@ -133,7 +129,19 @@ class Frame {
   std::span<Slot* const> inputs_of(uint32_t step) const;
   std::span<Slot* const> outputs_of(uint32_t step) const;
 
-  // frame.cc: a run under a layout
+  // workspace.cc: in which memory
+  void mark_stretches(Segment& segment);
+  void keep_batches(Segment& segment);
+  void request_memory(Segment& segment);
+  bool reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes);
+  bool take_over_input(Segment& segment, uint32_t index, size_t input, SlotIndex out, size_t bytes);
+  static void leave_room(Segment& segment);
+  void place_segment(Segment& segment);
+  std::string largest_output(const Segment& segment) const;
+  void allocate_workspace(Segment& segment);
+
+  // bind.cc: what the caller gives
+  void check_outputs_apart(std::span<Value* const> outputs) const;
   void bind_inputs(const RunRequest& request);
   void bind_outputs(const RunRequest& request);
   void bind_output(const RunRequest& request, size_t i, const Slot& made);
@@ -141,11 +149,14 @@ class Frame {
   Tensor make_output(const RunRequest& request, size_t i, const Slot& made);
   Tensor take_spare(const RunRequest& request, size_t i, const Slot& made);
   bool overlaps_input(size_t output, const void* data, size_t bytes) const;
+  std::string shape_clash(size_t output, const Tensor& bound, const Slot& made) const;
+
+  // frame.cc: a run under a layout
   void run_segment(const RunRequest& request, Segment& segment);
+  void run_active(const RunRequest& request, const Segment& segment, const Active& active);
   void guard_memory(const Segment& segment, const Active& active) const;
   void run_step(const Active& active);
   void finish_output(const RunRequest& request, size_t i);
-  std::string shape_clash(size_t output, const Tensor& bound, const Slot& made) const;
 
   std::shared_ptr<const Plan> plan_;
   MemoryBudget* budget_;
@@ -156,6 +167,7 @@ class Frame {
   std::vector<uint32_t> producer_;               ///< per value: the step that writes it, or ~0u
   std::vector<char> settled_;                    ///< per value: its content follows from shapes and is in place
   std::vector<uint32_t> request_of_;             ///< per root: its request in the segment being placed
+  std::vector<uint32_t> images_of_;  ///< per value: 0, or made and used up in a stretch: images that it has room for
   std::vector<std::unique_ptr<Segment>> segments_;
   uint64_t runs_ = 0;
   bool laid_out_ = false;  ///< the first segment is valid for the types in the input slots

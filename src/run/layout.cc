@@ -15,12 +15,6 @@ namespace {
 
 constexpr size_t kMostElements = SIZE_MAX / 64;  // bytes of that many elements, and of some copies, can be counted
 
-size_t total_bytes(const std::vector<ArenaRequest>& requests) {
-  size_t sum = 0;
-  for (const ArenaRequest& r : requests) sum += r.bytes;
-  return sum;
-}
-
 // Content as the element type of the tensor wants it.
 template <typename T>
 void write_content(const Slot& slot, void* to) {
@@ -176,55 +170,6 @@ void Frame::settle_memory(uint32_t index) {
   }
 }
 
-// A step may write over an input that is not needed any more, where its operator allows that.
-bool Frame::reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes) {
-  const Step& step = plan_->steps[index];
-  const auto take_over = [&](int from, int to) {
-    return to >= 0 && size_t(to) < step.outputs.size() && out == step.outputs[size_t(to)] &&
-           take_over_input(segment, index, size_t(from), out, bytes);
-  };
-  return (step.op->has(kMayAliasInput0) && take_over(0, 0)) ||
-         std::ranges::any_of(step.op->info.in_place,
-                             [&](auto& p) { return p.same_bits && take_over(p.input, p.output); });
-}
-
-bool Frame::take_over_input(Segment& segment, uint32_t index, size_t input, SlotIndex out, size_t bytes) {
-  const Step& step = plan_->steps[index];
-  if (input >= step.inputs.size() || step.inputs[input] == kNoSlot) return false;
-  const SlotIndex root = plan_->values[step.inputs[input]].root;
-  const PlanValue& v = plan_->values[root];
-  const uint32_t place = request_of_[root];
-  if (v.home != Home::arena || v.last_use != index || place == kNever || segment.requests[place].bytes != bytes)
-    return false;
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    if (i != input && step.inputs[i] != kNoSlot && plan_->values[step.inputs[i]].root == root) return false;
-  }
-  const uint32_t last = plan_->values[out].last_use;
-  segment.requests[place].last = last < segment.end ? last : kNever;
-  segment.placed.push_back({out, place});
-  request_of_[out] = place;
-  return true;
-}
-
-void Frame::request_memory(Segment& segment) {
-  segment.placed.clear();
-  segment.requests.clear();
-  std::fill(request_of_.begin(), request_of_.end(), kNever);
-  for (uint32_t i = segment.begin; i < segment.end; ++i) {
-    const Step& step = plan_->steps[i];
-    if (step.view || step.late) continue;
-    for (SlotIndex out : step.outputs) {
-      if (out == kNoSlot || plan_->values[out].home != Home::arena || slots_[out].data) continue;
-      const size_t bytes = dtype_bytes(slots_[out].type.dtype, slots_[out].count);
-      if (reuse_input(segment, i, out, bytes)) continue;
-      const uint32_t last = plan_->values[out].last_use;
-      request_of_[out] = uint32_t(segment.requests.size());
-      segment.placed.push_back({out, request_of_[out]});
-      segment.requests.push_back({bytes, i, last < segment.end ? last : kNever});
-    }
-  }
-}
-
 std::string Frame::what_to_check(uint32_t index) const {
   constexpr size_t kMostShown = 6;
   std::string text;
@@ -238,102 +183,25 @@ std::string Frame::what_to_check(uint32_t index) const {
   return text.empty() ? "check its attributes" : "check " + text;
 }
 
-// What needs most of a workspace that cannot be had: "node 'x' (Add), whose output 'y' is float[9,9]".
-std::string Frame::largest_output(const Segment& segment) const {
-  const auto bytes = [&](const Placed& p) { return segment.requests[p.request].bytes; };
-  const auto largest = std::max_element(segment.placed.begin(), segment.placed.end(),
-                                        [&](const Placed& a, const Placed& b) { return bytes(a) < bytes(b); });
-  if (largest == segment.placed.end()) return "";
-  const ValueType& type = slots_[largest->root].type;
-  return cat("{}, whose output '{}' is {}{}", plan_->steps[producer_[largest->root]].name,
-             plan_->values[largest->root].name, dtype_name(type.dtype), to_string(type.shape));
-}
-
-void Frame::allocate_workspace(Segment& segment) {
-  segment.memory = nullptr;  // first give back, then take
-  segment.memory_bytes = 0;
-  try {
-    segment.memory = allocate(segment.layout.bytes);
-  } catch (Error& e) {
-    segment.planned.clear();
-    e.add_context(
-        cat("a workspace for {} outputs, the largest that of {}", segment.requests.size(), largest_output(segment)));
-    throw;
-  }
-  segment.memory_bytes = segment.layout.bytes;
-}
-
-// What to plan for: the requests, larger where they outgrew the last plan.
-void Frame::leave_room(Segment& segment) {
-  const bool grows = segment.planned.size() == segment.requests.size();
-  std::vector<ArenaRequest> last = std::exchange(segment.planned, segment.requests);
-  for (size_t i = 0; grows && i < last.size(); ++i) {
-    size_t& bytes = segment.planned[i].bytes;
-    bytes = bytes > last[i].bytes ? round_up(checked_add(bytes, bytes / 4 + 255, "workspace size") - 255, 256)
-                                  : last[i].bytes;
-  }
-}
-
-// Offsets are kept while every request fits what they were planned for. A second plan leaves room to grow, so that a
-// cache that grows by one row a run is planned anew only once in a while.
-void Frame::place_segment(Segment& segment) {
-  request_memory(segment);
-  segment.asked = total_bytes(segment.requests);
-  segment.most_asked = std::max(segment.most_asked, segment.asked);
-  const auto fits = [](const ArenaRequest& r, const ArenaRequest& p) {
-    return r.bytes <= p.bytes && r.first == p.first && r.last == p.last;
-  };
-  if (!std::equal(segment.requests.begin(), segment.requests.end(), segment.planned.begin(), segment.planned.end(),
-                  fits)) {
-    leave_room(segment);
-    plan_arena(segment.planned, segment.layout);
-    if (budget_ && segment.layout.bytes > budget_->limit()) {
-      segment.planned = segment.requests;
-      plan_arena(segment.planned, segment.layout);
-    }
-    if (segment.layout.bytes > segment.memory_bytes) allocate_workspace(segment);
-  }
-  for (const Placed& p : segment.placed)
-    set_data(p.root, static_cast<std::byte*>(segment.memory.get()) + segment.layout.offsets[p.request]);
-}
-
-void Frame::trim() {
-  size_t scratch = 0;
-  for (const auto& s : segments_) {
-    scratch = std::max(scratch, std::exchange(s->most_scratch, s->scratch));
-    const bool roomy = total_bytes(s->planned) > 2 * s->most_asked || s->memory_bytes > 2 * s->layout.bytes;
-    s->most_asked = s->asked;
-    if (roomy && s->memory_bytes >= kWorthTrimming) drop_memory(*s);
-  }
-  if (scratch_bytes_ >= kWorthTrimming && scratch_bytes_ > 2 * scratch) drop_scratch();
-  for (const auto& b : bodies_) {
-    if (b) b->trim();
-  }
-}
-
-void Frame::give_back() {
-  for (const auto& s : segments_) drop_memory(*s);
-  drop_scratch();
-  for (const auto& b : bodies_) {
-    if (b) b->give_back();
-  }
-}
-
-void Frame::set_data(SlotIndex root, void* data) {
-  for (SlotIndex m : members_[root]) slots_[m].data = data;
-}
-
 void Frame::reserve_scratch(Segment& segment) {
   const Step* largest = nullptr;
   segment.scratch = 0;
-  for (uint32_t i = segment.begin; i < segment.end; ++i) {
+  const auto ask = [&](uint32_t i) {
     const Step& step = plan_->steps[i];
-    if (!step.op->scratch || step.view || step.late) continue;
+    if (!step.op->scratch || step.view || step.late) return;
     const RunContext probe(inputs_of(i), outputs_of(i), step.state.get(), nullptr, parallel_);
     const size_t bytes =
         in_step(step, [&] { return with_inputs(i, [&] { return step.op->scratch(step.params.get(), probe); }); });
     if (bytes > segment.scratch) largest = &step;
     segment.scratch = std::max(segment.scratch, bytes);
+  };
+  for (uint32_t i = segment.begin; i < segment.end; ++i) ask(i);
+  for (const Stretch& s : segment.stretches) {
+    StretchView view(s, slots_);
+    for (const int64_t images : {s.images, s.batch % s.images}) {
+      if (images > 0) view.show(0, images);
+      for (uint32_t i = s.begin; i < s.end; ++i) ask(i);
+    }
   }
   segment.most_scratch = std::max(segment.most_scratch, segment.scratch);
   if (segment.scratch <= scratch_bytes_) return;
@@ -342,15 +210,19 @@ void Frame::reserve_scratch(Segment& segment) {
   scratch_bytes_ = segment.scratch;
 }
 
+// Whether nothing of a step is left to run.
+bool Frame::is_settled(uint32_t index) const {
+  const Step& step = plan_->steps[index];
+  return step.view || (!step.late && std::all_of(step.outputs.begin(), step.outputs.end(),
+                                                 [&](SlotIndex o) { return o == kNoSlot || settled_[o]; }));
+}
+
 void Frame::activate(Segment& segment) {
   reserve_scratch(segment);
   segment.active.clear();
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
     const Step& step = plan_->steps[i];
-    if (step.view) continue;
-    const bool settled = !step.late && std::all_of(step.outputs.begin(), step.outputs.end(),
-                                                   [&](SlotIndex o) { return o == kNoSlot || settled_[o]; });
-    if (settled) continue;
+    if (is_settled(i)) continue;
     segment.active.push_back(
         {step.kernel.fn, i,
          RunContext(inputs_of(i), outputs_of(i), step.state.get(), scratch_.get(), parallel_, bodies_[i].get())});
@@ -378,6 +250,7 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
   }
   segment.begin = begin;
   segment.end = i;
+  mark_stretches(segment);
   place_segment(segment);
   activate(segment);
   return segment;

@@ -167,10 +167,12 @@ TEST(Conv, WinogradLine) {
       ConvCase c{.in_c = 24, .out_c = 32, .in_w = 53, .kernel_w = kernel, .dilation_w = dilation};
       c.pad_left = c.pad_right = kernel / 2 * dilation;
       check_conv(c.with(ConvAlgorithm::winograd_line));
-      c.in_w = 1203, c.in_gap = 5, c.out_gap = 3, c.residual = Residual::in_place, c.activation.kind = Activation::Kind::tanh;
+      c.in_w = 1203, c.in_gap = 5, c.out_gap = 3, c.residual = Residual::in_place,
+      c.activation.kind = Activation::Kind::tanh;
       check_conv(c.with(ConvAlgorithm::winograd_line));
     }
-    ConvCase wide{.in_c = 136, .out_c = 200, .in_w = 501, .kernel_w = kernel};  // filters that each block transforms again
+    ConvCase wide{
+        .in_c = 136, .out_c = 200, .in_w = 501, .kernel_w = kernel};  // filters that each block transforms again
     check_conv(wide.with(ConvAlgorithm::winograd_line));
   }
 }

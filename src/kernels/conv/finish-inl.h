@@ -47,8 +47,12 @@ HWY_NOINLINE void activate_run(const ConvArgs& args, size_t pixel, size_t pixels
 class Finish {
  public:
   explicit Finish(const ConvArgs& args)
-      : args_(&args), bias_(args.epilogue.bias), residual_(args.epilogue.residual), output_(args.output),
-        pixel_stride_(args.shape.out_pixel_stride), residual_stride_(args.epilogue.residual_stride) {
+      : args_(&args),
+        bias_(args.epilogue.bias),
+        residual_(args.epilogue.residual),
+        output_(args.output),
+        pixel_stride_(args.shape.out_pixel_stride),
+        residual_stride_(args.epilogue.residual_stride) {
     constexpr float kInf = std::numeric_limits<float>::infinity();
     const Activation& a = args.epilogue.activation;
     const bool clip = a.kind == Activation::Kind::clip, relu = a.kind == Activation::Kind::relu;

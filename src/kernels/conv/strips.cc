@@ -91,8 +91,8 @@ StripsPlan plan_strips(const ConvShape& s) {
   p.blocks = ceil_div(outputs, p.block_outputs);
   p.columns = group_columns(s.out_c, std::min(ceil_div(wanted, p.strips * p.blocks), s.out_c / kMinColumns));
   p.column_groups = ceil_div(s.out_c, p.columns);
-  p.worker_bytes = round_up(
-      sizeof(WorkerHead) + ((p.block_outputs - 1) * step + s.kernel_w * s.in_c + kSlack) * sizeof(float), 128);
+  p.worker_bytes =
+      round_up(sizeof(WorkerHead) + ((p.block_outputs - 1) * step + s.kernel_w * s.in_c + kSlack) * sizeof(float), 128);
   return p;
 }
 

@@ -15,8 +15,8 @@ struct WinogradPlan {
   size_t planes = 0, parts = 0, part_planes = 0;
   size_t tiles_h = 0, tiles_w = 0, tiles = 0;
   size_t taps = 0, tap_groups = 1;  ///< lines: of a group, and how many; taps is 0 of images
-  size_t line_rows = 0;             ///< rows of V of a line: its tiles, and those that groups of taps read behind the last
-  size_t depth = 0;                 ///< length of the products' sums
+  size_t line_rows = 0;  ///< rows of V of a line: its tiles, and those that groups of taps read behind the last
+  size_t depth = 0;      ///< length of the products' sums
   size_t block_tiles = 0, blocks = 0;
   size_t columns = 0, column_groups = 0, chunk = 0;
   size_t v_stride = 0, v_plane = 0, m_stride = 0, m_plane = 0, u_plane = 0;

@@ -86,7 +86,7 @@ void transform_panels(size_t in_c, size_t panels, const float* packed, float* u,
 
 void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                       const conv_detail::WinogradFilters& which, float* u) noexcept {
-  const auto transform_part = plan.tile == 2 ? (which.part == 0 ? transform_panels<4, 0> : transform_panels<4, 1>)
+  const auto transform_part = plan.tile == 2    ? (which.part == 0 ? transform_panels<4, 0> : transform_panels<4, 1>)
                               : which.part == 0 ? transform_panels<6, 0>
                               : which.part == 1 ? transform_panels<6, 1>
                                                 : transform_panels<6, 2>;

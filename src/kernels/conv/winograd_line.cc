@@ -29,8 +29,13 @@ template <size_t kTaps>
 struct LineMatrices {
   static constexpr size_t kPoints = kTaps + kLineTile - 1, kPairs = (kPoints - 1) / 2;
   static constexpr bool kHasZero = kPoints % 2 == 0;
-  static constexpr double kPair[3] = {kTaps == 3 ? 0.75 : kTaps == 4 ? 0.375 : 0.5,
-                                      kTaps == 3 ? 1.5 : kTaps == 4 ? 0.875 : 1.0, 1.75};
+  static constexpr double kPair[3] = {kTaps == 3   ? 0.75
+                                      : kTaps == 4 ? 0.375
+                                                   : 0.5,
+                                      kTaps == 3   ? 1.5
+                                      : kTaps == 4 ? 0.875
+                                                   : 1.0,
+                                      1.75};
 
   using Row = std::array<double, kPoints>;
 
@@ -248,7 +253,8 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels::conv_detail {
 
 WinogradTransforms line_transforms() {
-  return {RETORT_SELECT(winograd_line_input), RETORT_SELECT(winograd_line_filters), RETORT_SELECT(winograd_line_output)};
+  return {RETORT_SELECT(winograd_line_input), RETORT_SELECT(winograd_line_filters),
+          RETORT_SELECT(winograd_line_output)};
 }
 
 }  // namespace retort::kernels::conv_detail

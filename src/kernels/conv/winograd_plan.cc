@@ -53,8 +53,8 @@ size_t plane_of(const WinogradPlan& plan, size_t part, size_t i) {
 }
 
 // The products M = V · U of a block for one part of the planes and some of its columns.
-void multiply(const WinogradPlan& plan, const WinogradBlock& block,
-              const WinogradFilters& filters, const float* u, const WinogradScratch& w, const Parallel& par) {
+void multiply(const WinogradPlan& plan, const WinogradBlock& block, const WinogradFilters& filters, const float* u,
+              const WinogradScratch& w, const Parallel& par) {
   GemmArgs product;
   product.m = block.t1 - block.t0;
   product.n = filters.n1 - filters.n0;

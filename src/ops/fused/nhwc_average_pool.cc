@@ -31,7 +31,7 @@ constinit const OpDef op_nhwc_average_pool = define<NhwcAveragePool>({
     .inputs = {"X: T"},
     .outputs = {"Y: T"},
     .types = types({DType::f32}),
-    .traits = kInternal,
+    .traits = kInternal | kImagewise,
 });
 
 }  // namespace retort::ops

@@ -146,7 +146,7 @@ constinit const OpDef op_nhwc_conv = define<NhwcConv>({
     .inputs = {"X: T", "W: T", "B: T?", "R: T?", "S: T?"},
     .outputs = {"Y: T"},
     .types = types({DType::f32}),
-    .traits = kInternal,
+    .traits = kInternal | kImagewise,
     .in_place = {{{0, 3}}},
 });
 

@@ -43,7 +43,7 @@ constinit const OpDef op_nhwc_global_average_pool = define<NhwcGlobalAveragePool
     .inputs = {"X: T"},
     .outputs = {"Y: T"},
     .types = types({DType::f32}),
-    .traits = kInternal,
+    .traits = kInternal | kImagewise,
 });
 
 }  // namespace retort::ops

@@ -28,7 +28,7 @@ constinit const OpDef op_nhwc_max_pool = define<NhwcMaxPool>({
     .inputs = {"X: T"},
     .outputs = {"Y: T"},
     .types = types({DType::f32}),
-    .traits = kInternal,
+    .traits = kInternal | kImagewise,
 });
 
 }  // namespace retort::ops

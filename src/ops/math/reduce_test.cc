@@ -105,7 +105,8 @@ const OpTest l2("ReduceL2",
                         .fixed_types = true}}),
                 {.tolerance = 4});
 const OpTest sum_square("ReduceSumSquare", forms({rows({14, 77}), nothing(0), squares(9)}), {.tolerance = 4});
-const OpTest log_sum("ReduceLogSum", forms({rows({1.7917595f, 2.7080502f}),
+const OpTest log_sum("ReduceLogSum",
+                     forms({rows({1.7917595f, 2.7080502f}),
                             nothing(-kInf),
                             squares(1.0986123f),
                             {.about = "whole numbers: the sum does not fit, a sum below zero",
