@@ -1,5 +1,6 @@
 // A report of a suite as Markdown.
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "engine.h"
@@ -103,6 +104,22 @@ void failures(std::ostream& out, const Json& scenarios) {
   }
 }
 
+/// Which peers did not take which scenarios, without the engines' long messages, which the report has.
+void refusals(std::ostream& out, const Json& scenarios) {
+  std::map<std::string, std::string> names;  // by engine
+  for (const Json& s : scenarios) {
+    if (!s.contains("report")) continue;
+    for (const Json& peer : s.at("report").at(0).at("peers")) {
+      std::string& of_engine = names[peer.at("engine")];
+      if (peer.contains("error")) of_engine.append(of_engine.empty() ? "" : ", ").append(s.at("name"));
+    }
+  }
+  std::erase_if(names, [](const auto& entry) { return entry.second.empty(); });
+  if (!names.empty()) out << "## Models that a peer refused\n";
+  for (const auto& [engine, refused] : names) out << "- " << engine << ": " << markdown_cell(refused) << "\n";
+  if (!names.empty()) out << "\n";
+}
+
 }  // namespace
 
 void write_markdown(const std::string& path, const Json& report) {
@@ -123,6 +140,7 @@ void write_markdown(const std::string& path, const Json& report) {
   section(out, "Accuracy", kAccuracy, accuracy_columns(engines), rows_of(scenarios, has_accuracy));
   section(out, "Operators", "Those that take most of the time of a run, by the engines' own profiles.",
           ops_columns(scenarios), rows_of(scenarios, has_ops));
+  refusals(out, scenarios);
   failures(out, scenarios);
   std::string text = out.str();
   text.erase(text.find_last_not_of('\n') + 1);

@@ -153,14 +153,21 @@ class Suite(Reports):
         self.assertRegex(out, r"e-\d+ DIFFERS\n")
         self.assertIn("1 scenarios measured, 0 failed, 1 differ", out)
 
+    def markdown(self, report):
+        self.assertEqual(retort("bench", "--from", report, "--markdown", self.path("r.md"))[0], 0)
+        with open(self.path("r.md"), encoding="utf-8") as f:
+            return f.read()
+
     def test_markdown(self):
         report = self.report([with_details(scenario("some/b1", (0.9, 1.25))), {"name": "bad/b1", "model": "m", "kind": "", "precision": "", "flops": 0, "tolerance": 0,
                                                                 "error": "node 'a|b'\nis wrong"}])
-        code, out, err = retort("bench", "--from", report, "--markdown", self.path("r.md"))
+        code, out, err = retort("bench", "--from", report)
         self.assertEqual((code, err), (0, ""))  # it was not measured now
         self.assertIn("1 scenarios measured, 1 failed, 0 differ", out)
-        with open(self.path("r.md"), encoding="utf-8") as f:
-            text = f.read()
+        self.assertNotIn("refused", self.markdown(report))
+        other = scenario("c/1", (1.0, 1.0))
+        self.assertIn("\n## Models that a peer refused\n- Other 3: c/1\n", self.markdown(self.report([scenario("a/1", (1.0, 1.0)), other], "other.json")) + "\n")
+        text = self.markdown(report)
         for line in ("| processor | A processor |", "| caches | L2 1 MiB |", "| instructions | avx2, fma |", "| date | 2026-01-02 03:04 UTC |",
                      "| measured peak, float32 | 10.0 GFLOP/s with 1 thread, 20.0 GFLOP/s with 2 threads |", "| engines | Retort 1, Peer 2, Other 3 |",
                      "| measured reading of memory | 7.00 GB/s with 1 thread, 9.00 GB/s with 2 threads |",
@@ -196,7 +203,7 @@ class Suite(Reports):
     def cells(self, document, title):
         """Rows of texts of the tables below a heading."""
         body = document[document.index(f"<h2>{title}</h2>"):document.index('id="data"')]
-        body = body[:body.find("<h2>", 4)]
+        body = body[:body.find("<h2>", 4)]  # of the last one all that is left
         return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in body.split("<tr>")[1:] if "<td" in row]
 
     def test_page_with_details(self):
@@ -215,14 +222,14 @@ class Suite(Reports):
 
     def order(self, fragment):
         document = self.browse(self.path("p.html"), fragment)
-        table = document[document.index("<h2>Scenarios</h2>"):document.index("<h2>Failed</h2>") if "<h2>Failed</h2>" in document else document.index('id="data"')]
-        return [row.split("</td>")[0].rsplit(">", 1)[1] for row in table.split("<tr>")[2:]], document
+        return [row[0] for row in self.cells(document, "Scenarios")], document
 
     def test_page_in_order(self):
         report = self.report([scenario("b/1", (0.9, 0.8)), scenario("c/1", (10.5, 2.25)), scenario("a/1", (1.5, 1.4), kind="decoder")])
         retort("bench", "--from", report, "--html", self.path("p.html"))
         self.assertEqual(self.order("")[0], ["b/1", "c/1", "a/1"])
         self.assertEqual(self.order("sort=0")[0], ["a/1", "b/1", "c/1"])
+        self.assertEqual(self.cells(self.browse(self.path("p.html")), "Models that a peer refused"), [["c/1", "Other 3", "not taken"]])
         self.assertEqual(self.order("sort=3")[0], ["b/1", "a/1", "c/1"])  # by numbers, not by their digits
         plots = self.order("order=ratio&kind=float32 CNN")[1]
         self.assertEqual(plots.count('class="value '), 2 * 12 - 5)  # a peer of one did not take the model

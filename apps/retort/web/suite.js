@@ -201,6 +201,8 @@ function tables() {
   const place = document.getElementById("tables");
   if (DATA.means.length) place.append(html("h2", {}, "Geometric means"), means());
   place.append(html("h2", {}, "Scenarios"), table(scenarioColumns(), measured()), ...accuracy(), ...operators());
+  const refused = measured().flatMap((s) => s.report[0].peers.filter((p) => p.error).map((p) => ({name: s.name, ...p})));
+  if (refused.length) place.append(html("h2", {}, "Models that a peer refused"), table([["scenario", (r) => r.name], ["engine", (r) => r.engine], ["why", (r) => r.error]], refused));
   const failed = DATA.scenarios.filter((s) => s.error);
   if (failed.length) place.append(html("h2", {}, "Failed"), table([["scenario", (s) => s.name], ["why", (s) => s.error]], failed));
 }
