@@ -252,6 +252,23 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
   return words;
 }
 
+/// What is measured besides only where it is asked for.
+void add_extras(CLI::App& app, BenchOptions& o) {
+  app.add_flag(
+      "--ops", o.ops,
+      "also tell per operator where the time of a run goes, by the profilers of Retort and of those engines "
+      "beside it that have the C interface of ONNX Runtime: with the first of --threads, medians per node; with "
+      "--suite on the page, in the Markdown and in the JSON");
+  app.add_flag("--strict", o.strict,
+               "also measure Retort with session.strict=1 (no shortcuts that cost accuracy), for a quarter of the time "
+               "and with the first of --threads, and tell how far the outputs of each are apart");
+  app.add_option("--expected", o.expected,
+                 "folder with output_0.pb (or .npy), output_1.pb, … in the order of the model's outputs: tell how far "
+                 "each engine's outputs are from them")
+      ->check(CLI::ExistingDirectory.description(""))
+      ->type_name("DIR");
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app) {
@@ -282,20 +299,7 @@ void add_bench(CLI::App& app) {
   sub->add_option("--starts", o->starts, "processes per engine and thread count for load time and memory")
       ->capture_default_str()
       ->check(kPositive);
-  sub->add_flag(
-      "--ops", o->ops,
-      "also tell per operator where the time of a run goes, by the profilers of Retort and of those engines "
-      "beside it that have the C interface of ONNX Runtime: with the first of --threads, medians per node; with "
-      "--suite on the page, in the Markdown and in the JSON");
-  sub->add_flag(
-      "--strict", o->strict,
-      "also measure Retort with session.strict=1 (no shortcuts that cost accuracy), for a quarter of the time "
-      "and with the first of --threads, and tell how far the outputs of each are apart");
-  sub->add_option("--expected", o->expected,
-                  "folder with output_0.pb (or .npy), output_1.pb, … in the order of the model's outputs: tell how far "
-                  "each engine's outputs are from them")
-      ->check(CLI::ExistingDirectory.description(""))
-      ->type_name("DIR");
+  add_extras(*sub, *o);
   sub->footer("Example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
   o->suite.add(*sub);
   sub->get_option("MODEL")->required(false);

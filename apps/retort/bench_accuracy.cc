@@ -13,7 +13,8 @@ HostValues read_expected(const std::string& folder, const std::vector<PortInfo>&
     const std::string path = numbered_file(folder, "output_", i);
     HostValues values = read_value_file(path, outputs[i], {});
     const auto named = values.find(name);
-    if (named == values.end() && values.size() != 1) throw Failure(path + " has no array '" + name + "'");
+    if (named == values.end() && values.size() != 1)
+      throw Failure(std::string(path).append(" has no array '").append(name).append("'"));
     all[name] = std::move(named != values.end() ? named->second : values.begin()->second);
   }
   return all;

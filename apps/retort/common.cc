@@ -161,12 +161,11 @@ std::pair<std::string, std::string> split_at(const std::string& text, char at, c
 }
 
 std::string numbered_file(const std::string& folder, const char* prefix, size_t index) {
-  const std::string name = prefix + std::to_string(index);
+  const std::string path = folder + "/" + prefix + std::to_string(index);
   for (const char* suffix : {".pb", ".npy"}) {
-    std::string path = folder + "/" + name + suffix;
-    if (std::filesystem::exists(path)) return path;
+    if (std::filesystem::exists(path + suffix)) return path + suffix;
   }
-  throw Failure(folder + " has no " + name + ".pb or .npy");
+  throw Failure(folder + " has no " + prefix + std::to_string(index) + ".pb or .npy");
 }
 
 CLI::Validator has_form(const char* form) {

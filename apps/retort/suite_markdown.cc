@@ -15,8 +15,9 @@ using Json = nlohmann::json;
 constexpr const char* kAccuracy =
     "Errors are the largest difference of an output over its scale: from the right outputs, which a run in float64 "
     "gave "
-    "or which were stored beside the model by another engine, or from the first peer's. Strict is `session.strict=1`, "
-    "which leaves shortcuts out that cost accuracy; its time ratio is over that of the default.";
+    "or which were stored beside the model by another engine, or from the first peer's. Where all engines are as far "
+    "from float64, it is the model that loses the digits in float32. Strict is `session.strict=1`, which leaves "
+    "shortcuts out that cost accuracy; its time ratio is over that of the default.";
 
 /// Text that stands in a cell as it is.
 std::string markdown_cell(std::string text) {

@@ -164,7 +164,7 @@ function means() {
 }
 
 const ABOUT_ACCURACY = "Errors are the largest difference of an output over its scale: from the right outputs, which a run in float64 gave or which were stored beside the model by " +
-  "another engine, or from the first peer's. Strict is session.strict=1, which leaves shortcuts out that cost accuracy; its time ratio is over that of the default.";
+  "another engine, or from the first peer's. Where all engines are as far from float64, it is the model that loses the digits in float32. Strict is session.strict=1, which leaves shortcuts out that cost accuracy; its time ratio is over that of the default.";
 
 function accuracy() {
   const rows = measured().filter((s) => s.report[0].strict || "deviation" in s.report[0].sides[0]);
