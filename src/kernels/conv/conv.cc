@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
+#include "kernels/conv/winograd.h"
 
 namespace retort::kernels {
 namespace conv_detail {
@@ -59,6 +60,27 @@ ConvAlgorithm cheapest_3x3(const ConvShape& s) {
   const double winograd4 = winograd(4, kTransform4), winograd2 = winograd(2, kTransform2);
   if (direct <= kGain * std::min(winograd4, winograd2)) return ConvAlgorithm::rows;
   return winograd4 < winograd2 ? ConvAlgorithm::winograd4 : ConvAlgorithm::winograd2;
+}
+
+bool is_line_stride_1(const ConvShape& s) {
+  return s.groups == 1 && s.kernel_h == 1 && s.kernel_w > 1 && s.stride_h * s.stride_w == 1 && s.pad_top == 0 &&
+         s.out_h == s.in_h && !s.input_is_nchw;
+}
+
+// Compares times like cheapest_3x3.
+ConvAlgorithm cheapest_line(const ConvShape& s) {
+  constexpr size_t kMinChannels = 16;
+  constexpr double kTransform = 3, kFilter = 6, kGain = 1.1;
+  if (s.in_c < kMinChannels || s.out_c < kMinChannels) return ConvAlgorithm::rows;
+  const LineTaps taps = line_taps(s.kernel_w);
+  const double channels = double(s.in_c) * double(s.out_c);
+  const double products = double((taps.of_group + kLineTile - 1) * taps.groups);
+  const size_t strip = ceil_div(ceil_div(s.out_w, s.dilation_w), kLineTile) + taps.groups - 1;
+  const double tiles = double(s.batch * s.in_h * phases(s)) * double(strip);
+  const double direct = double(s.out_pixels()) * double(s.kernel_w) * (channels / 16);
+  const double winograd =
+      (tiles + kFilter) * products * (channels / 16) + tiles * kTransform * double(s.in_c + s.out_c);
+  return direct <= kGain * winograd ? ConvAlgorithm::rows : ConvAlgorithm::winograd_line;
 }
 
 // Each panel of columns as the GEMM wants it, taps outermost: row (tap, channel).
@@ -123,6 +145,7 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool allow_winograd) {
   if (s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 && !s.input_is_nchw)
     return ConvAlgorithm::pointwise;
   if (allow_winograd && !s.scaled_input && is_3x3_stride_1(s)) return cheapest_3x3(s);
+  if (allow_winograd && !s.scaled_input && is_line_stride_1(s)) return cheapest_line(s);
   return ConvAlgorithm::rows;
 }
 
@@ -138,10 +161,11 @@ void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
 size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int workers) {
   if (s.out_pixels() * s.out_c == 0) return 0;
   if (algorithm == ConvAlgorithm::depthwise) return 0;
-  if (algorithm == ConvAlgorithm::winograd4 || algorithm == ConvAlgorithm::winograd2) {
+  if (is_winograd(algorithm)) {
     return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
   }
   if (reads_lines(s)) return plan_lines(s).worker_bytes * size_t(workers);
+  if (is_striped(s)) return plan_strips(s).worker_bytes * size_t(workers);
   const RowsPlan plan = plan_rows(s);
   if (plan.direct && s.groups == 1) return 0;
   return plan.worker_bytes * size_t(workers);
@@ -152,11 +176,14 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
   switch (args.algorithm) {
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd_line:
       return conv_winograd(args, scratch, par);
     case ConvAlgorithm::depthwise:
       return conv_depthwise(args, par);
     default:
-      return reads_lines(args.shape) ? conv_lines(args, scratch, par) : conv_rows(args, scratch, par);
+      return reads_lines(args.shape)  ? conv_lines(args, scratch, par)
+             : is_striped(args.shape) ? conv_strips(args, scratch, par)
+                                      : conv_rows(args, scratch, par);
   }
 }
 

@@ -43,12 +43,17 @@ struct ConvShape {
 
 enum class ConvAlgorithm : uint8_t {
   pointwise,  ///< 1x1 without padding: one GEMM over the pixels, rows gathered first when strided or scaled
-  rows,       ///< any kernel, groups == 1: blocks of input patches gathered as rows, then GEMM
+  rows,       ///< any kernel, groups == 1: blocks of input patches as rows, gathered where need be, then GEMM
   winograd4,  ///< 3x3, stride 1, dilation 1, groups == 1: F(4x4, 3x3)
   winograd2,  ///< likewise F(2x2, 3x3)
+  winograd_line,  ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps
   depthwise,  ///< groups == in_c == out_c
   grouped,    ///< any: `rows` for each group
 };
+
+constexpr bool is_winograd(ConvAlgorithm a) {
+  return a == ConvAlgorithm::winograd4 || a == ConvAlgorithm::winograd2 || a == ConvAlgorithm::winograd_line;
+}
 
 /// The fastest algorithm by a cost model. Winograd's error is about ten times that of a plain sum (but below 1e-5 of
 /// the largest output): `allow_winograd` is false where results must be strict.

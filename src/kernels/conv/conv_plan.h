@@ -1,5 +1,7 @@
 // How a convolution is cut into tasks and how scratch is laid out; shared by conv_scratch_bytes and the algorithms.
 #pragma once
+#include <algorithm>
+
 #include "kernels/conv/conv.h"
 
 namespace retort::kernels::conv_detail {
@@ -34,6 +36,18 @@ struct RowsPlan {
 };
 RowsPlan plan_rows(const ConvShape& shape);
 
+/// How lines are convolved whose patches overlap in memory (kernel height 1; stride or dilation 1). A strip has those
+/// outputs of a line that are `dilation` apart; task = (strip, block of its outputs, group of output channels).
+struct StripsPlan {
+  size_t strips = 0, block_outputs = 0, blocks = 0;
+  size_t columns = 0, column_groups = 0;
+  size_t worker_bytes = 0;
+};
+bool is_striped(const ConvShape& shape);
+/// Strips of a line that are not empty.
+inline size_t phases(const ConvShape& s) { return std::clamp<size_t>(s.dilation_w, 1, std::max<size_t>(s.out_w, 1)); }
+StripsPlan plan_strips(const ConvShape& shape);
+
 /// How an image of few channels is convolved: lines of padded input, each giving runs of `run` inputs to a pixel, the
 /// runs of neighbouring pixels `step` floats apart. Packed weights are those of conv_rows. Task = some rows of the
 /// output.
@@ -45,36 +59,6 @@ struct LinesPlan {
 inline constexpr size_t kMostTilePixels = 14;
 bool reads_lines(const ConvShape& shape);
 LinesPlan plan_lines(const ConvShape& shape);
-
-/// Edge of a tile of outputs, and products for one.
-inline size_t winograd_tile(ConvAlgorithm a) { return a == ConvAlgorithm::winograd2 ? 2 : 4; }
-
-/// Task = (block of output tiles, group of output channels). Per worker: the transformed input V [plane][tile][in_c]
-/// of one block, transformed filters U, the products M [plane][tile][columns], and in_c zeros that stand for the
-/// padding. The planes are taken in parts of two rows of a tile: of F(4x4) rows 1 and 2, then 3 and 4 (each the points p
-/// and -p), then 0 and 5; of F(2x2) rows 1 and 2, then 0 and 3. U is [plane][panel][in_c][panel width] of a group
-/// where they are kept from one block to the next, else of one part and `chunk` columns.
-struct WinogradPlan {
-  size_t tile = 0, planes = 0, parts = 0, part_planes = 0;
-  size_t tiles_h = 0, tiles_w = 0, tiles = 0;
-  size_t block_tiles = 0, blocks = 0;
-  size_t columns = 0, column_groups = 0, chunk = 0;
-  size_t v_stride = 0, v_plane = 0, m_stride = 0, m_plane = 0, u_plane = 0;
-  bool keeps_filters = false;
-  size_t worker_bytes = 0;
-};
-WinogradPlan plan_winograd(const ConvShape& shape, ConvAlgorithm algorithm);
-/// What one task of a Winograd convolution computes: tiles [t0, t1) of the batch, output channels [n0, n1).
-struct WinogradBlock {
-  size_t t0, t1, n0, n1;
-};
-/// A part of the planes of filters [n0, n1); n0 is a multiple of gemm_panel_width().
-struct WinogradFilters {
-  size_t part, n0, n1;
-};
-/// Two rows of U = G · w · G^T from the packed filters of `rows`; `u`: panel n0 of the first plane of the part.
-void winograd_filters(const WinogradPlan& plan, size_t in_c, const WinogradFilters& which, const float* packed,
-                      float* u) noexcept;
 
 /// The first bytes of a worker's scratch.
 struct alignas(64) WorkerHead {
@@ -97,6 +81,7 @@ size_t depthwise_packed_bytes(const ConvShape& shape);
 void depthwise_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
 
 void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
+void conv_strips(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept;

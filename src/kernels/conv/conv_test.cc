@@ -88,6 +88,23 @@ TEST(Conv, OneDimension) {
   }
 }
 
+// Lines whose patches are read where they lie, and copied for padding, gaps and dilation; blocks and columns in parts.
+TEST(Conv, Strips) {
+  for (const size_t stride : {1, 2, 5}) {
+    for (const size_t pad : {0, 3}) {
+      ConvCase c{.in_c = 7, .out_c = 150, .in_h = 3, .in_w = 400, .batch = 2, .kernel_w = 4, .stride_w = stride};
+      c.pad_left = pad, c.pad_right = 2 * pad, c.residual = Residual::separate;
+      check_conv(c.with(ConvAlgorithm::rows));
+      c.in_gap = 2, c.out_gap = 1;
+      check_conv(c.with(ConvAlgorithm::rows));
+    }
+  }
+  ConvCase far{.in_c = 8, .out_c = 8, .in_w = 61, .kernel_w = 3, .dilation_w = 40};  // few of the phases have an output
+  far.pad_left = far.pad_right = 30;
+  check_conv(far.with(ConvAlgorithm::rows));
+  check_conv(far.with(ConvAlgorithm::winograd_line));
+}
+
 // The padding may be as large as the image: some patches then lie outside altogether.
 TEST(Conv, MorePaddingThanImage) {
   ConvCase c{.in_c = 5, .out_c = 6, .in_h = 2, .in_w = 2, .kernel_h = 3, .kernel_w = 3};
@@ -133,6 +150,28 @@ TEST(Conv, Winograd) {
       c.pad_all(1);
       check_conv(c.with(algorithm));
     }
+  }
+}
+
+// Every way to cut taps into groups; lines shorter and longer than a block of tiles; dilation beyond the line.
+TEST(Conv, WinogradLine) {
+  for (size_t kernel = 2; kernel <= 13; ++kernel) {
+    for (const size_t in_c : {1, 16, 37}) {
+      ConvCase c{.in_c = in_c, .out_c = 41, .in_h = 2, .in_w = 50, .batch = 2, .kernel_w = kernel};
+      c.pad_left = kernel / 2, c.pad_right = 1;
+      check_conv(c.with(ConvAlgorithm::winograd_line));
+    }
+  }
+  for (const size_t kernel : {3, 5, 11}) {
+    for (const size_t dilation : {1, 2, 3, 7, 60}) {
+      ConvCase c{.in_c = 24, .out_c = 32, .in_w = 53, .kernel_w = kernel, .dilation_w = dilation};
+      c.pad_left = c.pad_right = kernel / 2 * dilation;
+      check_conv(c.with(ConvAlgorithm::winograd_line));
+      c.in_w = 1203, c.in_gap = 5, c.out_gap = 3, c.residual = Residual::in_place, c.activation.kind = Activation::Kind::tanh;
+      check_conv(c.with(ConvAlgorithm::winograd_line));
+    }
+    ConvCase wide{.in_c = 136, .out_c = 200, .in_w = 501, .kernel_w = kernel};  // filters that each block transforms again
+    check_conv(wide.with(ConvAlgorithm::winograd_line));
   }
 }
 

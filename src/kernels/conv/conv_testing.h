@@ -155,7 +155,7 @@ inline void check_conv(const ConvCase& c) {
   for (const float w : want) {
     if (w != ConvData::kGuard && std::isfinite(w)) largest = std::max(largest, std::fabs(w));
   }
-  const bool winograd = c.algorithm == ConvAlgorithm::winograd4 || c.algorithm == ConvAlgorithm::winograd2;
+  const bool winograd = is_winograd(c.algorithm);
   const float tolerance = largest * (winograd ? 1e-5f : 2e-6f);
   for (int level = 0; level < kIsaCount; ++level) {
     const ScopedIsa isa{Isa(level)};

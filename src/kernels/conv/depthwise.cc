@@ -178,6 +178,7 @@ void depthwise_row(const ConvArgs& args, const conv_detail::DepthwiseRow& out) n
         break;
     }
   }
+  finish.activate((out.image * s.out_h + out.y) * s.out_w, s.out_w, out.c0, out.c1);
 }
 
 // [channel vector][tap][lane], the lanes behind the last channel zero.

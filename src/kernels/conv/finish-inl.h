@@ -6,6 +6,7 @@
 #define RETORT_KERNELS_CONV_FINISH_INL_H_
 #endif
 
+#include <algorithm>
 #include <limits>
 
 #include "kernels/conv/conv.h"
@@ -23,48 +24,40 @@ struct OutputTile {
   size_t channel, channels;  ///< the first, how many
 };
 
-// Residual and any activation. Out of line: the loops of ten activations in each place that stores a result would be
-// too much code. `values`: whole vectors up to `end`, the tile row by row, tile_columns to a row.
-HWY_NOINLINE void store_any(const ConvArgs& args, float* values, float* end, size_t tile_columns,
-                            const OutputTile& at) {
+// The activation of channels [c0, c1) of a run of pixels. Out of line: the loops of ten activations in each place that
+// stores a result would be too much code.
+HWY_NOINLINE void activate_run(const ConvArgs& args, size_t pixel, size_t pixels, size_t c0, size_t c1) {
   const FloatTag d;
-  const Epilogue& e = args.epilogue;
-  const auto each_pixel = [&](auto f) HWY_ATTR {
-    for (size_t row = 0; row < at.rows && values + row * tile_columns * kLanes < end; ++row) {
-      for (size_t column = 0; column < at.columns && column < tile_columns; ++column) {
-        f(values + (row * tile_columns + column) * kLanes, at.pixel + row * at.line + column);
-      }
+  const size_t stride = args.shape.out_pixel_stride;
+  float* run = args.output + pixel * stride + c0;
+  float* const end = run + pixels * stride;
+  size_t n = c1 - c0;
+  if (n == stride) n *= pixels;  // without gaps: one run
+  VisitActivation(args.epilogue.activation, [&](auto op) HWY_ATTR {
+    for (; run < end; run += std::max(n, stride)) {
+      size_t i = 0;
+      for (; i + kLanes <= n; i += kLanes) hn::StoreU(op(d, hn::LoadU(d, run + i)), d, run + i);
+      if (i < n) store_first(op(d, load_first(run + i, n - i)), run + i, n - i);
     }
-  };
-  if (e.residual) {
-    each_pixel([&](float* v, size_t pixel) HWY_ATTR {
-      const Float r = load_first(e.residual + pixel * e.residual_stride + at.channel, at.channels);
-      hn::Store(hn::Add(hn::Load(d, v), r), d, v);
-    });
-  }
-  VisitActivation(e.activation, [&](auto op) HWY_ATTR {
-    for (float* v = values; v != end; v += kLanes) hn::Store(op(d, hn::Load(d, v)), d, v);
-  });
-  each_pixel([&](const float* v, size_t pixel) HWY_ATTR {
-    store_first(hn::Load(d, v), args.output + pixel * args.shape.out_pixel_stride + at.channel, at.channels);
   });
 }
 
-/// The epilogue of a convolution made ready for vectors; copied into the loops so that its parts stay in registers. The
-/// usual one, bias and bounds, is applied in registers.
+/// The epilogue of a convolution made ready for vectors; copied into the loops so that its parts stay in registers. Bias,
+/// residual and bounds are applied in registers; other activations to what is stored, by `activate`.
 class Finish {
  public:
   explicit Finish(const ConvArgs& args)
-      : args_(&args), bias_(args.epilogue.bias), output_(args.output), pixel_stride_(args.shape.out_pixel_stride) {
+      : args_(&args), bias_(args.epilogue.bias), residual_(args.epilogue.residual), output_(args.output),
+        pixel_stride_(args.shape.out_pixel_stride), residual_stride_(args.epilogue.residual_stride) {
     constexpr float kInf = std::numeric_limits<float>::infinity();
     const Activation& a = args.epilogue.activation;
     const bool clip = a.kind == Activation::Kind::clip, relu = a.kind == Activation::Kind::relu;
-    in_registers_ = !args.epilogue.residual && (clip || relu || a.kind == Activation::Kind::none);
+    activates_ = !clip && !relu && a.kind != Activation::Kind::none;
     low_ = relu ? 0.0f : clip ? a.a : -kInf;
     high_ = clip ? a.b : kInf;
   }
 
-  /// Stores the sums of a tile, row by row.
+  /// Stores the sums of a tile, row by row. `activate` must follow once all channels of a run of pixels are stored.
   template <size_t kRows, size_t kColumns>
   HWY_INLINE void store(const Float (&sums)[kRows * kColumns], const OutputTile& at) const {
     const FloatTag d;
@@ -73,26 +66,22 @@ class Finish {
     Float v[kRows * kColumns];
 #pragma GCC unroll 32
     for (size_t i = 0; i < kRows * kColumns; ++i) v[i] = hn::Add(sums[i], bias);
-    if (!in_registers_) {
-      HWY_ALIGN float values[kRows * kColumns * kLanes];
-#pragma GCC unroll 32
-      for (size_t i = 0; i < kRows * kColumns; ++i) hn::Store(v[i], d, values + i * kLanes);
-      const OutputTile copy = at;  // so that `at` itself need not be in memory
-      return store_any(*args_, values, values + kRows * kColumns * kLanes, kColumns, copy);
+    if (residual_) [[unlikely]] {
+      each_pixel<kRows, kColumns>(residual_, residual_stride_, at, [&](size_t i, const float* r) HWY_ATTR {
+        v[i] = hn::Add(v[i], load_first(r, at.channels));
+      });
     }
     const Float low = hn::Set(d, low_), high = hn::Set(d, high_);
-#pragma GCC unroll 32
-    for (size_t row = 0; row < kRows; ++row) {
-      if (row >= at.rows) break;
-      float* out = output_ + (at.pixel + row * at.line) * pixel_stride_ + at.channel;
-#pragma GCC unroll 32
-      for (size_t column = 0; column < kColumns; ++column) {
-        if (column >= at.columns) break;
-        const Float y = MinKeepNaN(high, MaxKeepNaN(low, v[row * kColumns + column]));
-        store_first(y, out + column * pixel_stride_, at.channels);
-      }
-    }
+    each_pixel<kRows, kColumns>(output_, pixel_stride_, at, [&](size_t i, float* y) HWY_ATTR {
+      store_first(MinKeepNaN(high, MaxKeepNaN(low, v[i])), y, at.channels);
+    });
   }
+
+  /// What `store` has left to do for channels [c0, c1) of `pixels` neighbours.
+  HWY_INLINE void activate(size_t pixel, size_t pixels, size_t c0, size_t c1) const {
+    if (activates_) activate_run(*args_, pixel, pixels, c0, c1);
+  }
+
   /// The same out of line, where it is rare. Works on copies: what is passed by address cannot stay in registers.
   template <size_t kRows, size_t kColumns>
   HWY_INLINE void store_rarely(const Float (&sums)[kRows * kColumns], const OutputTile& at) const {
@@ -103,6 +92,20 @@ class Finish {
   }
 
  private:
+  /// f(index in the tile, its channels in a tensor) of the pixels that exist.
+  template <size_t kRows, size_t kColumns, typename T, typename F>
+  static HWY_INLINE void each_pixel(T* tensor, size_t stride, const OutputTile& at, const F& f) {
+#pragma GCC unroll 32
+    for (size_t row = 0; row < kRows; ++row) {
+      if (row >= at.rows) break;
+      T* const pixels = tensor + (at.pixel + row * at.line) * stride + at.channel;
+#pragma GCC unroll 32
+      for (size_t column = 0; column < kColumns; ++column) {
+        if (column >= at.columns) break;
+        f(row * kColumns + column, pixels + column * stride);
+      }
+    }
+  }
   template <size_t kRows, size_t kColumns>
   static HWY_NOINLINE void store_copy(const Finish finish, const Float (&sums)[kRows * kColumns],
                                       const OutputTile& at) {
@@ -110,11 +113,11 @@ class Finish {
   }
 
   const ConvArgs* args_;
-  const float* bias_;
+  const float *bias_, *residual_;
   float* output_;
-  size_t pixel_stride_;
+  size_t pixel_stride_, residual_stride_;
   float low_, high_;
-  bool in_registers_;
+  bool activates_;
 };
 
 }  // namespace

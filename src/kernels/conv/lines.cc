@@ -93,6 +93,7 @@ void convolve_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, si
       }
     }
   }
+  finish.activate(row * s.out_w, s.out_w, 0, s.out_c);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

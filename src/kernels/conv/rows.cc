@@ -8,29 +8,13 @@
 #include <algorithm>
 
 #include "kernels/conv/conv_plan.h"
-#include "kernels/conv/lanes-inl.h"
+#include "kernels/conv/copy-inl.h"
 #include "kernels/conv/taps.h"
 #include "kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
-
-// The copies below write whole vectors: what they leave behind the end is overwritten by the next copy, or lies in the
-// slack behind the last row.
-HWY_INLINE float* copy_run(const float* from, size_t n, float* to) {
-  const FloatTag d;
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-  if (i < n) hn::StoreU(load_first(from + i, n - i), d, to + i);
-  return to + n;
-}
-
-HWY_INLINE float* zero_run(size_t n, float* to) {
-  const FloatTag d;
-  for (size_t i = 0; i < n; i += kLanes) hn::StoreU(hn::Zero(d), d, to + i);
-  return to + n;
-}
 
 HWY_INLINE float* scale_run(const float* from, const float* scale, size_t n, float* to) {
   const FloatTag d;

@@ -11,9 +11,8 @@
 #include <algorithm>
 #include <numbers>
 
-#include "base/checked.h"
-#include "kernels/conv/conv_plan.h"
 #include "kernels/conv/finish-inl.h"
+#include "kernels/conv/winograd.h"
 #include "kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -188,12 +187,18 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
     }
     at.channels = block.n1 - at.channel;
     if (at.channels > 0) finish_tile<kTile>(sums, plan.m_plane, finish, at);
+    for (size_t row = 0; row < std::min(kTile, at.rows); ++row) {
+      finish.activate(at.pixel + row * at.line, std::min(kTile, at.columns), block.n0, block.n1);
+    }
   }
 }
 
 }  // namespace
 
-// `zeros`: in_c of them.
+// winograd_filters.cc
+void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
+                      const conv_detail::WinogradFilters& which, float* u) noexcept;
+
 void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                     const conv_detail::WinogradBlock& block, const float* zeros, float* v) noexcept {
   plan.tile == 2 ? transform_block<2>(args, plan, block, zeros, v) : transform_block<4>(args, plan, block, zeros, v);
@@ -209,161 +214,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace retort::kernels::conv_detail {
-namespace {
 
-// A plane starts an odd number of lines after the one before, so that the stores of a tile go to different sets of
-// the cache.
-size_t spread_plane(size_t floats) { return (ceil_div(floats, size_t(16)) | 1) * 16; }
-
-constexpr size_t kMinTiles = 12;  // of a block: rows of a product
-
-// Tiles of a block, from what V and M of a tile take.
-size_t fitting_tiles(const WinogradPlan& p, size_t tile_bytes) {
-  constexpr size_t kMaxTiles = 96;
-  if (p.keeps_filters) {
-    constexpr size_t kCacheBytes = 640 << 10;  // V and M; U takes the rest of a cache of 1 or 2 MiB
-    return std::clamp(kCacheBytes / tile_bytes, kMinTiles, kMaxTiles);
-  }
-  // Each block transforms the filters again: 48 tiles where V and M are not far larger than the cache then.
-  constexpr size_t kCacheBytes = 1400 << 10, kMostBytes = 2 * kCacheBytes, kFewTiles = 48;
-  const size_t few = std::clamp(kMostBytes / tile_bytes, kMinTiles, kFewTiles);
-  return std::clamp(kCacheBytes / tile_bytes, few, kMaxTiles);
-}
-
-struct WinogradScratch {
-  WorkerHead* head;
-  float *zeros, *v, *m, *u;
-};
-
-WinogradScratch worker_scratch(const WinogradPlan& plan, size_t in_c, void* scratch, int worker) {
-  WinogradScratch w;
-  w.head = worker_head(scratch, plan.worker_bytes, worker);
-  w.zeros = reinterpret_cast<float*>(w.head + 1);
-  w.v = w.zeros + round_up(in_c, 16);
-  w.m = w.v + plan.planes * plan.v_plane;
-  w.u = w.m + plan.planes * plan.m_plane;
-  return w;
-}
-
-// Plane i of a part.
-size_t plane_of(const WinogradPlan& plan, size_t part, size_t i) {
-  const size_t side = plan.tile + 2, second = i / side;
-  const bool ends = part + 1 == plan.parts;
-  const size_t row = ends ? second * (side - 1) : 2 * part + 1 + second;
-  return row * side + i % side;
-}
-
-// The products M = V · U of a block for one part of the planes and some of its columns.
-void multiply(const ConvArgs& args, const WinogradPlan& plan, const WinogradBlock& block,
-              const WinogradFilters& filters, const float* u, const WinogradScratch& w, const Parallel& par) {
-  GemmArgs product;
-  product.m = block.t1 - block.t0;
-  product.n = filters.n1 - filters.n0;
-  product.k = args.shape.in_c;
-  product.a_stride = plan.v_stride;
-  product.c_stride = plan.m_stride;
-  product.run = &par;
-  for (size_t i = 0; i < plan.part_planes; ++i) {
-    const size_t plane = plane_of(plan, filters.part, i);
-    product.a = w.v + plane * plan.v_plane;
-    product.packed_b = u + i * plan.u_plane;
-    product.b_is_near = i > 0;
-    product.next_b = i + 1 < plan.part_planes ? product.packed_b + plan.u_plane : nullptr;
-    product.c = w.m + plane * plan.m_plane + (filters.n0 - block.n0);
-    gemm_block(product, 0, product.n);
-  }
-}
-
-void multiply_block(const ConvArgs& args, const WinogradPlan& plan, const WinogradBlock& block,
-                    const WinogradScratch& w, const Parallel& par) {
-  const bool transformed = plan.keeps_filters && w.head->filters == block.n0;
-  for (size_t n0 = block.n0; n0 < block.n1; n0 += plan.chunk) {
-    for (size_t part = 0; part < plan.parts; ++part) {
-      const WinogradFilters filters{part, n0, std::min(n0 + plan.chunk, block.n1)};
-      float* const u = plan.keeps_filters ? w.u + part * plan.part_planes * plan.u_plane : w.u;
-      if (!transformed) winograd_filters(plan, args.shape.in_c, filters, args.packed, u);
-      multiply(args, plan, block, filters, u, w, par);
-    }
-  }
-  w.head->filters = block.n0;
-}
-
-void plan_blocks(const ConvShape& s, WinogradPlan& p) {
-  constexpr size_t kMaxColumns = 128, kMinColumns = 64;  // each group transforms the input again
-  const size_t wanted = wanted_tasks(p.tiles * p.planes * s.in_c * s.out_c), width = gemm_panel_width();
-  const size_t least = ceil_div(s.out_c, kMaxColumns);
-  const size_t most = std::max(p.keeps_filters ? s.out_c / kMinColumns : ceil_div(s.out_c, width), least);
-  const size_t usual = p.keeps_filters ? group_columns(s.out_c, least) : width;
-  const size_t tile_bytes = p.planes * (p.v_stride + spread_stride(usual)) * sizeof(float);
-  const size_t fitting = fitting_tiles(p, tile_bytes);
-  p.blocks = ceil_div(p.tiles, fitting);
-  if (p.keeps_filters) p.blocks = std::max(p.blocks, std::min(wanted, p.tiles / kMinTiles));
-  p.block_tiles = ceil_div(p.tiles, std::max<size_t>(p.blocks, 1));
-  p.blocks = ceil_div(p.tiles, p.block_tiles);
-  p.columns = group_columns(s.out_c, std::clamp(ceil_div(wanted, p.blocks), least, most));
-  p.column_groups = ceil_div(s.out_c, p.columns);
-}
-
-void plan_filters(const ConvShape& s, WinogradPlan& p) {
-  constexpr size_t kChunkBytes = 384 << 10;
-  const size_t width = gemm_panel_width();
-  p.keeps_filters = p.keeps_filters && p.blocks > 1;  // else nobody reads them again
-  const size_t fitting = kChunkBytes / (p.part_planes * s.in_c * sizeof(float)) / width * width;
-  p.chunk = p.keeps_filters ? p.columns : std::clamp(fitting, width, p.columns);
-  p.u_plane = spread_plane(s.in_c * p.chunk);
-}
-
-}  // namespace
-
-WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
-  // Filters whose U stays in the cache from one block of tiles to the next are transformed once by each worker. Others
-  // for each block, a chunk at a time: that costs less than bringing U from far, be it from another core's cache (256
-  // channels at 14x14: 1.3 ms, and 2.9 with U of all filters made first).
-  constexpr size_t kMostFilterBytes = 1536 << 10;
-  WinogradPlan p;
-  p.tile = winograd_tile(algorithm);
-  p.planes = (p.tile + 2) * (p.tile + 2);
-  p.parts = (p.tile + 2) / 2;
-  p.part_planes = p.planes / p.parts;
-  p.tiles_h = ceil_div(s.out_h, p.tile);
-  p.tiles_w = ceil_div(s.out_w, p.tile);
-  p.tiles = s.batch * p.tiles_h * p.tiles_w;
-  p.v_stride = spread_stride(s.in_c);
-  p.keeps_filters = p.planes * s.in_c * round_up(s.out_c, gemm_panel_width()) * sizeof(float) <= kMostFilterBytes;
-  plan_blocks(s, p);
-  plan_filters(s, p);
-  p.m_stride = spread_stride(p.columns);
-  p.v_plane = spread_plane(p.block_tiles * p.v_stride);
-  p.m_plane = spread_plane(p.block_tiles * p.m_stride);
-  const size_t floats = round_up(s.in_c, 16) + p.planes * (p.v_plane + p.m_plane) +
-                        (p.keeps_filters ? p.planes : p.part_planes) * p.u_plane;
-  p.worker_bytes = round_up(sizeof(WorkerHead) + floats * sizeof(float), 128);
-  return p;
-}
-
-void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
-  const ConvShape& s = args.shape;
-  const WinogradPlan plan = plan_winograd(s, args.algorithm);
-  reset_workers(scratch, plan.worker_bytes, par.workers());
-  const auto transform_input = RETORT_SELECT(winograd_input);
-  const auto finish = RETORT_SELECT(winograd_output);
-  par.for_each(plan.blocks * plan.column_groups, [&](size_t task, int worker) {
-    WinogradBlock block;
-    const size_t index = plan.keeps_filters ? task % plan.blocks : task / plan.column_groups;
-    const size_t group = plan.keeps_filters ? task / plan.blocks : task % plan.column_groups;
-    block.t0 = index * plan.block_tiles;
-    block.t1 = std::min(block.t0 + plan.block_tiles, plan.tiles);
-    block.n0 = group * plan.columns;
-    block.n1 = std::min(block.n0 + plan.columns, s.out_c);
-    const WinogradScratch w = worker_scratch(plan, s.in_c, scratch, worker);
-    if (w.head->block != index) {
-      if (w.head->block == kNoBlock) std::fill_n(w.zeros, s.in_c, 0.0f);
-      transform_input(args, plan, block, w.zeros, w.v);
-      w.head->block = index;
-    }
-    multiply_block(args, plan, block, w, par);
-    finish(args, plan, block, w.m);
-  });
+WinogradTransforms image_transforms() {
+  return {RETORT_SELECT(winograd_input), RETORT_SELECT(winograd_filters), RETORT_SELECT(winograd_output)};
 }
 
 }  // namespace retort::kernels::conv_detail

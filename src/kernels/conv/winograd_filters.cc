@@ -9,8 +9,8 @@
 #include <numbers>
 
 #include "base/checked.h"
-#include "kernels/conv/conv_plan.h"
 #include "kernels/conv/lanes-inl.h"
+#include "kernels/conv/winograd.h"
 #include "kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,26 +84,15 @@ void transform_panels(size_t in_c, size_t panels, const float* packed, float* u,
 
 }  // namespace
 
-void winograd_filter_panels(const conv_detail::WinogradPlan& plan, size_t in_c, size_t part, size_t panels,
-                            const float* packed, float* u) noexcept {
-  const auto transform_part = plan.tile == 2 ? (part == 0 ? transform_panels<4, 0> : transform_panels<4, 1>)
-                              : part == 0    ? transform_panels<6, 0>
-                              : part == 1    ? transform_panels<6, 1>
-                                             : transform_panels<6, 2>;
-  transform_part(in_c, panels, packed, u, plan.u_plane);
+void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
+                      const conv_detail::WinogradFilters& which, float* u) noexcept {
+  const auto transform_part = plan.tile == 2 ? (which.part == 0 ? transform_panels<4, 0> : transform_panels<4, 1>)
+                              : which.part == 0 ? transform_panels<6, 0>
+                              : which.part == 1 ? transform_panels<6, 1>
+                                                : transform_panels<6, 2>;
+  const size_t in_c = args.shape.in_c, panels = ceil_div(which.n1 - which.n0, 2 * kLanes);
+  transform_part(in_c, panels, args.packed + which.n0 * 9 * in_c, u, plan.u_plane);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace retort::kernels::conv_detail {
-
-void winograd_filters(const WinogradPlan& plan, size_t in_c, const WinogradFilters& which, const float* packed,
-                      float* u) noexcept {
-  const size_t width = gemm_panel_width(), panels = ceil_div(which.n1 - which.n0, width);
-  RETORT_SELECT(winograd_filter_panels)(plan, in_c, which.part, panels, packed + which.n0 * 9 * in_c, u);
-}
-
-}  // namespace retort::kernels::conv_detail
-#endif

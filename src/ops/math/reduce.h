@@ -3,6 +3,8 @@
 //   static std::optional<Dim> symbolic(DimTable&, std::span<const Dim>);    optional: content of a vector reduced whole
 //   static constexpr kernels::Reduce kernel = …;                            the kernel of float and some integers
 #pragma once
+#include <limits>
+
 #include "base/function_ref.h"
 #include "kernels/reduce/reduce.h"
 #include "ops/elementwise.h"
@@ -77,6 +79,17 @@ struct Reduce : ReduceAttributes {
     if (!run_reduce<T>(Op::kernel, *this, c)) reference<T>(c);
   }
 };
+
+/// A result computed in double; integers are rounded towards zero and at most the ends of the type, NaN its lower end.
+template <typename T>
+T from_real(double v) {
+  if constexpr (std::integral<T>) {
+    using Ends = std::numeric_limits<T>;
+    if (!(v > double(Ends::min()))) return Ends::min();
+    if (v >= double(Ends::max())) return Ends::max();
+  }
+  return T(v);
+}
 
 /// Sums of floats are taken in double, those of integers wrap around.
 template <typename T>

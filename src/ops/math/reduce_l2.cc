@@ -1,7 +1,6 @@
 // ReduceL2: square root of the sum of squares over axes; of integers computed in double, rounded towards zero, and at most
 // the largest of the type.
 #include <cmath>
-#include <limits>
 
 #include "ops/math/reduce.h"
 
@@ -14,12 +13,7 @@ struct ReduceL2 : Reduce<ReduceL2> {
   static T reduce(const Reduced<T>& values) {
     double squares = 0;
     for (size_t i = 0; i < values.size(); ++i) squares += double(values[i]) * double(values[i]);
-    const double root = std::sqrt(squares);
-    if constexpr (std::integral<T>) {
-      constexpr T kMost = std::numeric_limits<T>::max();
-      if (root >= double(kMost)) return kMost;
-    }
-    return T(root);
+    return from_real<T>(std::sqrt(squares));
   }
 };
 

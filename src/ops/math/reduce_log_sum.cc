@@ -1,4 +1,4 @@
-// ReduceLogSum: logarithm of the sum over axes; of nothing -inf.
+// ReduceLogSum: logarithm of the sum over axes; of nothing -inf. Of integers computed in double and rounded towards zero.
 #include <cmath>
 
 #include "ops/math/reduce.h"
@@ -8,9 +8,11 @@ namespace {
 
 struct ReduceLogSum : Reduce<ReduceLogSum> {
   static constexpr kernels::Reduce kernel = kernels::Reduce::log_sum;
-  template <std::floating_point T>
+  template <typename T>
   static T reduce(const Reduced<T>& values) {
-    return T(std::log(double(sum_of(values, [](auto v) { return v; }))));
+    double sum = 0;
+    for (size_t i = 0; i < values.size(); ++i) sum += double(values[i]);
+    return from_real<T>(std::log(sum));
   }
 };
 
@@ -22,7 +24,7 @@ constinit const OpDef op_reduce_log_sum = define<ReduceLogSum>({
     .since = {1, 11, 13, 18, 28},
     .inputs = {"data: T", "axes: int64?"},
     .outputs = {"reduced: T"},
-    .types = kFloats,
+    .types = kFloats | types({DType::i32, DType::i64, DType::u32, DType::u64}),
 });
 
 }  // namespace retort::ops

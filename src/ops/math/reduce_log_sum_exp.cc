@@ -1,4 +1,5 @@
-// ReduceLogSumExp: logarithm of the sum of exponentials over axes, without overflow; of nothing -inf.
+// ReduceLogSumExp: logarithm of the sum of exponentials over axes, without overflow; of nothing -inf. Of
+// integers computed in double and rounded towards zero, at least the lowest of the type.
 #include <cmath>
 
 #include "ops/math/reduce.h"
@@ -8,13 +9,17 @@ namespace {
 
 struct ReduceLogSumExp : Reduce<ReduceLogSumExp> {
   static constexpr kernels::Reduce kernel = kernels::Reduce::log_sum_exp;
-  template <std::floating_point T>
+  template <typename T>
   static T reduce(const Reduced<T>& values) {
     double top = -std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < values.size(); ++i) top = std::max(top, double(values[i]));
     if (std::isinf(top)) top = top < 0 ? 0 : top;
-    const double sum = sum_of(values, [&](double v) { return std::isinf(v) && v == top ? 1.0 : std::exp(v - top); });
-    return T(std::log(sum) + top);
+    double sum = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double v = double(values[i]);
+      sum += std::isinf(v) && v == top ? 1.0 : std::exp(v - top);
+    }
+    return from_real<T>(std::log(sum) + top);
   }
 };
 
@@ -26,7 +31,7 @@ constinit const OpDef op_reduce_log_sum_exp = define<ReduceLogSumExp>({
     .since = {1, 11, 13, 18, 28},
     .inputs = {"data: T", "axes: int64?"},
     .outputs = {"reduced: T"},
-    .types = kFloats,
+    .types = kFloats | types({DType::i32, DType::i64, DType::u32, DType::u64}),
 });
 
 }  // namespace retort::ops

@@ -1,0 +1,205 @@
+// How Winograd convolutions are cut into blocks of tiles and groups of columns, and the loop over them. The transforms:
+// winograd.cc (images), winograd_line.cc (lines), winograd_filters.cc.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/conv/conv_plan.h"
+#include "kernels/conv/winograd.h"
+
+namespace retort::kernels::conv_detail {
+namespace {
+
+// A plane starts an odd number of lines after the one before, so that the stores of a tile go to different sets of
+// the cache.
+size_t spread_plane(size_t floats) { return (ceil_div(floats, size_t(16)) | 1) * 16; }
+
+constexpr size_t kMinTiles = 12;  // of a block: rows of a product
+
+// Tiles of a block, from what V and M of a tile take.
+size_t fitting_tiles(const WinogradPlan& p, size_t tile_bytes) {
+  constexpr size_t kMaxTiles = 96;
+  if (p.keeps_filters) {
+    constexpr size_t kCacheBytes = 640 << 10;  // V and M; U takes the rest of a cache of 1 or 2 MiB
+    return std::clamp(kCacheBytes / tile_bytes, kMinTiles, kMaxTiles);
+  }
+  // Each block transforms the filters again: 48 tiles where V and M are not far larger than the cache then.
+  constexpr size_t kCacheBytes = 1400 << 10, kMostBytes = 2 * kCacheBytes, kFewTiles = 48;
+  const size_t few = std::clamp(kMostBytes / tile_bytes, kMinTiles, kFewTiles);
+  return std::clamp(kCacheBytes / tile_bytes, few, kMaxTiles);
+}
+
+struct WinogradScratch {
+  WorkerHead* head;
+  float *zeros, *v, *m, *u;
+};
+
+WinogradScratch worker_scratch(const WinogradPlan& plan, size_t in_c, void* scratch, int worker) {
+  WinogradScratch w;
+  w.head = worker_head(scratch, plan.worker_bytes, worker);
+  w.zeros = reinterpret_cast<float*>(w.head + 1);
+  w.v = w.zeros + round_up(in_c, 16);
+  w.m = w.v + plan.planes * plan.v_plane;
+  w.u = w.m + plan.planes * plan.m_plane;
+  return w;
+}
+
+// Plane i of a part.
+size_t plane_of(const WinogradPlan& plan, size_t part, size_t i) {
+  if (plan.taps > 0) return plan.part_planes * part + i;
+  const size_t side = plan.tile + 2, second = i / side;
+  const bool ends = part + 1 == plan.parts;
+  const size_t row = ends ? second * (side - 1) : 2 * part + 1 + second;
+  return row * side + i % side;
+}
+
+// The products M = V · U of a block for one part of the planes and some of its columns.
+void multiply(const WinogradPlan& plan, const WinogradBlock& block,
+              const WinogradFilters& filters, const float* u, const WinogradScratch& w, const Parallel& par) {
+  GemmArgs product;
+  product.m = block.t1 - block.t0;
+  product.n = filters.n1 - filters.n0;
+  product.k = plan.depth;
+  product.a_stride = plan.v_stride;
+  product.c_stride = plan.m_stride;
+  product.run = &par;
+  const size_t planes = std::min(plan.part_planes, plan.planes - plan.part_planes * filters.part);
+  for (size_t i = 0; i < planes; ++i) {
+    const size_t plane = plane_of(plan, filters.part, i);
+    product.a = w.v + plane * plan.v_plane;
+    product.packed_b = u + i * plan.u_plane;
+    product.b_is_near = i > 0;
+    product.next_b = i + 1 < planes ? product.packed_b + plan.u_plane : nullptr;
+    product.c = w.m + plane * plan.m_plane + (filters.n0 - block.n0);
+    gemm_block(product, 0, product.n);
+  }
+}
+
+void multiply_block(const ConvArgs& args, const WinogradPlan& plan, const WinogradBlock& block,
+                    const WinogradTransforms& transforms, const WinogradScratch& w, const Parallel& par) {
+  const bool transformed = plan.keeps_filters && w.head->filters == block.n0;
+  for (size_t n0 = block.n0; n0 < block.n1; n0 += plan.chunk) {
+    for (size_t part = 0; part < plan.parts; ++part) {
+      const WinogradFilters filters{part, n0, std::min(n0 + plan.chunk, block.n1)};
+      float* const u = plan.keeps_filters ? w.u + part * plan.part_planes * plan.u_plane : w.u;
+      if (!transformed) transforms.filters(args, plan, filters, u);
+      multiply(plan, block, filters, u, w, par);
+    }
+  }
+  w.head->filters = block.n0;
+}
+
+void plan_blocks(const ConvShape& s, WinogradPlan& p) {
+  constexpr size_t kMaxColumns = 128, kMinColumns = 64;  // each group transforms the input again
+  const size_t wanted = wanted_tasks(p.tiles * p.planes * p.depth * s.out_c), width = gemm_panel_width();
+  const size_t least = ceil_div(s.out_c, kMaxColumns);
+  const size_t most = std::max(p.keeps_filters ? s.out_c / kMinColumns : ceil_div(s.out_c, width), least);
+  const size_t usual = p.keeps_filters ? group_columns(s.out_c, least) : width;
+  const size_t tile_bytes = p.planes * (p.v_stride + spread_stride(usual)) * sizeof(float);
+  const size_t fitting = fitting_tiles(p, tile_bytes);
+  p.blocks = ceil_div(p.tiles, fitting);
+  if (p.keeps_filters) p.blocks = std::max(p.blocks, std::min(wanted, p.tiles / kMinTiles));
+  p.block_tiles = ceil_div(p.tiles, std::max<size_t>(p.blocks, 1));
+  p.blocks = ceil_div(p.tiles, p.block_tiles);
+  p.columns = group_columns(s.out_c, std::clamp(ceil_div(wanted, p.blocks), least, most));
+  p.column_groups = ceil_div(s.out_c, p.columns);
+}
+
+void plan_filters(WinogradPlan& p) {
+  constexpr size_t kChunkBytes = 384 << 10;
+  const size_t width = gemm_panel_width();
+  p.keeps_filters = p.keeps_filters && p.blocks > 1;  // else nobody reads them again
+  const size_t fitting = kChunkBytes / (p.part_planes * p.depth * sizeof(float)) / width * width;
+  p.chunk = p.keeps_filters ? p.columns : std::clamp(fitting, width, p.columns);
+  p.u_plane = spread_plane(p.depth * p.chunk);
+}
+
+// Tiles of images.
+void plan_tiles(const ConvShape& s, size_t edge, WinogradPlan& p) {
+  p.tile = edge;
+  p.planes = (edge + 2) * (edge + 2);
+  p.part_planes = 2 * (edge + 2);
+  p.tiles_h = ceil_div(s.out_h, edge);
+  p.tiles_w = ceil_div(s.out_w, edge);
+  p.tiles = s.batch * p.tiles_h * p.tiles_w;
+  p.depth = s.in_c;
+  p.v_stride = spread_stride(s.in_c);
+}
+
+// Tiles of lines.
+void plan_lines_of_tiles(const ConvShape& s, WinogradPlan& p) {
+  const LineTaps taps = line_taps(s.kernel_w);
+  p.tile = kLineTile;
+  p.taps = taps.of_group;
+  p.tap_groups = taps.groups;
+  p.planes = p.taps + kLineTile - 1;
+  p.part_planes = 2;
+  p.tiles_w = ceil_div(ceil_div(s.out_w, s.dilation_w), kLineTile);
+  p.line_rows = p.tiles_w + p.tap_groups - 1;
+  p.tiles = s.batch * s.in_h * phases(s) * p.line_rows;
+  p.depth = p.tap_groups * s.in_c;
+  p.v_stride = p.tap_groups > 1 ? s.in_c : spread_stride(s.in_c);
+}
+
+}  // namespace
+
+LineTaps line_taps(size_t kernel) {
+  if (kernel <= 3) return {3, 1};
+  const size_t of_group = kernel % kLineTile == 1 ? 5 : 4;
+  return {of_group, ceil_div(kernel - of_group, kLineTile) + 1};
+}
+
+LineTile line_tile(const ConvShape& s, const WinogradPlan& plan, size_t t) {
+  const size_t strip = t / plan.line_rows, i = t % plan.line_rows;
+  return {strip / phases(s), strip % phases(s) + i * kLineTile * s.dilation_w, i >= plan.tiles_w};
+}
+
+WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
+  // Filters whose U stays in the cache from one block of tiles to the next are transformed once by each worker. Others
+  // for each block, a chunk at a time: that costs less than bringing U from far, be it from another core's cache (256
+  // channels at 14x14: 1.3 ms, and 2.9 with U of all filters made first).
+  constexpr size_t kMostFilterBytes = 1536 << 10;
+  constexpr size_t kSlack = 16;  // floats: the transform writes whole vectors
+  WinogradPlan p;
+  if (algorithm == ConvAlgorithm::winograd_line) {
+    plan_lines_of_tiles(s, p);
+  } else {
+    plan_tiles(s, algorithm == ConvAlgorithm::winograd2 ? 2 : 4, p);
+  }
+  p.parts = ceil_div(p.planes, p.part_planes);
+  p.keeps_filters = p.planes * p.depth * round_up(s.out_c, gemm_panel_width()) * sizeof(float) <= kMostFilterBytes;
+  plan_blocks(s, p);
+  plan_filters(p);
+  p.m_stride = spread_stride(p.columns);
+  p.v_plane = spread_plane((p.block_tiles + p.tap_groups - 1) * p.v_stride + kSlack);
+  p.m_plane = spread_plane(p.block_tiles * p.m_stride);
+  const size_t u_planes = p.keeps_filters ? p.parts * p.part_planes : p.part_planes;
+  const size_t floats = round_up(s.in_c, 16) + p.planes * (p.v_plane + p.m_plane) + u_planes * p.u_plane;
+  p.worker_bytes = round_up(sizeof(WorkerHead) + floats * sizeof(float), 128);
+  return p;
+}
+
+void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
+  const ConvShape& s = args.shape;
+  const WinogradPlan plan = plan_winograd(s, args.algorithm);
+  reset_workers(scratch, plan.worker_bytes, par.workers());
+  const WinogradTransforms transforms = plan.taps > 0 ? line_transforms() : image_transforms();
+  par.for_each(plan.blocks * plan.column_groups, [&](size_t task, int worker) {
+    WinogradBlock block;
+    const size_t index = plan.keeps_filters ? task % plan.blocks : task / plan.column_groups;
+    const size_t group = plan.keeps_filters ? task / plan.blocks : task % plan.column_groups;
+    block.t0 = index * plan.block_tiles;
+    block.t1 = std::min(block.t0 + plan.block_tiles, plan.tiles);
+    block.n0 = group * plan.columns;
+    block.n1 = std::min(block.n0 + plan.columns, s.out_c);
+    const WinogradScratch w = worker_scratch(plan, s.in_c, scratch, worker);
+    if (w.head->block != index) {
+      if (w.head->block == kNoBlock) std::fill_n(w.zeros, s.in_c, 0.0f);
+      transforms.input(args, plan, block, w.zeros, w.v);
+      w.head->block = index;
+    }
+    multiply_block(args, plan, block, transforms, w, par);
+    transforms.output(args, plan, block, w.m);
+  });
+}
+
+}  // namespace retort::kernels::conv_detail
