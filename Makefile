@@ -19,7 +19,7 @@ SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustnes
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build programs run example test test-san bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-engines agree zoo format format-check tidy clean setup venv digits
+.PHONY: help build programs run example test test-san bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-engines expected agree zoo format format-check tidy clean setup venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -89,10 +89,16 @@ zoo: venv ## fill the weight-free models of bench/zoo
 REPORT ?= $(BUILD)/bench.json
 # Written for a shell: names may be globs.
 ONLY = $(foreach name,$(NAMES),--only '$(name)')
-SUITE = $(OUT)/bin/retort bench --suite $(ZOO) --threads 1,2 --seconds 3 $$($(PYTHON) bench/zoo/peers.py)
+# Real models with inputs, where they lie beside the checkout.
+MODELS ?= ../shared/models
+REAL = $(if $(wildcard $(MODELS)/*/model.onnx),$(BUILD)/real)
+SUITE = $(OUT)/bin/retort bench --suite $(ZOO) $(REAL:%=--suite %) --threads 1,2 --seconds 3 $$($(PYTHON) bench/zoo/peers.py)
 
-bench: programs zoo bench-engines ## run the zoo side by side with ONNX Runtime and OpenVINO (NAMES chooses scenarios), into build/bench.json and .html
-	@$(SUITE) $(ONLY) --report $(REPORT) --html $(REPORT:.json=.html)
+expected: programs zoo ## what the outputs of the zoo and of real models should be, in float64, for the errors that make bench tells
+	@$(PYTHON) bench/zoo/exact.py $(ZOO) $(foreach name,$(NAMES),'$(name)') $(REAL:%=--real $(MODELS) %) --retort $(OUT)/bin/retort
+
+bench: expected bench-engines ## run the zoo side by side with ONNX Runtime and OpenVINO (NAMES chooses scenarios), into build/bench.json and .html
+	@$(SUITE) --ops --strict $(ONLY) --report $(REPORT) --html $(REPORT:.json=.html)
 
 bench-extras: programs zoo ## what belongs to no model: one-node runs, a growing past, idle processor time
 	@$(PYTHON) bench/zoo/extras.py $(OUT) --zoo $(ZOO) --programs $(RELEASE) --json $(BUILD)/extras.json

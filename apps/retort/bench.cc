@@ -2,15 +2,15 @@
 // neither always runs on what the other left), a pause before each block because an engine's threads may spin after a
 // run, the first run of a block dropped, medians of all. Before that, load time, first run and peak memory in processes
 // of their own, the engines in turn.
-#include <thread>
+#include <optional>
 
+#include "bench_accuracy.h"
 #include "bench_ops.h"
-#include "commands.h"
-#include "side.h"
-#include "start.h"
+#include "bench_side.h"
+#include "peak.h"
 #include "stats.h"
 #include "suite_bench.h"
-#include "terminal.h"
+#include "tools_library.h"
 #include "turns.h"
 
 namespace retort::cli {
@@ -32,62 +32,21 @@ struct BenchOptions : Common {
   std::vector<std::string> peers;
   double seconds = 4;
   int block = kLeastBlock, starts = 3;
-  bool ops = false;
+  bool ops = false, strict = false;
+  std::string expected;  ///< folder with the outputs that are right
 };
 
-/// One engine with the model loaded and bound, and its measured times.
-struct BenchSide {
-  std::string library, name;
-  std::string failure;        ///< why it is left out; "": it is not
-  std::vector<Start> starts;  ///< one thread count after the other
-  std::unique_ptr<Side> side;
-  std::vector<double> times;
-
-  void load(const BenchOptions& o, int threads, HostValues& inputs) {
-    times.clear();
-    side->load(o.model, o.settings(threads));
-    side->bind(inputs);
-    side->run();
-    side->keep_outputs();
-  }
-  void run_block(int runs) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    for (int i = 0; i <= runs; ++i) {
-      const auto begin = Clock::now();
-      side->run();
-      if (i > 0) times.push_back(milliseconds(Clock::now() - begin));
-    }
-  }
-  double quantile(double q) const { return cli::quantile(times, q); }
+/// What outputs are held against, besides each other.
+struct Checks {
+  std::vector<std::string> outputs;
+  HostValues expected;  ///< empty where none are given
+  std::optional<StrictRun> strict;
 };
 
-/// Does something with one side. A failure of the first two is that of the command; a later one is left out, because
-/// there still is something to compare.
-void attempt(std::vector<BenchSide>& sides, size_t side, const std::function<void(BenchSide&)>& what) {
-  if (!sides[side].failure.empty()) return;
-  try {
-    what(sides[side]);
-  } catch (const Failure& e) {
-    if (side < 2) throw;
-    sides[side].failure = e.what();
-  }
-}
+/// Below it a process's memory is noise, and ratios of it mean nothing.
+constexpr double kLeastMib = 0.1;
 
-void attempt_all(std::vector<BenchSide>& sides, const std::function<void(BenchSide&)>& what) {
-  for (size_t i = 0; i < sides.size(); ++i) attempt(sides, i, what);
-}
-
-void measure(const BenchOptions& o, std::vector<BenchSide>& sides) {
-  const auto begin = Clock::now();
-  Progress progress("measuring");
-  double spent = 0;
-  for (size_t round = 0; round % 2 || spent < o.seconds || sides[0].times.size() < 10; ++round) {
-    for (const size_t side : turns(round, sides.size()))
-      attempt(sides, side, [&](BenchSide& s) { s.run_block(o.block); });
-    spent = milliseconds(Clock::now() - begin) / 1000;
-    progress.show(std::min(1.0, spent / o.seconds));
-  }
-}
+double memory_ratio(double peer, double ours) { return std::max(peer, kLeastMib) / std::max(ours, kLeastMib); }
 
 void measure_starts(const BenchOptions& o, std::vector<BenchSide>& sides, HostValues& inputs) {
   for (const int threads : o.threads) {
@@ -121,7 +80,8 @@ nlohmann::json peer_json(const BenchSide& ours, const BenchSide& peer, size_t i,
           {"ratio", peer.quantile(0.5) / ours.quantile(0.5)},
           {"min_ratio", peer.quantile(0) / ours.quantile(0)},
           {"start_ratio", peer.starts[i].total_ms() / ours.starts[i].total_ms()},
-          {"peak_ratio", peer.starts[i].peak_mib / std::max(ours.starts[i].peak_mib, 1e-3)},
+          {"peak_ratio", memory_ratio(peer.starts[i].peak_mib, ours.starts[i].peak_mib)},
+          {"steady_ratio", memory_ratio(peer.starts[i].steady_mib, ours.starts[i].steady_mib)},
           {"disagreement", disagreement}};
 }
 
@@ -144,39 +104,60 @@ void print_peer(const nlohmann::json& peer) {
     return;
   }
   std::printf(
-      "%s / retort %.3f (minima %.3f), load and first run %.3f, peak memory %.2f; outputs differ by %.2g of their "
-      "scale\n",
+      "%s / retort %.3f (minima %.3f), load and first run %.3f, peak memory %.2f, steady %.2f; outputs differ by %.2g "
+      "of their scale\n",
       name.c_str(), peer["ratio"].get<double>(), peer["min_ratio"].get<double>(), peer["start_ratio"].get<double>(),
-      peer["peak_ratio"].get<double>(), peer["disagreement"].get<double>());
+      peer["peak_ratio"].get<double>(), peer["steady_ratio"].get<double>(), peer["disagreement"].get<double>());
 }
 
-double disagreement(const HostValues& ours, const HostValues& theirs) {
-  double worst = 0;
-  for (const auto& [name, value] : theirs) worst = std::max(worst, compare(ours.at(name), value).scaled);
-  return worst;
+/// Figures about the strict mode that need no other engine, then those that do.
+nlohmann::json strict_json(const Checks& checks, const HostValues& ours, const HostValues* peer) {
+  const StrictRun& strict = *checks.strict;
+  nlohmann::json told = {{"median_ms", strict.ms},
+                         {"ratio", strict.ms / std::max(strict.default_ms, 1e-9)},
+                         {"from_default", distance(strict.outputs, ours)}};
+  if (!checks.expected.empty()) told["deviation"] = distance(strict.outputs, checks.expected);
+  if (peer) told["disagreement"] = distance(strict.outputs, *peer);
+  return told;
 }
 
 /// What `sides` measured with the thread count of index `i`.
-nlohmann::json row_json(const BenchOptions& o, std::vector<BenchSide>& sides, const std::vector<std::string>& outputs,
-                        size_t i) {
-  std::vector<double> apart(sides.size());
-  const HostValues ours = sides[0].side->values(outputs);
-  for (size_t e = 1; e < sides.size(); ++e)
-    attempt(sides, e, [&](BenchSide& s) { apart[e] = disagreement(ours, s.side->values(outputs)); });
+nlohmann::json row_json(const BenchOptions& o, std::vector<BenchSide>& sides, const Checks& checks, size_t i) {
+  std::vector<HostValues> values(sides.size());
+  for (size_t e = 0; e < sides.size(); ++e)
+    attempt(sides, e, [&](BenchSide& s) { values[e] = s.side->values(checks.outputs); });
   nlohmann::json row = {
       {"threads", o.threads[i]}, {"sides", nlohmann::json::array()}, {"peers", nlohmann::json::array()}};
   for (size_t e = 0; e < sides.size(); ++e) {
     const BenchSide& s = sides[e];
-    if (!s.failure.empty())
+    if (!s.failure.empty()) {
       row["peers"].push_back({{"engine", s.name}, {"library", s.library}, {"error", s.failure}});
-    else
-      row["sides"].push_back(side_json(s, s.starts[i]));
-    if (s.failure.empty() && e > 0) row["peers"].push_back(peer_json(sides[0], s, i, apart[e]));
+      continue;
+    }
+    row["sides"].push_back(side_json(s, s.starts[i]));
+    if (!checks.expected.empty()) row["sides"].back()["deviation"] = distance(values[e], checks.expected);
+    if (e > 0) row["peers"].push_back(peer_json(sides[0], s, i, distance(values[0], values[e])));
   }
+  if (checks.strict && i == 0) row["strict"] = strict_json(checks, values[0], values.size() > 1 ? &values[1] : nullptr);
   for (const char* key : {"ratio", "start_ratio", "disagreement"}) {
     if (sides.size() > 1) row[key] = row["peers"][0][key];
   }
   return row;
+}
+
+void print_accuracy(const nlohmann::json& row) {
+  for (const auto& side : row["sides"]) {
+    if (side.contains("deviation"))
+      std::printf("%s: outputs are within %.2g of their scale of what is expected\n",
+                  side["engine"].get<std::string>().c_str(), side["deviation"].get<double>());
+  }
+  if (!row.contains("strict")) return;
+  const auto& strict = row["strict"];
+  std::printf("session.strict=1 takes %.3f times as long; outputs differ by %.2g of their scale",
+              strict["ratio"].get<double>(), strict["from_default"].get<double>());
+  if (strict.contains("deviation"))
+    std::printf(", and by %.2g from what is expected", strict["deviation"].get<double>());
+  std::printf("\n");
 }
 
 void print(const BenchOptions& o, const std::vector<BenchSide>& sides, const nlohmann::json& row, size_t i) {
@@ -185,6 +166,14 @@ void print(const BenchOptions& o, const std::vector<BenchSide>& sides, const nlo
     if (s.failure.empty()) print_row(o.threads[i], s, s.starts[i]);
   }
   for (const auto& peer : row["peers"]) print_peer(peer);
+  print_accuracy(row);
+}
+
+/// Arithmetic by node; empty where Retort, which counts it, is not there or does not take the model.
+std::map<std::string, double> operations(const BenchOptions& o, const HostValues& inputs) try {
+  return operations_by_name(ToolsLibrary(o.library).describe(o.shaped_as(inputs)));
+} catch (const Failure&) {
+  return {};
 }
 
 /// With the first thread count, on the engines that write a profile.
@@ -195,26 +184,35 @@ nlohmann::json ops_json(const BenchOptions& o, const std::vector<BenchSide>& sid
   }
   SessionSettings settings = o.settings(o.threads[0]);
   settings.warns = false;  // the session that is measured later does
-  return measure_ops({.model = o.model, .settings = settings, .block = o.block, .seconds = o.seconds}, engines, inputs);
+  return measure_ops({.model = o.model,
+                      .settings = settings,
+                      .block = o.block,
+                      .seconds = o.seconds,
+                      .operations = operations(o, inputs),
+                      .peak_gflops = peak_flops(o.threads[0]) / 1e9},
+                     engines, inputs);
 }
 
 void bench(const BenchOptions& o) {
-  std::vector<BenchSide> sides(1);
-  sides[0].library = default_library(o.library);
-  for (const std::string& peer : o.peers) sides.emplace_back().library = peer;
+  std::vector<BenchSide> sides;
+  sides.push_back({.library = default_library(o.library)});
+  for (const std::string& peer : o.peers) sides.push_back({.library = peer});
   for (BenchSide& s : sides) s.name = name_apart(s.library);
-  const Ports ports = ports_apart(o, sides[0].library);
+  Ports ports;
+  attempt(sides, 0, [&](BenchSide& s) { ports = ports_apart(o, s.library); });
   HostValues inputs = o.read_inputs(ports.inputs);
-  std::vector<std::string> outputs;
-  for (const PortInfo& port : ports.outputs) outputs.push_back(port.name);
+  Checks checks;
+  for (const PortInfo& port : ports.outputs) checks.outputs.push_back(port.name);
+  if (!o.expected.empty()) checks.expected = read_expected(o.expected, ports.outputs);
   measure_starts(o, sides, inputs);
   attempt_all(sides, [](BenchSide& s) { s.side = open_side(s.library); });
   nlohmann::json report = nlohmann::json::array(), ops;
   if (o.ops) ops = ops_json(o, sides, inputs);  // while nothing else is loaded
+  if (o.strict) checks.strict = measure_strict(o, sides[0], o.block, o.seconds / 4, inputs);
   for (size_t i = 0; i < o.threads.size(); ++i) {
-    attempt_all(sides, [&](BenchSide& s) { s.load(o, o.threads[i], inputs); });
-    measure(o, sides);
-    report.push_back(row_json(o, sides, outputs, i));
+    attempt_all(sides, [&](BenchSide& s) { s.load(o.model, o.settings(o.threads[i]), inputs); });
+    measure(sides, o.block, o.seconds);
+    report.push_back(row_json(o, sides, checks, i));
     if (!o.json) print(o, sides, report.back(), i);
     if (o.ops && i == 0) report.back()["ops"] = ops;
   }
@@ -245,11 +243,30 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
   for (const std::string& peer : o.peers) add("--against", peer);
   add("--library", o.library);
   if (o.ops) words.emplace_back("--ops");
+  if (o.strict) words.emplace_back("--strict");
   for (const std::string& entry : o.config) add("--config", entry);
   for (const std::string& name : o.disabled) add("--disable", name);
   for (const std::string& provider : o.providers) add("--provider", provider);
   add("--inputs", scenario.inputs);
+  add("--expected", scenario.expected);
   return words;
+}
+
+/// What is measured besides only where it is asked for.
+void add_extras(CLI::App& app, BenchOptions& o) {
+  app.add_flag(
+      "--ops", o.ops,
+      "also tell per operator where the time of a run goes, by the profilers of Retort and of those engines "
+      "beside it that have the C interface of ONNX Runtime: with the first of --threads, medians per node; with "
+      "--suite on the page, in the Markdown and in the JSON");
+  app.add_flag("--strict", o.strict,
+               "also measure Retort with session.strict=1 (no shortcuts that cost accuracy), for a quarter of the time "
+               "and with the first of --threads, and tell how far the outputs of each are apart");
+  app.add_option("--expected", o.expected,
+                 "folder with output_0.pb (or .npy), output_1.pb, … in the order of the model's outputs: tell how far "
+                 "each engine's outputs are from them")
+      ->check(CLI::ExistingDirectory.description(""))
+      ->type_name("DIR");
 }
 
 }  // namespace
@@ -282,16 +299,12 @@ void add_bench(CLI::App& app) {
   sub->add_option("--starts", o->starts, "processes per engine and thread count for load time and memory")
       ->capture_default_str()
       ->check(kPositive);
-  sub->add_flag(
-      "--ops", o->ops,
-      "also tell per operator where the time of a run goes, by the profilers of Retort and of those engines "
-      "beside it that have the C interface of ONNX Runtime: with the first of --threads, medians per node; with "
-      "--suite in the JSON only");
+  add_extras(*sub, *o);
   sub->footer("Example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
   o->suite.add(*sub);
   sub->get_option("MODEL")->required(false);
   sub->callback([o] {
-    if (int(!o->model.empty()) + int(!o->suite.folder.empty()) + int(!o->suite.from.empty()) != 1)
+    if (int(!o->model.empty()) + int(!o->suite.folders.empty()) + int(!o->suite.from.empty()) != 1)
       throw CLI::RequiredError("one of MODEL, --suite and --from");
     if (o->suite.chosen())
       bench_suite(o->suite, *o, [&o](const Scenario& s) { return scenario_words(*o, s); });

@@ -20,6 +20,7 @@ constexpr size_t kMostRuns = 60;  // engines keep every node of every run in mem
 struct OpTime {
   size_t nodes = 0;
   double ms = 0;
+  double operations = 0;  ///< NaN: not known
 };
 
 struct EngineTimes {
@@ -47,7 +48,13 @@ std::vector<TracedRun> counted_runs(std::vector<TracedRun> all, size_t block) {
   return counted;
 }
 
-EngineTimes summed(const std::vector<TracedRun>& runs) {
+/// Arithmetic of a node; that of nodes in bodies depends on how often they run.
+double work_of(const OpsPlan& plan, const std::string& node, const std::string& within) {
+  const auto found = plan.operations.find(node);
+  return within.empty() && found != plan.operations.end() ? found->second : std::nan("");
+}
+
+EngineTimes summed(const std::vector<TracedRun>& runs, const OpsPlan& plan) {
   EngineTimes sum{.runs = runs.size()};
   std::vector<double> durations;
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<double>> nodes;
@@ -61,9 +68,11 @@ EngineTimes summed(const std::vector<TracedRun>& runs) {
   }
   sum.run_ms = quantile(durations, 0.5);
   for (const auto& [key, times] : nodes) {
-    OpTime& op = sum.ops[std::get<0>(key)];
+    const auto& [name, node, within] = key;
+    OpTime& op = sum.ops[name];
     ++op.nodes;
     op.ms += quantile(times, 0.5);
+    op.operations += work_of(plan, node, within);
   }
   for (const auto& [name, op] : sum.ops) sum.nodes_ms += op.ms;
   return sum;
@@ -89,14 +98,18 @@ std::vector<EngineTimes> measure_times(const OpsPlan& plan, const std::vector<co
     if (round % 2 && spent > plan.seconds) break;
   }
   std::vector<EngineTimes> all;
-  for (auto& session : sessions) all.push_back(summed(counted_runs(session->runs(), size_t(plan.block))));
+  for (auto& session : sessions) all.push_back(summed(counted_runs(session->runs(), size_t(plan.block)), plan));
   return all;
 }
 
 /// Of one operator: what each engine spends on it, null where it has none.
-json op_json(const std::string& name, const std::vector<EngineTimes>& times) {
+json op_json(const OpsPlan& plan, const std::string& name, const std::vector<EngineTimes>& times) {
   json row = {{"op", name}, {"engines", json::array()}};
   const auto ours = times[0].ops.find(name);
+  if (ours != times[0].ops.end() && ours->second.operations > 0 && ours->second.ms > 0) {
+    row["gflops"] = ours->second.operations / ours->second.ms / 1e6;
+    if (plan.peak_gflops > 0) row["peak_share"] = 100 * double(row["gflops"]) / plan.peak_gflops;
+  }
   for (size_t e = 0; e < times.size(); ++e) {
     const auto found = times[e].ops.find(name);
     if (found == times[e].ops.end()) {
@@ -153,7 +166,7 @@ json measure_ops(const OpsPlan& plan, const std::vector<const EngineLibrary*>& e
   }
   std::vector<std::pair<std::string, double>> order(slowest.begin(), slowest.end());
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  for (const auto& [name, ms] : order) all["operators"].push_back(op_json(name, times));
+  for (const auto& [name, ms] : order) all["operators"].push_back(op_json(plan, name, times));
   return all;
 }
 
@@ -165,17 +178,20 @@ void print_ops(const json& ops) {
     titles += e ? " nodes        ms  share   ratio   " : " nodes        ms  share   ";
   }
   std::printf("\n%s%s\n%s%s\n", padded("", kNameWidth).c_str(), names.c_str(),
-              paint(Paint::bold, padded("operator", kNameWidth)).c_str(), titles.c_str());
-  const auto line = [&](const std::string& title, const json& cells, const char* key) {
+              paint(Paint::bold, padded("operator", kNameWidth)).c_str(), (titles + "  GFLOP/s of peak").c_str());
+  const auto line = [&](const std::string& title, const json& cells, const char* key, const json& row) {
     std::string text = padded(title, kNameWidth);
     for (size_t e = 0; e < cells.size(); ++e) text += cell_text(cells[e], key, engines[e]["run_ms"], e > 0);
+    char rate[64];
+    std::snprintf(rate, sizeof rate, "%9.1f %6.0f%%", row.value("gflops", 0.0), row.value("peak_share", 0.0));
+    if (row.contains("gflops")) text += rate;
     std::printf("%s\n", text.substr(0, text.find_last_not_of(' ') + 1).c_str());
   };
-  for (const json& row : ops["operators"]) line(row["op"], row["engines"], "ms");
+  for (const json& row : ops["operators"]) line(row["op"], row["engines"], "ms", row);
   json outside = engines;
   for (json& e : outside) e.erase("ratio");
-  line("outside of nodes", outside, "outside_ms");
-  line("a run, profiled", engines, "run_ms");
+  line("outside of nodes", outside, "outside_ms", json::object());
+  line("a run, profiled", engines, "run_ms", json::object());
 }
 
 }  // namespace retort::cli

@@ -63,9 +63,13 @@ struct Common {
   /// Given files first; what is not given is random, free extents as named ones of other inputs or else 1. Throws
   /// Failure when a name or a shape does not fit the ports.
   HostValues read_inputs(const std::vector<PortInfo>& ports) const;
+  /// The same options with the shapes of these inputs in place of --shape: for what depends on the shapes that run.
+  Common shaped_as(const HostValues& values) const;
 };
 
 std::pair<std::string, std::string> split_at(const std::string& text, char at, const char* form);
+/// DIR/input_0.pb, or .npy where that is there. Throws Failure where neither is.
+std::string numbered_file(const std::string& folder, const char* prefix, size_t index);
 /// "1x3x224x224"; "scalar"
 std::string dims_text(const std::vector<int64_t>& shape);
 

@@ -60,14 +60,6 @@ const PortInfo& find_port(const std::vector<PortInfo>& ports, const std::string&
   throw Failure("the model has no input '" + name + "'; it has " + (known.empty() ? "none" : known));
 }
 
-std::string folder_file(const std::string& folder, size_t index) {
-  for (const char* suffix : {".pb", ".npy"}) {
-    std::string path = folder + "/input_" + std::to_string(index) + suffix;
-    if (std::filesystem::exists(path)) return path;
-  }
-  throw Failure(folder + " has no input_" + std::to_string(index) + ".pb or .npy");
-}
-
 /// The array of `name`, or the only one.
 HostValue take(HostValues&& arrays, const std::string& name, const std::string& file) {
   const auto found = arrays.find(name);
@@ -84,7 +76,7 @@ class InputReader {
     for (const auto& [name, shape] : o_.wanted_shapes()) learn(find_port(ports_, name), wanted_[name] = shape);
     for (const std::string& text : o_.inputs) read_given(text);
     for (size_t i = 0; i < ports_.size() && !o_.input_folder.empty(); ++i) {
-      const std::string file = folder_file(o_.input_folder, i);
+      const std::string file = numbered_file(o_.input_folder, "input_", i);
       if (!all_.contains(ports_[i].name)) give(ports_[i], take(read_file(file, ports_[i]), ports_[i].name, file));
     }
     const bool given = !all_.empty();
@@ -166,6 +158,14 @@ std::pair<std::string, std::string> split_at(const std::string& text, char at, c
   const size_t i = text.find(at);
   if (i == std::string::npos || i == 0) throw Failure("'" + text + "' must have the form " + form);
   return {text.substr(0, i), text.substr(i + 1)};
+}
+
+std::string numbered_file(const std::string& folder, const char* prefix, size_t index) {
+  const std::string path = folder + "/" + prefix + std::to_string(index);
+  for (const char* suffix : {".pb", ".npy"}) {
+    if (std::filesystem::exists(path + suffix)) return path + suffix;
+  }
+  throw Failure(folder + " has no " + prefix + std::to_string(index) + ".pb or .npy");
 }
 
 CLI::Validator has_form(const char* form) {
@@ -331,6 +331,16 @@ std::map<std::string, std::vector<int64_t>> Common::wanted_shapes() const {
     wanted[name] = std::move(shape);
   }
   return wanted;
+}
+
+Common Common::shaped_as(const HostValues& values) const {
+  Common shaped = *this;
+  shaped.shapes.clear();
+  for (const auto& [name, value] : values) {
+    const auto& shape = value.tensor.shape;
+    if (!shape.empty()) shaped.shapes.push_back(name + "=" + dims_text(shape));
+  }
+  return shaped;
 }
 
 HostValues Common::read_inputs(const std::vector<PortInfo>& ports) const { return InputReader(*this, ports).read(); }

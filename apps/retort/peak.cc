@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -74,22 +76,21 @@ Loop widest() {
   return {run_plain, kPerLane * 4};
 }
 
-}  // namespace
-
-double peak_flops(int threads) {
-  const Loop loop = widest();
-  std::vector<double> rates(size_t(std::max(threads, 1)));
+/// The sum of what `threads` threads at once reach at best, each of them calling work(its number), which does `amount`,
+/// for so long.
+double best_rates(size_t threads, std::chrono::milliseconds time, double amount,
+                  const std::function<void(size_t)>& work) {
+  std::vector<double> rates(threads);
   std::atomic<size_t> ready = 0;
   std::vector<std::thread> workers;
-  for (double& rate : rates) {
-    workers.emplace_back([&] {
+  for (size_t i = 0; i < rates.size(); ++i) {
+    workers.emplace_back([&, i] {
       for (++ready; ready < rates.size();) std::this_thread::yield();
-      const auto end = Clock::now() + std::chrono::milliseconds(80);
+      const auto end = Clock::now() + time;
       for (auto begin = Clock::now(); begin < end; begin = Clock::now()) {
-        float sink = loop.run();
-        asm volatile("" : "+m"(sink));
-        const std::chrono::duration<double> time = Clock::now() - begin;
-        rate = std::max(rate, loop.operations / time.count());
+        work(i);
+        const std::chrono::duration<double> spent = Clock::now() - begin;
+        rates[i] = std::max(rates[i], amount / spent.count());
       }
     });
   }
@@ -97,6 +98,31 @@ double peak_flops(int threads) {
   for (std::thread& w : workers) w.join();
   for (const double rate : rates) sum += rate;
   return sum;
+}
+
+size_t or_all(int threads) {
+  return threads > 0 ? size_t(threads) : std::max<size_t>(std::thread::hardware_concurrency(), 1);
+}
+
+}  // namespace
+
+double peak_flops(int threads) {
+  const Loop loop = widest();
+  return best_rates(or_all(threads), std::chrono::milliseconds(80), loop.operations, [&](size_t) {
+    float sink = loop.run();
+    asm volatile("" : "+m"(sink));
+  });
+}
+
+double read_bandwidth(int threads) {
+  constexpr size_t kBytes = size_t(256) << 20;  // far more than caches hold
+  const size_t parts = or_all(threads), each = kBytes / sizeof(uint64_t) / parts;
+  const std::vector<uint64_t> memory(each * parts, 1);
+  return best_rates(parts, std::chrono::milliseconds(300), double(each * sizeof(uint64_t)), [&](size_t i) {
+    const uint64_t* data = memory.data() + i * each;
+    uint64_t sum = std::accumulate(data, data + each, uint64_t(0));
+    asm volatile("" : "+r"(sum));
+  });
 }
 
 }  // namespace retort::cli

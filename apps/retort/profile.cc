@@ -1,7 +1,6 @@
 // retort profile: where the time of a run goes.
 #include <cmath>
 #include <fstream>
-#include <thread>
 #include <tuple>
 
 #include "page.h"
@@ -56,19 +55,6 @@ std::vector<TracedRun> trace_runs(const ProfileOptions& o, HostValues& inputs) {
   return runs;
 }
 
-/// Arithmetic by name, of the nodes that ran: fused ones where Retort ran them, the model's own otherwise. NaN: not
-/// known.
-std::map<std::string, double> operations_by_name(const json& model) {
-  std::map<std::string, double> all;
-  for (const char* graph : {"graph", "optimized"}) {  // names of both: the second overrides
-    std::map<std::string, double> of_graph;
-    if (!model.contains(graph)) continue;
-    for (const json& n : model[graph]["nodes"]) of_graph[n["name"]] += n.value("operations", std::nan(""));
-    for (const auto& [name, work] : of_graph) all[name] = work;
-  }
-  return all;
-}
-
 Profile summarise(std::vector<TracedRun> runs, const json& model, int threads) {
   const auto median = runs.begin() + ptrdiff_t((runs.size() - 1) / 2);
   std::nth_element(runs.begin(), median, runs.end(),
@@ -81,7 +67,7 @@ Profile summarise(std::vector<TracedRun> runs, const json& model, int threads) {
     inside += n.self / 1000;
   }
   p.overhead_ms = std::max(0.0, p.median_ms - inside);
-  p.peak = peak_flops(threads > 0 ? threads : int(std::thread::hardware_concurrency()));
+  p.peak = peak_flops(threads);
   const auto work = operations_by_name(model);
   for (const auto& [key, time] : times) {
     const auto& [name, op, within] = key;
@@ -196,12 +182,7 @@ void profile(const ProfileOptions& o) {
     if (!file.empty()) check_can_write(file, true);
   }
   std::vector<TracedRun> runs = trace_runs(o, inputs);
-  Common shaped = o;  // arithmetic follows from the shapes that ran
-  shaped.shapes.clear();
-  for (const auto& [name, value] : inputs) {
-    const auto& shape = value.tensor.shape;
-    if (!shape.empty()) shaped.shapes.push_back(name + "=" + dims_text(shape));
-  }
+  Common shaped = o.shaped_as(inputs);  // arithmetic follows from the shapes that ran
   const ToolsLibrary tools(o.library);
   const std::string engine = EngineLibrary(default_library(o.library)).name();
   if (!engine.starts_with("Retort ")) shaped.disabled.clear();  // names of another engine's passes

@@ -65,10 +65,12 @@ std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
       const auto number = [&](const char* key) {
         return row.contains(key) && row[key].is_number() ? double(row[key]) : 0;
       };
-      const std::string model = row.at("path"), inputs = text("inputs");
+      const std::string model = row.at("path"), inputs = text("inputs"), expected = text("expected");
       all.push_back({.name = row.at("model").get<std::string>() + "/" + row.at("scenario").get<std::string>(),
                      .model = (folder / model).string(),
                      .inputs = inputs.empty() ? "" : (folder / inputs).string(),
+                     .expected = expected.empty() ? "" : (folder / expected).string(),
+                     .expected_from = text("expected_from"),
                      .kind = text("kind"),
                      .precision = text("precision"),
                      .flops = number("flops"),
@@ -86,9 +88,12 @@ std::vector<Scenario> found_scenarios(const std::filesystem::path& folder) {
     const auto& path = entry.path();
     if (path.extension() != ".onnx") continue;
     const std::string beside = path.has_parent_path() ? path.parent_path().string() : ".";
+    const bool answered = std::filesystem::exists(path.parent_path() / "output_0.pb");
     all.push_back({.name = std::filesystem::relative(path, folder).string(),
                    .model = path.string(),
-                   .inputs = std::filesystem::exists(path.parent_path() / "input_0.pb") ? beside : ""});
+                   .inputs = std::filesystem::exists(path.parent_path() / "input_0.pb") ? beside : "",
+                   .expected = answered ? beside : "",
+                   .expected_from = answered ? "stored outputs" : ""});
   }
   std::sort(all.begin(), all.end(), [](const Scenario& a, const Scenario& b) { return a.model < b.model; });
   return all;
@@ -103,21 +108,27 @@ bool chosen(const Scenario& s, const std::vector<std::string>& globs) {
 
 }  // namespace
 
-std::vector<Scenario> find_scenarios(const std::string& folder, const std::vector<std::string>& globs) {
-  std::vector<Scenario> all = std::filesystem::exists(std::filesystem::path(folder) / "index.json")
-                                  ? listed_scenarios(folder)
-                                  : found_scenarios(folder);
-  if (all.empty()) throw Failure("there is no .onnx file in " + folder);
+std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, const std::vector<std::string>& globs) {
+  std::vector<Scenario> all;
+  std::string places;
+  for (const std::string& folder : folders) {
+    const bool listed = std::filesystem::exists(std::filesystem::path(folder) / "index.json");
+    std::vector<Scenario> some = listed ? listed_scenarios(folder) : found_scenarios(folder);
+    if (some.empty()) throw Failure("there is no .onnx file in " + folder);
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+    places += (places.empty() ? "" : ", ") + folder;
+  }
   std::string known;
   for (const Scenario& s : all) known += (known.empty() ? "" : ", ") + s.name;
   std::erase_if(all, [&](const Scenario& s) { return !chosen(s, globs); });
-  if (all.empty()) throw Failure("--only leaves none of " + folder + "; there are " + known);
+  if (all.empty()) throw Failure("--only leaves none of " + places + "; there are " + known);
   return all;
 }
 
 nlohmann::json measure_scenario(const Scenario& s, const std::vector<std::string>& words) {
   nlohmann::json row = {{"name", s.name},           {"model", s.model}, {"kind", s.kind},
                         {"precision", s.precision}, {"flops", s.flops}, {"tolerance", s.tolerance}};
+  if (!s.expected.empty()) row["expected_from"] = s.expected_from;
   const Ended ended = run_self(words);
   if (ended.code == 0)
     row["report"] = nlohmann::json::parse(ended.out);

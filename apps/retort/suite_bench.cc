@@ -2,7 +2,6 @@
 
 #include <ctime>
 #include <fstream>
-#include <thread>
 
 #include "machine.h"
 #include "page.h"
@@ -22,10 +21,10 @@ std::string now() {
   return text;
 }
 
-Json peaks(const std::vector<int>& threads) {
+/// By number of threads, in thousand millions a second.
+Json peaks(const std::vector<int>& threads, double (*rate)(int)) {
   Json all = Json::object();
-  for (const int n : threads)
-    all[std::to_string(n)] = peak_flops(n > 0 ? n : int(std::thread::hardware_concurrency())) / 1e9;
+  for (const int n : threads) all[std::to_string(n)] = rate(n) / 1e9;
   return all;
 }
 
@@ -46,12 +45,12 @@ class SuiteTable {
   void end(const Json& report) {
     if (silent_) return;
     const std::vector<std::string> engines = report.at("engines");
-    const auto columns = mean_columns(engines, threads_);
+    const Columns columns = mean_columns(threads_);
     if (!report.at("means").empty()) {
       std::printf("\n");
       head(columns);
     }
-    for (const Json& group : report.at("means")) print(columns, group);
+    for (const Json& mean : mean_rows(report.at("means"))) print(columns, mean);
     std::printf("\n");
     for (const std::string& line : legend(engines)) std::printf("%s\n", line.c_str());
     const Counts n = count(report.at("scenarios"));
@@ -84,12 +83,13 @@ class SuiteTable {
 };
 
 Json measure_all(const SuiteOptions& suite, const Common& options, const ScenarioWords& words, SuiteTable& table) {
-  const auto scenarios = find_scenarios(suite.folder, suite.only);
+  const auto scenarios = find_scenarios(suite.folders, suite.only);
   Json report = {{"format", kReportFormat},
                  {"date", now()},
                  {"machine", describe_machine()},
                  {"threads", options.threads},
-                 {"peak_gflops", peaks(options.threads)},
+                 {"peak_gflops", peaks(options.threads, peak_flops)},
+                 {"read_gbs", peaks(options.threads, read_bandwidth)},
                  {"scenarios", Json::array()}};
   for (size_t i = 0; i < scenarios.size(); ++i) {
     Json row;
@@ -121,12 +121,14 @@ void SuiteOptions::add(CLI::App& app) {
   const auto file = [&](const char* name, std::string& to, const char* what) {
     app.add_option(name, to, what)->type_name("FILE")->group(kGroup);
   };
-  app.add_option("--suite", folder,
-                 "measure the scenarios that index.json of a folder lists (make zoo writes one), else every .onnx file "
-                 "beneath it with the input_0.pb, … beside it as inputs; each in a process of its own, in place of one "
-                 "MODEL")
+  app.add_option(
+         "--suite", folders,
+         "measure the scenarios that index.json of a folder lists (make zoo writes one), else every .onnx file "
+         "beneath it with the input_0.pb, … beside it as inputs and output_0.pb, … as what --expected wants; each in a "
+         "process of its own, in place of one MODEL; may be repeated")
       ->check(CLI::ExistingDirectory.description(""))
       ->type_name("DIR")
+      ->allow_extra_args(false)
       ->group(kGroup);
   app.add_option("--only", only, "of these, those whose name or model matches; may be repeated")
       ->type_name("GLOB")
@@ -142,6 +144,9 @@ void SuiteOptions::add(CLI::App& app) {
 }
 
 void bench_suite(const SuiteOptions& suite, const Common& options, const ScenarioWords& words) try {
+  for (const std::string& path : {suite.report, suite.html, suite.markdown}) {
+    if (!path.empty()) check_can_write(path, true);
+  }
   Json report;
   if (suite.from.empty()) {
     SuiteTable table(options.threads, options.json);

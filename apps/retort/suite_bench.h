@@ -8,12 +8,12 @@
 namespace retort::cli {
 
 struct SuiteOptions {
-  std::string folder, from;  ///< what to measure; or a report to read
-  std::vector<std::string> only;
-  std::string report, html, markdown;  ///< files to write
+  std::vector<std::string> folders, only;  ///< what to measure
+  std::string from;                        ///< or a report to read
+  std::string report, html, markdown;      ///< files to write
 
   void add(CLI::App& app);
-  bool chosen() const { return !folder.empty() || !from.empty(); }
+  bool chosen() const { return !folders.empty() || !from.empty(); }
 };
 
 /// How this program is told to measure a scenario as JSON.

@@ -1,5 +1,6 @@
 // A report of a suite as Markdown.
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "engine.h"
@@ -11,6 +12,13 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* kAccuracy =
+    "Errors are the largest difference of an output over its scale: from the right outputs, which a run in float64 "
+    "gave "
+    "or which were stored beside the model by another engine, or from the first peer's. Where all engines are as far "
+    "from float64, it is the model that loses the digits in float32. Strict is `session.strict=1`, which leaves "
+    "shortcuts out that cost accuracy; its time ratio is over that of the default.";
+
 /// Text that stands in a cell as it is.
 std::string markdown_cell(std::string text) {
   for (size_t at = 0; (at = text.find_first_of("|*<\\", at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
@@ -20,7 +28,21 @@ std::string markdown_cell(std::string text) {
   return text;
 }
 
-void markdown_table(std::ostream& out, const std::vector<Column>& columns, const std::vector<const Json*>& rows) {
+using Rows = std::vector<const Json*>;
+
+template <typename Wanted>
+Rows rows_of(const Json& all, Wanted wanted) {
+  Rows rows;
+  for (const Json& row : all) {
+    if (wanted(row)) rows.push_back(&row);
+  }
+  return rows;
+}
+
+/// Nothing where there are no rows.
+void section(std::ostream& out, const char* title, const std::string& about, const Columns& columns, const Rows& rows) {
+  if (rows.empty()) return;
+  out << "## " << title << "\n" << about << (about.empty() ? "" : "\n\n");
   for (const Column& c : columns) out << "| " << c.title << " ";
   out << "|\n";
   for (const Column& c : columns) out << (c.width < 0 ? "|---" : "|---:");
@@ -43,10 +65,10 @@ std::string listing(const Json& values) {
   return all;
 }
 
-std::string peak_text(const Json& peaks) {
+std::string peak_text(const Json& peaks, const char* unit) {
   std::string all;
-  for (const auto& [threads, gflops] : peaks.items())
-    all += (all.empty() ? "" : ", ") + scaled(double(gflops) * 1e9, "FLOP/s") + " with " + threads +
+  for (const auto& [threads, rate] : peaks.items())
+    all += (all.empty() ? "" : ", ") + scaled(double(rate) * 1e9, unit) + " with " + threads +
            (threads == "1" ? " thread" : " threads");
   return all;
 }
@@ -64,7 +86,8 @@ void machine_table(std::ostream& out, const Json& report) {
   row("caches", listing(m.value("caches", Json::object())));
   row("memory", scaled(m.at("memory_bytes"), "B"));
   row("instructions", listing(m.at("isa")));
-  row("measured peak, float32", peak_text(report.at("peak_gflops")));
+  row("measured peak, float32", peak_text(report.at("peak_gflops"), "FLOP/s"));
+  row("measured reading of memory", peak_text(report.at("read_gbs"), "B/s"));
   row("system", m.at("system"));
   row("load", load);
   row("engines", listing(report.at("engines")));
@@ -82,6 +105,22 @@ void failures(std::ostream& out, const Json& scenarios) {
   }
 }
 
+/// Which peers did not take which scenarios, without the engines' long messages, which the report has.
+void refusals(std::ostream& out, const Json& scenarios) {
+  std::map<std::string, std::string> names;  // by engine
+  for (const Json& s : scenarios) {
+    if (!s.contains("report")) continue;
+    for (const Json& peer : s.at("report").at(0).at("peers")) {
+      std::string& of_engine = names[peer.at("engine")];
+      if (peer.contains("error")) of_engine.append(of_engine.empty() ? "" : ", ").append(s.at("name"));
+    }
+  }
+  std::erase_if(names, [](const auto& entry) { return entry.second.empty(); });
+  if (!names.empty()) out << "## Models that a peer refused\n";
+  for (const auto& [engine, refused] : names) out << "- " << engine << ": " << markdown_cell(refused) << "\n";
+  if (!names.empty()) out << "\n";
+}
+
 }  // namespace
 
 void write_markdown(const std::string& path, const Json& report) {
@@ -93,18 +132,17 @@ void write_markdown(const std::string& path, const Json& report) {
   machine_table(out, report);
   for (const std::string& line : legend(engines)) out << "- " << line << "\n";
   out << "\n";
-  std::vector<const Json*> means, rows;
-  for (const Json& group : report.at("means")) means.push_back(&group);
-  for (const Json& s : report.at("scenarios")) {
-    if (s.contains("report")) rows.push_back(&s);
-  }
-  if (!means.empty()) {
-    out << "## Geometric means\n";
-    markdown_table(out, mean_columns(engines, threads), means);
-  }
-  out << "## Scenarios\n";
-  markdown_table(out, scenario_columns(engines, threads), rows);
-  failures(out, report.at("scenarios"));
+  const Json &scenarios = report.at("scenarios"), means = mean_rows(report.at("means"));
+  const auto is_measured = [](const Json& s) { return s.contains("report"); };
+  section(out, "Geometric means", "", mean_columns(threads), rows_of(means, [](const Json&) { return true; }));
+  section(out, "Latency", "", latency_columns(engines, threads), rows_of(scenarios, is_measured));
+  section(out, "Loading and memory", "In fresh processes, with the first number of threads.", memory_columns(engines),
+          rows_of(scenarios, is_measured));
+  section(out, "Accuracy", kAccuracy, accuracy_columns(engines), rows_of(scenarios, has_accuracy));
+  section(out, "Operators", "Those that take most of the time of a run, by the engines' own profiles.",
+          ops_columns(scenarios), rows_of(scenarios, has_ops));
+  refusals(out, scenarios);
+  failures(out, scenarios);
   std::string text = out.str();
   text.erase(text.find_last_not_of('\n') + 1);
   std::ofstream file(path, std::ios::binary);

@@ -18,7 +18,9 @@ void add_sides(Json& row) {
   for (Json& peer : row.at("peers")) {
     if (peer.contains("error")) continue;
     const Json& from = row.at("sides").at(++side);
-    for (const char* key : {"median_ms", "peak_mib"}) peer[key] = from.at(key);
+    for (const char* key : {"median_ms", "load_ms", "peak_mib", "steady_mib", "deviation"}) {
+      if (from.contains(key)) peer[key] = from.at(key);
+    }
   }
 }
 
@@ -29,6 +31,8 @@ bool differs(const Json& row, double tolerance) {
   return apart.is_null() || !(apart <= tolerance);  // JSON has no infinity: there is null for it
 }
 
+constexpr const char* kRatios[] = {"ratio", "start_ratio", "peak_ratio", "steady_ratio"};
+
 /// Sums of logarithms of what one peer has over some scenarios.
 struct Mean {
   std::map<std::string, double> logs;
@@ -37,7 +41,7 @@ struct Mean {
   size_t n = 0;
 
   void add(const std::string& scenario, const Json& ratios) {
-    for (const char* key : {"ratio", "start_ratio", "peak_ratio"}) logs[key] += std::log(double(ratios.at(key)));
+    for (const char* key : kRatios) logs[key] += std::log(double(ratios.at(key)));
     ++n;
     if (ratios.at("ratio") < least) {
       least = ratios.at("ratio");
@@ -45,37 +49,39 @@ struct Mean {
     }
   }
   Json json(const std::string& engine) const {
-    Json row = {{"engine", engine}, {"slowest", {{"name", slowest}, {"ratio", least}}}};
+    Json row = {{"engine", engine}, {"scenarios", n}, {"slowest", {{"name", slowest}, {"ratio", least}}}};
     for (const auto& [key, sum] : logs) row[key] = std::exp(sum / double(n));
     return row;
   }
 };
 
+/// Values by key, in the order in which the keys came.
+template <typename Key, typename Value>
+using Ordered = std::vector<std::pair<Key, Value>>;
+
+template <typename Key, typename Value>
+Value& find_or_add(Ordered<Key, Value>& all, const Key& key) {
+  auto at = std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == key; });
+  if (at == all.end()) at = all.insert(at, {key, {}});
+  return at->second;
+}
+
 /// By number of threads, then by peer.
-using Means = std::map<int, std::vector<std::pair<std::string, Mean>>>;
+using Means = Ordered<int, Ordered<std::string, Mean>>;
 
 void add_to(Means& means, const Json& scenario) {
   for (const Json& row : scenario.at("report")) {
-    auto& peers = means[row.at("threads")];
+    auto& peers = find_or_add(means, int(row.at("threads")));
     for (const Json& ratios : row.at("peers")) {
       if (ratios.contains("error")) continue;
-      const std::string engine = ratios.at("engine");
-      auto at = std::find_if(peers.begin(), peers.end(), [&](const auto& p) { return p.first == engine; });
-      if (at == peers.end()) at = peers.insert(at, {engine, {}});
-      at->second.add(scenario.at("name"), ratios);
+      find_or_add(peers, std::string(ratios.at("engine"))).add(scenario.at("name"), ratios);
     }
   }
 }
 
 using Members = std::vector<const Json*>;
 /// By name, in the order of the suite.
-using Groups = std::vector<std::pair<std::string, Members>>;
-
-Members& group(Groups& groups, const std::string& name) {
-  auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == name; });
-  if (at == groups.end()) at = groups.insert(at, {name, {}});
-  return at->second;
-}
+using Groups = Ordered<std::string, Members>;
 
 Json group_json(const std::string& name, const Members& members) {
   Means means;
@@ -87,6 +93,25 @@ Json group_json(const std::string& name, const Members& members) {
     rows.push_back({{"threads", threads}, {"peers", ratios}});
   }
   return {{"name", name}, {"scenarios", members.size()}, {"report", rows}};
+}
+
+/// CNNs, transformers and the rest; "" where the kind is not known.
+std::string family(const std::string& kind) {
+  if (kind.empty() || kind == "CNN") return kind;
+  return kind == "encoder" || kind == "decoder" ? "transformer" : "rest";
+}
+
+/// The group itself, then its families where there is more than one.
+void add_groups(Json& means, const std::string& name, const Members& members) {
+  Groups families;
+  for (const Json* s : members) {
+    const std::string of = family(s->at("kind"));
+    if (!of.empty()) find_or_add(families, of).push_back(s);
+  }
+  means.push_back(group_json(name, members));
+  for (const auto& [of, some] : families) {
+    if (some.size() < members.size()) means.push_back(group_json(std::string(name).append(", ").append(of), some));
+  }
 }
 
 }  // namespace
@@ -117,21 +142,17 @@ std::vector<std::string> engines_of(const Json& scenarios) {
 
 Json means_of(const Json& scenarios) {
   Members all;
-  Groups precisions, kinds;
+  Groups precisions;
   for (const Json& s : scenarios) {
     if (!s.contains("report") || s.at("report").empty() || s.at("report")[0].at("peers").empty()) continue;
-    const std::string kind = s.at("kind"), precision = s.at("precision");
+    const std::string precision = s.at("precision");
     all.push_back(&s);
-    if (!precision.empty()) group(precisions, precision).push_back(&s);
-    if (!kind.empty()) group(kinds, std::string(precision).append(" ").append(kind)).push_back(&s);
+    if (!precision.empty()) find_or_add(precisions, precision).push_back(&s);
   }
   Json means = Json::array();
-  if (!all.empty()) means.push_back(group_json("all", all));
+  if (!all.empty()) add_groups(means, "all", all);
   for (const auto& [precision, members] : precisions) {
-    means.push_back(group_json(precision, members));
-    for (const auto& [kind, some] : kinds) {
-      if (kind.starts_with(precision + " ") && some.size() < members.size()) means.push_back(group_json(kind, some));
-    }
+    if (members.size() < all.size()) add_groups(means, precision, members);
   }
   return means;
 }

@@ -1,5 +1,7 @@
 #include "tools_library.h"
 
+#include <cmath>
+
 #include "retort/retort_tools.h"
 
 namespace retort::cli {
@@ -26,6 +28,17 @@ nlohmann::json ToolsLibrary::describe(const Common& options, int level) const {
   return nlohmann::json::parse(library_->text([&](OrtAllocator* a, char** out) {
     return call(options.model.c_str(), keys.data(), values.data(), keys.size(), a, out);
   }));
+}
+
+std::map<std::string, double> operations_by_name(const nlohmann::json& model) {
+  std::map<std::string, double> all;
+  for (const char* graph : {"graph", "optimized"}) {  // names of both: the second overrides
+    std::map<std::string, double> of_graph;
+    if (!model.contains(graph)) continue;
+    for (const auto& n : model[graph]["nodes"]) of_graph[n["name"]] += n.value("operations", std::nan(""));
+    for (const auto& [name, work] : of_graph) all[name] = work;
+  }
+  return all;
 }
 
 nlohmann::json ToolsLibrary::operators() const {

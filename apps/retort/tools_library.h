@@ -21,4 +21,8 @@ class ToolsLibrary {
   std::unique_ptr<EngineLibrary> library_;
 };
 
+/// Arithmetic by node of a model that was described, of the nodes that run: fused ones where Retort runs them, the
+/// model's own otherwise. NaN: not known.
+std::map<std::string, double> operations_by_name(const nlohmann::json& model);
+
 }  // namespace retort::cli

@@ -97,8 +97,61 @@ class BenchTest(ToolTest):
             self.assertAlmostEqual(theirs["ratio"], theirs["ms"] / ours["ms"])
         self.assertFalse([name for name in by_name if "Fused" in name or name in ("MatMul", "Gemm", "Linear")])
         out = retort("bench", DIGITS, "--against", official, "--ops", *QUICK)[1]
-        self.assertRegex(out, r"\nConv +\d+ +[\d.e-]+ +[\d.]+% +\d+ +[\d.e-]+ +[\d.]+% +[\d.]+\n")
+        self.assertRegex(out, r"\nConv +\d+ +[\d.e-]+ +[\d.]+% +\d+ +[\d.e-]+ +[\d.]+% +[\d.]+ +[\d.]+ +\d+%\n")
         self.assertRegex(out, r"\na run, profiled +[\d.e-]+ 100.0% +[\d.e-]+ 100.0% +[\d.]+\n")
+
+    def test_arithmetic_per_operator(self):
+        row, = self.rows(DIGITS, "--ops")
+        by_name = {r["op"]: r for r in row["ops"]["operators"]}
+        profiled = {r["op"]: r for r in json.loads(retort("profile", DIGITS, "--repeat", 5, "--json")[1])["operators"]}
+        self.assertAlmostEqual(by_name["Conv"]["gflops"] * by_name["Conv"]["engines"][0]["ms"] * 1e6, profiled["Conv"]["operations"], delta=1)
+        self.assertGreater(by_name["Conv"]["peak_share"], 0)
+
+    def test_the_strict_mode(self):
+        """A convolution that Winograd's filters shorten has other last bits without them."""
+        rng = np.random.default_rng(1)
+        ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", [1, 64, 56, 56]), ("y", [1, 64, 56, 56]))]
+        w = helper.make_tensor("w", TensorProto.FLOAT, [64, 64, 3, 3], rng.standard_normal(64 * 64 * 9).astype(np.float32))
+        nodes = [helper.make_node("Constant", [], ["w"], value=w), helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
+        model = self.model(nodes, ports[:1], ports[1:])
+        rows = self.rows(model, "--strict", "--against", OURS, "--threads", "1,2")
+        self.assertNotIn("strict", rows[1])
+        strict = rows[0]["strict"]
+        self.assertGreater(strict["ratio"], 0)
+        self.assertGreater(strict["median_ms"], 0)
+        self.assertGreater(strict["from_default"], 0)
+        self.assertLess(strict["from_default"], 1e-5)
+        self.assertEqual(strict["disagreement"], strict["from_default"])  # the peer is the same engine
+        row, = self.rows(model, "--strict", "--config", "session.strict=1")
+        self.assertEqual(row["strict"]["from_default"], 0)
+        self.assertRegex(retort("bench", model, "--strict", *QUICK)[1], r"\nsession\.strict=1 takes [\d.]+ times as long; outputs differ by [\d.e-]+ of their scale\n")
+
+    def test_right_outputs(self):
+        inputs = ["--input", self.npy("image.npy", self.image)]
+        retort("run", DIGITS, *inputs, "--save", self.path("right"))
+        os.rename(self.path("right/probabilities.npy"), self.path("right/output_0.npy"))
+        words = [DIGITS, *inputs, "--expected", self.path("right"), "--strict", "--against", OURS]
+        row, = self.rows(*words)
+        self.assertEqual([s["deviation"] for s in row["sides"]], [0, 0])
+        right = np.load(self.path("right/output_0.npy"))
+        right[0, 0] += np.abs(right).max() * 4
+        self.npy("right/output_0.npy", right)
+        row, = self.rows(*words)
+        for side in (*row["sides"], row["strict"]):
+            self.assertAlmostEqual(side["deviation"], 0.8, delta=0.2)
+        self.assertRegex(retort("bench", *words, *QUICK)[1], r"\nRetort \S+: outputs are within 0\.\d+ of their scale of what is expected\n")
+        os.remove(self.path("right/output_0.npy"))
+        self.fails(1, ["bench", *words], "has no output_0.pb or .npy")
+
+    def test_which_engine_refused_a_model(self):
+        bad = self.model([helper.make_node("Abs", ["z"], ["y"])], *[[helper.make_tensor_value_info(n, TensorProto.FLOAT, [2])] for n in "xy"])
+        self.fails(1, ["bench", bad, "--against", OURS, *QUICK], "retort: Retort ", " refused the model: ")
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        ports = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, s) for n, s in (("x", [1, 1, 4, 4]), ("w", [1, 1, 2, 2]), ("y", [1, 1, 3, 3]))]
+        model = self.model([helper.make_node("Conv", ["x", "w"], ["y"])], ports[:2], ports[2:])
+        self.fails(1, ["bench", model, "--against", official, *QUICK], "retort: ONNX Runtime ", " refused the model: ")
 
     def test_openvino_in_both_precisions(self):
         library = self.openvino()

@@ -23,17 +23,18 @@ const measured = () => DATA.scenarios.filter((s) => s.report);
 
 function facts() {
   const m = DATA.machine;
-  const peaks = Object.entries(DATA.peak_gflops).map(([n, g]) => `${shown(g, 0)} GFLOP/s (${n}T)`).join(", ");
+  const rates = (of, digits, unit) => Object.entries(of).map(([n, rate]) => `${shown(rate, digits)} ${unit} (${n}T)`).join(", ");
   const rows = {
     processor: m.processor, cores: String(m.cores), caches: Object.entries(m.caches || {}).map((c) => c.join(" ")).join(", "),
-    memory: `${shown(m.memory_bytes / 1e9, 1)} GB`, instructions: m.isa.join(", "), "measured peak": peaks, system: m.system,
-    "load before": shown(m.load, 1),
+    memory: `${shown(m.memory_bytes / 1e9, 1)} GB`, instructions: m.isa.join(", "),
+    "measured peak": rates(DATA.peak_gflops, 0, "GFLOP/s"), "measured reading of memory": rates(DATA.read_gbs, 1, "GB/s"), system: m.system,
+    "load before": shown(m.load, 1), engines: DATA.engines.join(", "), date: DATA.date,
   };
   for (const [title, text] of Object.entries(rows))
     if (text) document.getElementById("machine").append(html("dt", {}, title), html("dd", {}, text));
   const failed = DATA.scenarios.length - measured().length, differ = DATA.scenarios.filter((s) => s.differs).length;
   document.getElementById("facts").textContent =
-    `${DATA.engines.join(", ")} · ${DATA.date} · ${measured().length} scenarios measured, ${failed} failed, ${differ} differ`;
+    `${measured().length} scenarios measured, ${failed} failed, ${differ} differ`;
 }
 
 /** The number of one peer with the i-th number of threads. */
@@ -48,7 +49,8 @@ function plots() {
   });
   if (PEERS.length) {
     all.push({title: `Session creation and first run over ${DATA.engines[0]}'s`, series: PEERS, values: (s) => PEERS.map((_, p) => ratio(s, 0, p, "start_ratio"))});
-    all.push({title: `Peak memory over ${DATA.engines[0]}'s`, series: PEERS, values: (s) => PEERS.map((_, p) => ratio(s, 0, p, "peak_ratio"))});
+    for (const [title, key] of [["Peak", "peak_ratio"], ["Steady", "steady_ratio"]])
+      all.push({title: `${title} memory over ${DATA.engines[0]}'s`, series: PEERS, values: (s) => PEERS.map((_, p) => ratio(s, 0, p, key))});
   }
   if (measured().some((s) => s.report[0].peak_share !== undefined))
     all.push({title: "Share of the measured peak, %", series: DATA.threads.map((t) => `${t}T`), values: (s) => s.report.map((r) => r.peak_share), one: null});
@@ -128,6 +130,8 @@ function table(columns, rows) {
 const column = (title, number, digits = 2, slower = false) =>
   [title, (row) => shown(number(row), digits), number, (row) => (slower && number(row) < 1 ? "slower" : "")];
 
+const peerName = (p) => `peer${p ? ` ${p + 1}` : ""}`;
+
 function ratioColumns(key, title, threads, mark) {
   return PEERS.flatMap((peer, p) => threads.map((i) => column(`${title(i)}${p ? ` ${p + 1}` : ""}`, (s) => ratio(s, i, p, key), 2, mark)));
 }
@@ -138,21 +142,67 @@ function scenarioColumns() {
   const time = (title, get) => [title, (s) => (get(s) === undefined ? "" : milliseconds(get(s))), get];
   const times = each.flatMap((i) => [time(`${DATA.threads[i]}T ms`, own(i, "median_ms")),
                                      ...PEERS.slice(0, 1).map(() => time(`${DATA.threads[i]}T peer ms`, (s) => ratio(s, i, 0, "median_ms")))]);
-  const memory = [column("MiB", own(0, "peak_mib"), 0), ...PEERS.map((_, p) => column(`peer${p ? ` ${p + 1}` : ""} MiB`, (s) => ratio(s, 0, p, "peak_mib"), 0))];
+  const memory = [["peak MiB", "peak_mib"], ["steady MiB", "steady_mib"]].flatMap(([title, key]) =>
+    [column(title, own(0, key), 1), ...PEERS.map((_, p) => column(`${peerName(p)} ${title}`, (s) => ratio(s, 0, p, key), 1))]);
   const worst = (s) => Math.max(...s.report.map((r) => (r.disagreement === null ? Infinity : r.disagreement || 0)));
   return [["scenario", (s) => s.name], ["kind", (s) => `${s.precision} ${s.kind}`.trim()], ...times,
           ...ratioColumns("ratio", (i) => `${DATA.threads[i]}T ratio`, each, true), ...ratioColumns("start_ratio", () => "load", [0], true), ...memory,
-          column("GFLOP/s", (s) => s.report[0].gflops, 1), column("% of peak", (s) => s.report[0].peak_share, 0),
+          ...each.flatMap((i) => [column(`${DATA.threads[i]}T GFLOP/s`, (s) => (s.report[i] || {}).gflops, 1),
+                                  column(`${DATA.threads[i]}T % of peak`, (s) => (s.report[i] || {}).peak_share, 0)]),
           ["differs", (s) => worst(s).toExponential(1) + (s.differs ? " DIFFERS" : ""), worst, (s) => (s.differs ? "slower" : "")]];
 }
 
+/** A row for each group and peer. */
+function means() {
+  const of = (g, i, name) => ((g.report[i] || {peers: []}).peers.find((p) => p.engine === name) || {});
+  const rows = DATA.means.flatMap((g) => g.report[0].peers.map((p) => ({name: g.name, engine: p.engine, scenarios: p.scenarios, report: DATA.threads.map((_, i) => of(g, i, p.engine))})));
+  const mean = (title, i, key) => column(title, (r) => r.report[i][key], 2, true);
+  const slowest = (i) => [`slowest, ${DATA.threads[i]}T`, (r) => (r.report[i].slowest ? `${r.report[i].slowest.name} ${shown(r.report[i].slowest.ratio)}` : ""),
+                          (r) => (r.report[i].slowest || {}).ratio];
+  return table([["of", (r) => r.name], ["beside", (r) => r.engine], ["scenarios", (r) => String(r.scenarios)], ...DATA.threads.map((t, i) => mean(`${t}T ratio`, i, "ratio")),
+                mean("load", 0, "start_ratio"), mean("peak memory", 0, "peak_ratio"), mean("steady memory", 0, "steady_ratio"), ...DATA.threads.map((_, i) => slowest(i))], rows);
+}
+
+const ABOUT_ACCURACY = "Errors are the largest difference of an output over its scale: from the right outputs, which a run in float64 gave or which were stored beside the model by " +
+  "another engine, or from the first peer's. Where all engines are as far from float64, it is the model that loses the digits in float32. Strict is session.strict=1, which leaves shortcuts out that cost accuracy; its time ratio is over that of the default.";
+
+function accuracy() {
+  const rows = measured().filter((s) => s.report[0].strict || "deviation" in s.report[0].sides[0]);
+  if (!rows.length) return [];
+  const number = (x) => (x === null ? Infinity : x);  // which JSON does not have
+  const error = (title, of) => [title, (s) => (of(s) === undefined ? "" : number(of(s)) === Infinity ? "inf" : of(s).toExponential(1)), (s) => number(of(s))];
+  const strict = (key) => (s) => (s.report[0].strict || {})[key];
+  const beside = PEERS.length ? [error(`from ${PEERS[0]}`, (s) => s.report[0].disagreement), error(`strict from ${PEERS[0]}`, strict("disagreement"))] : [];
+  const columns = [["scenario", (s) => s.name], ["right outputs", (s) => s.expected_from || ""], error(`${DATA.engines[0]}'s error`, (s) => s.report[0].sides[0].deviation),
+                   error("strict error", strict("deviation")), ...PEERS.map((peer, p) => error(`${peer}'s error`, (s) => ratio(s, 0, p, "deviation"))), ...beside,
+                   error("strict from default", strict("from_default")), column("strict time ratio", strict("ratio"))];
+  return [html("h2", {}, "Accuracy"), html("p", {}, ABOUT_ACCURACY), table(columns, rows)];
+}
+
+/** What an engine spends on operators; `e` is its number. */
+function opColumns(engine, e) {
+  const cell = (key) => (row) => (row.engines[e] || {})[key];
+  const time = [`${engine.engine} ms`, (row) => (row.engines[e] ? milliseconds(row.engines[e].ms) : ""), cell("ms")];
+  return [column("nodes", cell("nodes"), 0), time, column("%", cell("share"), 1), ...(e ? [column("ratio", cell("ratio"), 2, true)] : [])];
+}
+
+function operators() {
+  const rows = measured().filter((s) => s.report[0].ops);
+  if (!rows.length) return [];
+  const unfoldable = ({name, report: [{ops}]}) => {
+    const runs = ops.engines.map((e) => `${e.engine} ${milliseconds(e.run_ms)} ms, ${milliseconds(e.outside_ms)} of it outside of nodes`).join("; ");
+    const columns = [["operator", (row) => row.op], ...ops.engines.flatMap(opColumns), column("GFLOP/s", (row) => row.gflops, 1), column("% of peak", (row) => row.peak_share, 0)];
+    return html("details", {}, html("summary", {}, name), html("p", {}, `A run, profiled, ${ops.threads}T: ${runs}`), table(columns, ops.operators));
+  };
+  return [html("h2", {}, "Operators"), html("p", {}, `By the engines' own profiles; GFLOP/s and % of the measured peak are ${DATA.engines[0]}'s.`), ...rows.map(unfoldable)];
+}
+
 function tables() {
-  const place = document.getElementById("tables"), each = DATA.threads.map((_, i) => i);
-  if (DATA.means.length)
-    place.append(html("h2", {}, "Geometric means"),
-                 table([["of", (g) => g.name], ["scenarios", (g) => String(g.scenarios)], ...ratioColumns("ratio", (i) => `${DATA.threads[i]}T ratio`, each, true),
-                        ...ratioColumns("start_ratio", () => "load", [0], true), ...ratioColumns("peak_ratio", () => "memory", [0], true)], DATA.means));
-  place.append(html("h2", {}, "Scenarios"), table(scenarioColumns(), measured()));
+  const place = document.getElementById("tables");
+  if (DATA.means.length) place.append(html("h2", {}, "Geometric means"), means());
+  place.append(html("h2", {}, "Scenarios"), table(scenarioColumns(), measured()), ...accuracy(), ...operators());
+  const refused = measured().flatMap((s) => s.report[0].peers.filter((p) => p.error).map((p) => ({name: s.name, ...p})));
+  if (refused.length) place.append(html("h2", {}, "Models that a peer refused"), table([["scenario", (r) => r.name], ["engine", (r) => r.engine], ["why", (r) => r.error]], refused));
   const failed = DATA.scenarios.filter((s) => s.error);
   if (failed.length) place.append(html("h2", {}, "Failed"), table([["scenario", (s) => s.name], ["why", (s) => s.error]], failed));
 }
