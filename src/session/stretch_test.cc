@@ -68,7 +68,7 @@ TEST(Stretch, ImageByImage) {
   t.output(t.add("GlobalAveragePool", {second}), "mean");
   const auto session =
       expect_image_by_image(t, {image({5, 6, 150, 150}), image({1, 6, 150, 150}), image({8, 6, 150, 150}, 4)});
-  EXPECT_LT(session->workspace_bytes(), size_t(8) << 20);  // eight images of 24 channels alone have 16 MiB
+  EXPECT_LT(session->workspace_bytes(), size_t(15) << 20);  // eight images of 24 channels alone have 16 MiB, twice
 }
 
 TEST(Stretch, ResultInTheMiddle) {
