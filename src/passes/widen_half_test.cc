@@ -47,8 +47,8 @@ TEST(WidenHalf, LargeWeightsAreWidenedOnce) {
   pass_constant_folding.run(t.g, context);
   EXPECT_EQ(renumbered(print(t.g)), R"(graph(x: float16[1,2048]) {
   Cast#1: float32[1,2048] = Cast(x) {to=1}
-  MatMul#1: float32[1,1536] = MatMul(Cast#1, Cast#2)
-  y: float16[1,1536] = Cast(MatMul#1) {to=10}
+  Cast#2: float32[1,1536] = MatMul(Cast#1, Cast#3)
+  y: float16[1,1536] = Cast(Cast#2) {to=10}
   return y
 }
 )");
