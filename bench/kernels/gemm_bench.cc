@@ -1,6 +1,7 @@
 // Speed of matrix multiplication beside the arithmetic peak of the processor, measured in the same run.
 //
-//   gemm_bench [threads] [seconds] [m k n [cold]]; RETORT_ISA=v2|avx2|avx512 chooses the instruction level.
+//   gemm_bench [threads] [seconds] [m k n [cold]]; RETORT_ISA=v2|avx2|avx512 chooses the instruction level. Cold shapes and
+//   one that is given are measured with 16-bit B as well.
 //
 // All shapes are measured in turn, many times, and the fastest time of each counts: the machine may be shared. "cold"
 // products take another matrix B each time, out of so many that no cache holds them.
@@ -115,13 +116,18 @@ double read_bandwidth(const Floats& data, size_t n) {
 struct Shape {
   size_t m, k, n;
   bool cold = false;
+  PackedType type = PackedType::f32;
 };
+
+const char* name_of(PackedType type) {
+  return type == PackedType::f32 ? "f32" : type == PackedType::bf16 ? "bf16" : "f16";
+}
 
 class Product {
  public:
   explicit Product(const Shape& s)
       : shape(s),
-        packed_floats_(gemm_packed_bytes(s.k, s.n) / sizeof(float)),
+        packed_floats_(gemm_packed_bytes(s.k, s.n, s.type) / sizeof(float)),
         weights_(copies()),
         b_(packed_floats_ * weights_),
         a_(s.m * s.k),
@@ -151,7 +157,7 @@ class Product {
     GemmArgs g;
     g.m = shape.m, g.n = shape.n, g.k = shape.k;
     g.a = a_.get(), g.a_stride = shape.k;
-    g.packed_b = b_.get() + next_++ % weights_ * packed_floats_;
+    g.packed_b = {b_.get() + next_++ % weights_ * packed_floats_, shape.type};
     g.c = c_.get(), g.c_stride = shape.n;
     gemm(g, par);
   }
@@ -181,6 +187,13 @@ int main(int argc, char** argv) {
   if (argc > 5) {
     shapes = {{size_t(std::atol(argv[3])), size_t(std::atol(argv[4])), size_t(std::atol(argv[5])), argc > 6}};
   }
+  for (size_t i = 0, count = shapes.size(); i < count; ++i) {
+    if (!shapes[i].cold && count > 1) continue;
+    for (const PackedType type : {PackedType::bf16, PackedType::f16}) {
+      shapes.push_back(shapes[i]);
+      shapes.back().type = type;
+    }
+  }
   ThreadPoolOptions options;
   options.threads = threads;
   ThreadPool pool(options);
@@ -200,12 +213,12 @@ int main(int argc, char** argv) {
   const double best_peak = 1 / fast(flop_times), best_read = 1 / fast(byte_times);
   std::printf("%s, %d threads, one core: %.1f GFLOP/s, reads %.1f GB/s\n", isa_name(current_isa()), threads,
               best_peak * 1e-9, best_read * 1e-9);
-  std::printf("    m     k     n       us  GFLOP/s  of peak  GB/s of B\n");
+  std::printf("    m     k     n    B       us  GFLOP/s  of peak  GB/s of B\n");
   for (const auto& p : products) {
     const Shape& s = p->shape;
     const double time = p->seconds(), flops = 2.0 * double(s.m) * double(s.n) * double(s.k) / time;
-    std::printf("%5zu %5zu %5zu %8.1f %8.1f %7.1f%% %8.1f %s\n", s.m, s.k, s.n, time * 1e6, flops * 1e-9,
-                100 * flops / best_peak / threads, double(s.k * s.n) * sizeof(float) / time * 1e-9,
-                s.cold ? "cold" : "");
+    const double bytes = double(gemm_packed_bytes(s.k, s.n, s.type));
+    std::printf("%5zu %5zu %5zu %4s %8.1f %8.1f %7.1f%% %8.1f %s\n", s.m, s.k, s.n, name_of(s.type), time * 1e6,
+                flops * 1e-9, 100 * flops / best_peak / threads, bytes / time * 1e-9, s.cold ? "cold" : "");
   }
 }

@@ -79,7 +79,7 @@ std::unique_ptr<State> prepare(const Node& node, const Slots& s, const Parallel&
     types.push_back(slot ? &slot->type : nullptr);
     constants.push_back(slot ? slot->boxed.tensor() : nullptr);
   }
-  PrepareContext context(types, constants, parallel, false);
+  PrepareContext context(types, constants, parallel, {});
   return node.op->prepare(node.params.get(), context);
 }
 

@@ -162,7 +162,7 @@ std::vector<Tensor> OpRun::run(const RunMode& mode) {
     types.push_back(in[i].present ? &in[i].type : nullptr);
     constants.push_back(in[i].present && mode.constants ? &inputs[i] : nullptr);
   }
-  PrepareContext prepare(types, constants, mode.parallel, false);
+  PrepareContext prepare(types, constants, mode.parallel, {});
   const std::unique_ptr<State> state = op.prepare && !mode.reference ? op.prepare(node.params.get(), prepare) : nullptr;
   const RunContext before(in_pointers, out_pointers, state.get(), nullptr, mode.parallel);
   const size_t bytes = op.scratch ? op.scratch(node.params.get(), before) : 0;

@@ -20,13 +20,25 @@ struct State {
   virtual ~State() = default;
 };
 
+/// What a session asks of its kernels.
+struct PrepareOptions {
+  bool strict = false;        ///< no algorithm that changes results beyond a fixed order of summation (no Winograd)
+  bool weights_16bit = true;  ///< weights that 16 bits hold exactly are stored so: the same results
+};
+
 /// What prepare() sees: types as far as they are known before any run, and the constant inputs.
 class PrepareContext {
  public:
   /// `memory`: where packed weights go; null: each into a block of its own. `shared`: other sessions' weights, or null.
   PrepareContext(std::span<const ValueType* const> types, std::span<const Tensor* const> constants,
-                 const Parallel& parallel, bool strict, BlockPool* memory = nullptr, SharedBlocks* shared = nullptr)
-      : types_(types), constants_(constants), parallel_(parallel), strict_(strict), memory_(memory), shared_(shared) {}
+                 const Parallel& parallel, const PrepareOptions& options, BlockPool* memory = nullptr,
+                 SharedBlocks* shared = nullptr)
+      : types_(types),
+        constants_(constants),
+        parallel_(parallel),
+        options_(options),
+        memory_(memory),
+        shared_(shared) {}
 
   bool has(size_t i) const { return i < types_.size() && types_[i]; }
   const ValueType& type(size_t i) const { return *types_[i]; }
@@ -42,8 +54,7 @@ class PrepareContext {
   /// The same where it lies, maybe not aligned to its element: for packers that can read it so.
   const Tensor* unaligned_constant(size_t i) const { return i < constants_.size() ? constants_[i] : nullptr; }
   const Parallel& parallel() const { return parallel_; }
-  /// No algorithm that changes results beyond a fixed order of summation (no Winograd).
-  bool strict() const { return strict_; }
+  const PrepareOptions& options() const { return options_; }
   /// Packed weights: 64-byte aligned memory of `bytes` zeros after `write(void*)` has filled it, or that of another
   /// session that has packed the same. Alive as long as the State keeps the pointer; nobody may write to it any more.
   std::shared_ptr<const void> packed(size_t bytes, FunctionRef<void(void*)> write) const;
@@ -55,7 +66,7 @@ class PrepareContext {
   std::span<const ValueType* const> types_;
   std::span<const Tensor* const> constants_;
   const Parallel& parallel_;
-  bool strict_;
+  PrepareOptions options_;
   BlockPool* memory_;
   SharedBlocks* shared_;
   std::vector<Tensor> copies_;  ///< by input; empty where none was needed

@@ -37,6 +37,23 @@ TEST(WidenHalf, NothingIsRoundedBetweenTwoProducts) {
 )");
 }
 
+TEST(WidenHalf, LargeWeightsAreWidenedOnce) {
+  TestGraph t;
+  const ValueId w = t.g.add_constant("w", Tensor(DType::f16, {2048, 1536}));  // 6 MiB
+  t.output(t.add("MatMul", {t.input("x", {1, 2048}, DType::f16), w}), "y");
+  PassOptions options;
+  PassContext context(options);
+  pass_widen_half.run(t.g, context);
+  pass_constant_folding.run(t.g, context);
+  EXPECT_EQ(renumbered(print(t.g)), R"(graph(x: float16[1,2048]) {
+  Cast#1: float32[1,2048] = Cast(x) {to=1}
+  Cast#2: float32[1,1536] = MatMul(Cast#1, Cast#3)
+  y: float16[1,1536] = Cast(Cast#2) {to=10}
+  return y
+}
+)");
+}
+
 TEST(WidenHalf, WhatOnlyMovesStaysAndCastsReadWhatIsWide) {
   TestGraph t;
   const ValueId x = t.input("x", {2, 4}, DType::f16);

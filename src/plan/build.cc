@@ -323,7 +323,7 @@ class Builder {
       types.push_back(s.inputs[i] == kNoSlot ? nullptr : &value(s.inputs[i]).type);
       constants.push_back(held[i] ? &held[i] : nullptr);
     }
-    PrepareContext context(types, constants, options_.parallel, options_.strict, &memory_, options_.shared);
+    PrepareContext context(types, constants, options_.parallel, options_.kernels, &memory_, options_.shared);
     in_step(s, [&] { s.state = s.op->prepare(s.params.get(), context); });
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < s.inputs.size(); ++i) {

@@ -61,9 +61,9 @@ struct Plan {
 };
 
 struct PlanOptions {
-  /// Every kernel sums products of the operands themselves: no Winograd, whose relative error is about ten times as
-  /// large. Passes do not ask: what they rewrite keeps the formula.
-  bool strict = false;
+  /// `strict`: every kernel sums products of the operands themselves, no Winograd, whose relative error is about ten times
+  /// as large. Passes do not ask: what they rewrite keeps the formula.
+  PrepareOptions kernels;
   bool prepack = true;             ///< kernels may keep packed copies of weights
   Parallel parallel;               ///< for packing
   SharedBlocks* shared = nullptr;  ///< where equal weights of other sessions are found; null: nothing is shared

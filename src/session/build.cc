@@ -116,7 +116,9 @@ LowerOptions Session::lower_options() const {
 std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lower) const {
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
-  return build_plan(*model.graph, {.strict = options_.config_on("session.strict"),
+  const PrepareOptions kernels{.strict = options_.config_on("session.strict"),
+                               .weights_16bit = options_.config_entry("session.weights_16bit") != "0"};
+  return build_plan(*model.graph, {.kernels = kernels,
                                    .prepack = !options_.config_on("session.disable_prepacking"),
                                    .parallel = lower.parallel,
                                    .shared = &environment_->weights(),

@@ -68,7 +68,7 @@ void multiply(const WinogradPlan& plan, const WinogradBlock& block, const Winogr
     product.a = w.v + plane * plan.v_plane;
     product.packed_b = u + i * plan.u_plane;
     product.b_is_near = i > 0;
-    product.next_b = i + 1 < planes ? product.packed_b + plan.u_plane : nullptr;
+    product.next_b = i + 1 < planes ? u + (i + 1) * plan.u_plane : nullptr;
     product.c = w.m + plane * plan.m_plane + (filters.n0 - block.n0);
     gemm_block(product, 0, product.n);
   }

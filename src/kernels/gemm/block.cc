@@ -17,6 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
+using gemm_detail::bytes_of;
+
 /// rows x columns, columns a multiple of kColumnStep.
 void activate(const Activation& activation, size_t rows, size_t columns, float* c, size_t stride) {
   VisitActivation(activation, [=](auto op) HWY_ATTR {
@@ -51,6 +53,7 @@ bool is_clamp(const Activation& a) { return a.kind == Activation::Kind::relu || 
 /// One panel times some rows, for one block of k.
 struct PanelTask {
   TileArgs tile;  // of the first rows
+  PackedType stored = PackedType::f32;
   size_t rows = 0, columns = 0;
   Activation activation;         // applied to stored tiles
   bool fetches_rows = false;     // A is read for the first time and has no gaps: a tile may prefetch the next one's
@@ -71,6 +74,9 @@ struct PanelTask {
   void run_tile(const TileArgs& t, size_t tile_rows) const;
   void run_ragged_tile(const TileArgs& t, size_t tile_rows) const;
   size_t kind() const { return (columns - 1) / kColumnStep; }
+  TileFunction tile_of(size_t tile_rows) const {
+    return stored == PackedType::f32 ? kTiles[kind()][tile_rows - 1] : narrow_tile(stored, tile_rows);
+  }
 };
 
 /// Rows that lie a multiple of 4 KiB apart share one set of the first-level cache, of eight lines in many processors:
@@ -86,9 +92,10 @@ void PanelTask::run() const {
   // prefetched, and the only tile of a thin product, run a little ahead of themselves. The others ask for the rows of
   // the next tile: 1x1 convolutions of big maps to few channels are up to twice as fast.
   const size_t first = tiles == 1 || is_first ? 1 : 0;
-  size_t lines = kPanelLines;
-  while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= kPanelLines) lines /= 2;
-  const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * sizeof(float);
+  const size_t all_lines = panel_lines(bytes_of(stored));
+  size_t lines = all_lines;
+  while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= all_lines) lines /= 2;
+  const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * bytes_of(stored);
   TileArgs t = tile;
   for (size_t i = 0; i < tiles; ++i) {
     t.prefetch_own = i < first;
@@ -116,7 +123,7 @@ void PanelTask::run() const {
 }
 
 void PanelTask::run_tile(const TileArgs& t, size_t tile_rows) const {
-  kTiles[kind()][tile_rows - 1](t);
+  tile_of(tile_rows)(t);
   if (activation.kind != Activation::Kind::none) activate(activation, tile_rows, columns, t.c, t.c_stride);
 }
 
@@ -129,7 +136,7 @@ void PanelTask::run_ragged_tile(const TileArgs& t, size_t tile_rows) const {
   inner.c_stride = kWidth;
   inner.addend = t.addend ? buffer : nullptr;
   inner.addend_stride = kWidth;
-  kTiles[kind()][tile_rows - 1](inner);
+  tile_of(tile_rows)(inner);
   if (activation.kind != Activation::Kind::none) {
     activate(activation, tile_rows, (kind() + 1) * kColumnStep, buffer, kWidth);
   }
@@ -146,6 +153,8 @@ void gemm_panel(const GemmArgs& g, const gemm_detail::Part& part, size_t n) noex
   PanelTask task;
   task.rows = part.m1 - part.m0;
   task.columns = std::min(kWidth, part.n1 - n);
+  if (task.columns == kWidth) task.stored = g.packed_b.type;
+  const char* panel = static_cast<const char*>(g.packed_b.data) + n * g.k * bytes_of(g.packed_b.type);
   TileArgs& t = task.tile;
   t.a_stride = g.a_stride;
   t.c = g.c + part.m0 * g.c_stride + n;
@@ -162,12 +171,13 @@ void gemm_panel(const GemmArgs& g, const gemm_detail::Part& part, size_t n) noex
     const size_t k1 = std::min(k0 + part.k_block, g.k);
     if (k1 == g.k) task.set_activation(e.activation);
     t.a = g.a + part.m0 * g.a_stride + k0;
-    t.b = g.packed_b + n * g.k + k0 * kWidth;
+    t.b = panel;
     t.k = k1 - k0;
+    panel += t.k * kWidth * bytes_of(task.stored);
     task.fetches_rows = n == part.n0 && g.a_stride == t.k;
     task.is_first = n == part.n0 && k0 == 0 && !g.b_is_near;
     const bool is_last = k1 == g.k && n + kWidth >= part.n1;
-    task.next_b = reinterpret_cast<const char*>(is_last ? g.next_b : t.b + t.k * kWidth);
+    task.next_b = is_last ? static_cast<const char*>(g.next_b) : panel;
     task.run();
     t.bias = nullptr;
     t.addend = t.c;
@@ -199,7 +209,10 @@ size_t gemm_panel_width() {
   return 8;
 }
 
-size_t gemm_packed_bytes(size_t k, size_t n) { return round_up(n, gemm_panel_width()) * k * sizeof(float); }
+size_t gemm_packed_bytes(size_t k, size_t n, PackedType type) {
+  const size_t full = n / gemm_panel_width() * gemm_panel_width();
+  return (full * gemm_detail::bytes_of(type) + round_up(n - full, gemm_panel_width()) * sizeof(float)) * k;
+}
 
 gemm_detail::PartFunction gemm_detail::select_gemm_part() { return RETORT_SELECT(gemm_part); }
 

@@ -8,6 +8,7 @@
 // over k in one fixed order per (m, n, k) and ISA, so results do not depend on the number of threads.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #include "base/parallel.h"
 #include "kernels/activation.h"
@@ -22,22 +23,47 @@ struct Epilogue {
   Activation activation;  ///< applied last
 };
 
+/// How the panels of B are stored. In 16 bits, where these hold every element exactly, B is half as long; elements are
+/// widened as they are read, and a product has the same bits as with f32. A last panel that n does not fill is f32 always.
+enum class PackedType : uint8_t { f32, bf16, f16 };
+
+/// Packed B. What is packed in passing is f32, and no more than a pointer.
+struct PackedB {
+  const void* data = nullptr;
+  PackedType type = PackedType::f32;
+  PackedB() = default;
+  PackedB(const float* panels) : data(panels) {}  // NOLINT(google-explicit-constructor)
+  PackedB(const void* panels, PackedType stored) : data(panels), type(stored) {}
+};
+
+/// Where B is packed to.
+struct PackTarget {
+  void* data = nullptr;
+  PackedType type = PackedType::f32;
+  PackTarget(float* panels) : data(panels) {}  // NOLINT(google-explicit-constructor)
+  PackTarget(void* panels, PackedType stored) : data(panels), type(stored) {}
+};
+
 /// Columns of one packed panel at the current ISA (two vectors).
 size_t gemm_panel_width();
 /// Bytes of packed B; the buffer must be 64-byte aligned.
-size_t gemm_packed_bytes(size_t k, size_t n);
-/// B element (i, j) is b[i * row_stride + j * column_stride]; `b` may lie at any byte.
-void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, float* packed) noexcept;
+size_t gemm_packed_bytes(size_t k, size_t n, PackedType type = PackedType::f32);
+/// A 16-bit type that holds all these floats bit for bit, else f32. Reads no further than what tells. `values` may lie
+/// at any byte. What float16 has no finite number for, infinity and NaN, it does not hold.
+PackedType gemm_exact_type(const float* values, size_t count) noexcept;
+/// B element (i, j) is b[i * row_stride + j * column_stride]; `b` may lie at any byte. `to.type` holds them all exactly.
+/// Some columns of a matrix that is not f32 are packed as a matrix of their own if they end where a panel ends.
+void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, PackTarget to) noexcept;
 
 struct GemmArgs {
   size_t m = 0, n = 0, k = 0;
   const float* a = nullptr;  ///< row-major, row stride a_stride
   size_t a_stride = 0;
-  const float* packed_b = nullptr;
+  PackedB packed_b;
   float* c = nullptr;  ///< row-major, row stride c_stride; may not overlap A or B
   size_t c_stride = 0;
   Epilogue epilogue;
-  const float* next_b = nullptr;  ///< packed B of the product that follows: prefetched during the last panel
+  const void* next_b = nullptr;   ///< packed B of the product that follows: prefetched during the last panel
   bool b_is_near = false;         ///< the product before has prefetched the first panel
   const Parallel* run = nullptr;  ///< once cancelled, the rest of C is left as it is; gemm() itself sets it
 };
@@ -45,7 +71,8 @@ struct GemmArgs {
 /// Whole product, spread over the pool. k == 0 gives act(bias + residual). Thread-safe for distinct C.
 void gemm(const GemmArgs& args, const Parallel& par) noexcept;
 
-/// Columns [n0, n1) of a product, n0 a multiple of the panel width, n1 <= n. Serial: for kernels that spread their work
+/// Columns [n0, n1) of a product, n0 a multiple of the panel width, n1 <= n (if packed_b is not f32: a multiple of it, or
+/// n). Serial: for kernels that spread their work
 /// themselves (convolution, attention). c and the epilogue's pointers are those of the whole product.
 void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept;
 

@@ -4,6 +4,8 @@
 
 namespace retort::kernels::gemm_detail {
 
+inline constexpr size_t bytes_of(PackedType type) { return type == PackedType::f32 ? sizeof(float) : 2; }
+
 /// Rows [m0, m1), columns [n0, n1) of a product, n0 a multiple of the panel width. Steps of k are taken in blocks of at
 /// most k_block.
 struct Part {

@@ -5,9 +5,13 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_plan.h"
 #include "kernels/gemm/tile-inl.h"
 #include "kernels/unaligned.h"
 
@@ -81,19 +85,89 @@ void pack_rows(const float* b, size_t row_stride, size_t k, size_t columns, floa
   }
 }
 
+void pack_panel(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t columns, float* to) {
+  if (column_stride == 1) {
+    pack_rows(b, row_stride, k, columns, to);
+  } else if (row_stride == 1) {
+    pack_transposed(b, column_stride, k, columns, to);
+  } else {
+    pack_any(b, row_stride, column_stride, k, columns, to);
+  }
+}
+
+template <class Stored>
+void narrow(const float* from, size_t k, uint16_t* to) {
+  const FloatTag d;
+  for (size_t i = 0; i < k; ++i, from += kWidth, to += kWidth)
+    Stored::store(hn::Load(d, from), hn::Load(d, from + kLanes), to);
+}
+
+/// A full panel in 16 bits, a few steps of k after the other.
+void pack_narrow_panel(const float* b, size_t row_stride, size_t column_stride, size_t k, PackedType type,
+                       uint16_t* to) {
+  constexpr size_t kSteps = 64;
+  HWY_ALIGN float floats[kSteps * kWidth];
+  for (size_t i = 0; i < k; i += kSteps, b += kSteps * row_stride, to += kSteps * kWidth) {
+    const size_t steps = std::min(kSteps, k - i);
+    pack_panel(b, row_stride, column_stride, steps, kWidth, floats);
+    if constexpr (kHasF16) {
+      if (type == PackedType::f16) narrow<StoredF16>(floats, steps, to);
+    }
+    if (type == PackedType::bf16) narrow<StoredBf16>(floats, steps, to);
+  }
+}
+
+/// What 16-bit types lose of some floats: zero if nothing.
+struct Lost {
+  uint32_t bf16 = 0, f16 = 0;
+};
+
+/// float16 has 10 bits of mantissa above 2^-14, multiples of 2^-24 below, and ends at 65504.
+Lost lost_bits(const float* p, size_t count) {
+  const FloatTag d;
+  const hn::RebindToUnsigned<FloatTag> du;
+  const auto smallest_normal = hn::Set(du, std::bit_cast<uint32_t>(0x1p-14f));
+  const auto largest = hn::Set(du, std::bit_cast<uint32_t>(65504.0f)), half = hn::BitCast(du, hn::Set(d, 0.5f));
+  auto bf16 = hn::Zero(du), f16 = hn::Zero(du);
+  for (size_t i = 0; i < count; i += kLanes) {
+    const auto bits = hn::BitCast(du, count - i < kLanes ? LoadFirst(d, p + i, count - i) : hn::LoadU(d, p + i));
+    const auto magnitude = hn::And(bits, hn::Set(du, 0x7fffffff));
+    // Next to 0.5 floats are 2^-24 apart. Bits are compared, since a processor may take tiny numbers for zeros.
+    const auto above_half = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, half));
+    const auto rounded = hn::BitCast(du, hn::Sub(above_half, hn::BitCast(d, half)));
+    const auto lost = hn::IfThenElse(hn::Lt(magnitude, smallest_normal), hn::Xor(rounded, magnitude),
+                                     hn::And(bits, hn::Set(du, 0x1fff)));
+    bf16 = hn::Or(bf16, hn::And(bits, hn::Set(du, 0xffff)));
+    f16 = hn::Or(f16, hn::Or(lost, hn::VecFromMask(du, hn::Gt(magnitude, largest))));
+  }
+  const auto any = [&](auto v) { return hn::AllTrue(du, hn::Eq(v, hn::Zero(du))) ? 0u : 1u; };
+  return {any(bf16), any(f16)};
+}
+
 }  // namespace
 
-void gemm_pack(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, float* packed) noexcept {
-  for (size_t j = 0; j < n; j += kWidth, b += kWidth * column_stride, packed += kWidth * k) {
+void gemm_pack(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, PackTarget to) noexcept {
+  char* at = static_cast<char*>(to.data);
+  for (size_t j = 0; j < n; j += kWidth, b += kWidth * column_stride) {
     const size_t columns = std::min(kWidth, n - j);
-    if (column_stride == 1) {
-      pack_rows(b, row_stride, k, columns, packed);
-    } else if (row_stride == 1) {
-      pack_transposed(b, column_stride, k, columns, packed);
+    if (to.type == PackedType::f32 || columns < kWidth) {
+      pack_panel(b, row_stride, column_stride, k, columns, reinterpret_cast<float*>(at));
     } else {
-      pack_any(b, row_stride, column_stride, k, columns, packed);
+      pack_narrow_panel(b, row_stride, column_stride, k, to.type, reinterpret_cast<uint16_t*>(at));
     }
+    at += kWidth * k * gemm_detail::bytes_of(to.type);
   }
+}
+
+PackedType gemm_exact(const float* values, size_t count) noexcept {
+  constexpr size_t kChunk = 1024;
+  Lost lost{.f16 = kHasF16 ? 0u : 1u};
+  for (size_t i = 0; i < count && (lost.bf16 == 0 || lost.f16 == 0); i += kChunk) {
+    const Lost more = lost_bits(values + i, std::min(kChunk, count - i));
+    lost.bf16 |= more.bf16;
+    lost.f16 |= more.f16;
+  }
+  return lost.bf16 == 0 ? PackedType::bf16 : lost.f16 == 0 ? PackedType::f16 : PackedType::f32;
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE
@@ -102,8 +176,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace retort::kernels {
 
-void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, float* packed) noexcept {
-  RETORT_SELECT(gemm_pack)(b, row_stride, column_stride, k, n, packed);
+void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, PackTarget to) noexcept {
+  RETORT_SELECT(gemm_pack)(b, row_stride, column_stride, k, n, to);
+}
+
+PackedType gemm_exact_type(const float* values, size_t count) noexcept {
+  return RETORT_SELECT(gemm_exact)(values, count);
 }
 
 }  // namespace retort::kernels

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "kernels/gemm/gemm.h"
 #include "kernels/simd_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -45,7 +46,7 @@ constexpr size_t max_rows(size_t column_kind) {
 struct TileArgs {
   const float* a = nullptr;
   size_t a_stride = 0;
-  const float* b = nullptr;  ///< [k][kWidth], 64-byte aligned
+  const void* b = nullptr;  ///< [k][kWidth], aligned to vectors
   size_t k = 0;
   float* c = nullptr;
   size_t c_stride = 0;
@@ -60,8 +61,58 @@ struct TileArgs {
   bool prefetch_own = false;  ///< instead: the panel itself, a block ahead of its use
 };
 
+/// Panels as they are stored: the vectors of B for one step of k.
+struct StoredF32 {
+  using Element = float;
+  template <size_t kFull>
+  static HWY_INLINE void load(const float* b, Float* vectors) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kFull; ++v) vectors[v] = hn::Load(FloatTag(), b + v * kLanes);
+  }
+};
+
+/// 32-bit words: element i of the first vector in the low half, of the second in the high one. Both vectors come from one
+/// load and two operations that leave the multipliers alone.
+struct StoredBf16 {
+  using Element = uint16_t;
+  using Words = hn::RebindToUnsigned<FloatTag>;
+  static HWY_INLINE hn::Vec<Words> high_halves() { return hn::Set(Words(), 0xffff0000); }
+  template <size_t kFull>
+  static HWY_INLINE void load(const uint16_t* b, Float* vectors) {
+    static_assert(kFull == 2);
+    const auto both = hn::Load(Words(), reinterpret_cast<const uint32_t*>(b));
+    vectors[0] = hn::BitCast(FloatTag(), hn::ShiftLeft<16>(both));
+    vectors[1] = hn::BitCast(FloatTag(), hn::And(both, high_halves()));
+  }
+  static HWY_INLINE void store(Float first, Float second, uint16_t* b) {
+    const Words d;
+    const auto low = hn::ShiftRight<16>(hn::BitCast(d, first));
+    hn::Store(hn::Or(low, hn::And(hn::BitCast(d, second), high_halves())), d, reinterpret_cast<uint32_t*>(b));
+  }
+};
+
+/// One column after the other. Baseline processors do not convert them.
+constexpr bool kHasF16 = HWY_TARGET != HWY_SSE4;
+struct StoredF16 {
+  using Element = uint16_t;
+  using Halves = hn::Rebind<hwy::float16_t, FloatTag>;
+  template <size_t kFull>
+  static HWY_INLINE void load(const uint16_t* b, Float* vectors) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kFull; ++v) {
+      const auto halves = hn::Load(Halves(), reinterpret_cast<const hwy::float16_t*>(b) + v * kLanes);
+      vectors[v] = hn::PromoteTo(FloatTag(), halves);
+    }
+  }
+  static HWY_INLINE void store(Float first, Float second, uint16_t* b) {
+    auto* to = reinterpret_cast<hwy::float16_t*>(b);
+    hn::Store(hn::DemoteTo(Halves(), first), Halves(), to);
+    hn::Store(hn::DemoteTo(Halves(), second), Halves(), to + kLanes);
+  }
+};
+
 /// Lines of a panel that four steps of k read.
-constexpr size_t kPanelLines = 4 * kWidth * sizeof(float) / 64;
+constexpr size_t panel_lines(size_t element_bytes) { return 4 * kWidth * element_bytes / 64; }
 
 HWY_INLINE void prefetch_line(const char* p) { __builtin_prefetch(p, 0, 2); }
 
@@ -78,14 +129,16 @@ HWY_INLINE void prefetch_some(const char* p, size_t lines, size_t apart) {
   for (size_t i = 4; i < 8; ++i) prefetch_line(p + i * apart);
 }
 
-/// A block ahead of `b`, from which kPanelLines are read next: lines of each of its parts in turn. A processor that asks for
+/// A block ahead of `b`, from which kLines are read next: lines of each of its parts in turn. A processor that asks for
 /// one line after the other gets 10 to 11 GB/s from its memory, one that asks in four pages at once 14 to 15.
-HWY_INLINE void prefetch_block_ahead(const float* b) {
+template <size_t kLines>
+HWY_INLINE void prefetch_block_ahead(const void* b) {
   constexpr size_t kPart = 4096, kParts = 4, kBlock = kParts * kPart;
   const size_t inside = reinterpret_cast<uintptr_t>(b) % kBlock;
-  const char* p = reinterpret_cast<const char*>(b) - inside + kBlock + inside / kParts;
+  const char* p = static_cast<const char*>(b) - inside + kBlock + inside / kParts;
+  const size_t part = kLines < kParts ? inside / 64 : 0;  // few lines: those of the next parts in the next turn
 #pragma GCC unroll 8
-  for (size_t i = 0; i < kPanelLines; ++i) prefetch_line(p + i % kParts * kPart + i / kParts * 64);
+  for (size_t i = 0; i < kLines; ++i) prefetch_line(p + (part + i) % kParts * kPart + i / kParts * 64);
 }
 
 /// acc += x · b. At 512 bits the multiply-add reads x itself.
@@ -130,11 +183,12 @@ struct Accumulators {
     }
   }
 
-  HWY_INLINE void step(const float* const (&a)[(kRows + 2) / 3], size_t a_stride, size_t i, const float* b) {
+  template <class Stored>
+  HWY_INLINE void step(const float* const (&a)[(kRows + 2) / 3], size_t a_stride, size_t i,
+                       const typename Stored::Element* b) {
     Float bv[kFull + 1];
     HalfFloat bh;
-#pragma GCC unroll 2
-    for (size_t v = 0; v < kFull; ++v) bv[v] = hn::Load(FloatTag(), b + v * kLanes);
+    Stored::template load<kFull>(b, bv);
     if constexpr (kHalf) bh = hn::Load(HalfTag(), b + kFull * kLanes);
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
@@ -165,7 +219,7 @@ struct Accumulators {
 
 /// acc += a[kRows, k] · b[k, …]. Few rows make few chains of dependent additions; kSets sets of accumulators take the
 /// steps of k in turn, so that there are eight chains and more.
-template <size_t kSets, size_t kRows, size_t kFull, bool kHalf>
+template <class Stored, size_t kSets, size_t kRows, size_t kFull, bool kHalf>
 HWY_INLINE void multiply(const TileArgs& t, Accumulators<kRows, kFull, kHalf>& acc) {
   const float* a[(kRows + 2) / 3];
 #pragma GCC unroll 4
@@ -173,31 +227,31 @@ HWY_INLINE void multiply(const TileArgs& t, Accumulators<kRows, kFull, kHalf>& a
   Accumulators<kRows, kFull, kHalf> more[kSets];  // the first is `acc` itself
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) more[s].zero();
-  const float* b = t.b;
+  const auto* b = static_cast<const typename Stored::Element*>(t.b);
   const char* ahead = t.prefetch;
   const size_t apart = t.k / 4 * 64;  // so that all lines of the stretch come once
   size_t i = 0;
   for (; i + 4 <= t.k; i += 4, b += 4 * kWidth, ahead += 64) {
     if (t.prefetch_own)
-      prefetch_block_ahead(b);
+      prefetch_block_ahead<panel_lines(sizeof(*b))>(b);
     else
       prefetch_some(ahead, t.prefetch_lines, apart);
 #pragma GCC unroll 4
     for (size_t s = 0; s < 4; ++s) {
-      (s % kSets == 0 ? acc : more[s % kSets]).step(a, t.a_stride, i + s, b + s * kWidth);
+      (s % kSets == 0 ? acc : more[s % kSets]).template step<Stored>(a, t.a_stride, i + s, b + s * kWidth);
     }
   }
-  for (; i < t.k; ++i, b += kWidth) acc.step(a, t.a_stride, i, b);
+  for (; i < t.k; ++i, b += kWidth) acc.template step<Stored>(a, t.a_stride, i, b);
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) acc.add(more[s]);
 }
 
-template <size_t kRows, size_t kFull, bool kHalf>
+template <class Stored, size_t kRows, size_t kFull, bool kHalf>
 void tile(const TileArgs& t) noexcept {
   Accumulators<kRows, kFull, kHalf> acc;
   acc.zero();
   constexpr size_t kChains = kRows * (kFull + kHalf);
-  multiply<kChains <= 2 ? 4 : kChains <= 4 ? 2 : 1>(t, acc);
+  multiply<Stored, kChains <= 2 ? 4 : kChains <= 4 ? 2 : 1>(t, acc);
   // Bias and addend come last: a sum that starts from them would round every step to their size.
   if (t.bias) {
     acc.for_each([&t](auto d, auto& v, size_t, size_t at) HWY_ATTR { v = hn::Add(v, hn::LoadU(d, t.bias + at)); });
@@ -215,20 +269,32 @@ void tile(const TileArgs& t) noexcept {
 
 using TileFunction = void (*)(const TileArgs&) noexcept;
 
-template <size_t kKind, size_t... kRow>
+template <class Stored, size_t kKind, size_t... kRow>
 constexpr std::array<TileFunction, kMaxRows> tiles_of_kind(std::index_sequence<kRow...>) {
   constexpr size_t kFull = kHalves ? (kKind + 1) / 2 : kKind + 1;
   constexpr bool kHalf = kHalves && kKind % 2 == 0;
-  return {&tile<kRow + 1, kFull, kHalf>...};
+  return {&tile<Stored, kRow + 1, kFull, kHalf>...};
 }
 
 template <size_t... kKind>
 constexpr std::array<std::array<TileFunction, kMaxRows>, kColumnKinds> all_tiles(std::index_sequence<kKind...>) {
-  return {tiles_of_kind<kKind>(std::make_index_sequence<max_rows(kKind)>())...};
+  return {tiles_of_kind<StoredF32, kKind>(std::make_index_sequence<max_rows(kKind)>())...};
 }
 
 /// [kind of columns][rows - 1]
 constexpr auto kTiles = all_tiles(std::make_index_sequence<kColumnKinds>());
+
+/// Of 16-bit panels, which are always full: [rows - 1]
+template <class Stored>
+constexpr auto kNarrowTiles =
+    tiles_of_kind<Stored, kColumnKinds - 1>(std::make_index_sequence<max_rows(kColumnKinds - 1)>());
+
+inline TileFunction narrow_tile(PackedType type, size_t rows) {
+  if constexpr (kHasF16) {
+    if (type == PackedType::f16) return kNarrowTiles<StoredF16>[rows - 1];
+  }
+  return kNarrowTiles<StoredBf16>[rows - 1];
+}
 
 }  // namespace
 }  // namespace retort::kernels::HWY_NAMESPACE

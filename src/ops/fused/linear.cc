@@ -47,7 +47,7 @@ struct Linear : ActivationAttributes {
     g.epilogue.residual = c.optional<float>(kResidual);
     g.epilogue.residual_stride = g.n;
     g.epilogue.activation = value();
-    if (const auto* packed = c.state<PackedMatrices>()) g.packed_b = packed->at(0);
+    if (const auto* packed = c.state<PackedMatrices>()) g.packed_b = packed->matrix(0);
     const bool fits =
         (!c.has(kBias) || c.count(kBias) == g.n) && (!c.has(kResidual) || c.count(kResidual) == c.out_count());
     require(fits, ErrorCode::invalid_argument, "bias or residual do not fit {}", to_string(c.out_shape()));

@@ -86,7 +86,7 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     kernels::ConvShape s = geometry(x.ranked ? x.shape : shape, w->shape(), nullptr);
     s.scaled_input = c.has(kScale);
     auto state = std::make_unique<PackedConv>();
-    state->allow_winograd = !c.strict();
+    state->allow_winograd = !c.options().strict;
     const kernels::ConvAlgorithm algorithm = kernels::choose_conv(s, state->allow_winograd);
     state->memory = c.packed(kernels::conv_packed_bytes(s, algorithm), [&](void* to) {
       kernels::conv_pack(s, algorithm, w->data<float>(), static_cast<float*>(to));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/half.h"
 #include "memory/mapping.h"
 
 namespace retort::ops {
@@ -12,7 +13,11 @@ Shape without_matrix(const Shape& s) {
   return s.rank() > 2 ? Shape(std::span<const int64_t>(s.begin(), s.rank() - 2)) : Shape();
 }
 
-size_t packed_floats(size_t k, size_t n) { return round_up(kernels::gemm_packed_bytes(k, n), 64) / sizeof(float); }
+using kernels::PackedType;
+
+size_t packed_stride(size_t k, size_t n, PackedType type = PackedType::f32) {
+  return round_up(kernels::gemm_packed_bytes(k, n, type), 64);
+}
 
 // B is packed in parallel, a group of panels a task.
 void pack_panels(const Product& p, const float* b, float* packed, const Parallel& parallel) {
@@ -25,7 +30,7 @@ void pack_panels(const Product& p, const float* b, float* packed, const Parallel
   });
 }
 
-kernels::GemmArgs gemm_args(const Product& p, size_t i, const float* packed) {
+kernels::GemmArgs gemm_args(const Product& p, size_t i, const kernels::PackedB& packed) {
   const MatMulShape& s = p.shape;
   kernels::GemmArgs g;
   g.m = s.m;
@@ -38,6 +43,14 @@ kernels::GemmArgs gemm_args(const Product& p, size_t i, const float* packed) {
   g.c_stride = s.n;
   g.epilogue = p.epilogue;
   return g;
+}
+
+/// Smaller matrices stay in the first-level cache. From the second level one row is 1.2 to 1.6 times as fast in 16 bits.
+constexpr size_t kLeastNarrowed = size_t(4) << 10;
+
+PackedType packed_type(const PrepareContext& c, const Tensor& b, size_t elements) {
+  if (!c.options().weights_16bit || elements < kLeastNarrowed) return PackedType::f32;
+  return kernels::gemm_exact_type(b.data<float>(), b.count());
 }
 
 }  // namespace
@@ -88,18 +101,21 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   constexpr size_t kSliceBytes = size_t(1) << 20;
   auto packed = std::make_unique<PackedMatrices>();
   packed->count = count;
-  packed->stride = packed_floats(k, n);
+  packed->type = packed_type(c, b, k * n);
+  packed->stride = packed_stride(k, n, packed->type);
   // Columns that lie together are packed a few at a time and leave memory at once: a large weight is never there twice.
   const size_t column_bytes = std::max<size_t>(k * sizeof(float), 1);
   const size_t slice =
       strides.row == 1 ? round_up(std::max<size_t>(kSliceBytes / column_bytes, 1), kernels::gemm_panel_width()) : n;
-  packed->memory = c.packed(count * packed->stride * sizeof(float), [&](void* memory) {
-    float* to = static_cast<float*>(memory);
+  const size_t column = packed->type == PackedType::f32 ? k * sizeof(float) : k * sizeof(float16);
+  packed->memory = c.packed(count * packed->stride, [&](void* memory) {
+    char* to = static_cast<char*>(memory);
     for (size_t i = 0; i < count; ++i) {
       for (size_t n0 = 0; n0 < n; n0 += slice) {
         const size_t columns = std::min(slice, n - n0);
         const float* from = b.data<float>() + i * k * n + n0 * strides.column;
-        kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, to + i * packed->stride + n0 * k);
+        kernels::gemm_pack_b(from, strides.row, strides.column, k, columns,
+                             {to + i * packed->stride + n0 * column, packed->type});
         if (strides.row == 1) {
           release_pages(Tensor(DType::f32, {int64_t(columns * k)}, const_cast<float*>(from), b.owner()));
         }
@@ -110,23 +126,25 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
 }
 
 size_t multiply_scratch(const MatMulShape& s, bool packed, int workers) {
-  const size_t one = packed_floats(s.k, s.n) * sizeof(float);
+  const size_t one = packed_stride(s.k, s.n);
   if (packed) return 0;
   return s.batch == 1 ? one : one * size_t(workers);
 }
 
 void multiply(const Product& p, void* scratch, const Parallel& parallel) {
   const MatMulShape& s = p.shape;
-  const size_t stride = packed_floats(s.k, s.n);
+  const size_t stride = packed_stride(s.k, s.n) / sizeof(float);
   float* space = static_cast<float*>(scratch);
   if (s.batch == 1) {
     if (!p.packed) pack_panels(p, p.b, space, parallel);
-    kernels::gemm(gemm_args(p, 0, p.packed ? p.packed->at(0) : space), parallel);
+    kernels::gemm(gemm_args(p, 0, p.packed ? p.packed->matrix(0) : space), parallel);
     return;
   }
   parallel.for_each(s.batch, [&](size_t i, int worker) {
-    const float* packed = p.packed ? p.packed->at(s.matrix_of(s.b_batch, i)) : nullptr;
-    if (!packed) {
+    kernels::PackedB packed;
+    if (p.packed) {
+      packed = p.packed->matrix(s.matrix_of(s.b_batch, i));
+    } else {
       float* own = space + size_t(worker) * stride;
       kernels::gemm_pack_b(p.b + s.b_offset(i), p.b_strides.row, p.b_strides.column, s.k, s.n, own);
       packed = own;

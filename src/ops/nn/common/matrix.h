@@ -31,13 +31,15 @@ MatMulShape matmul_shape(const Shape& a, const Shape& b);
 /// The shape of the product; symbols allowed. Throws invalid_argument when the inner extents clash.
 Shape infer_matmul(DimTable& dims, const Shape& a, const Shape& b);
 
-/// Matrices packed by gemm_pack_b, one after the other.
+/// Matrices packed by gemm_pack_b or wide_pack_b, one after the other.
 struct PackedMatrices : State {
   std::shared_ptr<const void> memory;
-  size_t count = 0, stride = 0;  ///< stride in floats
-  const float* at(size_t i) const { return static_cast<const float*>(memory.get()) + (count == 1 ? 0 : i * stride); }
+  size_t count = 0, stride = 0;  ///< stride in bytes
+  kernels::PackedType type = kernels::PackedType::f32;
+  const void* at(size_t i) const { return static_cast<const char*>(memory.get()) + (count == 1 ? 0 : i * stride); }
+  kernels::PackedB matrix(size_t i) const { return {at(i), type}; }
 };
-/// `b` need not be aligned.
+/// In 16 bits where these hold all of `b` (ADR 0010). `b` need not be aligned.
 std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Tensor& b, size_t count, size_t k,
                                               size_t n, Strides strides);
 

@@ -37,8 +37,7 @@ std::unique_ptr<PackedMatrices> pack_wide_matrices(const PrepareContext& c, cons
   const WideType type = wide_type(b.dtype());
   auto packed = std::make_unique<PackedMatrices>();
   packed->count = count;
-  packed->stride = round_up(kernels::wide_packed_bytes(type, k, n), 64) / sizeof(float);
-  const size_t bytes = checked_mul(packed->stride, sizeof(float), "packed weights");
+  const size_t bytes = packed->stride = round_up(kernels::wide_packed_bytes(type, k, n), 64);
   packed->memory = c.packed(checked_mul(bytes, count, "packed weights"), [&](void* memory) {
     for (size_t i = 0; i < count; ++i)
       pack_wide_b(type, static_cast<const char*>(b.data()) + i * k * n * wide_bytes(b.dtype()), strides, k, n,
