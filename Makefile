@@ -13,13 +13,15 @@ export CMAKE_INSTALL_MESSAGE = LAZY
 
 RELEASE := $(BUILD)/release
 DIGITS := $(BUILD)/digits
+NEON := $(BUILD)/neon
+EMULATOR := qemu-aarch64 -L /usr/aarch64-linux-gnu
 PYTHON := $(VENV)/bin/python
 SANITIZERS := asan ubsan tsan
 SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustness errors) runs models
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build programs run example test test-san bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-engines expected agree zoo format format-check tidy clean setup venv digits
+.PHONY: help build programs run example test test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-engines expected agree zoo format format-check tidy clean setup setup-neon venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -83,6 +85,17 @@ $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
 	@source tools/sanitizers.sh && $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
 	  --threads 4 --sanitizer $* --work $(BUILD)/$*/test $(SAN_STAGES)
 
+setup-neon:
+	@tools/setup.sh neon
+
+# A part of make test, where the compiler is installed.
+neon-kernels: $(NEON)/build.ninja
+	@$(call NINJA,$(NEON)) --target kernels_test
+
+test-neon: venv setup-neon $(NEON)/build.ninja ## unit tests and the official cases compiled for AArch64, emulated
+	@$(call NINJA,$(NEON))
+	@$(PYTHON) tools/run_tests.py --build $(NEON) --library $(NEON)/libretort.so.1 --emulator '$(EMULATOR)' --work $(NEON)/test unit conformance
+
 zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
 
@@ -136,4 +149,4 @@ tidy: $(BUILD)/tidy/build.ninja ## clang-tidy on every source of the build (or F
 	@python3 tools/tidy.py $(BUILD)/tidy --jobs $(JOBS) $(FILES)
 
 clean: ## remove what was built
-	@rm -rf $(RELEASE) $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/tidy $(BUILD)/test $(BUILD)/examples $(OUT)
+	@rm -rf $(RELEASE) $(NEON) $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/tidy $(BUILD)/test $(BUILD)/examples $(OUT)

@@ -55,5 +55,5 @@ configure_file(cmake/retort.pc.in ${CMAKE_BINARY_DIR}/retort.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/retort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 if(RETORT_TESTS)
-  add_test(NAME abi_headers COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/gen_abi.py check)
+  add_test(NAME abi_headers COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/gen_abi.py check)
 endif()

@@ -1,5 +1,9 @@
 # The command-line tool: sees the engine through the C interface only, and opens it at run time. Formats are read by static
 # libraries, so that the program needs no other file.
+if(NOT RETORT_CLI)
+  return()
+endif()
+
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 set(suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})

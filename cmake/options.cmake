@@ -8,15 +8,21 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
 endif()
 # One rounding per operation as written: results must not depend on what the compiler chooses to contract.
 add_compile_options(-ffp-contract=off)
-# Highway: three instruction levels are enough (x86-64-v2, AVX2+FMA, AVX-512).
-add_compile_definitions(HWY_DISABLE_PCLMUL_AES)
+# Highway: three instruction levels are enough (x86-64-v2, AVX2+FMA, AVX-512), and on other processors the one that the
+# compiler takes for granted: NEON, on AArch64, whose vectors have a size that is known. The third macro keeps Highway from
+# compiling each function for more than that, since constructors that the compiler writes would not be.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_compile_definitions(HWY_DISABLE_PCLMUL_AES "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+else()
+  add_compile_definitions(HWY_COMPILE_ONLY_STATIC "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE_256|HWY_SVE2|HWY_SVE2_128)"
+                          TOOLCHAIN_MISS_SYS_AUXV_H)
+endif()
 add_compile_definitions($<$<BOOL:${RETORT_VERIFY}>:RETORT_VERIFY>)
 if(RETORT_SANITIZE)
   add_compile_options(-fsanitize=${RETORT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   add_link_options(-fsanitize=${RETORT_SANITIZE})
 endif()
 add_compile_options($<$<CONFIG:Release>:-ffunction-sections> $<$<CONFIG:Release>:-fdata-sections>)
-add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
 if(RETORT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   add_compile_options(-fpch-preprocess)  # without it ccache does not handle files that use the precompiled header
 endif()

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Run the test stages and print what each took and counted; the last line is "N passed, N failed", the sum.
 
-    run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [--sanitizer NAME] [STAGE ...]
+    run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [--sanitizer NAME] [--emulator COMMAND] [STAGE ...]
 
 Without a STAGE all of them run, in the order below. A stage whose tool, toolchain or data is absent says so in one line
 and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repeated on the terminal.
 
   layers       which room includes what, sizes of files and functions, and the tests of the tools
   unit         every ctest program of the build: unit tests of the rooms, C ABI against the official library
+  neon         unit tests of the kernels, cross-compiled for AArch64, on its emulator (make test-neon tests more)
   conformance  the official ONNX cases
   saved        the same cases, each model saved optimised and loaded again, here and in official ONNX Runtime
   ort_format   the same cases as official ONNX Runtime saves them in ORT format
@@ -41,6 +42,8 @@ TAIL_LINES = 40
 # we do when optimising; without that we round between nodes, as the model says, and differ by a few units of 2^-11.
 MODEL, HALF_MODEL, HALF_ROUNDED = ("scale", "1e-3", "0"), ("close", "2e-3", "2e-4"), ("close", "5e-3", "5e-4")
 LIBRARY_BYTES = 8_000_000
+FORKS = "*Fork*"
+NEON_TOOLS = ("aarch64-linux-gnu-g++", "qemu-aarch64")
 CLANG_FORMAT = 14  # the release whose form the sources have
 CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"]}
 
@@ -66,9 +69,9 @@ class Context:
         self.library = os.path.abspath(args.library or os.path.join(self.out, "lib", "libretort.so.1"))
         self.drop_in = args.library and self.library or os.path.join(self.out, "lib", "libonnxruntime.so.1")
         self.digits = os.path.abspath(args.digits)
-        self.cases = ["--threads", str(args.threads), "--timeout", "600" if args.sanitizer else "120"]
+        self.cases = ["--threads", str(args.threads), "--timeout", "600" if args.sanitizer or args.emulator else "120"]
         self.runs = ["--light"] if args.sanitizer else []
-        self.sanitizer = args.sanitizer
+        self.sanitizer, self.emulator = args.sanitizer, args.emulator
         self.jobs = str(os.cpu_count() or 1)
         os.makedirs(self.work, exist_ok=True)
 
@@ -150,19 +153,45 @@ def count_unit(statuses, reports):
 
 
 def unit(c):
-    reports, junit = os.path.join(c.work, "gtest"), os.path.join(c.work, "ctest.xml")
+    if c.emulator:
+        print(f"    without tests {FORKS}: the emulator ends the child of a process with threads")
+        return ctest(c, "unit", c.build, GTEST_FILTER="-" + FORKS)
+    return ctest(c, "unit", c.build)
+
+
+def neon(c):
+    missing = [tool for tool in NEON_TOOLS if not shutil.which(tool)]
+    if missing:
+        return skip(f"no {missing[0]}; tools/setup.sh neon installs it")
+    builds = os.path.dirname(c.build)
+    if c.start("neon.build", ["make", "--no-print-directory", "neon-kernels", "BUILD=" + builds])[0]:
+        return Count(failed=1)
+    return ctest(c, "neon", os.path.join(builds, "neon"), "-R", "^kernels$")
+
+
+def ctest(c, name, build, *chosen, **env):
+    """The tests of a build, or those that the options choose."""
+    reports, junit = (os.path.join(c.work, name + end) for end in (".gtest", ".ctest.xml"))
     shutil.rmtree(reports, ignore_errors=True)
     with contextlib.suppress(FileNotFoundError):
         os.remove(junit)
-    c.start("unit", ["ctest", "--test-dir", c.build, "-j", c.jobs, "--output-on-failure", "--output-junit", junit],
-            GTEST_OUTPUT="json:" + reports + os.sep, RETORT_LIBRARY=c.drop_in)
+    c.start(name, ["ctest", "--test-dir", build, "-j", c.jobs, "--output-on-failure", "--output-junit", junit, *chosen],
+            GTEST_OUTPUT="json:" + reports + os.sep, RETORT_LIBRARY=c.drop_in, **env)
     if not os.path.exists(junit):
         return Count(failed=1)
     return count_unit([t.get("status") for t in xml.etree.ElementTree.parse(junit).getroot().findall("testcase")], reports)
 
 
 def run_cases(c):
-    return os.path.join(c.build, "run_cases")
+    """The program that runs cases; where that takes an emulator, a script that starts both."""
+    program = os.path.join(c.build, "run_cases")
+    if not c.emulator:
+        return program
+    script = os.path.join(c.work, "run_cases")
+    with open(script, "w") as f:
+        f.write(f'#!/bin/sh\nexec {c.emulator} {program} "$@"\n')
+    os.chmod(script, 0o755)
+    return script
 
 
 ORT_LEVELS = ("0", "1")  # as the model says, and with what every engine understands
@@ -364,7 +393,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, conformance, saved, ort_format, runs, robustness, errors, models, digits, package, cli, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, digits, package, cli, clients, bindings)}
 
 
 def oracle():
@@ -384,13 +413,14 @@ def main():
     ap.add_argument("--threads", type=int, default=1, help="intra-op threads of the conformance runs")
     ap.add_argument("--sanitizer", default="", choices=("asan", "tsan", "ubsan"),
                     help="of the build, which is slow: longer limits, no heavy models in the stage runs, fewer mutants")
+    ap.add_argument("--emulator", default="", help="the build is for another processor: what runs its programs, with arguments")
     ap.add_argument("stages", nargs="*", metavar="STAGE")
     a = ap.parse_args()
     unknown = set(a.stages) - set(STAGES)
     if unknown:
         ap.error(f"no stage {', '.join(sorted(unknown))}; there are {', '.join(STAGES)}")
     c = Context(a)
-    os.environ.setdefault("RETORT_ORACLE", oracle())
+    os.environ.setdefault("RETORT_ORACLE", "" if a.emulator else oracle())  # it is of this machine's processor
     total, rows = Count(), []
     for name in a.stages or STAGES:
         print(f"== {name}", flush=True)

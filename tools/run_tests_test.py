@@ -14,7 +14,7 @@ import run_tests as rt
 class Counting(unittest.TestCase):
     def setUp(self):
         work = tempfile.mkdtemp()
-        self.context = rt.Context(argparse.Namespace(build=work, out=work, work=work, library="", digits=work, threads=1, sanitizer=""))
+        self.context = rt.Context(argparse.Namespace(build=work, out=work, work=work, library="", digits=work, threads=1, sanitizer="", emulator=""))
 
     def counted(self, script):
         self.printed = io.StringIO()

@@ -4,6 +4,7 @@
 #   tools/setup.sh build          compiler, build tools and libraries (Debian packages)
 #   tools/setup.sh format         clang-format (Debian package)
 #   tools/setup.sh lint           clang-format and clang-tidy (Debian packages)
+#   tools/setup.sh neon           cross compiler and emulator for AArch64 (Debian packages)
 #   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
@@ -15,6 +16,7 @@ BUILD=(make cmake ninja-build g++ pkg-config python3 python3-venv libhwy-dev lib
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
+NEON=("${BUILD[@]}" g++-aarch64-linux-gnu qemu-user googletest)
 
 packages() {
   command -v dpkg-query >/dev/null || { echo "not a Debian system; these packages are needed: $*" >&2; return; }
@@ -59,8 +61,9 @@ case ${1:-} in
   build) packages "${BUILD[@]}" ;;
   format) packages "${FORMAT[@]}" ;;
   lint) packages "${LINT[@]}" ;;
+  neon) packages "${NEON[@]}" ;;
   browser) packages "${BROWSER[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
   bench) bench_engines "${2:?a folder}" ;;
-  *) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -5,7 +5,11 @@
 //
 // All shapes are measured in turn, many times, and the fastest time of each counts: the machine may be shared. "cold"
 // products take another matrix B each time, out of so many that no cache holds them.
+#if defined(__x86_64__)
 #include <immintrin.h>
+#else
+#include <arm_neon.h>
+#endif
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -34,28 +38,38 @@ double now() {
 
 constexpr int kPeakSteps = 20000, kChains = 12;
 
+#if defined(__x86_64__)
+#define RETORT_VECTOR(v) "+x"(v)
+#else
+#define RETORT_VECTOR(v) "+w"(v)
+#endif
 #define RETORT_PEAK(name, features, Vector, set, step)                        \
   __attribute__((target(features))) double name() {                           \
     Vector chains[kChains];                                                   \
     for (Vector & c : chains) {                                               \
       c = set(0.0f);                                                          \
-      asm volatile("" : "+x"(c));                                             \
+      asm volatile("" : RETORT_VECTOR(c));                                    \
     }                                                                         \
     Vector x = set(1.0f);                                                     \
-    asm volatile("" : "+x"(x));                                               \
+    asm volatile("" : RETORT_VECTOR(x));                                      \
     const double start = now();                                               \
     for (int i = 0; i < kPeakSteps; ++i) {                                    \
       _Pragma("GCC unroll 16") for (Vector & c : chains) c = step(x, c);      \
     }                                                                         \
-    for (Vector & c : chains) asm volatile("" : "+x"(c));                     \
+    for (Vector & c : chains) asm volatile("" : RETORT_VECTOR(c));            \
     return 2.0 * kPeakSteps * kChains * sizeof(Vector) / 4 / (now() - start); \
   }
+#if defined(__x86_64__)
 #define RETORT_FMA512(x, c) _mm512_fmadd_ps(x, x, c)
 #define RETORT_FMA256(x, c) _mm256_fmadd_ps(x, x, c)
 #define RETORT_MULADD128(x, c) _mm_add_ps(_mm_mul_ps(c, x), x)
 RETORT_PEAK(peak_avx512, "avx512f", __m512, _mm512_set1_ps, RETORT_FMA512)
 RETORT_PEAK(peak_avx2, "avx2,fma", __m256, _mm256_set1_ps, RETORT_FMA256)
 RETORT_PEAK(peak_v2, "sse4.1", __m128, _mm_set1_ps, RETORT_MULADD128)
+#else
+#define RETORT_FMA(x, c) vfmaq_f32(c, x, x)
+RETORT_PEAK(peak_neon, "+simd", float32x4_t, vdupq_n_f32, RETORT_FMA)
+#endif
 
 /// A fast one of some times, but not the luckiest.
 double fast(std::vector<double>& times) {
@@ -66,6 +80,7 @@ double fast(std::vector<double>& times) {
 
 /// Flops per second of one core.
 double peak() {
+#if defined(__x86_64__)
   switch (current_isa()) {
     case Isa::avx512:
       return peak_avx512();
@@ -75,6 +90,9 @@ double peak() {
       break;
   }
   return peak_v2();
+#else
+  return peak_neon();
+#endif
 }
 
 /// Floats in 2 MiB pages, as the weights of a session lie.
@@ -99,17 +117,18 @@ class Floats {
 
 /// Bytes per second that one core reads from memory.
 double read_bandwidth(const Floats& data, size_t n) {
-  const auto* p = reinterpret_cast<const __m128*>(data.get());
-  __m128 sums[8] = {};
+  using Four [[gnu::vector_size(16), gnu::may_alias]] = float;
+  const auto* p = reinterpret_cast<const Four*>(data.get());
+  Four sums[8] = {};
   const double start = now();
   for (size_t i = 0; i < n / 4; i += 32) {
     __builtin_prefetch(p + i + 1024), __builtin_prefetch(p + i + 1028);
     __builtin_prefetch(p + i + 1032), __builtin_prefetch(p + i + 1036);
     __builtin_prefetch(p + i + 1040), __builtin_prefetch(p + i + 1044);
     __builtin_prefetch(p + i + 1048), __builtin_prefetch(p + i + 1052);
-    for (size_t j = 0; j < 32; ++j) sums[j % 8] = _mm_add_ps(sums[j % 8], p[i + j]);
+    for (size_t j = 0; j < 32; ++j) sums[j % 8] += p[i + j];
   }
-  for (__m128& s : sums) asm volatile("" : "+x"(s));
+  for (Four& s : sums) asm volatile("" : RETORT_VECTOR(s));
   return double(n) * sizeof(float) / (now() - start);
 }
 

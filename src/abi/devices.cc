@@ -21,11 +21,11 @@ struct Vendor {
   std::string_view signature, name;  ///< what the processor calls its maker, and what everybody else does
   uint32_t id;
 };
-constexpr std::array kVendors{Vendor{"GenuineIntel", "Intel", 0x8086}, Vendor{"AuthenticAMD", "AMD", 0x1022},
-                              Vendor{"HygonGenuine", "Hygon", 0x1d94}, Vendor{"CentaurHauls", "Centaur", 0x1d17}};
 
 Vendor processor_vendor() {
 #if defined(__x86_64__)
+  constexpr std::array kVendors{Vendor{"GenuineIntel", "Intel", 0x8086}, Vendor{"AuthenticAMD", "AMD", 0x1022},
+                                Vendor{"HygonGenuine", "Hygon", 0x1d94}, Vendor{"CentaurHauls", "Centaur", 0x1d17}};
   unsigned highest = 0, words[3] = {};
   if (__get_cpuid(0, &highest, &words[0], &words[2], &words[1])) {
     char signature[sizeof words];

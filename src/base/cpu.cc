@@ -56,7 +56,11 @@ const char* isa_name(Isa isa) {
     case Isa::avx2:
       return "avx2";
     case Isa::v2:
+#if defined(__aarch64__)
+      return "neon";
+#else
       return "v2";
+#endif
   }
   return "?";
 }

@@ -4,13 +4,18 @@
 
 namespace retort {
 
-/// Instruction levels that kernels are compiled for, each a superset of the one before.
+/// Instruction levels that kernels are compiled for, each a superset of the one before. `v2` is what every processor of the
+/// build has: x86-64-v2, NEON on AArch64, where there is no other.
 enum class Isa : uint8_t { v2, avx2, avx512 };
+#if defined(__x86_64__)
 inline constexpr int kIsaCount = 3;
+#else
+inline constexpr int kIsaCount = 1;
+#endif
 
 const char* isa_name(Isa isa);
 
-/// The best level of this processor (bounded by RETORT_ISA=v2|avx2|avx512 in the environment), found once.
+/// The best level of this processor (bounded by RETORT_ISA=isa_name() in the environment), found once.
 Isa best_isa();
 
 /// The level in use: best_isa() unless a test forces a lower one. Packed weights are only valid at the level they were

@@ -1,5 +1,5 @@
 // One source per kernel, compiled by Highway's foreach_target for each instruction level, chosen at run time by
-// current_isa().
+// current_isa(). On AArch64 there is one level, NEON.
 //
 //   #undef HWY_TARGET_INCLUDE
 //   #define HWY_TARGET_INCLUDE "kernels/NAME.cc"

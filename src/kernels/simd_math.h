@@ -30,6 +30,10 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Sums that a product holds in registers, two vectors to a row, beside its operands. There are 32 registers at 512 bits and
+/// on AArch64, where the compiler spills more than 16 sums because an instruction cannot read its operand from memory.
+constexpr size_t kAccumulators = HWY_MAX_BYTES == 64 ? 24 : HWY_ARCH_ARM_A64 ? 16 : 12;
+
 /// min(limit, x), max(limit, x); x where x is NaN. (x86 min/max return the second operand then; others need not.)
 template <class V>
 HWY_INLINE V MinKeepNaN(V limit, V x) {

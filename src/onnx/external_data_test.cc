@@ -2,7 +2,10 @@
 #include "onnx/external_data.h"
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <numeric>
 
 #include "onnx/model_testing.h"
@@ -103,8 +106,7 @@ TEST_F(External, PathsDoNotLeaveTheFolder) {
         std::string("link.bin"), std::string("absolute_link.bin"), std::string("up/secret.bin"),
         std::string("/etc/passwd"), std::string("/proc/self/mem"), std::string("/dev/zero")}) {
     refuse({{"location", location}}, argument, "could leave the model's folder");
-    expect_error(location == "up/secret.bin" ? ErrorCode::no_such_file : argument, location,
-                 [&] { File::open_beneath(folder / "model", location, true); });
+    expect_error(argument, location, [&] { File::open_beneath(folder / "model", location, true); });
   }
   refuse({{"location", ""}}, ErrorCode::invalid_graph, "no location");
   refuse({{"offset", "0"}}, ErrorCode::invalid_graph, "no location");
@@ -128,7 +130,8 @@ TEST_F(External, OnlyRegularFiles) {
 
 TEST_F(External, LinksWithinTheFolderAreFollowed) {
   fs::create_symlink("sub/weights.bin", folder / "model/link.bin");
-  expect_data(load({{"location", "link.bin"}}), 0);
+  if (syscall(SYS_openat2, -1, nullptr, nullptr, 0) >= 0 || errno != ENOSYS)  // old kernels and emulators
+    expect_data(load({{"location", "link.bin"}}), 0);
   expect_error(ErrorCode::invalid_argument, "could leave",
                [&] { File::open_beneath(folder / "model", "link.bin", true); });
 }

@@ -58,6 +58,14 @@ struct Descriptor {
   }
 };
 
+bool is_link(int folder, const std::string& name) {
+  const int error = errno;
+  struct stat s;
+  const bool is = fstatat(folder, name.c_str(), &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(s.st_mode);
+  errno = error;
+  return is;
+}
+
 /// Opens one component after the other and follows no link.
 int walk_beneath(int folder, std::string_view location) {
   Descriptor at{fcntl(folder, F_DUPFD_CLOEXEC, 0)};
@@ -71,6 +79,7 @@ int walk_beneath(int folder, std::string_view location) {
     }
     if (last || (!part.empty() && part != ".")) {
       const int next = openat(at.fd, part.c_str(), O_NOFOLLOW | (last ? kOpenFlags : O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (next < 0 && is_link(at.fd, part)) errno = ELOOP;  // a link to a folder counts as no folder
       if (last || next < 0) return next;
       close(at.fd);
       at.fd = next;

@@ -18,7 +18,7 @@ namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
 // Pixels of a tile: with two vectors of channels each, as many sums as the registers hold.
-constexpr size_t kTilePixels = kLanes == 16 ? 14 : 6;
+constexpr size_t kTilePixels = kLanes == 16 ? 14 : kAccumulators / 2;
 static_assert(conv_detail::kMostTilePixels >= kTilePixels);
 
 // The padded input lines of output row `row` of the batch, plan.line_floats apart.

@@ -24,7 +24,7 @@ namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET <= HWY_AVX2
+#if HWY_TARGET <= HWY_AVX2 || HWY_ARCH_ARM_A64
 constexpr bool kHasHalfInstructions = true;  // F16C is part of Highway's AVX2 level
 #else
 constexpr bool kHasHalfInstructions = false;

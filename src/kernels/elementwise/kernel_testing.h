@@ -24,7 +24,12 @@ class PerIsa : public ::testing::TestWithParam<Isa> {
   Parallel parallel_{&pool_, nullptr};
 };
 
-inline auto all_isas() { return ::testing::Values(Isa::v2, Isa::avx2, Isa::avx512); }
+/// Those of this processor.
+inline auto all_isas() {
+  std::vector<Isa> levels;
+  for (int level = 0; level <= int(best_isa()); ++level) levels.push_back(Isa(level));
+  return ::testing::ValuesIn(levels);
+}
 inline std::string isa_label(const ::testing::TestParamInfo<Isa>& info) { return isa_name(info.param); }
 
 /// Uniform 32-bit numbers from a seed (splitmix64).

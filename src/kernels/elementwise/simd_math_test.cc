@@ -116,6 +116,8 @@ HWY_AFTER_NAMESPACE();
 #include <cstdlib>
 #include <vector>
 
+#include "kernels/elementwise/kernel_testing.h"
+
 namespace retort::kernels {
 namespace {
 
@@ -190,7 +192,7 @@ Worst sweep(MathFn fn, const Error& error) {
   return worst;
 }
 
-class SimdMath : public testing::TestWithParam<Isa> {
+class SimdMath : public ::testing::TestWithParam<Isa> {
  protected:
   ScopedIsa isa_{GetParam()};
 
@@ -336,8 +338,7 @@ TEST_P(SimdMath, ActivateEveryKind) {
   run({hard_swish, 0.2f, 0.5f}, {0, -0.1125, 0, 7});
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, SimdMath, testing::Values(Isa::v2, Isa::avx2, Isa::avx512),
-                         [](const auto& info) { return std::string(isa_name(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Levels, SimdMath, testing::all_isas(), testing::isa_label);
 
 }  // namespace
 }  // namespace retort::kernels

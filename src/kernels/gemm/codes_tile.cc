@@ -3,6 +3,10 @@
 #define HWY_TARGET_INCLUDE "kernels/gemm/codes_tile.cc"
 #include "kernels/gemm/codes_tile.h"
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
@@ -10,6 +14,7 @@
 #include <cstring>
 
 #include "kernels/dispatch.h"
+#include "kernels/gemm/codes_dot-inl.h"
 #include "kernels/simd_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,62 +23,10 @@ namespace {
 
 using codes_detail::kTileRows;
 using codes_detail::Part;
-using SumTag = hn::ScalableTag<int32_t>;
-using Sums = hn::Vec<SumTag>;
-using PairTag = hn::Repartition<int16_t, SumTag>;
-using Pairs = hn::Vec<PairTag>;
 using ByteTag = hn::CappedTag<uint8_t, 2 * HWY_MAX_BYTES / sizeof(int32_t)>;  // a byte for each column of a panel
 constexpr size_t kSumLanes = HWY_MAX_BYTES / sizeof(int32_t);
 constexpr size_t kPanel = 2 * kSumLanes;  ///< columns
 constexpr size_t kHeader = 2 * kPanel * sizeof(int32_t);
-
-// Four products for each sum. At 512 bits by VNNI, which the selection below makes sure of.
-#if HWY_TARGET <= HWY_AVX3
-constexpr size_t kRowsAtOnce = 12;
-struct QuadB {
-  Sums v;
-  HWY_INLINE explicit QuadB(const uint8_t* p) : v(hn::Load(SumTag(), reinterpret_cast<const int32_t*>(p))) {}
-};
-struct QuadA {
-  Sums v;
-  HWY_INLINE explicit QuadA(int32_t quad) : v(hn::Set(SumTag(), quad)) {}
-};
-HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
-  asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(b.v.raw), "v"(a.v.raw));
-}
-#else
-constexpr size_t kRowsAtOnce = 4;
-struct QuadB {
-  Pairs even, odd;
-  HWY_INLINE explicit QuadB(const uint8_t* p) {
-    const hn::RebindToUnsigned<PairTag> d;
-    const auto v = hn::Load(d, reinterpret_cast<const uint16_t*>(p));
-    even = hn::BitCast(PairTag(), hn::And(v, hn::Set(d, 0xff)));
-    odd = hn::BitCast(PairTag(), hn::ShiftRight<8>(v));
-  }
-};
-struct QuadA {
-  Pairs even, odd;
-  HWY_INLINE explicit QuadA(int32_t quad) {
-    const Pairs v = hn::BitCast(PairTag(), hn::Set(SumTag(), quad));
-    even = hn::ShiftRight<8>(hn::ShiftLeft<8>(v));
-    odd = hn::ShiftRight<8>(v);
-  }
-};
-HWY_INLINE Sums add_pairs(Pairs a, Pairs b, Sums sum) {
-#if HWY_ARCH_X86  // neighbours are added to neighbours here only
-  Sums other = sum;
-  return hn::ReorderWidenMulAccumulate(SumTag(), a, b, sum, other);
-#else
-  const auto high = [](Pairs v) HWY_ATTR { return hn::ShiftRight<16>(hn::BitCast(SumTag(), v)); };
-  const auto low = [](Pairs v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(SumTag(), v))); };
-  return hn::Add(sum, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
-#endif
-}
-HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
-  sum = add_pairs(a.odd, b.odd, add_pairs(a.even, b.even, sum));
-}
-#endif
 
 HWY_INLINE int32_t load_quad(const int8_t* p) {
   int32_t quad;
@@ -82,7 +35,7 @@ HWY_INLINE int32_t load_quad(const int8_t* p) {
 }
 
 /// sums [kRows][kPanel] = A · B; `b`: the codes of a panel.
-template <size_t kRows>
+template <size_t kRows, CodesUnit kUnit>
 void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
   const SumTag d;
   const int8_t* rows[(kRows + 2) / 3];
@@ -96,8 +49,8 @@ void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) no
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) {
       const QuadA x(load_quad(rows[r / 3] + r % 3 * depth + i));
-      dot(x, b0, s[r][0]);
-      dot(x, b1, s[r][1]);
+      dot<kUnit>(x, b0, s[r][0]);
+      dot<kUnit>(x, b1, s[r][1]);
     }
   }
 #pragma GCC unroll 12
@@ -108,17 +61,26 @@ void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) no
 }
 
 /// As many rows as the sums of a tile, or more, whose sums nobody reads.
+template <CodesUnit kUnit>
 void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
-  if (rows == 1) return sum_rows<1>(a, depth, b, sums);
-  if (rows <= 4) return sum_rows<4>(a, depth, b, sums);
-  sum_rows<kRowsAtOnce>(a, depth, b, sums);
+  if (rows == 1) return sum_rows<1, kUnit>(a, depth, b, sums);
+  if (rows <= 4) return sum_rows<4, kUnit>(a, depth, b, sums);
+  sum_rows<kRowsAtOnce, kUnit>(a, depth, b, sums);
+}
+
+/// The form of sum_few_rows; x86 has but one at each level.
+HWY_INLINE auto sums_by([[maybe_unused]] CodesUnit unit) {
+#if HWY_ARCH_ARM_A64
+  if (unit == CodesUnit::pairs) return &sum_few_rows<CodesUnit::pairs>;
+#endif
+  return &sum_few_rows<CodesUnit::quads>;
 }
 
 /// Products of one row, a vector of columns.
 HWY_INLINE Sums product(const CodeRow& row, const int32_t* header, const int32_t* sums, size_t at) {
   const SumTag d;
   Sums v = hn::Add(hn::Load(d, sums + at), hn::Set(d, row.bias));
-  v = hn::Sub(v, hn::Mul(hn::Load(d, header + at), hn::Set(d, row.sum)));
+  v = hn::Sub(v, hn::Mul(hn::Sub(hn::Load(d, header + at), hn::Set(d, kTurn)), hn::Set(d, row.sum)));
   if (row.zero == 0) return v;
   return hn::Sub(v, hn::Mul(hn::Load(d, header + kPanel + at), hn::Set(d, row.zero)));
 }
@@ -171,18 +133,11 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
   }
 }
 
-/// sum += x · weight, x of 16 bits at most.
-HWY_INLINE void add_product(Sums x, Sums weight, Sums& sum) {
-#if HWY_TARGET <= HWY_AVX3
-  asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(weight.raw));
-#else
-  sum = add_pairs(hn::BitCast(PairTag(), x), hn::BitCast(PairTag(), weight), sum);
-#endif
-}
-
 }  // namespace
 
-void codes_part(const GemmCodesArgs& g, const Part& part, bool tiles) noexcept {
+void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexcept {
+  const bool tiles = unit == CodesUnit::tiles;
+  const auto sum_few = sums_by(unit);
   constexpr size_t kFewRows = 4;  // not worth a tile of sixteen
   alignas(64) int32_t sums[2 * kTileRows * kPanel];
   const size_t depth = codes_depth(g.k);
@@ -195,7 +150,7 @@ void codes_part(const GemmCodesArgs& g, const Part& part, bool tiles) noexcept {
       const size_t left = part.m1 - i, most = tiles && left > kFewRows ? 2 * kTileRows : kRowsAtOnce;
       const size_t rows = std::min(left, most);
       if (most == kRowsAtOnce)
-        sum_few_rows(rows, g.a + i * depth, depth, codes, sums);
+        sum_few(rows, g.a + i * depth, depth, codes, sums);
       else
         codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes, sums);
       finish_rows(g, i, rows, n0, header, sums);
@@ -212,12 +167,12 @@ void codes_panel_sums(void* panel, size_t depth) noexcept {
   const QuadA ones(0x01010101);
   Sums s[2] = {hn::Zero(d), hn::Zero(d)};
   for (size_t i = 0; i < depth; i += 4, codes += 4 * kPanel) {
-    dot(ones, QuadB(codes), s[0]);
-    dot(ones, QuadB(codes + HWY_MAX_BYTES), s[1]);
+    dot<CodesUnit::pairs>(ones, QuadB(codes), s[0]);
+    dot<CodesUnit::pairs>(ones, QuadB(codes + HWY_MAX_BYTES), s[1]);
   }
   const Sums count = hn::Set(d, int32_t(uint32_t(depth)));
   for (size_t v = 0; v < 2; ++v) {
-    const Sums zero = hn::Load(d, header + v * kSumLanes);
+    const Sums zero = hn::Sub(hn::Load(d, header + v * kSumLanes), hn::Set(d, kTurn));
     hn::Store(hn::Sub(s[v], hn::Mul(zero, count)), d, header + kPanel + v * kSumLanes);
   }
 }
@@ -289,9 +244,10 @@ CodesUnit best_unit = CodesUnit::tiles;
 bool has_quads() {
 #if defined(__x86_64__)
   static const bool has = __builtin_cpu_supports("avx512vnni");
-  return has;
+  return has && current_isa() == Isa::avx512;
 #else
-  return false;
+  static const bool has = getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
+  return has;
 #endif
 }
 
@@ -309,18 +265,18 @@ F* select_codes(F* v2, F* avx2, F* avx512) {
 #endif
 
 CodesUnit codes_unit() {
-  if (current_isa() != Isa::avx512 || !has_quads()) return CodesUnit::pairs;
+  if (!has_quads()) return CodesUnit::pairs;
   return std::min(best_unit, codes_detail::has_tiles() ? CodesUnit::tiles : CodesUnit::quads);
 }
 void limit_codes_unit(CodesUnit best) { best_unit = best; }
 
 size_t codes_panel_width() {
-  if (codes_unit() != CodesUnit::pairs) return 32;
-  return current_isa() == Isa::v2 ? 8 : 16;
+  if (current_isa() == Isa::v2) return 8;
+  return codes_unit() == CodesUnit::pairs ? 16 : 32;
 }
 
 void gemm_codes_block(const GemmCodesArgs& args, size_t m0, size_t m1, size_t n0, size_t n1) noexcept {
-  RETORT_SELECT_CODES(codes_part)(args, {m0, m1, n0, n1}, codes_unit() == CodesUnit::tiles);
+  RETORT_SELECT_CODES(codes_part)(args, {m0, m1, n0, n1}, codes_unit());
 }
 
 void sum_code_taps(const CodeTaps& taps, size_t n, int32_t* sums) noexcept {

@@ -103,7 +103,7 @@ void gemm_codes_reference(const GemmCodesArgs& args, const Codes& a, const Codes
 /// How the processor multiplies codes at the current instruction level.
 enum class CodesUnit : uint8_t {
   pairs,  ///< as pairs of 16 bits
-  quads,  ///< AVX-512 VNNI
+  quads,  ///< AVX-512 VNNI, dot products of AArch64
   tiles,  ///< AMX
 };
 CodesUnit codes_unit();

@@ -24,7 +24,7 @@ template <typename T>
 using WideTag = hn::ScalableTag<T>;
 template <typename T>
 constexpr size_t kWideLanes = HWY_MAX_BYTES / sizeof(T);
-constexpr size_t kWideRows = HWY_MAX_BYTES == 64 ? 12 : 6;
+constexpr size_t kWideRows = kAccumulators / 2;
 
 template <typename T, class V>
 HWY_INLINE V wide_mul_add(V a, V b, V sum) {

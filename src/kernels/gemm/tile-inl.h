@@ -37,9 +37,8 @@ constexpr size_t kColumnKinds = kWidth / kColumnStep;
 /// Rows of a tile: as many accumulators as the registers hold beside two vectors of B and one of A.
 constexpr size_t kMaxRows = 12;
 constexpr size_t max_rows(size_t column_kind) {
-  const size_t registers = kLanes == 16 ? 24 : 12;
   const size_t vectors = kHalves ? (column_kind + 2) / 2 : column_kind + 1;
-  return registers / vectors < kMaxRows ? registers / vectors : kMaxRows;
+  return kAccumulators / vectors < kMaxRows ? kAccumulators / vectors : kMaxRows;
 }
 
 /// C = clamp(A · B + bias + addend); null pointers count as zero.

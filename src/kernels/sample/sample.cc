@@ -53,6 +53,9 @@ void max_planes(const SampleArgs& args, const float* in, float* out, bool more) 
   for (size_t p = 0; p < args.points; p += kLanes) {
     const size_t n = std::min(kLanes, args.points - p);
     Float best[kPlanes], four[kPlanes], next[kPlanes];
+#pragma GCC unroll 4
+    for (size_t c = 0; c < kPlanes; ++c)
+      best[c] = hn::Zero(FloatTag());  // the compiler does not know that there are taps
     for (size_t t = 0; t < args.taps; t += 4) {
       products(args, in, t * args.table_stride + p, four);
       for (size_t i = t + 1; i < t + 4; ++i) {

@@ -1,0 +1,110 @@
+// What a processor does with codes: four products for each sum, and one. Included once per instruction level (see dispatch.h).
+#if defined(RETORT_KERNELS_GEMM_CODES_DOT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RETORT_KERNELS_GEMM_CODES_DOT_INL_H_
+#undef RETORT_KERNELS_GEMM_CODES_DOT_INL_H_
+#else
+#define RETORT_KERNELS_GEMM_CODES_DOT_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "kernels/gemm/gemm_codes.h"
+#include "kernels/simd_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+using SumTag = hn::ScalableTag<int32_t>;
+using Sums = hn::Vec<SumTag>;
+using PairTag = hn::Repartition<int16_t, SumTag>;
+using Pairs = hn::Vec<PairTag>;
+
+/// dot<unit>(a, b, sum): four products are added to each sum, those of codes of B less kTurn. At 512 bits by VNNI, which
+/// the selection in codes_tile.cc makes sure of.
+#if HWY_TARGET <= HWY_AVX3
+constexpr size_t kRowsAtOnce = 12;
+constexpr int32_t kTurn = 0;
+struct QuadB {
+  Sums v;
+  HWY_INLINE explicit QuadB(const uint8_t* p) : v(hn::Load(SumTag(), reinterpret_cast<const int32_t*>(p))) {}
+};
+struct QuadA {
+  Sums v;
+  HWY_INLINE explicit QuadA(int32_t quad) : v(hn::Set(SumTag(), quad)) {}
+};
+template <CodesUnit>
+HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(b.v.raw), "v"(a.v.raw));
+}
+#elif HWY_ARCH_ARM_A64  // it multiplies codes of the same signedness: those of B become signed
+constexpr size_t kRowsAtOnce = kAccumulators / 2;
+constexpr int32_t kTurn = 128;
+#if defined(__ARM_FEATURE_DOTPROD)
+#define RETORT_DOTPROD
+#else  // the compiler does not know that the processor has it
+#define RETORT_DOTPROD ".arch armv8.2-a+dotprod\n\t"
+#endif
+struct QuadB {
+  int8x16_t v;
+  HWY_INLINE explicit QuadB(const uint8_t* p) : v(vreinterpretq_s8_u8(veorq_u8(vld1q_u8(p), vdupq_n_u8(kTurn)))) {}
+};
+struct QuadA {
+  int8x16_t v;
+  HWY_INLINE explicit QuadA(int32_t quad) : v(vreinterpretq_s8_s32(vdupq_n_s32(quad))) {}
+};
+template <CodesUnit kUnit>
+HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
+  if constexpr (kUnit == CodesUnit::quads) {
+    asm(RETORT_DOTPROD "sdot %0.4s, %1.16b, %2.16b" : "+w"(sum.raw) : "w"(b.v), "w"(a.v));
+  } else {
+    const int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(a.v), vget_low_s8(b.v)));
+    const int32x4_t high = vpaddlq_s16(vmull_high_s8(a.v, b.v));
+    sum.raw = vaddq_s32(sum.raw, vpaddq_s32(low, high));
+  }
+}
+#else
+constexpr size_t kRowsAtOnce = 4;
+constexpr int32_t kTurn = 0;
+struct QuadB {
+  Pairs even, odd;
+  HWY_INLINE explicit QuadB(const uint8_t* p) {
+    const hn::RebindToUnsigned<PairTag> d;
+    const auto v = hn::Load(d, reinterpret_cast<const uint16_t*>(p));
+    even = hn::BitCast(PairTag(), hn::And(v, hn::Set(d, 0xff)));
+    odd = hn::BitCast(PairTag(), hn::ShiftRight<8>(v));
+  }
+};
+struct QuadA {
+  Pairs even, odd;
+  HWY_INLINE explicit QuadA(int32_t quad) {
+    const Pairs v = hn::BitCast(PairTag(), hn::Set(SumTag(), quad));
+    even = hn::ShiftRight<8>(hn::ShiftLeft<8>(v));
+    odd = hn::ShiftRight<8>(v);
+  }
+};
+HWY_INLINE Sums add_pairs(Pairs a, Pairs b, Sums sum) {
+  Sums other = sum;
+  return hn::ReorderWidenMulAccumulate(SumTag(), a, b, sum, other);
+}
+template <CodesUnit>
+HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
+  sum = add_pairs(a.odd, b.odd, add_pairs(a.even, b.even, sum));
+}
+#endif
+
+/// sum += x · weight, both of 16 bits at most; the upper half of the weight does not count.
+HWY_INLINE void add_product(Sums x, Sums weight, Sums& sum) {
+#if HWY_TARGET <= HWY_AVX3
+  asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(weight.raw));
+#elif HWY_ARCH_ARM_A64
+  sum = hn::Add(sum, hn::Mul(x, hn::ShiftRight<16>(hn::ShiftLeft<16>(weight))));
+#else
+  sum = add_pairs(hn::BitCast(PairTag(), x), hn::BitCast(PairTag(), weight), sum);
+#endif
+}
+
+}  // namespace
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per-target include guard
