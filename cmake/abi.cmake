@@ -55,5 +55,6 @@ configure_file(cmake/retort.pc.in ${CMAKE_BINARY_DIR}/retort.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/retort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 if(RETORT_TESTS)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)  # by its path: a target would be run by the emulator of a cross build
   add_test(NAME abi_headers COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/gen_abi.py check)
 endif()
