@@ -167,6 +167,21 @@ void Frame::run_active(const RunRequest& request, const Segment& segment, const 
                         cat("{{\"op_name\":\"{}\",\"provider\":\"CPUExecutionProvider\"}}", step.op->info.name));
 }
 
+void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch,
+                        std::span<const Active> active) {
+  StretchView view(stretch, slots_);
+  for (int64_t first = 0; first < stretch.batch; first += stretch.images) {
+    const int64_t count = std::min(stretch.images, stretch.batch - first);
+    view.show(first, count);
+    try {
+      for (const Active& a : active) run_active(request, segment, a);
+    } catch (Error& e) {
+      e.add_context(cat("images {} to {} of a batch of {}", first, first + count - 1, stretch.batch));
+      throw;
+    }
+  }
+}
+
 void Frame::run_segment(const RunRequest& request, Segment& segment) {
   const std::vector<Active>& active = segment.active;
   auto stretch = segment.stretches.begin();
@@ -177,11 +192,7 @@ void Frame::run_segment(const RunRequest& request, Segment& segment) {
     }
     size_t end = i;
     while (end < active.size() && stretch->contains(active[end].step)) ++end;
-    StretchView view(*stretch, slots_);
-    for (int64_t first = 0; first < stretch->batch; first += stretch->images) {
-      view.show(first, std::min(stretch->images, stretch->batch - first));
-      for (size_t k = i; k < end; ++k) run_active(request, segment, active[k]);
-    }
+    run_stretch(request, segment, *stretch, {active.data() + i, end - i});
     i = end;
     ++stretch;
   }

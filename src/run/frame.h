@@ -153,6 +153,7 @@ class Frame {
 
   // frame.cc: a run under a layout
   void run_segment(const RunRequest& request, Segment& segment);
+  void run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch, std::span<const Active> active);
   void run_active(const RunRequest& request, const Segment& segment, const Active& active);
   void guard_memory(const Segment& segment, const Active& active) const;
   void run_step(const Active& active);

@@ -196,7 +196,7 @@ void Frame::reserve_scratch(Segment& segment) {
     segment.scratch = std::max(segment.scratch, bytes);
   };
   for (uint32_t i = segment.begin; i < segment.end; ++i) ask(i);
-  for (const Stretch& s : segment.stretches) {
+  for (Stretch& s : segment.stretches) {
     StretchView view(s, slots_);
     for (const int64_t images : {s.images, s.batch % s.images}) {
       if (images > 0) view.show(0, images);

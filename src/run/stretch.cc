@@ -1,12 +1,15 @@
 #include "run/stretch.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace retort {
 namespace {
 
 /// A step whose values take more than this does not find them in the caches; so much is run together.
 constexpr size_t kNearBytes = size_t(4) << 20;
+/// Inputs up to this one of an operator of kImagewise may be constants without a batch: weights and bias.
+constexpr size_t kLastShared = 2;
 
 size_t bytes_of(const Slot& s) { return dtype_bytes(s.type.dtype, s.count); }
 
@@ -16,9 +19,17 @@ struct Candidate {
   size_t bytes = 0;  ///< of its values with all images
 };
 
+/// Whether a value has a batch along its first axis, each image whole bytes of its own.
 bool has_batch(const Slot& s, size_t rank, int64_t batch) {
   const Shape& shape = s.type.shape;
-  return shape.rank() >= 2 && shape.rank() <= rank && shape[0] == batch && s.type.dtype != DType::string;
+  return shape.rank() >= 2 && shape.rank() <= rank && shape[0] == batch && s.type.dtype != DType::string &&
+         !is_packed(s.type.dtype);
+}
+
+/// Whether a constant is the same for all images of an output of this rank.
+bool is_shared(const Step& step, size_t input, const Slot& constant, size_t rank) {
+  if (!step.op->has(kElementwise)) return input <= kLastShared;
+  return constant.type.shape.rank() < rank || constant.type.shape[0] == 1;
 }
 
 Candidate look_at(const Plan& plan, std::span<const Slot> slots, const Step& step) {
@@ -31,43 +42,38 @@ Candidate look_at(const Plan& plan, std::span<const Slot> slots, const Step& ste
   const size_t rank = y.type.shape.rank();
   if ((value.home != Home::arena && value.home != Home::output) || value.root != out || rank < 2) return {};
   Candidate c{y.type.shape[0], bytes_of(y)};
+  if (c.batch < 2 || !has_batch(y, rank, c.batch)) return {};
   size_t weights = 0;
-  for (const SlotIndex in : step.inputs) {
-    if (in == kNoSlot) continue;
-    const Slot& x = slots[in];
-    const PlanValue& v = plan.values[in];
-    if (v.home == Home::constant) {
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.inputs[i] == kNoSlot) continue;
+    const Slot& x = slots[step.inputs[i]];
+    const Home home = plan.values[step.inputs[i]].home;
+    if (home == Home::constant) {
+      if (!is_shared(step, i, x, rank)) return {};
       weights += bytes_of(x);
-      if (elementwise && x.type.shape.rank() == rank && x.type.shape[0] != 1) return {};
-    } else if ((v.home == Home::arena || v.home == Home::input || v.home == Home::output) && !x.has_known &&
+    } else if ((home == Home::arena || home == Home::input || home == Home::output) && !x.has_known &&
                has_batch(x, rank, c.batch) && (!elementwise || x.type.shape.rank() == rank)) {
       c.bytes += bytes_of(x);
     } else {
       return {};
     }
   }
-  const bool far = c.batch > 1 && c.bytes > kNearBytes && weights < c.bytes / size_t(c.batch) / 4;
+  const bool far = c.bytes > kNearBytes && weights < c.bytes / size_t(c.batch) / 4;
   return far ? c : Candidate();
 }
 
-// Lists what the steps of a stretch read and write.
-void list_values(const Plan& plan, Stretch& s) {
-  const auto add = [&](SlotIndex v) {
-    if (v == kNoSlot || plan.values[v].home == Home::constant) return;
-    if (std::ranges::any_of(s.values, [v](const Stretch::Batched& b) { return b.slot == v; })) return;
-    s.values.push_back({v, false});
+// Lists what the steps of a stretch that run read and write.
+void list_values(const Plan& plan, const std::vector<char>& runs, Stretch& s) {
+  std::vector<char> listed(plan.values.size());
+  const auto add = [&](SlotIndex v, bool made) {
+    if (v == kNoSlot || plan.values[v].home == Home::constant || std::exchange(listed[v], true)) return;
+    s.values.push_back(
+        {.slot = v, .inside = made && plan.values[v].home == Home::arena && plan.values[v].last_use < s.end});
   };
   for (uint32_t i = s.begin; i < s.end; ++i) {
-    if (plan.steps[i].view) continue;
-    for (const SlotIndex v : plan.steps[i].inputs) add(v);
-    for (const SlotIndex v : plan.steps[i].outputs) add(v);
-  }
-  for (uint32_t i = s.begin; i < s.end; ++i) {
-    for (Stretch::Batched& b : s.values) {
-      const PlanValue& v = plan.values[b.slot];
-      const bool made = std::ranges::find(plan.steps[i].outputs, b.slot) != plan.steps[i].outputs.end();
-      if (made && v.home == Home::arena && v.last_use < s.end) b.inside = true;
-    }
+    if (!runs[i]) continue;
+    for (const SlotIndex v : plan.steps[i].inputs) add(v, false);
+    for (const SlotIndex v : plan.steps[i].outputs) add(v, true);
   }
 }
 
@@ -79,9 +85,9 @@ std::vector<Stretch> find_stretches(const Plan& plan, std::span<const Slot> slot
   Stretch now;
   size_t steps = 0, most = 0;
   const auto finish = [&] {
-    now.images = most ? std::max<int64_t>(now.batch * int64_t(kNearBytes) / int64_t(most), 1) : 0;
+    if (steps > 1) now.images = int64_t(std::max<size_t>(kNearBytes / (most / size_t(now.batch)), 1));
     if (steps > 1 && now.images < now.batch) {
-      list_values(plan, now);
+      list_values(plan, runs, now);
       found.push_back(now);
     }
     now = {};
@@ -103,21 +109,22 @@ std::vector<Stretch> find_stretches(const Plan& plan, std::span<const Slot> slot
   return found;
 }
 
-StretchView::StretchView(const Stretch& stretch, std::span<Slot> slots) : batch_(stretch.batch) {
-  for (const Stretch::Batched& b : stretch.values) {
-    Slot& s = slots[b.slot];
-    values_.push_back({&s, s.data, s.count / size_t(batch_), bytes_of(s) / size_t(batch_), b.inside});
+StretchView::StretchView(Stretch& stretch, std::span<Slot> slots) : stretch_(stretch), slots_(slots) {
+  for (Stretch::Batched& b : stretch_.values) {
+    const Slot& s = slots[b.slot];
+    b.data = s.data;
+    b.image_elements = s.count / size_t(stretch_.batch);
+    b.image_bytes = bytes_of(s) / size_t(stretch_.batch);
   }
 }
 
 void StretchView::show(int64_t first, int64_t count) {
-  for (const Whole& v : values_) {
-    v.slot->type.shape[0] = count;
-    v.slot->count = v.image_elements * size_t(count);
-    if (v.data && !v.inside) v.slot->data = static_cast<std::byte*>(v.data) + size_t(first) * v.image_bytes;
+  for (const Stretch::Batched& b : stretch_.values) {
+    Slot& s = slots_[b.slot];
+    s.type.shape[0] = count;
+    s.count = b.image_elements * size_t(count);
+    if (b.data && !b.inside) s.data = static_cast<std::byte*>(b.data) + size_t(first) * b.image_bytes;
   }
 }
-
-StretchView::~StretchView() { show(0, batch_); }
 
 }  // namespace retort

@@ -12,7 +12,9 @@ namespace retort {
 struct Stretch {
   struct Batched {
     SlotIndex slot;
-    bool inside;  ///< made and used up inside: it has memory for the images at hand only
+    bool inside = false;   ///< made and used up inside: it has memory for the images at hand only
+    void* data = nullptr;  ///< of all images, while a StretchView shows some
+    size_t image_elements = 0, image_bytes = 0;
   };
   uint32_t begin = 0, end = 0;    ///< steps [begin, end)
   int64_t batch = 0, images = 0;  ///< all, and those that are run together
@@ -25,24 +27,18 @@ struct Stretch {
 std::vector<Stretch> find_stretches(const Plan& plan, std::span<const Slot> slots, uint32_t begin, uint32_t end,
                                     const std::vector<char>& runs);
 
-/// Shows the slots of a stretch some of the images. Whole again when it goes.
+/// The slots of a stretch have some of the images while it lives, all of them before and after. Allocates nothing.
 class StretchView {
  public:
-  StretchView(const Stretch& stretch, std::span<Slot> slots);
-  ~StretchView();
+  StretchView(Stretch& stretch, std::span<Slot> slots);
+  ~StretchView() { show(0, stretch_.batch); }
   StretchView(const StretchView&) = delete;
   /// Images [first, first + count).
   void show(int64_t first, int64_t count);
 
  private:
-  struct Whole {
-    Slot* slot;
-    void* data;
-    size_t image_elements, image_bytes;
-    bool inside;
-  };
-  int64_t batch_;
-  std::vector<Whole> values_;
+  Stretch& stretch_;
+  std::span<Slot> slots_;
 };
 
 }  // namespace retort

@@ -91,18 +91,61 @@ TEST(Stretch, FactorsOfImages) {
   expect_image_by_image(t, {image({6, 6, 150, 150}), image({3, 6, 150, 150})});
 }
 
-// A product over the batch is no matter of one image.
+void expect_as_plain(const TestGraph& t, const Value& batch) {
+  SessionOptions plain, fast;
+  plain.optimization = OptimizationLevel::none;
+  plain.threads.intra_threads = fast.threads.intra_threads = 1;
+  std::vector<Tensor> expected, actual;
+  for (const Value& v : run(*make_session(t.g, plain), {batch})) expected.push_back(*v.tensor());
+  for (const Value& v : run(*make_session(t.g, fast), {batch})) actual.push_back(*v.tensor());
+  expect_equal_results(expected, actual);
+}
+
+// A product over the batch is no matter of one image, and constants may have a batch: as factors, and as what is added to
+// a convolution.
 TEST(Stretch, ConstantsWithABatch) {
   TestGraph t;
   const ValueId x = t.input("x", {4, 6, 150, 150});
   const ValueId scaled = t.add("Mul", {block(t, x, "a"), t.weight("each", {4, 1, 1, 1})});
-  t.output(block(t, scaled, "b"), "y");
-  SessionOptions plain, fast;
-  plain.optimization = OptimizationLevel::none;
-  plain.threads.intra_threads = fast.threads.intra_threads = 1;
-  const Value batch = image({4, 6, 150, 150});
-  expect_equal_results({*run(*make_session(t.g, plain), {batch})[0].tensor()},
-                       {*run(*make_session(t.g, fast), {batch})[0].tensor()});
+  const ValueId made = block(t, scaled, "b");
+  t.output(t.add("Relu", {t.add("Add", {conv(t, made, "c", {6, 6, 1, 1}), t.weight("map", {4, 6, 150, 150})})}), "y");
+  expect_as_plain(t, image({4, 6, 150, 150}));
+}
+
+// What follows from shapes stands between the steps of a stretch, and is no part of it.
+TEST(Stretch, ShapesInBetween) {
+  TestGraph t;
+  const ValueId x = t.input("x", {t.symbol("n"), 300001});
+  const ValueId a = t.add("Sin", {x});
+  const Attributes to_float{{"to", int64_t(1)}};
+  const ValueId shape = t.add("Shape", {a}), size = t.add("Size", {a});
+  t.output(t.add("Sigmoid", {t.add("Sin", {a})}), "y");
+  t.output(t.add("Cast", {shape}, to_float), "shape");
+  t.output(t.add("Cast", {size}, to_float), "size");
+  expect_as_plain(t, image({8, 300001}));
+}
+
+// Two elements of four bits share a byte, so an image need not begin with one.
+TEST(Stretch, PackedElements) {
+  TestGraph t;
+  const ValueId x = t.input("x", {8, 1500001});
+  const ValueId codes = t.add("Cast", {t.add("Sin", {x})}, {{"to", int64_t(22)}});
+  t.output(t.add("Sin", {t.add("Cast", {codes}, {{"to", int64_t(1)}})}), "y");
+  expect_as_plain(t, image({8, 1500001}));
+}
+
+TEST(Stretch, ErrorsSayWhichImages) {
+  TestGraph t;
+  const ValueId x = t.input("x", {4, 1200000}, DType::i32), zero = t.input("zero", {4, 1200000}, DType::i32);
+  t.output(t.add("Add", {t.add("Div", {x, zero}), x}), "y");
+  SessionOptions options;
+  const auto session = make_session(t.g, options);
+  try {
+    run(*session, {Tensor(DType::i32, {4, 1200000}), Tensor(DType::i32, {4, 1200000})});
+    FAIL() << "a division by zero passed";
+  } catch (const Error& e) {
+    EXPECT_CONTAINS(std::string(e.what()), "images 0 to 0 of a batch of 4");
+  }
 }
 
 }  // namespace

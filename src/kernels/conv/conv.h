@@ -43,7 +43,7 @@ struct ConvShape {
 
 enum class ConvAlgorithm : uint8_t {
   pointwise,      ///< 1x1 without padding: one GEMM over the pixels, rows gathered first when strided or scaled
-  rows,           ///< any kernel, groups == 1: blocks of input patches as rows, gathered where need be, then GEMM
+  rows,           ///< any kernel, groups == 1: GEMM over input patches, which are gathered where they do not lie ready
   winograd4,      ///< 3x3, stride 1, dilation 1, groups == 1: F(4x4, 3x3)
   winograd2,      ///< likewise F(2x2, 3x3)
   winograd_line,  ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps

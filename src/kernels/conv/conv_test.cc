@@ -99,10 +99,12 @@ TEST(Conv, Strips) {
       check_conv(c.with(ConvAlgorithm::rows));
     }
   }
-  ConvCase far{.in_c = 8, .out_c = 8, .in_w = 61, .kernel_w = 3, .dilation_w = 40};  // few of the phases have an output
-  far.pad_left = far.pad_right = 30;
-  check_conv(far.with(ConvAlgorithm::rows));
-  check_conv(far.with(ConvAlgorithm::winograd_line));
+  for (const size_t dilation : {5, 20, 40, 200}) {  // strips of 17 to one output, and more phases than outputs
+    ConvCase far{.in_c = 8, .out_c = 8, .in_w = 85, .kernel_w = 3, .dilation_w = dilation};
+    far.pad_left = far.pad_right = dilation;
+    check_conv(far.with(ConvAlgorithm::rows));
+    check_conv(far.with(ConvAlgorithm::winograd_line));
+  }
 }
 
 // The padding may be as large as the image: some patches then lie outside altogether.

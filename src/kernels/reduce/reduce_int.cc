@@ -82,6 +82,7 @@ void reduce(Reduce op, const T* x, T* y, const ReducePlan& plan, const Parallel&
 template decltype(reduce<int8_t>) reduce<int8_t>;
 template decltype(reduce<uint8_t>) reduce<uint8_t>;
 template decltype(reduce<int32_t>) reduce<int32_t>;
+template decltype(reduce<uint32_t>) reduce<uint32_t>;
 template decltype(reduce<int64_t>) reduce<int64_t>;
 
 }  // namespace retort::kernels

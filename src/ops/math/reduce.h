@@ -49,7 +49,7 @@ struct Reduced {
 };
 
 /// The kernel on input 0; false: the axes alternate too often for it, or it is none of double's. Defined for float, double,
-/// int8_t, uint8_t, int32_t and int64_t.
+/// int8_t, uint8_t, int32_t, uint32_t and int64_t.
 template <typename T>
 bool run_reduce(kernels::Reduce op, const ReduceAttributes& attributes, RunContext& c);
 
@@ -73,22 +73,25 @@ struct Reduce : ReduceAttributes {
     for (size_t i = 0; i < y.size(); ++i) y[i] = Op::reduce(Reduced<T>{x + layout.base(i), layout, c.carried_type(0)});
   }
 
-  template <OneOf<float, double, int8_t, uint8_t, int32_t, int64_t> T>
+  template <OneOf<float, double, int8_t, uint8_t, int32_t, uint32_t, int64_t> T>
   requires requires(const Reduced<T>& v) { Op::reduce(v); }
   void fast(RunContext& c, std::type_identity<T>) const {
     if (!run_reduce<T>(Op::kernel, *this, c)) reference<T>(c);
   }
 };
 
-/// A result computed in double; integers are rounded towards zero and at most the ends of the type, NaN its lower end.
+/// A result computed in double; integers are rounded towards zero and at most the ends of `type`, which T may only carry,
+/// NaN its lower end.
 template <typename T>
-T from_real(double v) {
-  if constexpr (std::integral<T>) {
-    using Ends = std::numeric_limits<T>;
-    if (!(v > double(Ends::min()))) return Ends::min();
-    if (v >= double(Ends::max())) return Ends::max();
-  }
-  return T(v);
+T from_real(double v, DType type) {
+  const auto within = [v]<typename Ends>(Ends) {
+    if (!(v > double(Ends::min()))) return T(Ends::min());
+    return v >= double(Ends::max()) ? T(Ends::max()) : T(v);
+  };
+  if constexpr (!std::integral<T>) return T(v);
+  if (type == DType::i32) return within(std::numeric_limits<int32_t>());
+  if (type == DType::u32) return within(std::numeric_limits<uint32_t>());
+  return within(std::numeric_limits<T>());
 }
 
 /// Sums of floats are taken in double, those of integers wrap around.

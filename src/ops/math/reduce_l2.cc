@@ -13,7 +13,7 @@ struct ReduceL2 : Reduce<ReduceL2> {
   static T reduce(const Reduced<T>& values) {
     double squares = 0;
     for (size_t i = 0; i < values.size(); ++i) squares += double(values[i]) * double(values[i]);
-    return from_real<T>(std::sqrt(squares));
+    return from_real<T>(std::sqrt(squares), values.type);
   }
 };
 

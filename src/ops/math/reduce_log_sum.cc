@@ -12,7 +12,7 @@ struct ReduceLogSum : Reduce<ReduceLogSum> {
   static T reduce(const Reduced<T>& values) {
     double sum = 0;
     for (size_t i = 0; i < values.size(); ++i) sum += double(values[i]);
-    return from_real<T>(std::log(sum));
+    return from_real<T>(std::log(sum), values.type);
   }
 };
 

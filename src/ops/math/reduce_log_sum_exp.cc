@@ -19,7 +19,7 @@ struct ReduceLogSumExp : Reduce<ReduceLogSumExp> {
       const double v = double(values[i]);
       sum += std::isinf(v) && v == top ? 1.0 : std::exp(v - top);
     }
-    return from_real<T>(std::log(sum) + top);
+    return from_real<T>(std::log(sum) + top, values.type);
   }
 };
 

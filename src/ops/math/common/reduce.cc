@@ -55,6 +55,7 @@ template bool run_reduce<double>(kernels::Reduce, const ReduceAttributes&, RunCo
 template bool run_reduce<int8_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
 template bool run_reduce<uint8_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
 template bool run_reduce<int32_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
+template bool run_reduce<uint32_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
 template bool run_reduce<int64_t>(kernels::Reduce, const ReduceAttributes&, RunContext&);
 
 int64_t ReduceLayout::locate(size_t index, const Shape& extents, const Shape& strides) {
