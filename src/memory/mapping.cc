@@ -30,7 +30,13 @@ void release(const std::shared_ptr<void>& owner, const void* data, size_t bytes)
   if (begin < end) madvise(mapping + begin, end - begin, MADV_DONTNEED);  // clean pages: nothing is lost
 }
 
+int64_t nanoseconds(const timespec& t) { return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec; }
+
 }  // namespace
+
+FileIdentity identify(const struct stat& file) {
+  return {file.st_dev, file.st_ino, nanoseconds(file.st_mtim), uint64_t(file.st_size), nanoseconds(file.st_ctim)};
+}
 
 std::shared_ptr<void> map_file(int descriptor, const FileIdentity& file) {
   void* p = mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, descriptor, 0);

@@ -1,9 +1,12 @@
 // Files mapped into memory, and which of their pages are worth keeping there.
 #pragma once
+#include <sys/stat.h>
+
 #include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <tuple>
 
 #include "tensor/tensor.h"
 
@@ -14,9 +17,14 @@ struct FileIdentity {
   uint64_t device = 0, inode = 0;
   int64_t modified_ns = 0;
   uint64_t size = 0;
-  // NOLINTNEXTLINE(modernize-use-nullptr): what the default compares with is no pointer
-  auto operator<=>(const FileIdentity&) const = default;
+  int64_t changed_ns = 0;  ///< of the content, but also of name and mode: no part of comparisons
+  auto operator<=>(const FileIdentity& o) const { return in_order() <=> o.in_order(); }
+  bool operator==(const FileIdentity& o) const { return in_order() == o.in_order(); }
+
+ private:
+  std::tuple<uint64_t, uint64_t, int64_t, uint64_t> in_order() const { return {device, inode, modified_ns, size}; }
 };
+FileIdentity identify(const struct stat& file);
 
 /// Where the bytes of a weight come from.
 struct FileRange {

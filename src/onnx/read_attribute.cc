@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "onnx/read_context.h"
@@ -46,11 +47,12 @@ Attribute empty_value(AttributeKind kind) {
   }
 }
 
-/// Takes the value in the current field of `m`, one element of it for lists.
-void read_value(ReadContext& c, const Message& m, ReadAttribute& a) {
+/// Takes the value in the current field of `m`; for lists also those in the fields that follow, `fields` at most.
+void read_value(ReadContext& c, Message& m, ReadAttribute& a, size_t fields) {
   const auto list = [&]<typename T>(std::type_identity<T>) -> std::vector<T>& {
-    auto* items = std::get_if<std::vector<T>>(&a.value);
-    return items ? *items : a.value.emplace<std::vector<T>>();
+    if (auto* items = std::get_if<std::vector<T>>(&a.value)) return *items;
+    a.value.emplace<std::vector<T>>().reserve(std::min(fields, size_t(1) << 20));
+    return std::get<std::vector<T>>(a.value);
   };
   switch (m.field()) {
     case tag::attribute::f:
@@ -75,13 +77,22 @@ void read_value(ReadContext& c, const Message& m, ReadAttribute& a) {
       a.value = read_sparse(c, m.child("SparseTensorProto"));
       break;
     case tag::attribute::floats:
-      m.each_fixed<float>([&, &to = list(std::type_identity<float>())](float v) { to.push_back(v); });
+      for (auto& to = list(std::type_identity<float>());;) {
+        m.each_fixed<float>([&](float v) { to.push_back(v); });
+        if (!m.next_alike()) break;
+      }
       break;
     case tag::attribute::ints:
-      m.each_varint([&, &to = list(std::type_identity<int64_t>())](uint64_t v) { to.push_back(int64_t(v)); });
+      for (auto& to = list(std::type_identity<int64_t>());;) {
+        m.each_varint([&](uint64_t v) { to.push_back(int64_t(v)); });
+        if (!m.next_alike()) break;
+      }
       break;
     case tag::attribute::strings:
-      list(std::type_identity<std::string>()).emplace_back(c.text(m));
+      for (auto& to = list(std::type_identity<std::string>());;) {
+        to.emplace_back(c.text(m));
+        if (!m.next_alike()) break;
+      }
       break;
     case tag::attribute::tensors:
       list(std::type_identity<Tensor>()).push_back(aligned(read_tensor(c, m.child("TensorProto"))));
@@ -95,14 +106,26 @@ void read_value(ReadContext& c, const Message& m, ReadAttribute& a) {
 struct Head {
   std::string_view name, reference;
   AttributeKind kind = AttributeKind::undefined;
+  size_t fields = 0;  ///< that may hold values
 };
 
 Head read_head(ReadContext& c, Message m) {
   Head h;
   while (m.next()) {
-    if (m.field() == tag::attribute::name) h.name = c.text(m);
-    if (m.field() == tag::attribute::type) h.kind = AttributeKind(m.integer());
-    if (m.field() == tag::attribute::ref_attr_name) h.reference = c.text(m);
+    switch (m.field()) {
+      case tag::attribute::name:
+        h.name = c.text(m);
+        break;
+      case tag::attribute::type:
+        h.kind = AttributeKind(m.integer());
+        break;
+      case tag::attribute::ref_attr_name:
+        h.reference = c.text(m);
+        break;
+      default:
+        do ++h.fields;
+        while (m.next_alike());
+    }
   }
   require(!h.name.empty(), ErrorCode::invalid_graph, "an attribute has no name");
   return h;
@@ -121,7 +144,7 @@ void read_fields(ReadContext& c, Message m, const Head& h, ReadAttribute& a, boo
   bool found = false;
   while (m.next()) {
     if (m.field() == wanted) {
-      read_value(c, m, a);
+      read_value(c, m, a, h.fields);
       found = true;
     } else {
       require(!is_value_field(m.field()), ErrorCode::invalid_graph, "its type is {}, but it has a value in field {}",

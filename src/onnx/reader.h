@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ir/graph.h"
 #include "memory/mapping.h"
@@ -42,6 +43,8 @@ struct ReadOptions {
   std::string external_folder;
   /// External data by location; looked at before the folder.
   std::map<std::string, MemoryFile, std::less<>> memory_files;
+  /// Receives what files of external data were opened; null: nobody asks.
+  std::vector<FileIdentity>* files = nullptr;
   ReadLimits limits;
 };
 

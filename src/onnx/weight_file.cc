@@ -113,7 +113,7 @@ File::File(int fd, std::string_view name) : fd_(fd) {
     close(fd);
     fail(ErrorCode::invalid_protobuf, "'{}' is not a regular file", name);
   }
-  identity_ = {s.st_dev, s.st_ino, int64_t(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec, uint64_t(s.st_size)};
+  identity_ = identify(s);
 }
 
 File::~File() {

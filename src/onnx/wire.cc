@@ -23,6 +23,7 @@ bool Message::next() {
     if (peek_varint(reader_).value > UINT32_MAX) broken("is followed by a tag that is none");
     reader_.next();
     field_ = reader_.tag();
+    wire_ = reader_.wire_type();
     read_value();
     return true;
   } catch (const protozero::exception& e) {

@@ -25,8 +25,11 @@ class Message {
 
   /// Moves to the next field; false at the end.
   bool next();
+  /// Moves on as next() does if another field of the same number follows that is as quick to read as this one, else stays
+  /// and answers false: for lists that have a field for each element.
+  bool next_alike();
   uint32_t field() const { return field_; }
-  Wire wire() const { return reader_.wire_type(); }
+  Wire wire() const { return wire_; }
 
   int64_t integer() const {
     expect(Wire::varint);
@@ -91,8 +94,38 @@ class Message {
   const char* what_;
   uint32_t depth_;
   uint32_t field_ = 0;  ///< of its own: without NDEBUG protozero forgets the tag once the value has been read
+  Wire wire_ = Wire::unknown;
   uint64_t scalar_ = 0;
   std::string_view bytes_;
 };
+
+// Lists of trees have a hundred thousand elements: tags of one byte and values that are complete are read here, whatever
+// else there is by next().
+inline bool Message::next_alike() {
+  const protozero::data_view rest = reader_.data();
+  const auto* p = reinterpret_cast<const uint8_t*>(rest.data());
+  const auto* const end = p + rest.size();
+  if (p == end || *p >= 0x80 || *p != (field_ << 3 | uint32_t(wire_))) return false;
+  ++p;
+  if (wire_ == Wire::varint) {
+    uint64_t value = 0;
+    uint32_t shift = 0;
+    for (; p != end && *p >= 0x80 && shift < 56; shift += 7) value |= uint64_t(*p++ & 0x7f) << shift;
+    if (p == end || *p >= 0x80) return false;
+    scalar_ = value | uint64_t(*p++) << shift;
+  } else if (wire_ == Wire::fixed32) {
+    uint32_t value = 0;
+    if (end - p < ptrdiff_t(sizeof value)) return false;
+    std::memcpy(&value, p, sizeof value);
+    scalar_ = value;
+    p += sizeof value;
+  } else {
+    if (wire_ != Wire::length_delimited || p == end || *p >= 0x80 || end - p - 1 < *p) return false;
+    bytes_ = {reinterpret_cast<const char*>(p + 1), *p};
+    p += 1 + *p;
+  }
+  reader_ = protozero::pbf_reader(reinterpret_cast<const char*>(p), size_t(end - p));
+  return true;
+}
 
 }  // namespace retort::onnx

@@ -52,6 +52,44 @@ TEST(Wire, PackedAndSingleNumbers) {
   EXPECT_EQ(floats, (std::vector<float>{1, 2}));
 }
 
+// What next_alike() does not take is left for next(): long values, other fields, broken ones.
+TEST(Wire, FieldsOfOneListInARun) {
+  MessageWriter w;
+  const std::vector<int64_t> numbers{1, 127, 128, INT64_MAX, -1, 5, 6};
+  for (const int64_t n : numbers) w.integer(1, n);
+  for (const float f : {1.5f, -2.0f}) w.f32(2, f);
+  w.integer(2047, 7);  // a tag of two bytes
+  w.integer(2047, 8);
+  for (const std::string& s : {std::string("a"), std::string(), std::string(200, 'b'), std::string("c")}) w.bytes(3, s);
+  const std::string bytes = w.str();
+  std::vector<int64_t> integers;
+  std::vector<float> floats;
+  std::string text;
+  int runs = 0;
+  for (Message m(bytes, "Test", 1); m.next(); ++runs) {
+    do {
+      if (m.field() == 1 || m.field() == 2047) integers.push_back(m.integer());
+      if (m.field() == 2) floats.push_back(m.f32());
+      if (m.field() == 3) text += std::string(m.bytes()) + ",";
+    } while (m.next_alike());
+  }
+  EXPECT_EQ(integers, (std::vector<int64_t>{1, 127, 128, INT64_MAX, -1, 5, 6, 7, 8}));
+  EXPECT_EQ(floats, (std::vector<float>{1.5f, -2.0f}));
+  EXPECT_EQ(text, "a,," + std::string(200, 'b') + ",c,");
+  EXPECT_LT(runs, 12);
+}
+
+TEST(Wire, RunsEndWhereBytesAreMissing) {
+  for (const std::string_view bytes :
+       {std::string_view("\x08\x05\x08", 3), std::string_view("\x08\x05\x08\xff", 4),
+        std::string_view("\x15\0\0\0\0\x15\0\0\0", 9), std::string_view("\x1a\x01z\x1a\x05zzz", 8)}) {
+    Message m(bytes, "Test", 1);
+    ASSERT_TRUE(m.next());
+    EXPECT_FALSE(m.next_alike());
+    expect_error(ErrorCode::invalid_protobuf, "broken protobuf", [&] { m.next(); });
+  }
+}
+
 TEST(Wire, BrokenBytes) {
   expect_broken("\x80", "end of buffer");
   expect_broken(std::string_view("\0\0", 2), "invalid tag");

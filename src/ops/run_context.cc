@@ -2,17 +2,28 @@
 
 #include <utility>
 
+#include "base/cpu.h"
+#include "kernels/gemm/gemm_codes.h"
+
 namespace retort {
 
+std::string packed_form() { return cat("{} {}", isa_name(current_isa()), int(kernels::codes_unit())); }
+
 std::shared_ptr<const void> PrepareContext::packed(size_t bytes, FunctionRef<void(void*)> write) const {
+  const PackedName name{store_.plan, store_.step, blocks_++};
+  if (store_.cache) {
+    if (auto found = store_.cache->find(name, bytes)) return found;
+  }
   BlockPool alone;
-  BlockPool& pool = memory_ ? *memory_ : alone;
-  std::shared_ptr<void> own = pool.allocate(bytes);
-  write(own.get());
-  if (!shared_) return own;
-  std::shared_ptr<void> same = shared_->unify(own, bytes);
-  if (same != own) pool.give_back(std::move(own), bytes);
-  return same;
+  BlockPool& pool = store_.memory ? *store_.memory : alone;
+  std::shared_ptr<void> block = pool.allocate(bytes);
+  write(block.get());
+  if (store_.shared) {
+    std::shared_ptr<void> same = store_.shared->unify(block, bytes);
+    if (same != block) pool.give_back(std::exchange(block, same), bytes);
+  }
+  if (store_.cache) store_.cache->add(name, block, bytes);
+  return block;
 }
 
 }  // namespace retort

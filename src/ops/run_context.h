@@ -9,6 +9,7 @@
 #include "base/function_ref.h"
 #include "base/parallel.h"
 #include "memory/host.h"
+#include "memory/packed_cache.h"
 #include "memory/shared_blocks.h"
 #include "ops/slot.h"
 
@@ -26,19 +27,23 @@ struct PrepareOptions {
   bool weights_16bit = true;  ///< weights that 16 bits hold exactly are stored so: the same results
 };
 
+/// Where packed weights go, and where they may be found: all may be null.
+struct PackedStore {
+  BlockPool* memory = nullptr;     ///< null: each into a block of its own
+  SharedBlocks* shared = nullptr;  ///< those of other sessions
+  PackedCache* cache = nullptr;    ///< those of the last start; `plan` and `step` name what is prepared now
+  uint32_t plan = 0, step = 0;
+};
+
+/// What the form of packed weights depends on beside library, operator and shapes: the processor.
+std::string packed_form();
+
 /// What prepare() sees: types as far as they are known before any run, and the constant inputs.
 class PrepareContext {
  public:
-  /// `memory`: where packed weights go; null: each into a block of its own. `shared`: other sessions' weights, or null.
   PrepareContext(std::span<const ValueType* const> types, std::span<const Tensor* const> constants,
-                 const Parallel& parallel, const PrepareOptions& options, BlockPool* memory = nullptr,
-                 SharedBlocks* shared = nullptr)
-      : types_(types),
-        constants_(constants),
-        parallel_(parallel),
-        options_(options),
-        memory_(memory),
-        shared_(shared) {}
+                 const Parallel& parallel, const PrepareOptions& options, const PackedStore& store = {})
+      : types_(types), constants_(constants), parallel_(parallel), options_(options), store_(store) {}
 
   bool has(size_t i) const { return i < types_.size() && types_[i]; }
   const ValueType& type(size_t i) const { return *types_[i]; }
@@ -56,7 +61,8 @@ class PrepareContext {
   const Parallel& parallel() const { return parallel_; }
   const PrepareOptions& options() const { return options_; }
   /// Packed weights: 64-byte aligned memory of `bytes` zeros after `write(void*)` has filled it, or that of another
-  /// session that has packed the same. Alive as long as the State keeps the pointer; nobody may write to it any more.
+  /// session that has packed the same, or of a file that an earlier one wrote: `write` may not be called, and does nothing
+  /// but fill the memory. Alive as long as the State keeps the pointer; nobody may write to it any more.
   std::shared_ptr<const void> packed(size_t bytes, FunctionRef<void(void*)> write) const;
   /// The kernel's run() will not read constant input i: its memory may be given back.
   void release(size_t i) { released_ |= uint64_t(1) << i; }
@@ -67,9 +73,9 @@ class PrepareContext {
   std::span<const Tensor* const> constants_;
   const Parallel& parallel_;
   PrepareOptions options_;
-  BlockPool* memory_;
-  SharedBlocks* shared_;
-  std::vector<Tensor> copies_;  ///< by input; empty where none was needed
+  PackedStore store_;
+  mutable uint32_t blocks_ = 0;  ///< asked for so far
+  std::vector<Tensor> copies_;   ///< by input; empty where none was needed
   uint64_t released_ = 0;
 };
 

@@ -44,7 +44,10 @@ class Transit {
 class Builder {
  public:
   Builder(Graph& graph, const PlanOptions& options)
-      : graph_(graph), options_(options), plan_(std::make_shared<Plan>()) {}
+      : graph_(graph),
+        options_(options),
+        plan_(std::make_shared<Plan>()),
+        number_(options.cache ? options.cache->next_plan() : 0) {}
 
   std::shared_ptr<const Plan> build() {
     plan_->captures = graph_.captures;
@@ -323,7 +326,8 @@ class Builder {
       types.push_back(s.inputs[i] == kNoSlot ? nullptr : &value(s.inputs[i]).type);
       constants.push_back(held[i] ? &held[i] : nullptr);
     }
-    PrepareContext context(types, constants, options_.parallel, options_.kernels, &memory_, options_.shared);
+    const PackedStore store{&memory_, options_.shared, options_.cache, number_, uint32_t(&s - plan_->steps.data())};
+    PrepareContext context(types, constants, options_.parallel, options_.kernels, store);
     in_step(s, [&] { s.state = s.op->prepare(s.params.get(), context); });
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < s.inputs.size(); ++i) {
@@ -348,6 +352,7 @@ class Builder {
   Graph& graph_;
   const PlanOptions& options_;
   std::shared_ptr<Plan> plan_;
+  const uint32_t number_;  // among the plans of the session
   std::map<ValueId, SlotIndex> slots_;
   std::vector<ValueId> ids_;       // by slot
   std::vector<uint32_t> readers_;  // of the memory of each root; drops to 0 when all have packed what they need

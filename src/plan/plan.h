@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/parallel.h"
+#include "memory/packed_cache.h"
 #include "memory/shared_blocks.h"
 #include "ops/op.h"
 
@@ -67,6 +68,7 @@ struct PlanOptions {
   bool prepack = true;             ///< kernels may keep packed copies of weights
   Parallel parallel;               ///< for packing
   SharedBlocks* shared = nullptr;  ///< where equal weights of other sessions are found; null: nothing is shared
+  PackedCache* cache = nullptr;    ///< where those of an earlier start are found; null: they are packed
   const Logger* logger = nullptr;
 };
 

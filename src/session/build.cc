@@ -113,7 +113,7 @@ LowerOptions Session::lower_options() const {
   return lower;
 }
 
-std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lower) const {
+std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lower, PackedCache* cache) const {
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
   const PrepareOptions kernels{.strict = options_.config_on("session.strict"),
@@ -122,6 +122,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
                                    .prepack = !options_.config_on("session.disable_prepacking"),
                                    .parallel = lower.parallel,
                                    .shared = &environment_->weights(),
+                                   .cache = cache,
                                    .logger = &logger_});
 }
 
@@ -139,11 +140,13 @@ void Session::build(Model& model) {
     kept_ = std::make_unique<Model>(model);
     kept_->graph = model.graph->clone();
   }
-  first_ = make_route(model, std::vector<bool>(overridable_.size(), !optimizes), lower);
+  const std::unique_ptr<PackedCache> cache = open_packed_cache();
+  first_ = make_route(model, std::vector<bool>(overridable_.size(), !optimizes), lower, cache.get());
+  if (cache) cache->save();
 }
 
 std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vector<bool>& open,
-                                                    const LowerOptions& lower) {
+                                                    const LowerOptions& lower, PackedCache* cache) {
   Graph& graph = *model.graph;
   auto route = std::make_unique<Route>();
   std::vector<ValueId> stay;
@@ -159,7 +162,7 @@ std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vec
     route->defaults.push_back(has_default ? Value(aligned(graph.defaults.at(id))) : Value());
   }
   make_defaults_constant(graph, stay);
-  route->frames.emplace(plan(model, lower), &budget_);
+  route->frames.emplace(plan(model, lower, cache), &budget_);
   return route;
 }
 

@@ -73,7 +73,26 @@ std::shared_ptr<Model> ModelSource::load(const SessionOptions& options, ReadOpti
 }
 
 std::shared_ptr<Model> ModelSource::read(const SessionOptions& options) {
-  return load(options, read_options(options), file_);
+  clock_gettime(CLOCK_REALTIME, &begin_);
+  ReadOptions read = read_options(options);
+  read.files = &external_;
+  return load(options, std::move(read), file_);
+}
+
+// Names of devices change from one start of a container to the next; the time of the last change is the file's own, and
+// nobody can set it. It counts in steps of the system's clock, of two seconds on some file systems.
+void ModelSource::identify(Fingerprint& fingerprint, bool& lasting) const {
+  constexpr int64_t kStep = 2'000'000'000;
+  const auto add = [&](const FileIdentity& file) {
+    for (const uint64_t part : {file.inode, file.size, uint64_t(file.modified_ns), uint64_t(file.changed_ns)})
+      fingerprint.add(part);
+    lasting &= int64_t(begin_.tv_sec) * 1'000'000'000 + begin_.tv_nsec - file.changed_ns >= kStep;
+  };
+  if (path_)
+    add(file_);
+  else
+    fingerprint.add(bytes_.data(), bytes_.size());
+  for (const FileIdentity& file : external_) add(file);
 }
 
 void ModelSource::keep(const Graph& graph, const SessionOptions& options) {

@@ -1,12 +1,14 @@
 // Where a session's model came from, so that it can be read a second time.
 #pragma once
 #include <cstddef>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/fingerprint.h"
 #include "memory/mapping.h"
 #include "ort_format/read.h"
 #include "session/options.h"
@@ -24,6 +26,12 @@ class ModelSource {
 
   /// The first time.
   std::shared_ptr<Model> read(const SessionOptions& options);
+  /// Adds what tells this model from all others, and from itself after a change, without reading the weights of files.
+  /// `lasting`: is made false where a file changed so recently that a further change may not show. After read().
+  void identify(Fingerprint& fingerprint, bool& lasting) const;
+  bool exists() const { return path_ || bytes_.data(); }
+  /// Where the model is, or "" for bytes.
+  std::string path() const { return path_.value_or(""); }
   /// Notes what read_again() will need. `graph` is as it was read. Bytes are copied, unless they are many.
   void keep(const Graph& graph, const SessionOptions& options);
   /// The same model once more. Throws invalid_argument when what it was read from was not kept, fail when a file has
@@ -33,7 +41,9 @@ class ModelSource {
  private:
   std::shared_ptr<Model> load(const SessionOptions& options, ReadOptions read, FileIdentity& file) const;
   std::optional<std::string> path_;
-  FileIdentity file_;  ///< of the model at path_
+  FileIdentity file_;                   ///< of the model at path_
+  timespec begin_{};                    ///< when read() began
+  std::vector<FileIdentity> external_;  ///< files of external data
   std::span<const std::byte> bytes_;
   std::shared_ptr<void> kept_;         ///< a copy, which bytes_ points to then
   std::vector<FileIdentity> weights_;  ///< the files that initializers lie in

@@ -101,10 +101,12 @@ class Session {
   void build(Model& model);
   void replace_initializer(const std::string& name, Tensor& tensor) const;
   static void forget_contents(Graph& graph);
-  std::unique_ptr<Route> make_route(Model& model, const std::vector<bool>& open, const LowerOptions& lower);
+  std::unique_ptr<Route> make_route(Model& model, const std::vector<bool>& open, const LowerOptions& lower,
+                                    PackedCache* cache = nullptr);
   std::shared_ptr<Route> make_general_route(const std::vector<bool>& open);
   LowerOptions lower_options() const;
-  std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower) const;
+  std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache) const;
+  std::unique_ptr<PackedCache> open_packed_cache() const;
   void save(const Model& optimized) const;
   const Value* given(const Route& route, std::span<const Value* const> inputs, size_t position) const;
   std::optional<int64_t> extent(std::span<const Value* const> inputs, Extent e) const;

@@ -66,6 +66,7 @@ struct TreeEnsembleOp {
     }
     require(weights.size() == leaf_targets.size(), ErrorCode::invalid_graph, "{} leaf_weights for {} leaf_targetids",
             weights.size(), leaf_targets.size());
+    require(sets.size() < UINT32_MAX && weights.size() < UINT32_MAX, ErrorCode::invalid_graph, "too many tree nodes");
     TreeTables t{.targets = targets};
     size_t next = 0;
     for (size_t i = 0; i < n; ++i) {
@@ -77,12 +78,17 @@ struct TreeEnsembleOp {
       split.yes = true_leaves[i] ? ~true_ids[i] : true_ids[i];
       split.no = false_leaves[i] ? ~false_ids[i] : false_ids[i];
       if (split.mode == Branch::member) {
-        for (; next < sets.size() && !std::isnan(sets[next]); ++next) split.members.push_back(sets[next]);
+        split.first = uint32_t(t.members.size());
+        for (; next < sets.size() && !std::isnan(sets[next]); ++next) t.members.push_back(sets[next]);
+        split.last = uint32_t(t.members.size());
         ++next;
       }
-      t.splits.push_back(std::move(split));
+      t.splits.push_back(split);
     }
-    for (size_t i = 0; i < weights.size(); ++i) t.leaves.push_back({{leaf_targets[i], weights[i]}});
+    for (size_t i = 0; i < weights.size(); ++i) {
+      t.weights.push_back({leaf_targets[i], weights[i]});
+      t.leaf_ends.push_back(uint32_t(i + 1));
+    }
     for (const int64_t root : roots) {
       require(root >= 0, ErrorCode::invalid_graph, "tree_roots holds {}", root);
       t.roots.push_back(root);

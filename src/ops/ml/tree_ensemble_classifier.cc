@@ -1,6 +1,6 @@
 // TreeEnsembleClassifier: sums what decision trees say of each row of X into scores of classes, and picks one. For two
 // classes ONNX leaves open what scores mean; they are read as ONNX Runtime reads them.
-#include <set>
+#include <algorithm>
 
 #include "ops/ml/common/tree_attributes.h"
 
@@ -55,10 +55,10 @@ struct TreeEnsembleClassifier : TreeAttributes {
 
   Trees trees(DType x) const {
     const Weights weights{class_trees, class_nodes, class_ids, numbers_of(class_weights, class_weights_tensor)};
-    const std::set<int64_t> spoken(class_ids.begin(), class_ids.end());
+    const bool one = !class_ids.empty() && std::ranges::count(class_ids, class_ids[0]) == ptrdiff_t(class_ids.size());
     return {tables(weights, int64_t(classes())),
             x,
-            {bases(), post_transform(transform), classes() == 2 && spoken.size() == 1,
+            {bases(), post_transform(transform), classes() == 2 && one,
              std::ranges::none_of(weights.values, [](double w) { return w < 0; })}};
   }
   std::unique_ptr<State> prepare(PrepareContext& c) const { return std::make_unique<Trees>(trees(c.type(0).dtype)); }

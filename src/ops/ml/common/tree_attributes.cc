@@ -1,7 +1,9 @@
 #include "ops/ml/common/tree_attributes.h"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
+#include <optional>
+#include <span>
 
 namespace retort::ops {
 namespace {
@@ -20,6 +22,64 @@ void expect_size(size_t size, size_t wanted, std::string_view name) {
 
 using Id = std::pair<int64_t, int64_t>;  // tree, node
 
+// Where each node is in the lists. Models list the nodes of a tree together and number them in that order, so that most
+// are found without a search.
+class NodeIndex {
+ public:
+  NodeIndex(const std::vector<int64_t>& trees, const std::vector<int64_t>& nodes) : trees_(trees), nodes_(nodes) {
+    order_.resize(nodes.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    const auto less = [this](uint32_t a, uint32_t b) { return id(a) < id(b); };
+    if (!std::ranges::is_sorted(order_, less)) std::ranges::stable_sort(order_, less);
+    const auto twice = std::ranges::adjacent_find(order_, [this](uint32_t a, uint32_t b) { return id(a) == id(b); });
+    require(twice == order_.end(), ErrorCode::invalid_graph, "tree {} has two nodes {}", trees_[*twice],
+            nodes_[*twice]);
+  }
+
+  // The position of node `wanted` in the lists; none where there is no such node.
+  std::optional<uint32_t> find(Id wanted) {
+    if (begin_ == end_ || trees_[order_[begin_]] != wanted.first) select(wanted.first);
+    if (begin_ == end_) return std::nullopt;
+    const int64_t first = nodes_[order_[begin_]];
+    const uint64_t guess = uint64_t(wanted.second) - uint64_t(first);
+    if (guess < end_ - begin_ && nodes_[order_[begin_ + guess]] == wanted.second) return order_[begin_ + guess];
+    const auto range = std::span(order_).subspan(begin_, end_ - begin_);
+    const auto found = std::ranges::lower_bound(range, wanted.second, {}, [this](uint32_t i) { return nodes_[i]; });
+    return found != range.end() && nodes_[*found] == wanted.second ? std::optional(*found) : std::nullopt;
+  }
+
+ private:
+  Id id(uint32_t i) const { return {trees_[i], nodes_[i]}; }
+  void select(int64_t tree) {
+    const auto same = std::ranges::equal_range(order_, tree, {}, [this](uint32_t i) { return trees_[i]; });
+    begin_ = size_t(same.begin() - order_.begin());
+    end_ = size_t(same.end() - order_.begin());
+  }
+
+  const std::vector<int64_t>&trees_, &nodes_;
+  std::vector<uint32_t> order_;  // positions, by tree and node
+  size_t begin_ = 0, end_ = 0;   // of the tree asked for last
+};
+
+// The weights of each leaf together, in the order of the lists; those of splits say nothing. `child(i)`: whose weight i
+// is.
+template <class ChildOf>
+void add_weights(TreeTables& t, const TreeAttributes::Weights& weights, size_t leaves, const ChildOf& child) {
+  std::vector<TreeTables::Child> of(weights.node_ids.size());
+  std::vector<uint32_t> next(leaves + 1, 0);
+  for (size_t i = 0; i < of.size(); ++i) {
+    of[i] = child(i);
+    if (of[i] < 0) ++next[size_t(~of[i]) + 1];
+  }
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  t.weights.resize(next.back());
+  for (size_t i = 0; i < of.size(); ++i) {
+    if (of[i] < 0) t.weights[next[size_t(~of[i])]++] = {weights.targets[i], weights.values[i]};
+  }
+  next.pop_back();
+  t.leaf_ends = std::move(next);
+}
+
 }  // namespace
 
 std::vector<double> numbers_of(const std::vector<float>& list, const std::optional<Tensor>& tensor) {
@@ -37,61 +97,60 @@ std::vector<double> numbers_of(const std::vector<float>& list, const std::option
 
 std::vector<double> TreeAttributes::bases() const { return numbers_of(base_values, base_values_tensor); }
 
-TreeTables TreeAttributes::tables(const Weights& weights, int64_t targets) const {
-  const size_t n = node_ids.size();
-  const std::vector<double> thresholds = numbers_of(values, values_tensor);
+void TreeAttributes::check_lengths(const Weights& weights, size_t thresholds) const {
+  const size_t n = node_ids.size(), spoken = weights.node_ids.size();
+  require(n < UINT32_MAX && spoken < UINT32_MAX, ErrorCode::invalid_graph, "too many tree nodes");
   expect_size(tree_ids.size(), n, "nodes_treeids");
   expect_size(feature_ids.size(), n, "nodes_featureids");
   expect_size(true_ids.size(), n, "nodes_truenodeids");
   expect_size(false_ids.size(), n, "nodes_falsenodeids");
   expect_size(modes.size(), n, "nodes_modes");
-  expect_size(thresholds.size(), n, "nodes_values");
+  expect_size(thresholds, n, "nodes_values");
   if (!missing_true.empty()) expect_size(missing_true.size(), n, "nodes_missing_value_tracks_true");
-  const size_t spoken = weights.node_ids.size();
   require(weights.tree_ids.size() == spoken && weights.targets.size() == spoken && weights.values.size() == spoken,
           ErrorCode::invalid_graph, "the lists of weights have {}, {}, {} and {} entries", weights.tree_ids.size(),
           spoken, weights.targets.size(), weights.values.size());
+}
 
+TreeTables TreeAttributes::tables(const Weights& weights, int64_t targets) const {
+  const size_t n = node_ids.size();
+  const std::vector<double> thresholds = numbers_of(values, values_tensor);
+  check_lengths(weights, thresholds.size());
+  NodeIndex index(tree_ids, node_ids);
   TreeTables t{.targets = targets};
-  std::map<Id, TreeTables::Child> children;
+  std::vector<TreeTables::Child> children(n);
+  TreeTables::Child leaves = 0;
   for (size_t i = 0; i < n; ++i) {
     const bool leaf = modes[i] == "LEAF";
-    const auto child = leaf ? ~TreeTables::Child(t.leaves.size()) : TreeTables::Child(t.splits.size());
-    require(children.emplace(Id{tree_ids[i], node_ids[i]}, child).second, ErrorCode::invalid_graph,
-            "tree {} has two nodes {}", tree_ids[i], node_ids[i]);
-    if (leaf) {
-      t.leaves.emplace_back();
-    } else {
-      t.splits.push_back({.mode = branch_of(modes[i]),
-                          .feature = feature_ids[i],
-                          .value = thresholds[i],
-                          .missing_is_true = !missing_true.empty() && missing_true[i] != 0});
-    }
+    children[i] = leaf ? ~leaves++ : TreeTables::Child(t.splits.size());
+    if (leaf) continue;
+    t.splits.push_back({.mode = branch_of(modes[i]),
+                        .feature = feature_ids[i],
+                        .value = thresholds[i],
+                        .missing_is_true = !missing_true.empty() && missing_true[i] != 0});
   }
-  std::map<Id, bool> has_parent;
+  std::vector<bool> has_parent(n, false);
   for (size_t i = 0; i < n; ++i) {
-    const TreeTables::Child self = children.at({tree_ids[i], node_ids[i]});
-    if (self < 0) continue;
+    if (children[i] < 0) continue;
     const auto child = [&](int64_t id) {
-      const auto found = children.find({tree_ids[i], id});
-      require(found != children.end(), ErrorCode::invalid_graph,
-              "node {} of tree {} leads to node {}, which is not there", node_ids[i], tree_ids[i], id);
-      has_parent[found->first] = true;
-      return found->second;
+      const auto found = index.find({tree_ids[i], id});
+      require(found.has_value(), ErrorCode::invalid_graph, "node {} of tree {} leads to node {}, which is not there",
+              node_ids[i], tree_ids[i], id);
+      has_parent[*found] = true;
+      return children[*found];
     };
-    t.splits[size_t(self)].yes = child(true_ids[i]);
-    t.splits[size_t(self)].no = child(false_ids[i]);
+    t.splits[size_t(children[i])].yes = child(true_ids[i]);
+    t.splits[size_t(children[i])].no = child(false_ids[i]);
   }
   for (size_t i = 0; i < n; ++i) {
-    const Id id{tree_ids[i], node_ids[i]};
-    if (!has_parent.contains(id)) t.roots.push_back(children.at(id));
+    if (!has_parent[i]) t.roots.push_back(children[i]);
   }
-  for (size_t i = 0; i < spoken; ++i) {
-    const auto found = children.find({weights.tree_ids[i], weights.node_ids[i]});
-    require(found != children.end(), ErrorCode::invalid_graph,
-            "a weight is given to node {} of tree {}, which is not there", weights.node_ids[i], weights.tree_ids[i]);
-    if (found->second < 0) t.leaves[size_t(~found->second)].push_back({weights.targets[i], weights.values[i]});
-  }
+  add_weights(t, weights, size_t(leaves), [&](size_t i) {
+    const auto found = index.find({weights.tree_ids[i], weights.node_ids[i]});
+    require(found.has_value(), ErrorCode::invalid_graph, "a weight is given to node {} of tree {}, which is not there",
+            weights.node_ids[i], weights.tree_ids[i]);
+    return children[*found];
+  });
   return t;
 }
 

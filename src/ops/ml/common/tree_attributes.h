@@ -40,6 +40,9 @@ struct TreeAttributes {
   /// Throws invalid_graph when lists differ in length or name nodes that are not there.
   TreeTables tables(const Weights& weights, int64_t targets) const;
   std::vector<double> bases() const;
+
+ private:
+  void check_lengths(const Weights& weights, size_t thresholds) const;
 };
 
 /// A list of floats, or the tensor of floats or doubles that may stand in its place.

@@ -9,7 +9,10 @@ namespace retort::ops {
 
 template <typename T>
 TreeEnsemble<T>::TreeEnsemble(const TreeTables& tables) : targets_(size_t(tables.targets)) {
-  require(tables.splits.size() + tables.leaves.size() < UINT32_MAX, ErrorCode::invalid_graph, "too many tree nodes");
+  require(tables.splits.size() + tables.leaf_ends.size() < UINT32_MAX, ErrorCode::invalid_graph, "too many tree nodes");
+  nodes_.reserve(tables.splits.size() + tables.leaf_ends.size());
+  details_.reserve(tables.splits.size() + tables.leaf_ends.size());
+  weights_.reserve(tables.weights.size());
   std::vector<bool> seen(tables.splits.size(), false);
   for (const TreeTables::Child root : tables.roots) roots_.push_back(add_tree(tables, root, seen));
   const auto unseen = std::ranges::find(seen, false);
@@ -19,11 +22,12 @@ TreeEnsemble<T>::TreeEnsemble(const TreeTables& tables) : targets_(size_t(tables
 
 template <typename T>
 uint32_t TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
-  require(leaf < tables.leaves.size(), ErrorCode::invalid_graph, "leaf {} of a tree is not there: {} leaves", leaf,
-          tables.leaves.size());
+  const std::vector<uint32_t>& ends = tables.leaf_ends;
+  require(leaf < ends.size(), ErrorCode::invalid_graph, "leaf {} of a tree is not there: {} leaves", leaf, ends.size());
   const auto self = uint32_t(nodes_.size());
   Detail detail{.first = uint32_t(weights_.size())};
-  for (const TreeTables::Weight& w : tables.leaves[leaf]) {
+  for (uint32_t i = leaf ? ends[leaf - 1] : 0; i < ends[leaf]; ++i) {
+    const TreeTables::Weight& w = tables.weights[i];
     require(w.target >= 0 && size_t(w.target) < targets_, ErrorCode::invalid_graph,
             "a leaf speaks of target {}, there are {}", w.target, targets_);
     weights_.push_back({uint32_t(w.target), T(w.value)});
@@ -64,7 +68,7 @@ uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child r
     features_ = std::max(features_, size_t(split.feature) + 1);
     plain_ &= split.mode == Branch::leq && !split.missing_is_true;
     Detail detail{split.mode, split.missing_is_true, uint32_t(members_.size()), 0};
-    for (const double m : split.members) members_.push_back(T(m));
+    for (uint32_t i = split.first; i < split.last; ++i) members_.push_back(T(tables.members[i]));
     std::sort(members_.begin() + detail.first, members_.end());
     detail.last = uint32_t(members_.size());
     nodes_.push_back({T(split.value), uint32_t(split.feature), {0, 0}});

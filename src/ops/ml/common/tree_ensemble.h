@@ -20,14 +20,16 @@ struct TreeTables {
     double value = 0;
     bool missing_is_true = false;
     Child yes = 0, no = 0;
-    std::vector<double> members{};  ///< of Branch::member
+    uint32_t first = 0, last = 0;  ///< of Branch::member: a range of `members`
   };
   struct Weight {
     int64_t target;
     double value;
   };
   std::vector<Split> splits;
-  std::vector<std::vector<Weight>> leaves;
+  std::vector<double> members;
+  std::vector<Weight> weights;      ///< those of leaf 0, of leaf 1, …
+  std::vector<uint32_t> leaf_ends;  ///< by leaf: where its weights end
   std::vector<Child> roots;
   int64_t targets = 0;
 };

@@ -1,0 +1,107 @@
+// session.packed_weights_cache: which file of the folder holds the packed weights of a session, and whether it may.
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "ops/run_context.h"
+#include "session/session.h"
+
+namespace retort {
+namespace {
+
+constexpr const char* kKey = "session.packed_weights_cache";
+
+void check_folder(const std::string& folder) {
+  struct stat s {};
+  int error = mkdir(folder.c_str(), 0777) == 0 ? 0 : errno;
+  if (stat(folder.c_str(), &s) == 0) error = S_ISDIR(s.st_mode) ? 0 : ENOTDIR;
+  require(error == 0, ErrorCode::invalid_argument,
+          "{} is '{}', which is no folder and cannot be made one: {}; name a folder, or leave the key out", kKey,
+          folder, std::strerror(error));
+}
+
+std::string absolute(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
+  return real ? real.get() : path;
+}
+
+// "resnet50" of "/models/resnet50.onnx", as far as it may stand in the name of a file.
+std::string stem(const std::string& path) {
+  const size_t begin = path.rfind('/') + 1;
+  const std::string name = path.substr(begin, path.find('.', begin + 1) - begin);
+  return name.empty() ? "model" : name.substr(0, 100);
+}
+
+void add_tensors(Fingerprint& to, const std::map<std::string, Tensor>& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    to.add(name);
+    to.add(cat("{}{}", dtype_name(tensor.dtype()), to_string(tensor.shape())));
+    if (tensor.dtype() == DType::string) {
+      for (size_t i = 0; i < tensor.count(); ++i) to.add(tensor.data<std::string>()[i]);
+    } else {
+      to.add(tensor.data(), tensor.bytes());
+    }
+  }
+}
+
+// All options that may change the plan; the rest does no harm.
+void add_options(Fingerprint& to, const SessionOptions& options) {
+  to.add(uint64_t(options.optimization));
+  to.add(options.config.size());
+  for (const auto& [key, value] : options.config) {
+    if (key == kKey) continue;
+    to.add(key);
+    to.add(value);
+  }
+  for (const auto& [name, extent] : options.dims_by_name) {
+    to.add(name);
+    to.add(uint64_t(extent));
+  }
+}
+
+// Values of the caller that stand in place of the model's.
+void add_given(Fingerprint& to, const SessionOptions& options) {
+  add_tensors(to, options.initializers);
+  add_tensors(to, options.external_initializers);
+  for (const auto& [name, file] : options.external_files) {
+    to.add(name);
+    to.add(file.bytes.data(), file.bytes.size());
+  }
+}
+
+}  // namespace
+
+// The name of the file says what stays: library, processor, options and where the model is, so that a changed model
+// takes the place of the old one. The key says also what the model is.
+std::unique_ptr<PackedCache> Session::open_packed_cache() const {
+  const std::string& folder = options_.config_entry(kKey);
+  if (folder.empty()) return nullptr;
+  check_folder(folder);
+  if (build_id().empty() || !source_.exists()) {
+    logger_.warn("{} has no effect: {}", kKey,
+                 source_.exists() ? "the library was linked without a build id"
+                                  : "the model was not read from a file or from bytes");
+    return nullptr;
+  }
+  Fingerprint name, content;
+  bool lasting = true;
+  source_.identify(content, lasting);
+  if (!lasting) {
+    logger_.info("{}: packed weights are neither read nor kept, the model's file changed a moment ago", kKey);
+    return nullptr;
+  }
+  add_given(content, options_);
+  name.add(build_id());
+  name.add(packed_form());
+  add_options(name, options_);
+  const std::string path = source_.path();
+  name.add(path.empty() ? content.text() : absolute(path));
+  content.add(name.text());
+  return std::make_unique<PackedCache>(cat("{}/{}-{}.packed", folder, stem(path), name.text()), content,
+                                       &environment_->weights(), logger_);
+}
+
+}  // namespace retort
