@@ -41,10 +41,7 @@ TEST(Fingerprint, IsTheSameForTheSame) {
   EXPECT_EQ(a.text().size(), 32u);
 }
 
-TEST(BuildId, IsThere) {
-  EXPECT_GE(build_id().size(), 8u);
-  EXPECT_EQ(build_id().data(), build_id().data());
-}
+TEST(BuildId, IsThere) { EXPECT_GE(build_id().size(), 8u); }
 
 }  // namespace
 }  // namespace retort

@@ -4,31 +4,23 @@
 #include <cstring>
 #include <vector>
 
+#include "base/fingerprint.h"
+
 namespace retort {
 namespace {
 
 // Smaller blocks are equal in many models, and would keep what they were cut from.
 constexpr size_t kLeast = 4096;
 
-uint64_t mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
-}
-
 // Words evenly spread over a block of kLeast bytes or more, the last one included.
 uint64_t sample(const void* block, size_t bytes) {
   constexpr size_t kWords = 256;
   const char* const p = static_cast<const char*>(block);
-  uint64_t hash = 0;
-  const auto take = [&](size_t at) {
-    uint64_t word = 0;
-    std::memcpy(&word, p + at, sizeof word);
-    hash = mix(hash, word);
-  };
+  Fingerprint words;
   const size_t last = bytes - sizeof(uint64_t);
-  for (size_t at = 0; at < last; at += last / kWords) take(at);
-  take(last);
-  return hash;
+  for (size_t at = 0; at < last; at += last / kWords) words.add(p + at, sizeof(uint64_t));
+  words.add(p + last, sizeof(uint64_t));
+  return words.high();
 }
 
 }  // namespace

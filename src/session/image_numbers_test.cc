@@ -40,13 +40,6 @@ void expect_same(const TestGraph& t, const std::vector<std::vector<Value>>& call
   }
 }
 
-Value image(Shape shape, unsigned seed = 3) {
-  std::mt19937 random(seed);
-  Tensor t(DType::f32, std::move(shape));
-  for (size_t i = 0; i < t.count(); ++i)
-    t.mutable_data<float>()[i] = std::uniform_real_distribution<float>(-2, 2)(random);
-  return t;
-}
 Value sizes_of(const Ints& v) { return Tensor::of<int64_t>({int64_t(v.size())}, v); }
 Value scales_of(const std::vector<float>& v) { return Tensor::of<float>({int64_t(v.size())}, v); }
 

@@ -1,5 +1,7 @@
 // What the tests of sessions share: a session of a graph built by hand, run on tensors.
 #pragma once
+#include <random>
+
 #include "onnx/reader.h"
 #include "passes/passes_testing.h"
 #include "session/session.h"
@@ -14,6 +16,15 @@ inline std::unique_ptr<Session> make_session(const Graph& graph, const SessionOp
   model->dims = graph.shared_dims();
   model->graph = graph.clone();
   return std::make_unique<Session>(std::make_shared<Environment>(EnvironmentOptions{}), std::move(model), options);
+}
+
+/// Numbers between -2 and 2, the same for the same seed.
+inline Value image(Shape shape, unsigned seed = 3) {
+  std::mt19937 random(seed);
+  Tensor t(DType::f32, std::move(shape));
+  for (size_t i = 0; i < t.count(); ++i)
+    t.mutable_data<float>()[i] = std::uniform_real_distribution<float>(-2, 2)(random);
+  return t;
 }
 
 /// One run; inputs in the order of the graph.

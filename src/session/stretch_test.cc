@@ -9,14 +9,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-Value image(Shape shape, unsigned seed = 3) {
-  std::mt19937 random(seed);
-  Tensor t(DType::f32, std::move(shape));
-  for (size_t i = 0; i < t.count(); ++i)
-    t.mutable_data<float>()[i] = std::uniform_real_distribution<float>(-2, 2)(random);
-  return t;
-}
-
 ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, Attributes attributes = {}) {
   return t.add("Conv", {x, t.weight(w, shape), t.weight(w + "b", {shape[0]})}, std::move(attributes));
 }

@@ -62,11 +62,6 @@ ConvAlgorithm cheapest_3x3(const ConvShape& s) {
   return winograd4 < winograd2 ? ConvAlgorithm::winograd4 : ConvAlgorithm::winograd2;
 }
 
-bool is_line_stride_1(const ConvShape& s) {
-  return s.groups == 1 && s.kernel_h == 1 && s.kernel_w > 1 && s.stride_h * s.stride_w == 1 && s.pad_top == 0 &&
-         s.out_h == s.in_h && !s.input_is_nchw;
-}
-
 // Compares times like cheapest_3x3.
 ConvAlgorithm cheapest_line(const ConvShape& s) {
   constexpr size_t kMinChannels = 16;
@@ -145,7 +140,7 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool allow_winograd) {
   if (s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 && !s.input_is_nchw)
     return ConvAlgorithm::pointwise;
   if (allow_winograd && !s.scaled_input && is_3x3_stride_1(s)) return cheapest_3x3(s);
-  if (allow_winograd && !s.scaled_input && is_line_stride_1(s)) return cheapest_line(s);
+  if (allow_winograd && is_along_lines(s) && s.stride_w == 1) return cheapest_line(s);
   return ConvAlgorithm::rows;
 }
 

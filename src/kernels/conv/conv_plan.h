@@ -36,6 +36,12 @@ struct RowsPlan {
 };
 RowsPlan plan_rows(const ConvShape& shape);
 
+/// Whether every line of the image is convolved alone (kernel height 1), from a dense or strided channels-last input.
+inline bool is_along_lines(const ConvShape& s) {
+  return s.groups == 1 && s.kernel_h == 1 && s.kernel_w > 1 && s.stride_h == 1 && s.pad_top == 0 && s.out_h == s.in_h &&
+         !s.input_is_nchw && !s.scaled_input;
+}
+
 /// How lines are convolved whose patches overlap in memory (kernel height 1; stride or dilation 1). A strip has those
 /// outputs of a line that are `dilation` apart; task = (strip, block of its outputs, group of output channels).
 struct StripsPlan {

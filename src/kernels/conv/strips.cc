@@ -76,9 +76,8 @@ GemmArgs strip_product(const ConvArgs& args, const Strip& t) {
 bool is_striped(const ConvShape& s) {
   // A product of few rows reads all weights for them.
   const size_t fewest = s.stride_w == 1 ? 4 : 8;
-  return ceil_div(s.out_w, std::max<size_t>(s.dilation_w, 1)) >= fewest && s.groups == 1 && s.kernel_h == 1 &&
-         s.kernel_w > 1 && s.stride_h == 1 && s.pad_top == 0 && s.out_h == s.in_h &&
-         (s.dilation_w == 1 || s.stride_w == 1) && !s.input_is_nchw && !s.scaled_input;
+  return is_along_lines(s) && (s.dilation_w == 1 || s.stride_w == 1) &&
+         ceil_div(s.out_w, std::max<size_t>(s.dilation_w, 1)) >= fewest;
 }
 
 StripsPlan plan_strips(const ConvShape& s) {
