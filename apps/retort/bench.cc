@@ -16,7 +16,7 @@
 namespace retort::cli {
 namespace {
 
-constexpr int kLeastBlock = 5;
+constexpr int kLeastBlock = 5, kDecodeBlock = 16;
 const CLI::Validator kBlock(
     [](const std::string& text) {
       int runs = 0;
@@ -32,7 +32,7 @@ struct BenchOptions : Common {
   std::vector<std::string> peers;
   double seconds = 4;
   int block = kLeastBlock, starts = 3;
-  bool ops = false, strict = false;
+  bool ops = false, strict = false, hand_back = false;
   std::string expected;  ///< folder with the outputs that are right
 };
 
@@ -205,7 +205,10 @@ void bench(const BenchOptions& o) {
   for (const PortInfo& port : ports.outputs) checks.outputs.push_back(port.name);
   if (!o.expected.empty()) checks.expected = read_expected(o.expected, ports.outputs);
   measure_starts(o, sides, inputs);
-  attempt_all(sides, [](BenchSide& s) { s.side = open_side(s.library); });
+  attempt_all(sides, [&](BenchSide& s) {
+    s.side = open_side(s.library);
+    if (o.hand_back) s.side->hand_back();
+  });
   nlohmann::json report = nlohmann::json::array(), ops;
   if (o.ops) ops = ops_json(o, sides, inputs);  // while nothing else is loaded
   if (o.strict) checks.strict = measure_strict(o, sides[0], o.block, o.seconds / 4, inputs);
@@ -232,7 +235,7 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
                                  "--seconds",
                                  std::to_string(o.seconds),
                                  "--block",
-                                 std::to_string(o.block),
+                                 std::to_string(scenario.hand_back ? std::max(o.block, kDecodeBlock) : o.block),
                                  "--starts",
                                  std::to_string(o.starts),
                                  "--seed",
@@ -242,8 +245,9 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
   };
   for (const std::string& peer : o.peers) add("--against", peer);
   add("--library", o.library);
-  if (o.ops) words.emplace_back("--ops");
-  if (o.strict) words.emplace_back("--strict");
+  if (scenario.hand_back) words.emplace_back("--hand-back");
+  if (o.ops && !scenario.hand_back) words.emplace_back("--ops");
+  if (o.strict && !scenario.hand_back) words.emplace_back("--strict");
   for (const std::string& entry : o.config) add("--config", entry);
   for (const std::string& name : o.disabled) add("--disable", name);
   for (const std::string& provider : o.providers) add("--provider", provider);
@@ -262,11 +266,20 @@ void add_extras(CLI::App& app, BenchOptions& o) {
   app.add_flag("--strict", o.strict,
                "also measure Retort with session.strict=1 (no shortcuts that cost accuracy), for a quarter of the time "
                "and with the first of --threads, and tell how far the outputs of each are apart");
-  app.add_option("--expected", o.expected,
-                 "folder with output_0.pb (or .npy), output_1.pb, … in the order of the model's outputs: tell how far "
-                 "each engine's outputs are from them")
-      ->check(CLI::ExistingDirectory.description(""))
-      ->type_name("DIR");
+  app.add_flag(
+         "--hand-back", o.hand_back,
+         "runs are steps of a decoder: outputs present… are the inputs past… or past_key_values… of the next run, "
+         "attention_mask gets one entry more, position_ids count on; each block begins with the given inputs")
+      ->excludes("--ops")
+      ->excludes("--strict");
+  CLI::Option* expected =
+      app.add_option(
+             "--expected", o.expected,
+             "folder with output_0.pb (or .npy), output_1.pb, … in the order of the model's outputs: tell how far "
+             "each engine's outputs are from them")
+          ->check(CLI::ExistingDirectory.description(""))
+          ->type_name("DIR");
+  app.get_option("--hand-back")->excludes(expected);
 }
 
 }  // namespace

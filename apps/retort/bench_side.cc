@@ -17,6 +17,7 @@ void BenchSide::load(const std::string& model, const SessionSettings& settings, 
 }
 
 void BenchSide::run_block(int runs) {
+  side->restart();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   for (int i = 0; i <= runs; ++i) {
     const auto begin = Clock::now();

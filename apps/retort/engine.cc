@@ -254,13 +254,19 @@ BoundRun::BoundRun(EngineSession& session, HostValues& inputs) : session_(sessio
   binding_ = engine.own(binding, api.ReleaseIoBinding);
   OrtMemoryInfo* memory = nullptr;
   engine.check(api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
-  const auto owned = engine.own(memory, api.ReleaseMemoryInfo);
+  memory_ = engine.own(memory, api.ReleaseMemoryInfo);
   for (auto& [name, given] : inputs) {
     if (given.guessed && advice_.empty()) advice_ = advice_on_guess(name, given);
     values_.push_back(make_value(engine, memory, given, values_));
     engine.check(api.BindInput(binding, name.c_str(), values_.back().get()));
   }
-  for (const PortInfo& out : session.outputs()) engine.check(api.BindOutputToDevice(binding, out.name.c_str(), memory));
+  forget_outputs();
+}
+
+void BoundRun::forget_outputs() {
+  const EngineLibrary& engine = session_.engine();
+  for (const PortInfo& out : session_.outputs())
+    engine.check(engine.api().BindOutputToDevice(binding_.get(), out.name.c_str(), memory_.get()));
 }
 
 void BoundRun::run() try {
@@ -269,26 +275,31 @@ void BoundRun::run() try {
   throw Failure(e.what() + advice_);
 }
 
-namespace {
-
-// The outputs of a binding with the names of the session's outputs, in the order in which they were bound.
-std::vector<Handle<OrtValue>> bound_values(const EngineLibrary& engine, OrtIoBinding* binding) {
+std::vector<Handle<OrtValue>> BoundRun::outputs() const {
+  const EngineLibrary& engine = session_.engine();
   const OrtApi& api = engine.api();
   OrtAllocator* allocator = nullptr;
   engine.check(api.GetAllocatorWithDefaultOptions(&allocator));
   OrtValue** values = nullptr;
   size_t count = 0;
-  engine.check(api.GetBoundOutputValues(binding, allocator, &values, &count));
+  engine.check(api.GetBoundOutputValues(binding_.get(), allocator, &values, &count));
   std::vector<Handle<OrtValue>> all;
   for (size_t i = 0; i < count; ++i) all.push_back(engine.own(values[i], api.ReleaseValue));
   allocator->Free(allocator, values);
   return all;
 }
 
-}  // namespace
+void BoundRun::give(const std::string& name, OrtValue* value) {
+  session_.engine().check(session_.engine().api().BindInput(binding_.get(), name.c_str(), value));
+}
+
+void BoundRun::give(const std::string& name, HostValue& value) {
+  std::vector<Handle<OrtValue>> parts;
+  give(name, make_value(session_.engine(), memory_.get(), value, parts).get());
+}
 
 HostValues BoundRun::values() const {
-  const auto values = bound_values(session_.engine(), binding_.get());
+  const auto values = outputs();
   HostValues all;
   for (size_t i = 0; i < values.size(); ++i)
     all[session_.outputs()[i].name] = read_value(session_.engine(), values[i].get());
@@ -297,7 +308,7 @@ HostValues BoundRun::values() const {
 
 void BoundRun::keep_outputs() {
   const EngineLibrary& engine = session_.engine();
-  auto values = bound_values(engine, binding_.get());
+  auto values = outputs();
   for (size_t i = 0; i < values.size(); ++i) {
     engine.check(engine.api().BindOutput(binding_.get(), session_.outputs()[i].name.c_str(), values[i].get()));
     values_.push_back(std::move(values[i]));

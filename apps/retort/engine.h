@@ -102,10 +102,18 @@ class BoundRun {
   HostValues values() const;
   /// Binds the tensors of the last run as the outputs of the next ones, so that nothing is allocated any more.
   void keep_outputs();
+  /// The engine makes all outputs anew in the next run: their shapes may be others.
+  void forget_outputs();
+  /// The outputs of the last run where the engine has them, in the order of the session's.
+  std::vector<Handle<OrtValue>> outputs() const;
+  /// Input `name` of the next run, in place of what was bound; the memory of `value` must stay.
+  void give(const std::string& name, OrtValue* value);
+  void give(const std::string& name, HostValue& value);
 
  private:
   EngineSession& session_;
   std::string advice_;  ///< for runs that fail
+  Handle<OrtMemoryInfo> memory_;
   std::vector<Handle<OrtValue>> values_;
   Handle<OrtIoBinding> binding_;
 };

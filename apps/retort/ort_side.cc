@@ -1,6 +1,7 @@
 // Retort, ONNX Runtime and whatever else has that C interface, as a side of a measurement.
 #include <dlfcn.h>
 
+#include "decode_run.h"
 #include "openvino_side.h"
 
 namespace retort::cli {
@@ -12,19 +13,35 @@ class OrtSide : public Side {
   std::string name() const override { return engine_.name(); }
   void load(const std::string& model, const SessionSettings& settings) override {
     bound_.reset();
+    steps_.reset();
     session_.reset();
     session_ = std::make_unique<EngineSession>(engine_, model, settings);
   }
-  void bind(HostValues& inputs) override { bound_ = std::make_unique<BoundRun>(*session_, inputs); }
-  void run() override { bound_->run(); }
-  void keep_outputs() override { bound_->keep_outputs(); }
-  HostValues values(const std::vector<std::string>&) const override { return bound_->values(); }
+  void hand_back() override { decodes_ = true; }
+  void bind(HostValues& inputs) override {
+    if (decodes_)
+      steps_ = std::make_unique<DecodeRun>(*session_, inputs);
+    else
+      bound_ = std::make_unique<BoundRun>(*session_, inputs);
+  }
+  void run() override { steps_ ? steps_->run() : bound_->run(); }
+  void restart() override {
+    if (steps_) steps_->restart();
+  }
+  void keep_outputs() override {
+    if (bound_) bound_->keep_outputs();
+  }
+  HostValues values(const std::vector<std::string>&) const override {
+    return steps_ ? steps_->values() : bound_->values();
+  }
   const EngineLibrary* library() const override { return &engine_; }
 
  private:
   EngineLibrary engine_;
   std::unique_ptr<EngineSession> session_;
   std::unique_ptr<BoundRun> bound_;
+  std::unique_ptr<DecodeRun> steps_;  ///< in its place
+  bool decodes_ = false;
 };
 
 }  // namespace

@@ -15,6 +15,10 @@ class Side {
   /// `inputs` must outlive the next load; tensors of numbers are not copied.
   virtual void bind(HostValues& inputs) = 0;
   virtual void run() = 0;
+  /// Before bind(): runs are steps of a decoder (decode_run.h), which restart() takes back to the first. Throws where the
+  /// engine cannot be measured so.
+  virtual void hand_back() { throw Failure("--hand-back is for engines with the C interface of ONNX Runtime"); }
+  virtual void restart() {}
   /// After a run: the next ones write where it wrote, where the engine has to be told so.
   virtual void keep_outputs() {}
   /// Those outputs of the last run.

@@ -74,6 +74,7 @@ std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
                      .kind = text("kind"),
                      .precision = text("precision"),
                      .flops = number("flops"),
+                     .hand_back = row.value("hand_back", false),
                      .tolerance = number("tolerance")});
     }
   } catch (const nlohmann::json::exception& e) {

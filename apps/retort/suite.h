@@ -13,7 +13,8 @@ struct Scenario {
   std::string expected_from = {};   ///< where those come from: "float64"
   std::string kind, precision;      ///< "CNN", "float32": what means are taken over
   double flops = 0;
-  double tolerance = 0;  ///< of the largest difference of an output, as a share of its scale; 0: not judged
+  bool hand_back = false;  ///< steps of a decoder in place of equal runs
+  double tolerance = 0;    ///< of the largest difference of an output, as a share of its scale; 0: not judged
 };
 
 /// What index.json of each folder lists, as bench/zoo/build_zoo.py writes it; without that file every .onnx file beneath

@@ -23,7 +23,7 @@ def read_index(zoo, names):
     """(model, scenario, tolerance) of those that the names choose"""
     with open(os.path.join(zoo, "index.json")) as f:
         rows = json.load(f)
-    wanted = [(r["model"], r["scenario"], r["tolerance"]) for r in rows]
+    wanted = [(r["model"], r["scenario"], r["tolerance"]) for r in rows if not r.get("hand_back")]
     if names:
         wanted = [w for w in wanted if any(fnmatch.fnmatch(w[0], n) or fnmatch.fnmatch("/".join(w[:2]), n) for n in names)]
     return wanted

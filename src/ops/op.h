@@ -67,6 +67,12 @@ struct InPlace {
   bool same_bits = true;
 };
 
+/// Output `output` is input `input`, [B, H, rows, D], with new rows behind the old ones of every head. Both may lie in blocks
+/// with room for more rows (Slot::room), also in the same one: then the old rows are in place.
+struct Appends {
+  int output = -1, input = -1;
+};
+
 /// What is said of an operator before any code. Formal parameters read "name: T", "name: T?" (optional) or "name: T..."
 /// (variadic); parameters of constraint T have the type that `types` restricts and that reference() and fast() are
 /// chosen by.
@@ -78,6 +84,7 @@ struct OpInfo {
   TypeSet types = kAll;
   uint32_t traits = kNone;
   std::array<InPlace, 2> in_place{};
+  std::array<Appends, 2> appends{};  ///< by the kernel for float32 only
 };
 
 using KernelFn = void (*)(const void* params, RunContext& context);

@@ -12,6 +12,7 @@ struct Slot {
   ValueType type;          ///< concrete extents once laid out
   void* data = nullptr;    ///< first element; null until memory is assigned, or for boxed values
   size_t count = 0;        ///< elements
+  size_t room = 0;         ///< rows between the heads of a cache [B, H, rows, D] that grows in place; 0: no gaps
   std::vector<Dim> known;  ///< content of a small integer tensor that follows from shapes; valid when has_known
   bool has_known = false;
   bool present = false;  ///< false: an omitted optional input

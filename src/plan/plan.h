@@ -53,10 +53,16 @@ struct Step {
   std::string label;  ///< the node's name, for profiles
 };
 
+/// A cache that a step appends to: nothing else reads the input of the plan, nor the output.
+struct GrowingCache {
+  uint32_t input = 0, output = 0;  ///< among the plan's
+};
+
 struct Plan {
   std::vector<PlanValue> values;
   std::vector<Step> steps;
   std::vector<SlotIndex> inputs, outputs;  ///< in the graph's order; captures at the end of inputs
+  std::vector<GrowingCache> caches;
   uint32_t captures = 0;
   size_t constant_bytes = 0;  ///< of constants that runs still read
 };
@@ -76,5 +82,8 @@ struct PlanOptions {
 /// has packed and will not read again are dropped from `graph` as well. Throws not_implemented naming the node when a
 /// kernel is missing.
 std::shared_ptr<const Plan> build_plan(Graph& graph, const PlanOptions& options);
+
+/// The caches of a plan whose steps, homes and kernels are settled.
+std::vector<GrowingCache> find_caches(const Plan& plan);
 
 }  // namespace retort

@@ -41,12 +41,26 @@ void Frame::check_outputs_apart(std::span<Value* const> outputs) const {
   }
 }
 
+// Where the elements of input i lie, which for a cache may be a block with room.
+void* Frame::bind_tensor(const RunRequest& request, size_t i, const Tensor& t) {
+  const uint32_t cache = request.caches_grow ? input_cache_[i] : kNever;
+  slots_[plan_->inputs[i]].room = 0;
+  if (cache != kNever) {
+    growing_[cache].begin(&t);
+    if (const GrownRows* rows = growing_[cache].past()) {
+      slots_[plan_->inputs[i]].room = rows->room();
+      return rows->block();
+    }
+  }
+  return const_cast<void*>(t.data());
+}
+
 void Frame::bind_inputs(const RunRequest& request) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     Slot& slot = slots_[plan_->inputs[i]];
     const Value* v = request.inputs[i];
     const Tensor* t = v ? v->tensor() : nullptr;
-    void* data = t ? const_cast<void*>(t->data()) : nullptr;
+    void* data = t ? bind_tensor(request, i, *t) : nullptr;
     if (slot.data != data) set_data(plan_->inputs[i], data);
     if (!t) {
       slot.boxed = v ? *v : Value(Optional());
@@ -82,6 +96,21 @@ std::string Frame::shape_clash(size_t output, const Tensor& bound, const Slot& s
       dtype_name(s.type.dtype), to_string(s.type.shape));
 }
 
+// Gives an output that is a cache memory where the past rows are, or room for more.
+bool Frame::bind_grown(const RunRequest& request, size_t i, Slot& slot) {
+  Value* wanted = request.outputs[i];
+  slot.room = 0;
+  if (!request.caches_grow || !wanted || !wanted->empty()) return false;
+  const std::shared_ptr<GrownRows> rows = growing_[output_cache_[i]].present(slot);
+  if (!rows) return false;
+  if (!request.spares.empty()) request.spares[i] = Spare();
+  slot.room = rows->room();
+  set_data(plan_->outputs[i], rows->block());
+  made_[i] = Tensor(slot.type.dtype, slot.type.shape, rows);
+  bound_[i] = kBound;
+  return true;
+}
+
 void Frame::bind_output(const RunRequest& request, size_t i, const Slot& slot) {
   const SlotIndex out = plan_->outputs[i], root = plan_->values[out].root;
   // The first of several outputs that share this memory gets it; the others are copied at the end.
@@ -90,6 +119,7 @@ void Frame::bind_output(const RunRequest& request, size_t i, const Slot& slot) {
       if (bound_[j] && plan_->values[plan_->outputs[j]].root == root) return;
     }
   }
+  if (output_cache_[i] != kNever && bind_grown(request, i, slots_[out])) return;
   Value* wanted = request.outputs[i];
   const Tensor* given = wanted ? wanted->tensor() : nullptr;
   const bool final_shape = &slot == &slots_[out];

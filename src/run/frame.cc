@@ -56,6 +56,13 @@ Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget) : plan_(std
   input_buffer_.resize(plan_->inputs.size());
   made_.resize(plan_->outputs.size());
   bound_.resize(plan_->outputs.size());
+  growing_.resize(plan_->caches.size());
+  input_cache_.assign(plan_->inputs.size(), kNever);
+  output_cache_.assign(plan_->outputs.size(), kNever);
+  for (uint32_t i = 0; i < plan_->caches.size(); ++i) {
+    input_cache_[plan_->caches[i].input] = i;
+    output_cache_[plan_->caches[i].output] = i;
+  }
 }
 
 Frame::~Frame() = default;
@@ -214,6 +221,7 @@ void Frame::finish_output(const RunRequest& request, size_t i) {
   }
   if (!given) {
     if (bound_[i] && made_[i]) {
+      if (output_cache_[i] != kNever) growing_[output_cache_[i]].remember(made_[i]);
       *wanted = made_[i].shape() == slot.type.shape ? std::move(made_[i]) : made_[i].reshaped(slot.type.shape);
       made_[i] = Tensor();
     } else if (plan_->values[out].home == Home::boxed && slot.boxed.tensor()) {

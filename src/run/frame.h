@@ -14,6 +14,7 @@
 #include "plan/plan.h"
 #include "run/arena.h"
 #include "run/copy_ledger.h"
+#include "run/growing.h"
 #include "run/profiler.h"
 #include "run/stretch.h"
 
@@ -51,6 +52,7 @@ struct RunRequest {
   Profiler* profiler = nullptr;
   CopyLedger* ledger = nullptr;
   bool disallow_copies = false;  ///< an implicit copy is an error
+  bool caches_grow = false;      ///< outputs that the frame makes may lie in blocks with room (tensor/grown_rows.h)
 };
 
 /// Not thread-safe; the plan and the budget must outlive it.
@@ -143,10 +145,12 @@ class Frame {
   // bind.cc: what the caller gives
   void check_outputs_apart(std::span<Value* const> outputs) const;
   void bind_inputs(const RunRequest& request);
+  void* bind_tensor(const RunRequest& request, size_t input, const Tensor& t);
   void bind_outputs(const RunRequest& request);
   void bind_output(const RunRequest& request, size_t i, const Slot& made);
   void bind_boxed_output(const RunRequest& request, size_t i);
   Tensor make_output(const RunRequest& request, size_t i, const Slot& made);
+  bool bind_grown(const RunRequest& request, size_t i, Slot& made);
   Tensor take_spare(const RunRequest& request, size_t i, const Slot& made);
   bool overlaps_input(size_t output, const void* data, size_t bytes) const;
   std::string shape_clash(size_t output, const Tensor& bound, const Slot& made) const;
@@ -174,8 +178,10 @@ class Frame {
   bool laid_out_ = false;  ///< the first segment is valid for the types in the input slots
   std::shared_ptr<void> scratch_;
   size_t scratch_bytes_ = 0;
-  std::vector<Tensor> made_;  ///< per output: memory that this run made or staged
-  std::vector<Bound> bound_;  ///< per output: whether its memory is settled in this run
+  std::vector<Tensor> made_;                          ///< per output: memory that this run made or staged
+  std::vector<Bound> bound_;                          ///< per output: whether its memory is settled in this run
+  std::vector<Growing> growing_;                      ///< per cache of the plan
+  std::vector<uint32_t> input_cache_, output_cache_;  ///< per input and output: its cache, or kNever
   Parallel parallel_;
   DimTable dims_;
   std::vector<std::unique_ptr<BodyFrames>> bodies_;  ///< per step; null for steps without bodies

@@ -368,7 +368,8 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
                            .cancellations = options ? &options->terminations : nullptr,
                            .profiler = profiler,
                            .ledger = &ledger_,
-                           .disallow_copies = disallow_copies_};
+                           .disallow_copies = disallow_copies_,
+                           .caches_grow = true};
   const auto begin = profiler ? Profiler::Clock::now() : Profiler::Clock::time_point();
   try {
     lease.frame->run(request);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 
@@ -51,6 +52,13 @@ Tensor::Tensor(DType dtype, Shape shape, void* data, std::shared_ptr<void> owner
       space_(space),
       owner_(std::move(owner)) {}
 
+Tensor::Tensor(DType dtype, Shape shape, std::shared_ptr<GrownRows> rows)
+    : dtype_(dtype),
+      count_(element_count(shape)),
+      shape_(std::move(shape)),
+      grown_(rows.get()),
+      owner_(std::move(rows)) {}
+
 bool is_aligned(DType dtype, const void* data) {
   const size_t element = std::clamp<size_t>(dtype_bits(dtype) / 8, 1, 8);
   return reinterpret_cast<uintptr_t>(data) % element == 0;
@@ -69,6 +77,7 @@ Tensor Tensor::reshaped(Shape shape) const {
     fail(ErrorCode::invalid_argument, "cannot view {} elements of shape {} as {}", count_, to_string(shape_),
          to_string(shape));
   }
+  if (t.grown_) t.data_ = std::exchange(t.grown_, nullptr)->dense();
   t.shape_ = std::move(shape);
   return t;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tensor/dtype.h"
+#include "tensor/grown_rows.h"
 #include "tensor/memory_space.h"
 #include "tensor/shape.h"
 
@@ -23,6 +24,8 @@ class Tensor {
   Tensor(DType dtype, Shape shape);
   /// Somebody else's memory; `owner` (may be null) keeps it alive.
   Tensor(DType dtype, Shape shape, void* data, std::shared_ptr<void> owner, MemorySpace space = {});
+  /// A cache [B, H, rows, D] in a block with room for more.
+  Tensor(DType dtype, Shape shape, std::shared_ptr<GrownRows> rows);
 
   /// A scalar or vector of its own: for constants and tests.
   template <typename T>
@@ -37,24 +40,26 @@ class Tensor {
   size_t count() const { return count_; }
   size_t bytes() const { return dtype_bytes(dtype_, count_); }
   const MemorySpace& space() const { return space_; }
-  const void* data() const { return data_; }
-  void* mutable_data() { return data_; }
+  const void* data() const { return grown_ ? grown_->dense() : data_; }
+  void* mutable_data() { return grown_ ? grown_->dense() : data_; }
   template <typename T>
   const T* data() const {
-    return static_cast<const T*>(data_);
+    return static_cast<const T*>(data());
   }
   template <typename T>
   T* mutable_data() {
-    return static_cast<T*>(data_);
+    return static_cast<T*>(mutable_data());
   }
   /// Element `i`, wherever it lies: also where the data is not aligned.
   template <typename T>
   T at(size_t i) const {
     T value;
-    std::memcpy(&value, static_cast<const char*>(data_) + i * sizeof(T), sizeof(T));
+    std::memcpy(&value, static_cast<const char*>(data()) + i * sizeof(T), sizeof(T));
     return value;
   }
   const std::shared_ptr<void>& owner() const { return owner_; }
+  /// Where a cache lies whose elements nobody has asked for; null for any other tensor.
+  const GrownRows* grown() const { return grown_ && !grown_->is_dense() ? grown_ : nullptr; }
   explicit operator bool() const { return dtype_ != DType::undefined; }
 
   /// The same memory under another shape of equal element count.
@@ -65,6 +70,7 @@ class Tensor {
   size_t count_ = 0;
   Shape shape_;
   void* data_ = nullptr;
+  GrownRows* grown_ = nullptr;  ///< what `owner_` holds, if data() is to come from there
   MemorySpace space_;
   std::shared_ptr<void> owner_;
 };

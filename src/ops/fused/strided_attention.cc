@@ -82,6 +82,7 @@ struct StridedAttention {
     s.v = v.strides;
     s.y = y_split ? split_heads(s.q_len, s.q_heads, s.v_head_size) : packed_heads(s.q_len, s.q_heads, s.v_head_size);
     if (c.has(kPastK)) s.past_len = size_t(c.shape(kPastK)[2]);
+    s.rooms = cache_rooms(c, kPastK, kPastV, kPresentK, kPresentV);
     require(k.rows == v.rows && c.has(kPastK) == c.has(kPastV) && c.shape(kK)[0] == c.shape(kQ)[0] &&
                 c.shape(kV)[0] == c.shape(kQ)[0] && past_fits(c, kPastK, s, head_size) &&
                 past_fits(c, kPastV, s, v_head_size),
@@ -149,6 +150,7 @@ constinit const OpDef op_strided_attention = define<StridedAttention>({
     .outputs = {"Y: T", "present_k: T?", "present_v: T?"},
     .types = types({DType::f32}),
     .traits = kInternal,
+    .appends = {{{1, 5}, {2, 6}}},
 });
 
 }  // namespace retort::ops

@@ -73,6 +73,7 @@ struct Attention {
     s.v = lay(s.new_len, s.kv_heads, s.v_head_size);
     s.y = lay(s.q_len, s.q_heads, s.v_head_size);
     if (c.has(kPastK)) s.past_len = size_t(c.shape(kPastK)[2]);
+    s.rooms = cache_rooms(c, kPastK, kPastV, kPresentK, kPresentV);
     check_shapes(c, s);
     return s;
   }
@@ -142,6 +143,7 @@ constinit const OpDef op_attention = define<Attention>({
     .inputs = {"Q: T", "K: T", "V: T", "attn_mask: U?", "past_key: T?", "past_value: T?", "nonpad_kv_seqlen: I?"},
     .outputs = {"Y: T", "present_key: T?", "present_value: T?", "qk_matmul_output: T?"},
     .types = kFloats,
+    .appends = {{{1, 4}, {2, 5}}},
 });
 
 }  // namespace retort::ops

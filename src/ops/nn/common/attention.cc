@@ -20,8 +20,8 @@ double load(const ScoreOperand& o, size_t i) {
 
 // Past and new rows as [B, H, total, D].
 template <typename T>
-std::vector<T> join(const AttentionShape& s, const T* fresh, const HeadStrides& from, const T* past, size_t size) {
-  const HeadStrides old = split_heads(s.past_len, s.kv_heads, size);
+std::vector<T> join(const AttentionShape& s, const T* fresh, const HeadStrides& from, const T* past,
+                    const HeadStrides& old, size_t size) {
   std::vector<T> all;
   all.reserve(s.batch * s.kv_heads * s.total() * size);
   for (size_t row = 0; row < s.batch * s.kv_heads * s.total(); ++row) {
@@ -30,6 +30,14 @@ std::vector<T> join(const AttentionShape& s, const T* fresh, const HeadStrides& 
     all.insert(all.end(), p, p + size);
   }
   return all;
+}
+
+// [B, H, total, D] to where the cache has its heads.
+template <typename T>
+void keep(const AttentionShape& s, const std::vector<T>& all, T* to, const HeadStrides& heads, size_t size) {
+  const size_t head = s.total() * size;
+  for (size_t i = 0; to && head > 0 && i < s.batch * s.kv_heads; ++i)
+    std::copy_n(all.data() + i * head, head, to + heads.at(i / s.kv_heads, i % s.kv_heads, 0));
 }
 
 void softmax(std::vector<double>& x, double blind) {
@@ -88,42 +96,43 @@ double ScoreRule::apply(double score, size_t b, size_t h, size_t i, size_t j) co
 template <typename T>
 void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule,
                          const Parallel& run) {
-  const std::vector<T> keys = join(s, d.k, s.k, d.past_k, s.head_size);
-  const std::vector<T> values = join(s, d.v, s.v, d.past_v, s.v_head_size);
+  const std::vector<T> keys = join(s, d.k, s.k, d.past_k, s.past_k(), s.head_size);
+  const std::vector<T> values = join(s, d.v, s.v, d.past_v, s.past_v(), s.v_head_size);
+  const HeadStrides k_heads = split_heads(s.total(), s.kv_heads, s.head_size);
+  const HeadStrides v_heads = split_heads(s.total(), s.kv_heads, s.v_head_size);
   std::vector<double> scores(s.total());
   for (size_t row = 0; row < s.batch * s.q_heads * s.q_len && !run.cancelled(); ++row) {
     const size_t b = row / (s.q_heads * s.q_len), h = row / s.q_len % s.q_heads, i = row % s.q_len;
     const T* q = d.q + s.q.at(b, h, i);
-    const auto keep = [&](int64_t mode) {
+    const auto show = [&](int64_t mode) {
       if (d.scores && mode == d.scores_mode) std::copy(scores.begin(), scores.end(), d.scores + row * s.total());
     };
     for (size_t j = 0; j < s.total(); ++j) {
-      const T* k = keys.data() + s.present_k().at(b, s.kv_head(h), j);
+      const T* k = keys.data() + k_heads.at(b, s.kv_head(h), j);
       double dot = 0;
       for (size_t e = 0; e < s.head_size; ++e) dot += double(q[e]) * double(k[e]);
       scores[j] = dot * rule.scale;
     }
-    keep(0);
+    show(0);
     for (double& x : scores) x = rule.capped(x);
-    keep(1);
+    show(1);
     const auto [first, last] = rule.visible(s, b, i);
     for (size_t j = 0; j < s.total(); ++j)
       scores[j] = j < first || j >= last ? kNever : rule.apply(scores[j], b, h, i, j);
-    keep(2);
+    show(2);
     if (rule.sink) scores.push_back(rule.sink_score(h));
     softmax(scores, rule.blind);
     scores.resize(s.total());
-    keep(3);
+    show(3);
     T* y = d.y + s.y.at(b, h, i);
     for (size_t e = 0; e < s.v_head_size; ++e) {
       double sum = 0;
-      for (size_t j = 0; j < s.total(); ++j)
-        sum += scores[j] * double(values[s.present_v().at(b, s.kv_head(h), j) + e]);
+      for (size_t j = 0; j < s.total(); ++j) sum += scores[j] * double(values[v_heads.at(b, s.kv_head(h), j) + e]);
       y[e] = T(sum);
     }
   }
-  if (d.present_k) std::copy(keys.begin(), keys.end(), d.present_k);
-  if (d.present_v) std::copy(values.begin(), values.end(), d.present_v);
+  keep(s, keys, d.present_k, s.present_k(), s.head_size);
+  keep(s, values, d.present_v, s.present_v(), s.v_head_size);
 }
 
 template void attention_reference(const AttentionShape&, const AttentionData<float>&, const ScoreRule&,

@@ -23,19 +23,35 @@ inline HeadStrides split_heads(size_t rows, size_t heads, size_t size) {
   return {heads * rows * size, rows * size, size};
 }
 
+/// Rows that each head has room for; 0: as many as there are.
+struct CacheRooms {
+  size_t past_k = 0, past_v = 0, present_k = 0, present_v = 0;
+};
+
 struct AttentionShape {
   size_t batch = 0, q_heads = 0, kv_heads = 0;
   size_t q_len = 0, new_len = 0, past_len = 0;  ///< rows of Q, of K and V, and of the past ones
   size_t head_size = 0, v_head_size = 0;
   HeadStrides q, k, v, y;  ///< of the tensors as given
+  CacheRooms rooms;
   size_t total() const { return past_len + new_len; }
-  HeadStrides past_k() const { return split_heads(past_len, kv_heads, head_size); }
-  HeadStrides past_v() const { return split_heads(past_len, kv_heads, v_head_size); }
-  HeadStrides present_k() const { return split_heads(total(), kv_heads, head_size); }
-  HeadStrides present_v() const { return split_heads(total(), kv_heads, v_head_size); }
+  HeadStrides past_k() const { return cache(rooms.past_k, past_len, head_size); }
+  HeadStrides past_v() const { return cache(rooms.past_v, past_len, v_head_size); }
+  HeadStrides present_k() const { return cache(rooms.present_k, total(), head_size); }
+  HeadStrides present_v() const { return cache(rooms.present_v, total(), v_head_size); }
+  HeadStrides cache(size_t room, size_t rows, size_t size) const {
+    return split_heads(room ? room : rows, kv_heads, size);
+  }
   size_t group() const { return q_heads / kv_heads; }
   size_t kv_head(size_t h) const { return h / group(); }
 };
+
+/// Of the caches of a context: which inputs and outputs they are.
+inline CacheRooms cache_rooms(const RunContext& c, size_t past_k, size_t past_v, size_t present_k, size_t present_v) {
+  const auto in = [&](size_t i) { return c.has(i) ? c.in_slot(i).room : 0; };
+  const auto out = [&](size_t i) { return c.wants(i) ? c.out_slot(i).room : 0; };
+  return {in(past_k), in(past_v), out(present_k), out(present_v)};
+}
 
 /// A tensor that broadcasts to the scores [B, H, q_len, total]; its last axis may be shorter.
 struct ScoreOperand {

@@ -78,15 +78,15 @@ class Runner {
     const HeadStrides& from = key ? s_.k : s_.v;
     const float* fresh = (key ? d_.k : d_.v) + from.at(b, h, 0);
     float* to = key ? d_.present_k : d_.present_v;
-    const size_t kv = b * s_.kv_heads + h;
     if (to)
-      to += kv * s_.total() * size;
+      to += (key ? s_.present_k() : s_.present_v()).at(b, h, 0);
     else if (s_.past_len > 0)
-      to = reinterpret_cast<float*>(head_memory(kv) + (key ? 0 : layout_.join_k));
+      to = reinterpret_cast<float*>(head_memory(b * s_.kv_heads + h) + (key ? 0 : layout_.join_k));
     else
       return {fresh, from.row};
     const float* past = key ? d_.past_k : d_.past_v;
-    if (s_.past_len > 0) std::copy_n(past + kv * s_.past_len * size, s_.past_len * size, to);
+    if (s_.past_len > 0) past += (key ? s_.past_k() : s_.past_v()).at(b, h, 0);
+    if (s_.past_len > 0 && past != to) std::copy_n(past, s_.past_len * size, to);
     for (size_t j = 0; j < s_.new_len; ++j) std::copy_n(fresh + j * from.row, size, to + (s_.past_len + j) * size);
     return {to, size};
   }

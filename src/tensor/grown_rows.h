@@ -1,0 +1,46 @@
+// Caches of keys and values that grow by some rows a run. Tensors of shape [B, H, rows, D] lie in one block with room for
+// more rows of every head, so the next one needs only its new rows written: an earlier tensor sees none of them.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace retort {
+
+/// Memory for [heads, room, row_bytes], shared by the tensors that fill it one after the other.
+struct RowBlock {
+  std::shared_ptr<void> memory;
+  size_t heads = 0, room = 0, row_bytes = 0;
+  std::atomic<size_t> filled{0};  ///< rows of every head that a tensor has taken
+};
+
+/// The first rows of a block: where a tensor lies until somebody asks for its elements in row-major order without gaps.
+/// Thread-safe.
+class GrownRows {
+ public:
+  /// The first `rows` rows of a new block with room for some more, uninitialised. `shape` is [B, H, rows, D].
+  static std::shared_ptr<GrownRows> make(DType dtype, const Shape& shape);
+  /// These rows and `more` behind them in the same block, uninitialised; null when that has no room for them, or another
+  /// tensor has taken it.
+  std::shared_ptr<GrownRows> extended(size_t more) const;
+
+  void* block() const { return block_->memory.get(); }
+  size_t room() const { return block_->room; }
+  size_t rows() const { return rows_; }
+  /// The elements without gaps, copied at the first call. From then on they are the tensor: its holder may write there.
+  void* dense();
+  bool is_dense() const { return is_dense_.load(std::memory_order_acquire); }
+
+ private:
+  GrownRows(std::shared_ptr<RowBlock> block, size_t rows) : block_(std::move(block)), rows_(rows) {}
+  std::shared_ptr<RowBlock> block_;
+  size_t rows_;
+  std::mutex mutex_;
+  std::shared_ptr<void> dense_;
+  std::atomic<bool> is_dense_{false};
+};
+
+}  // namespace retort
