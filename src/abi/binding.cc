@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "abi/allocators.h"
+#include "abi/lora.h"
 #include "abi/session.h"
 #include "abi/slots.h"
 #include "abi/value.h"
@@ -58,7 +59,15 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
     Binding& binding = of(const_cast<OrtIoBinding*>(binding_ptr));
     require(&binding.session() == s.session.get(), ErrorCode::invalid_argument,
             "the binding was made for another session; make one by CreateIoBinding with this session");
-    binding.run(run_options ? &handle(run_options, "run_options").options : nullptr);
+    if (!run_options) return binding.run(nullptr);
+    const OrtRunOptions& options = handle(run_options, "run_options");
+    Binding::MoreInputs more;
+    if (!options.adapters.empty()) {
+      more = [&](const Session& of, std::span<const Value*> inputs) {
+        add_adapters(of, options.adapters, false, inputs);
+      };
+    }
+    binding.run(&options.options, more);
   });
 }
 

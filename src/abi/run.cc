@@ -1,4 +1,5 @@
 // Runs by name.
+#include "abi/lora.h"
 #include "abi/session.h"
 #include "abi/slots.h"
 #include "abi/value.h"
@@ -6,8 +7,8 @@
 namespace retort::abi {
 namespace {
 
-const RunOptions* run_options(const OrtRunOptions* options) {
-  return options ? &handle(options, "run_options").options : nullptr;
+const OrtRunOptions* checked(const OrtRunOptions* options) {
+  return options ? &handle(options, "run_options") : nullptr;
 }
 
 const char* need_name(const char* const* names, size_t i, const char* what) {
@@ -44,8 +45,9 @@ std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
 }
 
 /// Results go to the caller's values, or to new ones; an output that is asked for twice is computed once.
-void run(Session& session, const RunOptions* options, const Call& call, OrtValue** outputs) {
-  const std::vector<const Value*> inputs = inputs_of(session, call);
+void run(Session& session, const OrtRunOptions* options, const Call& call, OrtValue** outputs) {
+  std::vector<const Value*> inputs = inputs_of(session, call);
+  if (options) add_adapters(session, options->adapters, true, inputs);
   require(call.output_count > 0, ErrorCode::invalid_argument, "no output is asked for; name at least one");
   need(call.output_names, "output_names");
   need(outputs, "outputs");
@@ -64,7 +66,7 @@ void run(Session& session, const RunOptions* options, const Call& call, OrtValue
     if (!wanted[index[i]]) wanted[index[i]] = &value;
   }
   std::vector<Spare> spares(session.outputs().size());
-  session.run(inputs, wanted, spares, options);
+  session.run(inputs, wanted, spares, options ? &options->options : nullptr);
   for (size_t i = 0; i < call.output_count; ++i) {
     if (!made[i]) continue;
     if (wanted[index[i]] != &made[i]->value) made[i]->value = *wanted[index[i]];
@@ -124,7 +126,7 @@ OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* options,
                               size_t output_names_len, OrtValue** outputs) noexcept {
   return guard([&] {
     Session& s = *handle(session, "session").session;
-    run(s, run_options(options), {input_names, inputs, input_len, output_names, output_names_len}, outputs);
+    run(s, checked(options), {input_names, inputs, input_len, output_names, output_names_len}, outputs);
   });
 }
 
@@ -135,7 +137,7 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* opt
   return guard([&] {
     OrtSession& s = handle(session, "session");
     need(run_async_callback, "run_async_callback");
-    const RunOptions* settings = run_options(options);
+    const OrtRunOptions* settings = checked(options);
     require(s.async != nullptr, ErrorCode::invalid_argument,
             "the session has one thread, RunAsync needs another to run on; set at least 2 by SetIntraOpNumThreads");
     const Call call{input_names, input, input_len, output_names, output_names_len};

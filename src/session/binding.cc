@@ -91,13 +91,16 @@ void Binding::collect() {
   stale_ = false;
 }
 
-void Binding::run(const RunOptions* options) {
+void Binding::run(const RunOptions* options, const MoreInputs& more) {
   const Exclusive exclusive(running_);
   if (stale_) collect();
   for (Output& o : outputs_) {
     if (!o.given) o.value = Value();  // lets go of the last result, so that its memory can be used again
   }
-  session_->run(input_pointers_, output_pointers_, spares_, options);
+  if (!more) return session_->run(input_pointers_, output_pointers_, spares_, options);
+  std::vector<const Value*> inputs = input_pointers_;
+  more(*session_, inputs);
+  session_->run(inputs, output_pointers_, spares_, options);
 }
 
 }  // namespace retort

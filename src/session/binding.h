@@ -1,7 +1,9 @@
 // I/O binding: which memory a session's inputs are read from and its outputs written to. Names become positions once,
 // when they are bound; runs look nothing up and allocate nothing.
 #pragma once
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +26,10 @@ class Binding {
   void clear_inputs();
   void clear_outputs();
 
+  /// Fills in inputs of one run that are not bound: pointers by the session's index.
+  using MoreInputs = std::function<void(const Session&, std::span<const Value*>)>;
   /// Throws invalid_argument when no output or an unknown one is bound.
-  void run(const RunOptions* options);
+  void run(const RunOptions* options, const MoreInputs& more = nullptr);
 
   /// In the order in which outputs were bound first.
   size_t output_count() const { return outputs_.size(); }
