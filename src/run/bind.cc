@@ -42,25 +42,22 @@ void Frame::check_outputs_apart(std::span<Value* const> outputs) const {
 }
 
 // Where the elements of input i lie, which for a cache may be a block with room.
-void* Frame::bind_tensor(const RunRequest& request, size_t i, const Tensor& t) {
-  const uint32_t cache = request.caches_grow ? input_cache_[i] : kNever;
-  slots_[plan_->inputs[i]].room = 0;
-  if (cache != kNever) {
-    growing_[cache].begin(&t);
-    if (const GrownRows* rows = growing_[cache].past()) {
-      slots_[plan_->inputs[i]].room = rows->room();
-      return rows->block();
-    }
-  }
-  return const_cast<void*>(t.data());
+void* Frame::bind_tensor(size_t i, const Tensor& t) {
+  const GrownRows* rows = input_cache_[i] == kNever ? nullptr : growing_[input_cache_[i]].past();
+  slots_[plan_->inputs[i]].room = rows ? rows->room() : 0;
+  return rows ? rows->block() : const_cast<void*>(t.data());
 }
 
 void Frame::bind_inputs(const RunRequest& request) {
+  for (size_t i = 0; i < growing_.size(); ++i) {
+    const Value* past = request.inputs[plan_->caches[i].input];
+    growing_[i].begin(past && request.caches_grow ? past->tensor() : nullptr);
+  }
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     Slot& slot = slots_[plan_->inputs[i]];
     const Value* v = request.inputs[i];
     const Tensor* t = v ? v->tensor() : nullptr;
-    void* data = t ? bind_tensor(request, i, *t) : nullptr;
+    void* data = t ? bind_tensor(i, *t) : nullptr;
     if (slot.data != data) set_data(plan_->inputs[i], data);
     if (!t) {
       slot.boxed = v ? *v : Value(Optional());

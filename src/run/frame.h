@@ -145,7 +145,7 @@ class Frame {
   // bind.cc: what the caller gives
   void check_outputs_apart(std::span<Value* const> outputs) const;
   void bind_inputs(const RunRequest& request);
-  void* bind_tensor(const RunRequest& request, size_t input, const Tensor& t);
+  void* bind_tensor(size_t input, const Tensor& t);
   void bind_outputs(const RunRequest& request);
   void bind_output(const RunRequest& request, size_t i, const Slot& made);
   void bind_boxed_output(const RunRequest& request, size_t i);
