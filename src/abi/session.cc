@@ -6,6 +6,7 @@
 #include "abi/allocators.h"
 #include "abi/devices.h"
 #include "abi/environment.h"
+#include "abi/kernels.h"
 #include "abi/slots.h"
 
 namespace retort::abi {
@@ -18,6 +19,7 @@ OrtStatusPtr open(
     const OrtEnv& e = handle(env, "env");
     need(out, "out");
     SessionOptions copy = session_options(options);
+    if (options) copy.external_ops = custom_ops_of(*options, e.environment->logger());
     if (options) copy.admit = [options](const Model& model) { choose_devices(*options, model); };
     const ThreadPool* shared = e.environment->shared_pool();
     require(copy.own_threads || shared, ErrorCode::fail,

@@ -8,7 +8,7 @@ namespace retort {
 namespace {
 
 void lower(Model& model, const LowerOptions& options, bool portable) {
-  lift(*model.graph);
+  lift(*model.graph, options.external);
   PassOptions passes{.level = options.level, .portable = portable, .disabled = options.disabled};
   if (options.logger && options.logger->wants(LogLevel::verbose)) {
     passes.report = [&](const PassReport& r) {
@@ -19,6 +19,11 @@ void lower(Model& model, const LowerOptions& options, bool portable) {
 }
 
 }  // namespace
+
+bool has_operator(const std::string& domain, const std::string& type) {
+  const OpDef* op = find_op(domain, type);
+  return op ? !op->has(kInternal) : is_liftable(domain, type);
+}
 
 void lower_for_cpu(Model& model, const LowerOptions& options) { lower(model, options, false); }
 

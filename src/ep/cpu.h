@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "ir/graph.h"
+#include "ops/external.h"
 
 namespace retort {
 
@@ -14,7 +15,11 @@ struct LowerOptions {
   std::vector<std::string> disabled;  ///< passes switched off by name
   Parallel parallel;                  ///< for folding constants
   const Logger* logger = nullptr;
+  const ExternalOps* external = nullptr;  ///< operators of the caller
 };
+
+/// Whether the CPU runs that operator in some version of its domain.
+bool has_operator(const std::string& domain, const std::string& type);
 
 /// Leaves `model.graph` in the core dialect, every node resolved and typed. Throws Error naming the node that cannot be
 /// lowered.

@@ -142,21 +142,28 @@ std::vector<DType> declared_types(const Graph& graph, const Node& node) {
   return types;
 }
 
-void lift_node(Graph& graph, NodeId id) {
+// The engine's own operator in its newest form.
+void resolve_own(Graph& graph, NodeId id) {
+  modernise(graph, id);
+  if (graph.node(id).dead) return;
+  resolve(graph.node(id));
+  require(!graph.node(id).op->has(kInternal), ErrorCode::invalid_graph,
+          "operators of the domain 'retort' are made by the engine and may not stand in a model; save it anew");
+  complete_outputs(graph, id);
+}
+
+void lift_node(Graph& graph, NodeId id, const ExternalOps* external) {
   const std::string name = describe(graph, graph.node(id));
   const int version = graph.node(id).version;
   try {
-    modernise(graph, id);
+    auto custom = external ? external->find(graph.node(id).domain, graph.node(id).type, version) : nullptr;
+    custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id);
     if (graph.node(id).dead) return;
     Node& node = graph.node(id);
-    resolve(node);
-    require(!node.op->has(kInternal), ErrorCode::invalid_graph,
-            "operators of the domain 'retort' are made by the engine and may not stand in a model; save it anew");
-    complete_outputs(graph, id);
     for (Body& b : node.bodies) {
       type_captures(graph, node, *b.graph);
       type_formals(graph, node, *b.graph);
-      lift(*b.graph);
+      lift(*b.graph, external);
     }
     const std::vector<DType> declared = declared_types(graph, graph.node(id));
     infer_node(graph, graph.node(id));
@@ -169,7 +176,7 @@ void lift_node(Graph& graph, NodeId id) {
 
 }  // namespace
 
-void lift(Graph& graph) {
+void lift(Graph& graph, const ExternalOps* external) {
   // Rules type the nodes that they add; only an Identity that stands before a graph output may be left for another
   // round.
   for (bool again = true; again;) {
@@ -178,9 +185,13 @@ void lift(Graph& graph) {
     for (NodeId id : order) {
       if (graph.node(id).dead || graph.node(id).op) continue;
       again = true;
-      lift_node(graph, id);
+      lift_node(graph, id, external);
     }
   }
+}
+
+bool is_liftable(const std::string& domain, const std::string& type) {
+  return rules_by_type().contains({domain, type});
 }
 
 }  // namespace retort

@@ -5,12 +5,17 @@
 #include <string>
 
 #include "ir/graph.h"
+#include "ops/external.h"
 
 namespace retort {
 
 /// Lifts every node that has no `op` yet, bodies included: old forms become new ones, Constant nodes become constants,
-/// operators are resolved and types inferred in topological order. Throws Error naming node, operator and opset.
-void lift(Graph& graph);
+/// operators are resolved and types inferred in topological order. Operators of `external` (may be null) come before the
+/// engine's own, and are not lifted. Throws Error naming node, operator and opset.
+void lift(Graph& graph, const ExternalOps* external = nullptr);
+
+/// Whether there is a rule for an operator of that name: it may be an old one that became others.
+bool is_liftable(const std::string& domain, const std::string& type);
 
 /// The operator sets to import for a lifted graph: the oldest in which its nodes say what they mean, none older than
 /// those of `opsets`, its model's.

@@ -189,7 +189,7 @@ void infer_node(Graph& graph, Node& node) {
   for (ValueId out : node.outputs) outputs.push_back(out == ValueId::none ? nullptr : &slots[next++]);
   InferContext context(graph.dims(), &node, inputs, outputs);
   try {
-    check_inputs(*node.op, node, inputs);
+    if (!node.op->has(kExternal)) check_inputs(*node.op, node, inputs);
     node.op->infer(node.params.get(), context);
   } catch (NotYetKnown) {  // what was set before stays
   } catch (Error& e) {

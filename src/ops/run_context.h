@@ -67,10 +67,14 @@ class PrepareContext {
   /// The kernel's run() will not read constant input i: its memory may be given back.
   void release(size_t i) { released_ |= uint64_t(1) << i; }
   bool released(size_t i) const { return released_ >> i & 1; }
+  /// Types of the outputs as far as inference knows them; null for omitted ones.
+  std::span<const ValueType* const> outputs() const { return outputs_; }
+  void set_outputs(std::span<const ValueType* const> types) { outputs_ = types; }
 
  private:
   std::span<const ValueType* const> types_;
   std::span<const Tensor* const> constants_;
+  std::span<const ValueType* const> outputs_;
   const Parallel& parallel_;
   PrepareOptions options_;
   PackedStore store_;

@@ -329,6 +329,9 @@ class Builder {
     }
     const PackedStore store{&memory_, options_.shared, options_.cache, number_, uint32_t(&s - plan_->steps.data())};
     PrepareContext context(types, constants, options_.parallel, options_.kernels, store);
+    std::vector<const ValueType*> made;
+    for (SlotIndex v : s.outputs) made.push_back(v == kNoSlot ? nullptr : &value(v).type);
+    context.set_outputs(made);
     in_step(s, [&] { s.state = s.op->prepare(s.params.get(), context); });
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < s.inputs.size(); ++i) {

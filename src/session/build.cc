@@ -109,6 +109,7 @@ LowerOptions Session::lower_options() const {
   LowerOptions lower;
   lower.level = int(options_.optimization);
   lower.logger = &logger_;
+  lower.external = options_.external_ops.get();
   lower.disabled = split_names(options_.config_entry("optimization.disable_specified_optimizers"));
   return lower;
 }

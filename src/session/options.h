@@ -15,6 +15,7 @@
 namespace retort {
 
 struct Model;
+class ExternalOps;
 
 /// How a pool of threads is made: the environment's or a session's.
 struct ThreadSettings {
@@ -75,6 +76,9 @@ struct SessionOptions {
     std::shared_ptr<const void> owner;
   };
   std::map<std::string, MemoryFile> external_files;
+
+  /// Operators of the caller; null: none.
+  std::shared_ptr<const ExternalOps> external_ops;
 
   /// Called with the model when it was read, before anything is made of it; what it throws ends the creation.
   std::function<void(const Model&)> admit;

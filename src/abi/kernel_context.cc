@@ -1,0 +1,199 @@
+// What a kernel sees of a run.
+#include <algorithm>
+
+#include "abi/kernels.h"
+#include "abi/session.h"
+#include "abi/slots.h"
+#include "abi/type_info.h"
+
+namespace retort::abi {
+namespace {
+
+OrtKernelContext& of(OrtKernelContext* context) { return handle(context, "context"); }
+const OrtKernelContext& of(const OrtKernelContext* context) { return handle(context, "context"); }
+
+Value value_of(const Slot& slot) {
+  if (!slot.boxed.empty()) return slot.boxed;
+  return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr);
+}
+
+/// Views of inputs and outputs are made when they are asked for: a context is one call's, on one thread.
+OrtKernelContext& writable(const OrtKernelContext& context) { return const_cast<OrtKernelContext&>(context); }
+
+void check_index(size_t index, size_t count, const char* what) {
+  require(index < count, ErrorCode::invalid_argument, "{} {} of {} does not exist", what, index, count);
+}
+
+DType output_type(const OrtKernelContext& c, size_t index) {
+  const auto& type = c.info->outputs[index];
+  require(type && type->is_tensor() && type->dtype != DType::undefined, ErrorCode::fail,
+          "the element type of output {} ('{}') is not known; let GetOutputType or InferOutputShapeFn of the operator "
+          "tell it",
+          index, c.info->node.outputs[index]);
+  return type->dtype;
+}
+
+}  // namespace
+
+OrtStatusPtr ORT_API_CALL KernelContext_GetInputCount(const OrtKernelContext* context, size_t* out) noexcept {
+  return guard([&] { need(out, "out") = of(context).inputs.size(); });
+}
+OrtStatusPtr ORT_API_CALL KernelContext_GetOutputCount(const OrtKernelContext* context, size_t* out) noexcept {
+  return guard([&] { need(out, "out") = of(context).outputs.size(); });
+}
+
+OrtStatusPtr ORT_API_CALL KernelContext_GetInput(const OrtKernelContext* context, size_t index,
+                                                 const OrtValue** out) noexcept {
+  return guard([&] {
+    OrtKernelContext& c = writable(of(context));
+    need(out, "out");
+    check_index(index, c.inputs.size(), "input");
+    if (c.run->has(index) && !c.inputs[index])
+      c.inputs[index] = std::make_unique<OrtValue>(value_of(c.run->in_slot(index)));
+    *out = c.inputs[index].get();
+  });
+}
+
+OrtStatusPtr ORT_API_CALL KernelContext_GetOutput(OrtKernelContext* context, size_t index, const int64_t* dim_values,
+                                                  size_t dim_count, OrtValue** out) noexcept {
+  return guard([&] {
+    OrtKernelContext& c = of(context);
+    need(out, "out");
+    check_index(index, c.outputs.size(), "output");
+    if (!c.run->wants(index)) {
+      *out = nullptr;
+      return;
+    }
+    const std::span<const int64_t> dims = need_shape(dim_values, dim_count);
+    if (!c.outputs[index]) {
+      c.run->allocate(index, output_type(c, index), Shape(dims));
+      c.outputs[index] = std::make_unique<OrtValue>(c.run->out_slot(index).boxed);
+    }
+    require(tensor_of(c.outputs[index].get()).shape() == Shape(dims), ErrorCode::invalid_argument,
+            "output {} was made as {} before, now {} is asked for", index,
+            to_string(tensor_of(c.outputs[index].get()).shape()), to_string(Shape(dims)));
+    *out = c.outputs[index].get();
+  });
+}
+
+// Outputs of custom operators get memory when the kernel tells their shape.
+OrtStatusPtr ORT_API_CALL KernelContext_GetPreallocatedOutput(const OrtKernelContext* context, size_t output_index,
+                                                              OrtValue** output) noexcept {
+  return guard([&] {
+    const OrtKernelContext& c = of(context);
+    need(output, "output");
+    check_index(output_index, c.outputs.size(), "output");
+    *output = nullptr;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL KernelContext_GetGPUComputeStream(const OrtKernelContext* context, void** out) noexcept {
+  return guard([&] {
+    of(context);
+    need(out, "out") = nullptr;
+  });
+}
+OrtStatusPtr ORT_API_CALL KernelContext_GetSyncStream(const OrtKernelContext* context, OrtSyncStream** out) noexcept {
+  return guard([&] {
+    of(context);
+    need(out, "out") = nullptr;
+  });
+}
+OrtStatusPtr ORT_API_CALL KernelContext_GetResource(const OrtKernelContext* context, int, int,
+                                                    void** resource) noexcept {
+  return guard([&] {
+    of(context);
+    need(resource, "resource") = nullptr;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL KernelContext_GetLogger(const OrtKernelContext* context, const OrtLogger** logger) noexcept {
+  return guard([&] { need(logger, "logger") = &of(context).info->logger; });
+}
+
+OrtStatusPtr ORT_API_CALL KernelContext_GetAllocator(const OrtKernelContext* context, const OrtMemoryInfo* mem_info,
+                                                     OrtAllocator** out) noexcept {
+  return guard([&] {
+    of(context);
+    const OrtMemoryInfo& memory = handle(mem_info, "mem_info");
+    need(out, "out");
+    require(memory.space.device == DeviceType::cpu, ErrorCode::fail, "the session has no memory but that of the host");
+    *out = new HostAllocator;  // the caller's, freed by ReleaseAllocator
+  });
+}
+
+OrtStatusPtr ORT_API_CALL KernelContext_GetScratchBuffer(const OrtKernelContext* context, const OrtMemoryInfo* mem_info,
+                                                         size_t count_or_bytes, void** out) noexcept {
+  return guard([&] {
+    OrtKernelContext& c = writable(of(context));
+    const OrtMemoryInfo& memory = handle(mem_info, "mem_info");
+    need(out, "out");
+    require(memory.space.device == DeviceType::cpu, ErrorCode::fail, "the session has no memory but that of the host");
+    *out = c.scratch.emplace_back(allocate_host(count_or_bytes)).get();
+  });
+}
+
+OrtStatusPtr ORT_API_CALL KernelContext_ParallelFor(const OrtKernelContext* context, void (*fn)(void*, size_t),
+                                                    size_t total, size_t num_batch, void* usr_data) noexcept {
+  return guard([&] {
+    const OrtKernelContext& c = of(context);
+    need(fn, "fn");
+    const size_t batches = num_batch == 0 ? total : std::min(num_batch, total);
+    c.run->parallel().for_each(batches, [&](size_t batch, int) {
+      for (size_t i = total * batch / batches; i < total * (batch + 1) / batches; ++i) fn(usr_data, i);
+    });
+  });
+}
+
+// Shape inference of the caller
+// ---------------------------------------------------------------------------------------------------------------------
+
+OrtStatusPtr ORT_API_CALL ShapeInferContext_GetInputCount(const OrtShapeInferContext* context, size_t* out) noexcept {
+  return guard([&] { need(out, "out") = handle(context, "context").infer->input_count(); });
+}
+
+OrtStatusPtr ORT_API_CALL ShapeInferContext_GetInputTypeShape(const OrtShapeInferContext* context, size_t index,
+                                                              OrtTensorTypeAndShapeInfo** info) noexcept {
+  return guard([&] {
+    OrtShapeInferContext& c = const_cast<OrtShapeInferContext&>(handle(context, "context"));
+    need(info, "info");
+    check_index(index, c.infer->input_count(), "input");
+    require(c.infer->has(index), ErrorCode::invalid_argument, "input {} is left out in this node", index);
+    const OrtTypeInfo type = type_of(c.infer->type(index), c.infer->dims());
+    require(type.tensor != nullptr, ErrorCode::invalid_argument, "input {} is no tensor", index);
+    c.infos.push_back(*type.tensor);
+    *info = &c.infos.back();
+  });
+}
+
+OrtStatusPtr ORT_API_CALL ShapeInferContext_GetAttribute(const OrtShapeInferContext* context, const char* attr_name,
+                                                         const OrtOpAttr** attr) noexcept {
+  return guard([&] {
+    const auto& attributes = handle(context, "context").attributes;
+    const auto found = attributes.find(need_text(attr_name, "attr_name"));
+    need(attr, "attr");
+    require(found != attributes.end(), ErrorCode::invalid_argument, "the node has no attribute '{}'", attr_name);
+    *attr = &found->second;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL ShapeInferContext_SetOutputTypeShape(const OrtShapeInferContext* context, size_t index,
+                                                               const OrtTensorTypeAndShapeInfo* info) noexcept {
+  return guard([&] {
+    const OrtShapeInferContext& c = handle(context, "context");
+    const OrtTensorTypeAndShapeInfo& given = handle(info, "info");
+    check_index(index, c.infer->output_count(), "output");
+    if (!c.infer->wants(index)) return;
+    if (!given.has_shape) return c.infer->set(index, from_onnx(given.type));
+    Shape shape;
+    for (size_t d = 0; d < given.dims.size(); ++d) {
+      const std::string symbol = d < given.symbols.size() ? given.symbols[d] : "";
+      shape.push_back(given.dims[d] >= 0 ? given.dims[d]
+                      : !symbol.empty()  ? c.infer->dims().symbol(symbol)
+                                         : c.infer->dims().fresh_extent());
+    }
+    c.infer->set(index, from_onnx(given.type), shape);
+  });
+}
+
+}  // namespace retort::abi

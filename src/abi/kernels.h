@@ -1,0 +1,48 @@
+// Custom operators: what a kernel is told of its node, and of a run.
+#pragma once
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "abi/attributes.h"
+#include "abi/environment.h"
+#include "abi/type_info.h"
+#include "abi/value.h"
+#include "ops/external.h"
+
+/// A node as a kernel sees it when it is made. Copies are the caller's.
+struct OrtKernelInfo : retort::abi::Handle<retort::abi::tag_of("kinf")> {
+  OrtKernelInfo(retort::ExternalNode n, OrtLogger l) : node(std::move(n)), logger(std::move(l)) {}
+  retort::ExternalNode node;
+  std::vector<std::optional<retort::ValueType>> inputs, outputs;  ///< none for omitted ones
+  std::deque<OrtValue> constants;                                 ///< per input; empty where it is none
+  std::map<std::string, std::string> config;                      ///< of the session
+  int since_version = 1;                                          ///< the first that the operator covers
+  OrtLogger logger;
+};
+
+/// One call of a kernel.
+struct OrtKernelContext : retort::abi::Handle<retort::abi::tag_of("kctx")> {
+  retort::RunContext* run = nullptr;
+  const OrtKernelInfo* info = nullptr;
+  std::vector<std::unique_ptr<OrtValue>> inputs, outputs;  ///< made when they are asked for
+  std::vector<std::shared_ptr<void>> scratch;
+};
+
+struct OrtShapeInferContext : retort::abi::Handle<retort::abi::tag_of("sinf")> {
+  const retort::ExternalNode* node = nullptr;
+  retort::InferContext* infer = nullptr;
+  std::map<std::string, OrtOpAttr> attributes;
+  std::deque<OrtTensorTypeAndShapeInfo> infos;  ///< that were handed out
+};
+
+namespace retort::abi {
+
+/// The operators of the domains that a caller added to its options; null without any. They keep pointers to the caller's
+/// structs, which must outlive the session.
+std::shared_ptr<const ExternalOps> custom_ops_of(const OrtSessionOptions& options, const Logger& logger);
+
+/// Throws what a status of the caller's says, and releases it; nothing for null.
+void throw_status(OrtStatus* status, std::string_view what);
+
+}  // namespace retort::abi

@@ -1,0 +1,55 @@
+// Operators that somebody outside of the engine implements: custom operators of a caller.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/op.h"
+
+namespace retort {
+
+/// A node of such an operator, as the model has it.
+struct ExternalNode {
+  std::string name, domain, type;
+  int version = 0;  ///< that the model imports for the domain
+  Attributes attributes;
+  std::vector<std::string> inputs, outputs;  ///< names of values; empty for omitted ones
+  std::shared_ptr<const DimTable> dims;      ///< of the symbols in types
+};
+
+/// Thread-safe; lives as long as any session that uses it.
+class ExternalOp {
+ public:
+  virtual ~ExternalOp() = default;
+  virtual std::string domain() const = 0;
+  virtual std::string type() const = 0;
+  /// Whether it means nodes of models that import this version of the domain.
+  virtual bool covers(int version) const = 0;
+  /// Checks the inputs and sets what is known of the outputs; at least their element types, or nothing where only the kernel
+  /// can tell.
+  virtual void infer(const ExternalNode& node, InferContext& context) const = 0;
+  /// Once per session and node.
+  virtual std::unique_ptr<State> prepare(const ExternalNode& node, PrepareContext& context) const = 0;
+  /// Makes the outputs by RunContext::allocate() and set_value(). Runs of one session may be concurrent.
+  virtual void run(const ExternalNode& node, RunContext& context) const = 0;
+};
+
+/// What a session looks for before it takes an operator of its own.
+class ExternalOps {
+ public:
+  void add(std::shared_ptr<const ExternalOp> op) { all_.push_back(std::move(op)); }
+  bool empty() const { return all_.empty(); }
+  /// Null: there is none. The one that was added first wins. Throws fail where the operator is there in other
+  /// versions only.
+  std::shared_ptr<const ExternalOp> find(std::string_view domain, std::string_view type, int version) const;
+
+ private:
+  std::vector<std::shared_ptr<const ExternalOp>> all_;
+};
+
+/// Makes `node` one that `op` implements; its values are those of `graph`.
+void resolve_external(const Graph& graph, Node& node, std::shared_ptr<const ExternalOp> op);
+/// What `node` stands for; null for a node of the engine's own operators.
+const ExternalNode* external_node(const Node& node);
+
+}  // namespace retort
