@@ -164,6 +164,7 @@ struct Model {
   int64_t model_version = 0;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<Function> functions;
+  std::vector<std::pair<std::string, Dim>> denotations;  ///< "DATA_BATCH": what the file calls some free extents
   std::shared_ptr<DimTable> dims = std::make_shared<DimTable>();
   std::shared_ptr<Graph> graph = std::make_shared<Graph>(dims);
   std::string path;  ///< "" when read from bytes

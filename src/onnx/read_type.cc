@@ -8,11 +8,15 @@ namespace {
 Dim read_dim(ReadContext& c, Message m) {
   c.count_entry();
   Dim d = -1;
+  std::string denotation;
   while (m.next()) {  // a oneof: the last field wins
     if (m.field() == tag::dim::value) d = std::max<int64_t>(m.integer(), -1);
     if (m.field() == tag::dim::param) d = m.bytes().empty() ? -1 : c.model.dims->symbol(std::string(c.text(m)));
+    if (m.field() == tag::dim::denotation) denotation = c.text(m);
   }
-  return d == -1 ? c.model.dims->fresh_extent() : d;
+  if (d == -1) d = c.model.dims->fresh_extent();
+  if (!is_known(d) && !denotation.empty()) c.model.denotations.emplace_back(denotation, d);
+  return d;
 }
 
 Shape read_shape(ReadContext& c, Message m) {

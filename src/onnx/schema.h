@@ -122,7 +122,7 @@ namespace shape {
 enum : uint32_t { dim = 1 };
 }
 namespace dim {
-enum : uint32_t { value = 1, param = 2 };
+enum : uint32_t { value = 1, param = 2, denotation = 3 };
 }
 namespace function {
 enum : uint32_t {

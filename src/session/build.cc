@@ -32,6 +32,13 @@ void set_symbol(Graph& graph, Dim symbol, int64_t extent) {
   }
 }
 
+bool is_extent_of_input(const Graph& graph, Dim symbol) {
+  return std::ranges::any_of(graph.inputs, [&](ValueId id) {
+    const Shape& shape = graph.value(id).type.shape;
+    return std::find(shape.begin(), shape.end(), symbol) != shape.end();
+  });
+}
+
 // Every extent that the model names becomes one of its own.
 void forget_names(Graph& graph) {
   for (size_t i = 0; i < graph.value_count(); ++i) {
@@ -62,9 +69,10 @@ void Session::forget_contents(Graph& graph) {
 
 void Session::apply_overrides(Model& model) const {
   Graph& graph = *model.graph;
-  if (!options_.dims_by_denotation.empty()) {
-    fail(ErrorCode::not_implemented, "dimensions cannot be set by denotation ('{}'); set them by name",
-         options_.dims_by_denotation.begin()->first);
+  for (const auto& [denotation, symbol] : model.denotations) {
+    const auto extent = options_.dims_by_denotation.find(denotation);
+    if (extent != options_.dims_by_denotation.end() && is_extent_of_input(graph, symbol))
+      set_symbol(graph, symbol, extent->second);
   }
   for (const auto& [name, extent] : options_.dims_by_name) set_symbol(graph, model.dims->symbol(name), extent);
   for (size_t i = 0; i < graph.value_count(); ++i) {

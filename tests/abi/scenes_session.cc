@@ -118,6 +118,15 @@ SCENE(session, free_dimension) {
   describe(s, open(s, "dense", o));
 }
 
+SCENE(session, free_dimension_by_denotation) {
+  OrtSessionOptions* o = s.options();
+  CALL(AddFreeDimensionOverride, o, "DATA_BATCH", 5);
+  CALL(AddFreeDimensionOverride, o, "DATA_NOTHING", 7);
+  describe(s, open(s, "denoted", o));
+  CALL(AddFreeDimensionOverride, o, "DATA_CHANNEL", 3);
+  describe(s, open(s, "denoted", o));
+}
+
 SCENE(session, every_optimization_level) {
   for (int level : {0, 1, 2, 3, 99}) {
     OrtSessionOptions* o = s.options();
