@@ -1,6 +1,7 @@
 // Views of the graphs of models.
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "abi/graph.h"
@@ -64,6 +65,7 @@ class Builder {
       if (graph_.use_count(graph_.inputs[formal + i]) > 0) value(graph_.inputs[formal + i]).view->outer = outer[i];
     }
     for (size_t i = 0; i < formal; ++i) add_input(graph_.inputs[i]);
+    if (!view().parent) list_declared();
     for (const NodeId id : graph_.order()) add_node(id);
     for (const ValueId id : graph_.outputs) add_output(id);
     add_initializers();
@@ -120,6 +122,19 @@ class Builder {
     const bool has_default = graph_.defaults.contains(id);
     (has_default ? info.view->optional_input : info.view->required_input) = true;
     view().inputs.push_back(&info);
+  }
+
+  /// Old files list constants among the inputs.
+  void list_declared() {
+    const std::vector<std::string>& names = view().model->model->declared_inputs;
+    if (names.empty()) return;
+    std::unordered_map<std::string_view, ValueId> by_name;
+    for (size_t i = 0; i < graph_.value_count(); ++i) by_name.emplace(graph_.value(ValueId(i)).name, ValueId(i));
+    view().inputs.clear();
+    for (const std::string& name : names) {
+      const auto found = by_name.find(name);
+      if (found != by_name.end()) view().inputs.push_back(&value(found->second));
+    }
   }
 
   void add_output(ValueId id) {

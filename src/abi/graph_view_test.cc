@@ -118,6 +118,58 @@ std::vector<std::string> models() {
   return all;
 }
 
+const OrtNode& node_called(const OrtGraph& graph, std::string_view name) {
+  for (const auto& n : graph.nodes) {
+    if (n->name == name) return *n;
+  }
+  throw std::runtime_error("no such node");
+}
+
+TEST(GraphView, OfAPartOfABody) {
+  const auto graph = viewed(std::string(RETORT_MODELS) + "/scopes.onnx");
+  const OrtGraph& body = *node_called(*graph, "loop").subgraphs.at(0).graph;
+  const OrtNode* choice = &node_called(body, "choice");
+  OrtGraph* part = nullptr;
+  ASSERT_EQ(Graph_GetGraphView(&body, &choice, 1, &part), nullptr);
+  ASSERT_EQ(part->view->inputs.size(), 2u);  // the condition and the state; the constants come with it
+  EXPECT_EQ(part->view->inputs[0]->name, "go");
+  EXPECT_EQ(part->view->inputs[1]->name, "state");
+  EXPECT_EQ(part->view->outputs.at(0)->name, "chosen");
+  EXPECT_EQ(part->view->initializers.at(0)->name, "k");
+  const OrtNode* of_another = &node_called(*graph, "loop");
+  OrtGraph* none = nullptr;
+  OrtStatusPtr status = Graph_GetGraphView(&body, &of_another, 1, &none);
+  ASSERT_NE(status, nullptr);
+  EXPECT_EQ(GetErrorCode(status), ORT_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(GetErrorMessage(status)).find("'loop'"), std::string::npos);
+  ReleaseStatus(status);
+  ReleaseGraph(part);
+}
+
+TEST(GraphView, OwnsWhatItShows) {
+  const auto graph = viewed(std::string(RETORT_MODELS) + "/scopes.onnx");
+  const OrtNode* loop = &node_called(*graph, "loop");
+  ReleaseNode(const_cast<OrtNode*>(loop));
+  ReleaseGraph(loop->subgraphs.at(0).graph.get());
+  ReleaseValueInfo(const_cast<OrtValueInfo*>(loop->inputs.at(0)));
+  const OrtValue *first = nullptr, *second = nullptr;
+  ASSERT_EQ(ValueInfo_GetInitializerValue(loop->inputs.at(0), &first), nullptr);
+  ASSERT_EQ(ValueInfo_GetInitializerValue(loop->inputs.at(0), &second), nullptr);
+  EXPECT_NE(first, nullptr);
+  EXPECT_EQ(first, second);
+}
+
+TEST(GraphView, ArraysThatAreTooShort) {
+  const auto graph = viewed(std::string(RETORT_MODELS) + "/scopes.onnx");
+  const OrtValueInfo* values[8] = {};
+  OrtStatusPtr status = Graph_GetInputs(graph.get(), values, 2);
+  ASSERT_NE(status, nullptr);
+  EXPECT_EQ(GetErrorCode(status), ORT_INVALID_ARGUMENT);
+  ReleaseStatus(status);
+  EXPECT_EQ(Graph_GetInputs(graph.get(), values, 8), nullptr);
+  EXPECT_EQ(values[3], nullptr);
+}
+
 TEST(GraphView, IsWhatTheOfficialLibraryShows) {
   const char* library = std::getenv("RETORT_ORACLE");
   if (!library || !*library) GTEST_SKIP() << "RETORT_ORACLE names no official library";
