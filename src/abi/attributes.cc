@@ -75,7 +75,9 @@ void read_texts(const OrtOpAttr& attribute, void* data, size_t room, size_t* out
 
 }  // namespace
 
-OrtOpAttrType attribute_type(const Attribute& value) {
+OrtOpAttrType attribute_type(const OrtOpAttr& attribute) {
+  if (attribute.is_graph) return ORT_OP_ATTR_GRAPH;
+  const Attribute& value = attribute.value;
   // In the order of the variant's first seven alternatives.
   constexpr OrtOpAttrType kTypes[] = {ORT_OP_ATTR_INT,    ORT_OP_ATTR_FLOAT,   ORT_OP_ATTR_STRING, ORT_OP_ATTR_INTS,
                                       ORT_OP_ATTR_FLOATS, ORT_OP_ATTR_STRINGS, ORT_OP_ATTR_TENSOR};
@@ -120,7 +122,7 @@ OrtStatusPtr ORT_API_CALL ReadOpAttr(const OrtOpAttr* op_attr, OrtOpAttrType typ
 }
 
 OrtStatusPtr ORT_API_CALL OpAttr_GetType(const OrtOpAttr* attribute, OrtOpAttrType* type) noexcept {
-  return guard([&] { need(type, "type") = attribute_type(handle(attribute, "attribute").value); });
+  return guard([&] { need(type, "type") = attribute_type(handle(attribute, "attribute")); });
 }
 
 OrtStatusPtr ORT_API_CALL OpAttr_GetName(const OrtOpAttr* attribute, const char** name) noexcept {

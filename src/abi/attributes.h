@@ -8,10 +8,11 @@
 struct OrtOpAttr : retort::abi::Handle<retort::abi::tag_of("attr")> {
   std::string name;
   retort::Attribute value;
+  bool is_graph = false;  ///< its value is a subgraph of its node, and none of the above
 };
 
 namespace retort::abi {
 
-OrtOpAttrType attribute_type(const Attribute& value);
+OrtOpAttrType attribute_type(const OrtOpAttr& attribute);
 
 }  // namespace retort::abi

@@ -14,7 +14,7 @@ const Binding& of(const OrtIoBinding* binding) { return handle(binding, "binding
 }  // namespace
 
 OrtStatusPtr ORT_API_CALL CreateIoBinding(OrtSession* session, OrtIoBinding** out) noexcept {
-  return guard([&] { give(out, "out", std::make_unique<OrtIoBinding>(handle(session, "session").session)); });
+  return guard([&] { give(out, "out", std::make_unique<OrtIoBinding>(session_of(session))); });
 }
 
 void ORT_API_CALL ReleaseIoBinding(OrtIoBinding* input) noexcept { release(input); }

@@ -188,16 +188,13 @@ void ORT_API_CALL ReleaseDeviceEpIncompatibilityDetails(OrtDeviceEpIncompatibili
 
 OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForInputs(const OrtSession* session, const OrtEpDevice** inputs_ep_devices,
                                                       size_t num_inputs) noexcept {
-  return guard(
-      [&] { fill(handle(session, "session").session->inputs(), inputs_ep_devices, num_inputs, "inputs_ep_devices"); });
+  return guard([&] { fill(inputs_of(session), inputs_ep_devices, num_inputs, "inputs_ep_devices"); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForOutputs(const OrtSession* session,
                                                        const OrtEpDevice** outputs_ep_devices,
                                                        size_t num_outputs) noexcept {
-  return guard([&] {
-    fill(handle(session, "session").session->outputs(), outputs_ep_devices, num_outputs, "outputs_ep_devices");
-  });
+  return guard([&] { fill(outputs_of(session), outputs_ep_devices, num_outputs, "outputs_ep_devices"); });
 }
 
 OrtStatusPtr ORT_API_CALL CreateSharedAllocator(OrtEnv* env, const OrtEpDevice* ep_device, OrtDeviceMemoryType,

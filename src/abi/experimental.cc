@@ -15,7 +15,7 @@ namespace {
 /// Bytes that the engine has copied on its own account since the session was created; 0 for what is no session.
 uint64_t ORT_API_CALL session_copied_bytes(const OrtSession* session) noexcept {
   uint64_t bytes = 0;
-  ReleaseStatus(guard([&] { bytes = handle(session, "session").session->ledger().total_bytes(); }));
+  ReleaseStatus(guard([&] { bytes = session_of(session)->ledger().total_bytes(); }));
   return bytes;
 }
 

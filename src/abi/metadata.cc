@@ -56,7 +56,7 @@ OrtStatusPtr ORT_API_CALL GetCompatibilityInfoFromModelBytes(const void* model_d
 OrtStatusPtr ORT_API_CALL SessionGetModelMetadata(const OrtSession* session, OrtModelMetadata** out) noexcept {
   return guard([&] {
     auto metadata = std::make_unique<OrtModelMetadata>();
-    metadata->info = handle(session, "session").session->info();
+    metadata->info = info_of(session);
     give(out, "out", std::move(metadata));
   });
 }
@@ -130,14 +130,14 @@ OrtStatusPtr ORT_API_CALL ModelMetadataGetCustomMetadataMapKeys(const OrtModelMe
 
 OrtStatusPtr ORT_API_CALL SessionGetProfilingStartTimeNs(const OrtSession* session, uint64_t* out) noexcept {
   return guard([&] {
-    const Profiler* profiler = handle(session, "session").session->profiler();
+    const Profiler* profiler = session_of(session)->profiler();
     need(out, "out") = profiler ? profiler->start_time_ns() : 0;
   });
 }
 
 OrtStatusPtr ORT_API_CALL SessionEndProfiling(OrtSession* session, OrtAllocator* allocator, char** out) noexcept {
   return guard([&] {
-    Session& s = *handle(session, "session").session;
+    Session& s = *session_of(session);
     OrtAllocator& a = need(allocator, "allocator");
     need(out, "out");
     *out = allocate_text(a, s.end_profiling());

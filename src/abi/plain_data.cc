@@ -1,15 +1,9 @@
 // Objects that only carry data: places of external initializers, events of profiles.
+#include "abi/plain_data.h"
+
 #include <map>
-#include <string>
 
-#include "abi/handle.h"
 #include "abi/slots.h"
-
-struct OrtExternalInitializerInfo : retort::abi::Handle<retort::abi::tag_of("exti")> {
-  std::string path;
-  int64_t offset = 0;
-  size_t bytes = 0;
-};
 
 struct OrtProfilingEvent : retort::abi::Handle<retort::abi::tag_of("even")> {
   OrtProfilingEventCategory category = OrtProfilingEventCategory_SESSION;

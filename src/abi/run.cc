@@ -125,7 +125,7 @@ OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* options,
                               const OrtValue* const* inputs, size_t input_len, const char* const* output_names,
                               size_t output_names_len, OrtValue** outputs) noexcept {
   return guard([&] {
-    Session& s = *handle(session, "session").session;
+    Session& s = *session_of(session);
     run(s, checked(options), {input_names, inputs, input_len, output_names, output_names_len}, outputs);
   });
 }

@@ -12,23 +12,12 @@
 namespace retort::abi {
 namespace {
 
-OrtStatusPtr open(
-    const OrtEnv* env, const OrtSessionOptions* options, OrtSession** out,
-    FunctionRef<std::shared_ptr<Session>(const std::shared_ptr<Environment>&, const SessionOptions&)> load) {
+OrtStatusPtr open(const OrtEnv* env, const OrtSessionOptions* options, OrtSession** out, Load load) {
   return guard([&] {
-    const OrtEnv& e = handle(env, "env");
+    SessionOptions settings = opening_options(env, options);
     need(out, "out");
-    SessionOptions copy = session_options(options);
-    if (options) copy.external_ops = custom_ops_of(*options, e.environment->logger());
-    if (options) copy.admit = [options](const Model& model) { choose_devices(*options, model); };
-    const ThreadPool* shared = e.environment->shared_pool();
-    require(copy.own_threads || shared, ErrorCode::fail,
-            "the session is to use the environment's threads, but the environment was made without; make it by "
-            "CreateEnvWithGlobalThreadPools");
     auto session = std::make_unique<OrtSession>();
-    session->session = load(e.environment, copy);
-    const int threads = copy.own_threads ? pool_options(copy.threads).threads : shared->threads();
-    if (threads > 1) session->async = std::make_unique<AsyncRuns>(size_t(threads));
+    finish_session(*session, env->environment, std::move(settings), options, load);
     give(out, "out", std::move(session));
   });
 }
@@ -39,7 +28,17 @@ const Port& port(const std::vector<Port>& ports, size_t index) {
   return ports[index];
 }
 
-const Session& of(const OrtSession* session) { return *handle(session, "session").session; }
+const Session& of(const OrtSession* session) { return *session_of(session); }
+
+const std::vector<Port>& overridable_of(const OrtSession* session) {
+  const OrtSession& s = handle(session, "session");
+  return s.draft ? s.draft->shown.overridable : s.session->overridable();
+}
+
+const DimTable& dims_of(const OrtSession* session) {
+  const OrtSession& s = handle(session, "session");
+  return s.draft ? *s.draft->model->dims : s.session->dims();
+}
 
 void give_name(const Port& port, OrtAllocator* allocator, char** value) {
   OrtAllocator& a = need(allocator, "allocator");
@@ -47,8 +46,8 @@ void give_name(const Port& port, OrtAllocator* allocator, char** value) {
   *value = allocate_text(a, port.name);
 }
 
-void give_type(const Session& session, const Port& port, OrtTypeInfo** type_info) {
-  give(type_info, "type_info", std::make_unique<OrtTypeInfo>(type_of(port.type, session.dims())));
+void give_type(const OrtSession* session, const Port& port, OrtTypeInfo** type_info) {
+  give(type_info, "type_info", std::make_unique<OrtTypeInfo>(type_of(port.type, dims_of(session))));
 }
 
 OrtTensorTypeAndShapeInfo tensor_info_of(const ValueType& type, const DimTable& dims) {
@@ -71,6 +70,59 @@ void fill_infos(const std::vector<Port>& ports, const OrtMemoryInfo** infos, siz
 }
 
 }  // namespace
+
+std::string model_file(const char* model_path) {
+  const std::string path = need_text(model_path, "model_path");
+  struct stat file;
+  require(stat(path.c_str(), &file) != 0 || !S_ISDIR(file.st_mode), ErrorCode::invalid_argument,
+          "'{}' is a folder, not a model; give the path of a file", path);
+  return path;
+}
+
+const std::shared_ptr<Session>& session_of(const OrtSession* session) {
+  const OrtSession& s = handle(session, "session");
+  require(!s.draft, ErrorCode::fail, "the session is not finished; call FinalizeModelEditorSession first");
+  return s.session;
+}
+
+const std::vector<Port>& inputs_of(const OrtSession* session) {
+  const OrtSession& s = handle(session, "session");
+  return s.draft ? s.draft->shown.inputs : s.session->inputs();
+}
+
+const std::vector<Port>& outputs_of(const OrtSession* session) {
+  const OrtSession& s = handle(session, "session");
+  return s.draft ? s.draft->shown.outputs : s.session->outputs();
+}
+
+const ModelInfo& info_of(const OrtSession* session) {
+  const OrtSession& s = handle(session, "session");
+  return s.draft ? s.draft->shown.info : s.session->info();
+}
+
+SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* options) {
+  const OrtEnv& e = handle(env, "env");
+  SessionOptions settings = session_options(options);
+  require(settings.own_threads || e.environment->shared_pool(), ErrorCode::fail,
+          "the session is to use the environment's threads, but the environment was made without; make it by "
+          "CreateEnvWithGlobalThreadPools");
+  if (options) settings.external_ops = custom_ops_of(*options, e.environment->logger());
+  return settings;
+}
+
+void finish_session(OrtSession& session, const std::shared_ptr<Environment>& environment, SessionOptions settings,
+                    const OrtSessionOptions* options, Load load) {
+  settings.admit = [&session, options](const Model& model) {
+    session.opsets = model.opsets;
+    if (options) choose_devices(*options, model);
+  };
+  std::shared_ptr<Session> made = load(environment, settings);
+  const int threads =
+      settings.own_threads ? pool_options(settings.threads).threads : environment->shared_pool()->threads();
+  if (threads > 1) session.async = std::make_unique<AsyncRuns>(size_t(threads));
+  record_assignment(session, *made);
+  session.session = std::move(made);
+}
 
 SessionOptions session_options(const OrtSessionOptions* options) {
   if (!options) return {};
@@ -106,11 +158,7 @@ OrtTypeInfo type_of(const ValueType& type, const DimTable& dims) {
 OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const char* model_path, const OrtSessionOptions* options,
                                         OrtSession** out) noexcept {
   return open(env, options, out, [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
-    const std::string path = need_text(model_path, "model_path");
-    struct stat file;
-    require(stat(path.c_str(), &file) != 0 || !S_ISDIR(file.st_mode), ErrorCode::invalid_argument,
-            "'{}' is a folder, not a model; give the path of a file", path);
-    return std::make_shared<Session>(environment, path, o);
+    return std::make_shared<Session>(environment, model_file(model_path), o);
   });
 }
 
@@ -146,57 +194,57 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(co
 void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept { release(input); }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputCount(const OrtSession* session, size_t* out) noexcept {
-  return guard([&] { need(out, "out") = of(session).inputs().size(); });
+  return guard([&] { need(out, "out") = inputs_of(session).size(); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOutputCount(const OrtSession* session, size_t* out) noexcept {
-  return guard([&] { need(out, "out") = of(session).outputs().size(); });
+  return guard([&] { need(out, "out") = outputs_of(session).size(); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerCount(const OrtSession* session, size_t* out) noexcept {
-  return guard([&] { need(out, "out") = of(session).overridable().size(); });
+  return guard([&] { need(out, "out") = overridable_of(session).size(); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputName(const OrtSession* session, size_t index, OrtAllocator* allocator,
                                               char** value) noexcept {
-  return guard([&] { give_name(port(of(session).inputs(), index), allocator, value); });
+  return guard([&] { give_name(port(inputs_of(session), index), allocator, value); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOutputName(const OrtSession* session, size_t index, OrtAllocator* allocator,
                                                char** value) noexcept {
-  return guard([&] { give_name(port(of(session).outputs(), index), allocator, value); });
+  return guard([&] { give_name(port(outputs_of(session), index), allocator, value); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerName(const OrtSession* session, size_t index,
                                                                OrtAllocator* allocator, char** value) noexcept {
-  return guard([&] { give_name(port(of(session).overridable(), index), allocator, value); });
+  return guard([&] { give_name(port(overridable_of(session), index), allocator, value); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetInputTypeInfo(const OrtSession* session, size_t index,
                                                   OrtTypeInfo** type_info) noexcept {
-  return guard([&] { give_type(of(session), port(of(session).inputs(), index), type_info); });
+  return guard([&] { give_type(session, port(inputs_of(session), index), type_info); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOutputTypeInfo(const OrtSession* session, size_t index,
                                                    OrtTypeInfo** type_info) noexcept {
-  return guard([&] { give_type(of(session), port(of(session).outputs(), index), type_info); });
+  return guard([&] { give_type(session, port(outputs_of(session), index), type_info); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerTypeInfo(const OrtSession* session, size_t index,
                                                                    OrtTypeInfo** type_info) noexcept {
-  return guard([&] { give_type(of(session), port(of(session).overridable(), index), type_info); });
+  return guard([&] { give_type(session, port(overridable_of(session), index), type_info); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForInputs(const OrtSession* session,
                                                         const OrtMemoryInfo** inputs_memory_info,
                                                         size_t num_inputs) noexcept {
-  return guard([&] { fill_infos(of(session).inputs(), inputs_memory_info, num_inputs, "inputs_memory_info"); });
+  return guard([&] { fill_infos(inputs_of(session), inputs_memory_info, num_inputs, "inputs_memory_info"); });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForOutputs(const OrtSession* session,
                                                          const OrtMemoryInfo** outputs_memory_info,
                                                          size_t num_outputs) noexcept {
-  return guard([&] { fill_infos(of(session).outputs(), outputs_memory_info, num_outputs, "outputs_memory_info"); });
+  return guard([&] { fill_infos(outputs_of(session), outputs_memory_info, num_outputs, "outputs_memory_info"); });
 }
 
 OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMemoryInfo* mem_info,

@@ -47,9 +47,37 @@ class AsyncRuns {
 
 }  // namespace retort::abi
 
+namespace retort::abi {
+
+/// A session that is still to be extended: what it will be made of.
+struct Draft {
+  std::shared_ptr<Environment> environment;
+  SessionOptions options;
+  std::shared_ptr<Model> model;
+  ModelInterface shown;
+};
+
+}  // namespace retort::abi
+
+struct OrtEpAssignedNode : retort::abi::Handle<retort::abi::tag_of("epan")> {
+  retort::AssignedNode node;
+};
+
+/// Nodes that went to one provider together.
+struct OrtEpAssignedSubgraph : retort::abi::Handle<retort::abi::tag_of("epas")> {
+  std::string provider;
+  std::vector<std::unique_ptr<OrtEpAssignedNode>> nodes;
+  std::vector<const OrtEpAssignedNode*> list;
+};
+
 struct OrtSession : retort::abi::Handle<retort::abi::tag_of("sess")> {
-  std::shared_ptr<retort::Session> session;
+  std::shared_ptr<retort::Session> session;       ///< null while there is a draft
   std::unique_ptr<retort::abi::AsyncRuns> async;  ///< null: the session has one thread
+  std::unique_ptr<retort::abi::Draft> draft;
+  std::map<std::string, int> opsets;  ///< that the model imports
+  /// Who runs which nodes, when that is recorded.
+  std::vector<std::unique_ptr<OrtEpAssignedSubgraph>> assigned;
+  std::vector<const OrtEpAssignedSubgraph*> assigned_list;
 };
 
 struct OrtIoBinding : retort::abi::Handle<retort::abi::tag_of("bind")> {
@@ -65,6 +93,25 @@ struct OrtModelMetadata : retort::abi::Handle<retort::abi::tag_of("meta")> {
 struct OrtPrepackedWeightsContainer : retort::abi::Handle<retort::abi::tag_of("pack")> {};
 
 namespace retort::abi {
+
+/// The session behind the handle; `fail` while it is still to be extended.
+const std::shared_ptr<Session>& session_of(const OrtSession* session);
+/// What the model shows, also before the session is finished.
+const std::vector<Port>& inputs_of(const OrtSession* session);
+const std::vector<Port>& outputs_of(const OrtSession* session);
+const ModelInfo& info_of(const OrtSession* session);
+
+/// Makes an engine's session from options that were set up for it.
+using Load = FunctionRef<std::shared_ptr<Session>(const std::shared_ptr<Environment>&, const SessionOptions&)>;
+/// Notes which provider runs which nodes, where the engine recorded the nodes.
+void record_assignment(OrtSession& session, const Session& made);
+/// A path that a caller gave; a folder is an invalid argument.
+std::string model_file(const char* model_path);
+/// What every way to a session checks first: the options as the engine takes them.
+SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* options);
+/// Makes the session behind a handle ready to run. `options`: of whoever adds providers, or null.
+void finish_session(OrtSession& session, const std::shared_ptr<Environment>& environment, SessionOptions settings,
+                    const OrtSessionOptions* options, Load load);
 
 /// The options of the engine: a copy, with the caller's threads. Null: the defaults.
 SessionOptions session_options(const OrtSessionOptions* options);

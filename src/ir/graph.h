@@ -167,6 +167,8 @@ struct Model {
   std::vector<std::pair<std::string, Dim>> denotations;  ///< "DATA_BATCH": what the file calls some free extents
   std::shared_ptr<DimTable> dims = std::make_shared<DimTable>();
   std::shared_ptr<Graph> graph = std::make_shared<Graph>(dims);
+  /// Files older than IR version 4 declare constants as inputs, too: the names of all that they declare. Else empty.
+  std::vector<std::string> declared_inputs;
   std::string path;  ///< "" when read from bytes
 };
 

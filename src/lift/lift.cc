@@ -176,6 +176,20 @@ void lift_node(Graph& graph, NodeId id, const ExternalOps* external) {
 
 }  // namespace
 
+void lift_constants(Graph& graph) {
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  for (const NodeId id : order) {
+    for (const Body& b : graph.node(id).bodies) lift_constants(*b.graph);
+    const std::string name = describe(graph, graph.node(id));
+    const int version = graph.node(id).version;
+    try {
+      if (graph.node(id).is("Constant")) modernise(graph, id);
+    } catch (const Error& e) {
+      throw in_node(e, name, version);
+    }
+  }
+}
+
 void lift(Graph& graph, const ExternalOps* external) {
   // Rules type the nodes that they add; only an Identity that stands before a graph output may be left for another
   // round.

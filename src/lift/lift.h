@@ -17,6 +17,9 @@ void lift(Graph& graph, const ExternalOps* external = nullptr);
 /// Whether there is a rule for an operator of that name: it may be an old one that became others.
 bool is_liftable(const std::string& domain, const std::string& type);
 
+/// Only makes Constant nodes constants of their graph, bodies included; all else keeps its form.
+void lift_constants(Graph& graph);
+
 /// The operator sets to import for a lifted graph: the oldest in which its nodes say what they mean, none older than
 /// those of `opsets`, its model's.
 std::map<std::string, int> lifted_opsets(const Graph& graph, std::map<std::string, int> opsets);

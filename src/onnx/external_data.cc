@@ -68,7 +68,7 @@ const ExternalFiles::Opened& ExternalFiles::open(std::string_view location) {
     o.all = {{reinterpret_cast<const char*>(bytes.data()), bytes.size()}, owner, owner != nullptr};
   } else {
     File file = open_file(location);
-    if (options_.files) options_.files->push_back(file.identity());
+    if (options_.files) options_.files->push_back({file.identity(), std::string(location)});
     o.size = file.size();
     if (options_.trusted) {
       std::shared_ptr<void> mapping = file.map();

@@ -176,7 +176,11 @@ void Scope::add_initializer(std::string_view name, Tensor tensor) {
 // From IR version 4 an initializer that is an input too is a default that the caller may override; before it was the
 // only way to write a constant. Nobody overrides inputs of bodies.
 void Scope::demote_inputs() {
-  if (kind_ != Kind::main || c_.model.ir_version < 4) make_defaults_constant(graph_);
+  if (kind_ == Kind::main && c_.model.ir_version >= 4) return;
+  if (kind_ == Kind::main && !graph_.defaults.empty()) {
+    for (const ValueId id : graph_.inputs) c_.model.declared_inputs.push_back(graph_.value(id).name);
+  }
+  make_defaults_constant(graph_);
 }
 
 void Scope::declare_outputs(Message node) {

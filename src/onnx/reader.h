@@ -30,6 +30,12 @@ struct MemoryFile {
   std::shared_ptr<void> owner;  ///< null: tensors copy what they need
 };
 
+/// A file of external data that was opened, by what the model calls it.
+struct ExternalFile {
+  FileIdentity identity;
+  std::string location;
+};
+
 struct ReadOptions {
   /// Files are mapped. False: they are read, because a mapped file that somebody cuts off ends the process (SIGBUS).
   bool trusted = true;
@@ -44,7 +50,7 @@ struct ReadOptions {
   /// External data by location; looked at before the folder.
   std::map<std::string, MemoryFile, std::less<>> memory_files;
   /// Receives what files of external data were opened; null: nobody asks.
-  std::vector<FileIdentity>* files = nullptr;
+  std::vector<ExternalFile>* files = nullptr;
   ReadLimits limits;
 };
 

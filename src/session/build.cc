@@ -51,6 +51,17 @@ void forget_names(Graph& graph) {
   }
 }
 
+// As ONNX Runtime does, without Constant nodes: they are initializers.
+void add_assigned(const Graph& graph, std::vector<AssignedNode>& all) {
+  for (const NodeId id : graph.order()) {
+    for (const Body& b : graph.node(id).bodies) add_assigned(*b.graph, all);
+  }
+  for (const NodeId id : graph.order()) {
+    const Node& n = graph.node(id);
+    if (!n.is("Constant")) all.push_back({n.name, n.domain, n.type});
+  }
+}
+
 ValueType without_extents(ValueType type) {
   if (type.is_tensor()) return ValueType::tensor(type.dtype);
   if (type.element) type.element = std::make_shared<const ValueType>(without_extents(*type.element));
@@ -137,6 +148,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
 
 void Session::build(Model& model) {
   inline_functions(model);
+  if (options_.config_on("session.record_ep_graph_assignment_info")) add_assigned(*model.graph, assigned_);
   LowerOptions lower = lower_options();
   for (const std::string& name : lower.disabled) {
     const std::string unknown = unknown_pass(name);
@@ -145,7 +157,9 @@ void Session::build(Model& model) {
   lower.parallel = Parallel(pool_, options_.cancel_load.get());
   if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
   const bool optimizes = options_.optimization != OptimizationLevel::none;
-  if (optimizes && !overridable_.empty()) {
+  // Of a model that was made in memory there is nothing to read again.
+  const bool made = !ties_.empty() && !source_.exists();
+  if (optimizes && (made || !overridable_.empty())) {
     kept_ = std::make_unique<Model>(model);
     kept_->graph = model.graph->clone();
   }

@@ -92,7 +92,7 @@ void ModelSource::identify(Fingerprint& fingerprint, bool& lasting) const {
     add(file_);
   else
     fingerprint.add(bytes_.data(), bytes_.size());
-  for (const FileIdentity& file : external_) add(file);
+  for (const ExternalFile& file : external_) add(file.identity);
 }
 
 void ModelSource::keep(const Graph& graph, const SessionOptions& options) {

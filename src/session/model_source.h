@@ -29,6 +29,8 @@ class ModelSource {
   /// Adds what tells this model from all others, and from itself after a change, without reading the weights of files.
   /// `lasting`: is made false where a file changed so recently that a further change may not show. After read().
   void identify(Fingerprint& fingerprint, bool& lasting) const;
+  /// The files of external data that it lies in. After read().
+  const std::vector<ExternalFile>& external_files() const { return external_; }
   bool exists() const { return path_ || bytes_.data(); }
   /// Where the model is, or "" for bytes.
   std::string path() const { return path_.value_or(""); }
@@ -43,7 +45,7 @@ class ModelSource {
   std::optional<std::string> path_;
   FileIdentity file_;                   ///< of the model at path_
   timespec begin_{};                    ///< when read() began
-  std::vector<FileIdentity> external_;  ///< files of external data
+  std::vector<ExternalFile> external_;  ///< files of external data
   std::span<const std::byte> bytes_;
   std::shared_ptr<void> kept_;         ///< a copy, which bytes_ points to then
   std::vector<FileIdentity> weights_;  ///< the files that initializers lie in

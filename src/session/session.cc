@@ -147,25 +147,37 @@ void Session::log_ignored_options() const {
   }
 }
 
-void Session::name_ports(const Model& model) {
-  info_ = {.producer_name = model.producer_name,
-           .graph_name = model.graph->name,
-           .domain = model.domain,
-           .description = model.doc,
-           .graph_description = model.graph->doc,
-           .version = model.model_version,
-           .metadata = model.metadata};
+ModelInterface interface_of(const Model& model) {
   const Graph& g = *model.graph;
-  const size_t required = g.inputs.size() - g.defaults.size();
+  ModelInterface shown{.info = {.producer_name = model.producer_name,
+                                .graph_name = g.name,
+                                .domain = model.domain,
+                                .description = model.doc,
+                                .graph_description = g.doc,
+                                .version = model.model_version,
+                                .metadata = model.metadata}};
   for (const ValueId id : g.inputs) {
     const GraphValue& v = g.value(id);
+    (g.defaults.contains(id) ? shown.overridable : shown.inputs).push_back({v.name, v.type});
+  }
+  for (const ValueId out : g.outputs) shown.outputs.push_back({g.value(out).name, g.value(out).type});
+  return shown;
+}
+
+void Session::name_ports(const Model& model) {
+  ModelInterface shown = interface_of(model);
+  info_ = std::move(shown.info);
+  inputs_ = std::move(shown.inputs);
+  outputs_ = std::move(shown.outputs);
+  overridable_ = std::move(shown.overridable);
+  const Graph& g = *model.graph;
+  uint32_t required = 0, overridable = uint32_t(inputs_.size());
+  for (const ValueId id : g.inputs) {
     const bool has_default = g.defaults.contains(id);
-    port_of_.push_back(uint32_t(has_default ? required + overridable_.size() : inputs_.size()));
-    (has_default ? overridable_ : inputs_).push_back({v.name, v.type});
+    port_of_.push_back(has_default ? overridable++ : required++);
     if (!has_default) is_read_.push_back(g.use_count(id) > 0);
   }
   open_.resize(overridable_.size());
-  for (ValueId out : g.outputs) outputs_.push_back({g.value(out).name, g.value(out).type});
   for (size_t i = 0; i < input_count(); ++i) input_by_name_.emplace(input_port(i).name, int(i));
   if (options_.optimization != OptimizationLevel::none) tie_extents();
   for (size_t i = 0; i < outputs_.size(); ++i) output_by_name_.emplace(outputs_[i].name, int(i));

@@ -32,6 +32,19 @@ struct ModelInfo {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
+/// What a model shows of itself, before anything was made of it.
+struct ModelInterface {
+  ModelInfo info;
+  std::vector<Port> inputs, outputs;
+  std::vector<Port> overridable;  ///< inputs that have a value in the model already
+};
+ModelInterface interface_of(const Model& model);
+
+/// A node of the model that a session runs, functions expanded.
+struct AssignedNode {
+  std::string name, domain, type;
+};
+
 /// Thread-safe: any number of runs at the same time.
 class Session {
  public:
@@ -47,6 +60,8 @@ class Session {
   /// Inputs that have a value in the model already.
   const std::vector<Port>& overridable() const { return overridable_; }
   const ModelInfo& info() const { return info_; }
+  /// All nodes, those of bodies first; recorded only with session.record_ep_graph_assignment_info.
+  const std::vector<AssignedNode>& assigned() const { return assigned_; }
   const SessionOptions& options() const { return options_; }
   const DimTable& dims() const { return *dims_; }
   CopyLedger& ledger() { return ledger_; }
@@ -125,6 +140,7 @@ class Session {
   ModelInfo info_;
   std::shared_ptr<DimTable> dims_;
   std::vector<Port> inputs_, outputs_, overridable_;
+  std::vector<AssignedNode> assigned_;
   std::vector<uint32_t> port_of_;  ///< by position among the model's inputs: index of the session's input
   std::unordered_map<std::string_view, int> input_by_name_, output_by_name_;
   std::unique_ptr<ThreadPool> own_pool_;
@@ -138,10 +154,11 @@ class Session {
   /// For inputs that keep to the names of their extents; overridable inputs are constants, but in sessions that do not
   /// optimise.
   std::unique_ptr<Route> first_;
-  std::vector<Tie> ties_;           ///< extents of inputs that bear the same name, the first with each other
-  std::mutex general_mutex_;        ///< guards the rest
-  ModelSource source_;              ///< to read the model again where none is kept
-  std::unique_ptr<Model> kept_;     ///< of models with overridable inputs: as it was read; weights stay in their file
+  std::vector<Tie> ties_;     ///< extents of inputs that bear the same name, the first with each other
+  std::mutex general_mutex_;  ///< guards the rest
+  ModelSource source_;        ///< to read the model again where none is kept
+  /// Of models with overridable inputs, or made in memory: as it was read; weights stay in their file.
+  std::unique_ptr<Model> kept_;
   std::vector<bool> open_;          ///< by overridable input: whether general_ takes it as an input
   std::shared_ptr<Route> general_;  ///< relies on no name; null until a run needs it
 };

@@ -1,0 +1,81 @@
+#include "abi/operator_facts.h"
+
+#include <charconv>
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace retort::abi {
+namespace {
+
+constexpr std::string_view kFacts =
+#include "abi/operator_facts.inc"
+    ;
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (size_t from = 0; from <= text.size();) {
+    const size_t to = std::min(text.find(at, from), text.size());
+    parts.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return parts;
+}
+
+template <typename T>
+T number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  require(error == std::errc() && end == text.data() + text.size(), ErrorCode::fail, "'{}' is no number", text);
+  return value;
+}
+
+template <typename T, typename Read>
+std::vector<T> list(std::string_view text, Read read) {
+  std::vector<T> values;
+  if (text.empty()) return values;
+  for (const std::string_view part : split(text, ',')) values.push_back(read(part));
+  return values;
+}
+
+/// By "domain type"; the oldest form first.
+using Forms = std::unordered_map<std::string, std::vector<OperatorForm>>;
+
+Forms read_forms() {
+  Forms forms;
+  for (const std::string_view line : split(kFacts, '\n')) {
+    const std::vector<std::string_view> cells = split(line, '\t');
+    if (cells.size() < 3) continue;
+    forms[cat("{} {}", cells[0], cells[1])].push_back(
+        {.since = number<int>(cells[2]), .defaults = {cells.begin() + 3, cells.end()}});
+  }
+  return forms;
+}
+
+}  // namespace
+
+const OperatorForm* operator_form(std::string_view domain, std::string_view type, int version) {
+  static const auto* const kForms = new Forms(read_forms());
+  const auto found = kForms->find(cat("{} {}", domain, type));
+  if (found == kForms->end()) return nullptr;
+  const OperatorForm* form = nullptr;
+  for (const OperatorForm& f : found->second) {
+    if (version == 0 || f.since <= version) form = &f;
+  }
+  return form;
+}
+
+Attributes::Item read_default(std::string_view text) {
+  const size_t is = text.find('='), colon = text.find(':', is);
+  const std::string name(text.substr(0, is));
+  const std::string_view kind = text.substr(is + 1, colon - is - 1), value = text.substr(colon + 1);
+  const auto word = [](std::string_view s) { return std::string(s); };
+  if (kind == "i") return {name, number<int64_t>(value)};
+  if (kind == "f") return {name, number<float>(value)};
+  if (kind == "s") return {name, std::string(value)};
+  if (kind == "is") return {name, list<int64_t>(value, number<int64_t>)};
+  if (kind == "fs") return {name, list<float>(value, number<float>)};
+  return {name, list<std::string>(value, word)};
+}
+
+}  // namespace retort::abi

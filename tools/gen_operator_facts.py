@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Writes src/abi/operator_facts.tsv: of every operator that ONNX Runtime knows, in which versions its form changed, and what
+its attributes are when a model leaves them out.
+
+    gen_operator_facts.py src/abi/operator_facts.tsv    (needs the packages onnx and onnxruntime)
+
+Defaults are `name=kind:value`, separated by tabs; lists by commas. Kinds are i, f, s, is, fs, ss.
+"""
+import sys
+
+import onnx
+from onnxruntime.capi import onnxruntime_pybind11_state as ort
+
+DOMAINS = {"", "ai.onnx.ml", "com.microsoft"}
+READ = {
+    onnx.AttributeProto.INT: lambda a: f"i:{a.i}",
+    onnx.AttributeProto.FLOAT: lambda a: f"f:{a.f!r}",
+    onnx.AttributeProto.STRING: lambda a: f"s:{a.s.decode()}",
+    onnx.AttributeProto.INTS: lambda a: "is:" + ",".join(map(str, a.ints)),
+    onnx.AttributeProto.FLOATS: lambda a: "fs:" + ",".join(map(repr, a.floats)),
+    onnx.AttributeProto.STRINGS: lambda a: "ss:" + ",".join(s.decode() for s in a.strings),
+}
+
+
+def facts():
+    """(domain, name, version) -> defaults; what onnx says holds over what onnxruntime says."""
+    found = {}
+    schemas = [(s, lambda a: a._default_value) for s in ort.get_all_operator_schema()]
+    schemas += [(s, lambda a: a.default_value.SerializeToString()) for s in onnx.defs.get_all_schemas_with_history()]
+    for schema, default_of in schemas:
+        if schema.domain not in DOMAINS:
+            continue
+        defaults = []
+        for name, attribute in sorted(schema.attributes.items()):
+            default = onnx.AttributeProto()
+            default.ParseFromString(default_of(attribute))
+            if default.type in READ:
+                defaults.append(f"{name}={READ[default.type](default)}")
+        found[schema.domain, schema.name, schema.since_version] = defaults
+    return found
+
+
+def main():
+    with open(sys.argv[1], "w") as out:
+        for (domain, name, version), defaults in sorted(facts().items()):
+            out.write("\t".join([domain, name, str(version), *defaults]) + "\n")
+
+
+if __name__ == "__main__":
+    main()
