@@ -1,6 +1,7 @@
 // OrtEnv: the one environment of the process, and what the C interface keeps beside it.
 #pragma once
 #include <memory>
+#include <mutex>
 
 #include "abi/allocators.h"
 #include "session/environment.h"
@@ -13,7 +14,9 @@ struct OrtLogger : retort::abi::Handle<retort::abi::tag_of("logr")> {
 struct OrtEnv : retort::abi::Handle<retort::abi::tag_of("env ")> {
   std::shared_ptr<retort::Environment> environment;
   retort::abi::SharedAllocators allocators;
-  int references = 0;  ///< guarded by the mutex of environment.cc
+  mutable std::mutex hooks_mutex;
+  retort::WorkHooks hooks;  ///< of pools of sessions to come; guarded
+  int references = 0;       ///< guarded by the mutex of environment.cc
 };
 
 namespace retort::abi {

@@ -106,6 +106,10 @@ SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* optio
   require(settings.own_threads || e.environment->shared_pool(), ErrorCode::fail,
           "the session is to use the environment's threads, but the environment was made without; make it by "
           "CreateEnvWithGlobalThreadPools");
+  {
+    const std::lock_guard lock(e.hooks_mutex);
+    settings.threads.hooks = e.hooks;
+  }
   if (options) settings.external_ops = custom_ops_of(*options, e.environment->logger());
   return settings;
 }

@@ -1,5 +1,6 @@
 #include "abi/threads.h"
 
+#include "abi/environment.h"
 #include "abi/slots.h"
 
 namespace retort::abi {
@@ -21,6 +22,18 @@ ThreadSettings::Create CustomThreads::hook() const {
     }
     return [join = join, thread] { join(thread); };
   };
+}
+
+OrtStatusPtr ORT_API_CALL SetPerSessionThreadPoolCallbacks(OrtEnv* env,
+                                                           const OrtThreadPoolCallbacksConfig* config) noexcept {
+  return guard([&] {
+    OrtEnv& e = handle(env, "env");
+    const OrtThreadPoolCallbacksConfig& c = need(config, "config");
+    require(c.version > 0 && c.version <= ORT_API_VERSION, ErrorCode::invalid_argument,
+            "the version of the callbacks is {}; set it to ORT_API_VERSION ({})", c.version, ORT_API_VERSION);
+    const std::lock_guard lock(e.hooks_mutex);
+    e.hooks = {c.on_enqueue, c.on_start_work, c.on_stop_work, c.on_abandon, c.user_context};
+  });
 }
 
 OrtStatusPtr ORT_API_CALL CreateThreadingOptions(OrtThreadingOptions** out) noexcept {

@@ -51,6 +51,11 @@ struct ThreadPool::Shared {
 
   alignas(kLine) std::atomic<bool> busy{false};  // a caller owns the pool
   bool started = false;                          // the workers
+  struct Offer {                                 // to a worker, with hooks: one entry a loop
+    void* data = nullptr;
+    std::atomic<bool> open{false};
+  };
+  std::vector<Offer> offers;  // by worker, with hooks
   std::vector<std::thread> threads;
   std::vector<std::function<void()>> joiners;
 
@@ -115,6 +120,7 @@ void ThreadPool::join() {
 void ThreadPool::start_workers() {
   if (shared_->started) return;
   shared_->started = true;
+  if (options_.hooks.any()) shared_->offers = std::vector<Shared::Offer>(size_t(options_.threads));
   for (int w = 1; w < options_.threads; ++w) {
     auto body = [this, w] { work(w); };
     if (options_.create_thread) {
@@ -151,8 +157,37 @@ void ThreadPool::work(int worker) {
     seen = s.epoch.load();
     if (s.stop) return;
     s.inside.fetch_add(1);
-    if (s.open.load()) s.run_tasks(worker);
+    if (s.open.load()) help(worker);
     s.inside.fetch_sub(1);
+  }
+}
+
+// Hooks enclose the first entry of a worker into a loop. A second one, by a worker that was late for the loop before, is silent.
+void ThreadPool::help(int worker) {
+  Shared& s = *shared_;
+  const WorkHooks& hooks = options_.hooks;
+  const bool told = hooks.any() && s.offers[size_t(worker)].open.exchange(false);
+  void* const data = told ? s.offers[size_t(worker)].data : nullptr;
+  if (told && hooks.start) hooks.start(hooks.context, data);
+  s.run_tasks(worker);
+  if (told && hooks.stop) hooks.stop(hooks.context, data);
+}
+
+void ThreadPool::offer() {
+  Shared& s = *shared_;
+  if (!options_.hooks.any()) return;
+  for (size_t w = 1; w < s.offers.size(); ++w) {
+    s.offers[w].data = options_.hooks.enqueue ? options_.hooks.enqueue(options_.hooks.context) : nullptr;
+    s.offers[w].open.store(true);
+  }
+}
+
+// After a loop: offers that no worker took.
+void ThreadPool::settle() {
+  Shared& s = *shared_;
+  for (size_t w = 1; w < s.offers.size(); ++w) {
+    const bool left = s.offers[w].open.exchange(false);
+    if (left && options_.hooks.abandon) options_.hooks.abandon(options_.hooks.context, s.offers[w].data);
   }
 }
 
@@ -168,12 +203,14 @@ void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, Functio
   s.cancel = cancel;
   s.tasks = tasks;
   s.next.store(0, std::memory_order_relaxed);
+  offer();
   s.open.store(true);
   s.epoch.fetch_add(1);
   if (s.sleeping.load() > 0) s.epoch.notify_all();
   s.run_tasks(0);
   s.open.store(false);
   for (int i = 0; s.inside.load() != 0; ++i) i < kPatience ? pause() : (void)sched_yield();
+  settle();
   s.busy.store(false, std::memory_order_release);
 }
 

@@ -13,6 +13,17 @@
 
 namespace retort {
 
+/// Called around what each worker does of a loop; any may be null. `enqueue` on the caller's thread, for each worker that is to
+/// help; its result goes to `start` and `stop` on the worker's, or to `abandon` where the loop was done before.
+struct WorkHooks {
+  void* (*enqueue)(void* context) = nullptr;
+  void (*start)(void* context, void* data) = nullptr;
+  void (*stop)(void* context, void* data) = nullptr;
+  void (*abandon)(void* context, void* data) = nullptr;
+  void* context = nullptr;
+  bool any() const { return enqueue || start || stop || abandon; }
+};
+
 struct ThreadPoolOptions {
   int threads = 1;                        ///< callers included: threads - 1 workers are started
   bool spin = true;                       ///< false: workers sleep at once when there is nothing to do
@@ -21,6 +32,7 @@ struct ThreadPoolOptions {
   std::vector<int> affinity;              ///< processor of each worker; empty: not pinned
   /// Custom creation of threads (the ABI's hooks): starts `body` on a new thread and returns a function that joins it.
   std::function<std::function<void()>(std::function<void()> body)> create_thread;
+  WorkHooks hooks;
 };
 
 /// Thread-safe. Workers are started at the first parallel loop, and again in a forked child.
@@ -41,6 +53,9 @@ class ThreadPool {
   void start_workers();
   void work(int worker);
   void wait_for_work(uint32_t seen);
+  void help(int worker);
+  void offer();
+  void settle();
   void join();
 
   ThreadPoolOptions options_;

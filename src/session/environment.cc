@@ -33,6 +33,7 @@ ThreadPoolOptions pool_options(const ThreadSettings& settings) {
   options.flush_denormals = settings.denormal_as_zero;
   options.affinity = first_processors(settings.affinity);
   options.create_thread = settings.create_thread;
+  options.hooks = settings.hooks;
   return options;
 }
 

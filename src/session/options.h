@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/thread_pool.h"
 #include "tensor/tensor.h"
 
 namespace retort {
@@ -28,6 +29,7 @@ struct ThreadSettings {
   bool denormal_as_zero = false;  ///< also for the callers of runs, during the run
   std::string affinity;           ///< processors of each worker, from 1: "1,2;3-4"; empty: not pinned
   Create create_thread;
+  WorkHooks hooks;
 };
 
 /// Numbers equal GraphOptimizationLevel.
