@@ -22,6 +22,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "kernels/activation.h"
@@ -60,7 +61,7 @@ HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* p, size_t n) {
   return hn::MaskedLoad(hn::FirstN(d, n), d, p);
 #else
   alignas(64) T lanes[hn::MaxLanes(d)] = {};
-  for (size_t i = 0; i < n; ++i) lanes[i] = p[i];
+  std::memcpy(lanes, p, n * sizeof(T));  // p need not be aligned
   return hn::Load(d, lanes);
 #endif
 }

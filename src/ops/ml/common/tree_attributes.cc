@@ -32,8 +32,8 @@ class NodeIndex {
     const auto less = [this](uint32_t a, uint32_t b) { return id(a) < id(b); };
     if (!std::ranges::is_sorted(order_, less)) std::ranges::stable_sort(order_, less);
     const auto twice = std::ranges::adjacent_find(order_, [this](uint32_t a, uint32_t b) { return id(a) == id(b); });
-    require(twice == order_.end(), ErrorCode::invalid_graph, "tree {} has two nodes {}", trees_[*twice],
-            nodes_[*twice]);
+    if (twice != order_.end())
+      fail(ErrorCode::invalid_graph, "tree {} has two nodes {}", trees_[*twice], nodes_[*twice]);
   }
 
   // The position of node `wanted` in the lists; none where there is no such node.
