@@ -256,7 +256,8 @@ TEST(Joined, BatchesInStretches) {
   const ValueId again =
       t.add("Relu", {conv(t, t.add("Relu", {conv(t, parts[1], "p", {24, 10, 1, 1})}), "q", {6, 24, 1, 1})});
   t.output(t.add("GlobalAveragePool", {t.add("Add", {again, parts[0]})}), "y");
-  expect_as_interpreted(t, {{image({5, 6, 150, 150})}, {image({1, 6, 150, 150})}});
+  // rows of three images are near enough for channels of `all` to be guests, those of five are not
+  expect_as_interpreted(t, {{image({5, 6, 150, 150})}, {image({3, 6, 150, 150})}, {image({1, 6, 150, 150})}});
 }
 
 TEST(Joined, Strings) {
