@@ -9,6 +9,10 @@ namespace {
 /// Rows that are spread over more than this leave the caches before they are read again, and reach into few of their sets:
 /// then a copy costs less than writing and reading such rows.
 constexpr size_t kFarRows = size_t(6) << 20;
+/// What walks along hosts calls itself.
+constexpr uint32_t kDeepest = 64;
+/// So many inputs of a Concat are looked at together.
+constexpr size_t kMostAdopted = 16;
 constexpr uint32_t kNoStep = ~0u;  // produces what the caller gives
 
 bool joins(const Step& s) { return s.op->piece && s.op->has(kJoins) && !s.late; }
@@ -71,6 +75,7 @@ void Joins::forget(uint32_t begin) {
     if (producer_[v] < begin) {
       link(v, host);
     } else {
+      guests_[v].depth = 0;
       for (const SlotIndex m : members_[v]) slots_[m].row_stride = 0;
     }
   }
@@ -118,13 +123,14 @@ bool Joins::may_have_rows(const Steps& steps, SlotIndex root, bool is_cut) const
 bool Joins::place(const Steps& steps, SlotIndex part, SlotIndex whole, const Piece& piece, bool is_cut) {
   const SlotIndex root = root_of(part), host = root_of(whole);
   const auto at = may_move(steps, root) ? in_rows(slots_[whole], slots_[part], piece) : std::nullopt;
-  if (!at) return false;
+  if (!at || guests_[host].depth == kDeepest) return false;
   const size_t stride = slots_[part].count == slots_[part].row_extent() ? 0 : at->row_stride;
   const size_t element = dtype_bits(slots_[part].dtype()) / 8;
   const bool far = slots_[part].count / slots_[part].row_extent() * stride * element > kFarRows;
   if (stride && (far || !may_have_rows(steps, root, is_cut))) return false;
   link(root, host);
   guests_[root].offset = at->offset * element;
+  guests_[root].depth = guests_[host].depth + 1;
   auto* const data = static_cast<std::byte*>(slots_[host].data);
   for (const SlotIndex m : members_[root]) {
     slots_[m].row_stride = stride;
@@ -157,7 +163,7 @@ std::optional<Piece> Joins::as_a_whole(const Steps& steps, uint32_t step, size_t
 bool Joins::adopt(const Steps& steps, uint32_t step, size_t input) {
   const Step& s = plan_.steps[step];
   const SlotIndex whole = cut_from(root_of(s.inputs[input])), out = s.outputs[0];
-  const auto at = as_a_whole(steps, step, input);
+  const auto at = s.inputs.size() <= kMostAdopted ? as_a_whole(steps, step, input) : std::nullopt;
   if (!at) return false;
   if (guests_[root_of(whole)].host == out) {
     const auto there = in_rows(slots_[out], slots_[whole], *at);

@@ -49,6 +49,7 @@ class Joins {
     SlotIndex next = kNoSlot;   ///< guest of the same host
     SlotIndex first = kNoSlot;  ///< of its own guests
     size_t offset = 0;          ///< bytes
+    uint32_t depth = 0;         ///< so many hosts, one inside the other
   };
 
   void forget(uint32_t begin);

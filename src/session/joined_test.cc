@@ -102,6 +102,17 @@ TEST(Joined, InsideEachOther) {
   expect_as_interpreted(t, {{image({4, 6})}});
 }
 
+// Deeper than hosts are followed.
+TEST(Joined, LongChain) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, 2});
+  ValueId all = t.add("Sin", {x});
+  for (int i = 0; i < 200; ++i) all = t.add("Concat", {all, t.add("Cos", {x})}, axis(1));
+  for (int i = 0; i < 200; ++i) all = t.add("Slice", {all, t.ints({1}), t.ints({1000}), t.ints({1})});
+  t.output(t.add("Sin", {all}), "y");
+  expect_as_interpreted(t, {{image({1, 2})}});
+}
+
 // DenseNet: every value is joined with all before it.
 TEST(Joined, DenseBlocks) {
   TestGraph t;
