@@ -8,6 +8,10 @@
 //   void run(RunContext&) const;                              for ops that do not compute on one element type
 //   std::unique_ptr<State> prepare(PrepareContext&) const;    packs weights; run finds them in RunContext::state()
 //   size_t scratch(const RunContext&) const;                  bytes of scratch for the shapes at hand
+//   bool reads_rows(const RunContext&, size_t i) const;       input i may have rows of its last axis that lie apart
+//   bool writes_rows(const RunContext&) const;                so may output 0; both by the shapes at hand alone
+//   std::optional<Piece> piece(const RunContext&, size_t i) const;  where input i lies in output 0 (trait kJoins), or else
+//                                                             output i in input 0; run leaves alone what does lie there
 //   void check() const;                                       throws invalid_argument when attributes make no sense
 //
 // The file exports one constant-initialised OpDef named op_<file name>, which the build finds by that name.
@@ -57,6 +61,13 @@ enum Traits : uint32_t {
   kInternal = 64,       ///< made by passes only; never read from a model
   kExternal = 256,      ///< somebody else's: checks its inputs itself
   kImagewise = 128,  ///< image b of output 0 depends on image b of the inputs that are not constant, and on constants
+  kJoins = 256,      ///< output 0 is the inputs side by side
+};
+
+/// Where a tensor lies in a larger one that is dense, in elements. 0 as `row_stride`: all of it lies together.
+struct Piece {
+  size_t offset = 0, row_stride = 0;
+  bool operator==(const Piece&) const = default;
 };
 
 /// Output `output` may lie exactly over input `input` of the same size, which no other input may share: an addend, or a cache
@@ -100,6 +111,9 @@ struct OpDef {
   std::array<KernelFn, kDTypeCount> fast;     ///< by element type; null: use the reference
   std::unique_ptr<State> (*prepare)(const void* params, PrepareContext&);
   size_t (*scratch)(const void* params, const RunContext&);
+  bool (*reads_rows)(const void* params, const RunContext&, size_t input);  ///< this and the next two: null: never
+  bool (*writes_rows)(const void* params, const RunContext&);
+  std::optional<Piece> (*piece)(const void* params, const RunContext&, size_t i);
   bool has(Traits t) const { return info.traits & t; }
 };
 
@@ -260,6 +274,14 @@ constexpr OpDef define(OpInfo info) {
     };
   if constexpr (requires(const Op& o, const RunContext& c) { o.scratch(c); })
     def.scratch = [](const void* op, const RunContext& c) { return static_cast<const Op*>(op)->scratch(c); };
+  if constexpr (requires(const Op& o, const RunContext& c) { o.reads_rows(c, size_t()); })
+    def.reads_rows = [](const void* op, const RunContext& c, size_t i) {
+      return static_cast<const Op*>(op)->reads_rows(c, i);
+    };
+  if constexpr (requires(const Op& o, const RunContext& c) { o.writes_rows(c); })
+    def.writes_rows = [](const void* op, const RunContext& c) { return static_cast<const Op*>(op)->writes_rows(c); };
+  if constexpr (requires(const Op& o, const RunContext& c) { o.piece(c, size_t()); })
+    def.piece = [](const void* op, const RunContext& c, size_t i) { return static_cast<const Op*>(op)->piece(c, i); };
   return def;
 }
 

@@ -122,6 +122,9 @@ class RunContext {
   DType out_dtype(size_t i = 0) const { return outputs_[i]->type.dtype; }
   const Shape& out_shape(size_t i = 0) const { return outputs_[i]->type.shape; }
   size_t out_count(size_t i = 0) const { return outputs_[i]->count; }
+  /// Elements from one row of the last axis to the next: its extent, or more where reads_rows() or writes_rows() agreed.
+  size_t row_step(size_t i) const { return inputs_[i]->row_step(); }
+  size_t out_row_step(size_t i = 0) const { return outputs_[i]->row_step(); }
 
   const void* data(size_t i) const { return inputs_[i]->data; }
   void* out_data(size_t i = 0) const { return outputs_[i]->data; }

@@ -9,9 +9,12 @@
 namespace retort {
 
 struct Slot {
-  ValueType type;          ///< concrete extents once laid out
-  void* data = nullptr;    ///< first element; null until memory is assigned, or for boxed values
-  size_t count = 0;        ///< elements
+  ValueType type;        ///< concrete extents once laid out
+  void* data = nullptr;  ///< first element; null until memory is assigned, or for boxed values
+  size_t count = 0;      ///< elements
+  /// Elements from one row of the last axis to the next; 0: the rows follow each other. Others only for operators that
+  /// said they take them (OpDef::reads_rows, writes_rows).
+  size_t row_stride = 0;
   size_t room = 0;         ///< rows between the heads of a cache [B, H, rows, D] that grows in place; 0: no gaps
   std::vector<Dim> known;  ///< content of a small integer tensor that follows from shapes; valid when has_known
   bool has_known = false;
@@ -20,6 +23,8 @@ struct Slot {
 
   const Shape& shape() const { return type.shape; }
   DType dtype() const { return type.dtype; }
+  size_t row_extent() const { return type.shape.rank() ? size_t(type.shape.back()) : 1; }
+  size_t row_step() const { return row_stride ? row_stride : row_extent(); }
 };
 
 /// Integer content longer than this is never propagated through shapes.

@@ -204,7 +204,8 @@ bool Frame::overlaps_input(size_t output, const void* data, size_t bytes) const 
     const size_t in_bytes = dtype_bytes(s.type.dtype, s.count);
     if (!overlap(s.data, in_bytes, data, bytes)) continue;
     const bool safe = writer != kNever && may_write_over(*plan_, plan_->steps[writer], in, root) &&
-                      plan_->values[v.root].last_use == writer && s.data == data && in_bytes == bytes;
+                      plan_->values[v.root].last_use == writer && !joins_.has_guests(v.root) && s.data == data &&
+                      in_bytes == bytes;
     if (!safe) return true;
   }
   return false;

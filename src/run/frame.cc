@@ -24,9 +24,12 @@ void copy_elements(const void* from, Tensor& to) {
 
 }  // namespace
 
-Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget) : plan_(std::move(plan)), budget_(budget) {
+Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget)
+    : plan_(std::move(plan)),
+      budget_(budget),
+      slots_(plan_->values.size()),
+      joins_(*plan_, slots_, members_, producer_) {
   const size_t values = plan_->values.size(), steps = plan_->steps.size();
-  slots_.resize(values);
   members_.resize(values);
   producer_.assign(values, kNever);
   settled_.assign(values, false);

@@ -15,6 +15,7 @@
 #include "run/arena.h"
 #include "run/copy_ledger.h"
 #include "run/growing.h"
+#include "run/joins.h"
 #include "run/profiler.h"
 #include "run/stretch.h"
 
@@ -132,9 +133,12 @@ class Frame {
   std::span<Slot* const> outputs_of(uint32_t step) const;
 
   // workspace.cc: in which memory
-  void mark_stretches(Segment& segment);
+  std::vector<char> running(const Segment& segment) const;
+  void mark_stretches(Segment& segment, const std::vector<char>& runs);
+  void find_joins(const Segment& segment, const std::vector<char>& runs);
   void keep_batches(Segment& segment);
   void request_memory(Segment& segment);
+  void request_block(Segment& segment, uint32_t index, SlotIndex out);
   bool reuse_input(Segment& segment, uint32_t index, SlotIndex out, size_t bytes);
   bool take_over_input(Segment& segment, uint32_t index, size_t input, SlotIndex out, size_t bytes);
   static void leave_room(Segment& segment);
@@ -173,6 +177,7 @@ class Frame {
   std::vector<char> settled_;                    ///< per value: its content follows from shapes and is in place
   std::vector<uint32_t> request_of_;             ///< per root: its request in the segment being placed
   std::vector<uint32_t> images_of_;  ///< per value: 0, or made and used up in a stretch: images that it has room for
+  Joins joins_;
   std::vector<std::unique_ptr<Segment>> segments_;
   uint64_t runs_ = 0;
   bool laid_out_ = false;  ///< the first segment is valid for the types in the input slots

@@ -222,7 +222,7 @@ void Frame::activate(Segment& segment) {
   segment.active.clear();
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
     const Step& step = plan_->steps[i];
-    if (is_settled(i)) continue;
+    if (is_settled(i) || joins_.is_in_place(i)) continue;
     segment.active.push_back(
         {step.kernel.fn, i,
          RunContext(inputs_of(i), outputs_of(i), step.state.get(), scratch_.get(), parallel_, bodies_[i].get())});
@@ -250,7 +250,9 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
   }
   segment.begin = begin;
   segment.end = i;
-  mark_stretches(segment);
+  const std::vector<char> runs = running(segment);
+  mark_stretches(segment, runs);
+  find_joins(segment, runs);
   place_segment(segment);
   activate(segment);
   return segment;

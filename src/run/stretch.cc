@@ -115,6 +115,7 @@ StretchView::StretchView(Stretch& stretch, std::span<Slot> slots) : stretch_(str
     b.data = s.data;
     b.image_elements = s.count / size_t(stretch_.batch);
     b.image_bytes = bytes_of(s) / size_t(stretch_.batch);
+    if (s.row_stride) b.image_bytes = b.image_bytes / s.row_extent() * s.row_stride;
   }
 }
 

@@ -39,14 +39,26 @@ bool Frame::take_over_input(Segment& segment, uint32_t index, size_t input, Slot
   if (images_of_[root] != images_of_[out]) return false;  // only one of them is kept for all images of a stretch
   if (v.home != Home::arena || v.last_use != index || place == kNever || segment.requests[place].bytes != bytes)
     return false;
+  if (joins_.is_guest(root) || joins_.last_use_of_guests(root) >= index) return false;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     if (i != input && step.inputs[i] != kNoSlot && plan_->values[step.inputs[i]].root == root) return false;
   }
-  const uint32_t last = plan_->values[out].last_use;
+  const uint32_t last = joins_.last_use(out);
   segment.requests[place].last = last < segment.end ? last : kNever;
   segment.placed.push_back({out, place});
   request_of_[out] = place;
   return true;
+}
+
+// For a value of the segment that step `index` is the first to write to.
+void Frame::request_block(Segment& segment, uint32_t index, SlotIndex out) {
+  size_t bytes = dtype_bytes(slots_[out].type.dtype, slots_[out].count);
+  if (images_of_[out] > 0) bytes = bytes / size_t(slots_[out].type.shape[0]) * images_of_[out];
+  if (producer_[out] == index && reuse_input(segment, index, out, bytes)) return;
+  const uint32_t last = joins_.last_use(out);
+  request_of_[out] = uint32_t(segment.requests.size());
+  segment.placed.push_back({out, request_of_[out]});
+  segment.requests.push_back({bytes, index, last < segment.end ? last : kNever});
 }
 
 void Frame::request_memory(Segment& segment) {
@@ -57,28 +69,38 @@ void Frame::request_memory(Segment& segment) {
     const Step& step = plan_->steps[i];
     if (step.view || step.late) continue;
     for (SlotIndex out : step.outputs) {
-      if (out == kNoSlot || plan_->values[out].home != Home::arena || slots_[out].data) continue;
-      size_t bytes = dtype_bytes(slots_[out].type.dtype, slots_[out].count);
-      if (images_of_[out] > 0) bytes = bytes / size_t(slots_[out].type.shape[0]) * images_of_[out];
-      if (reuse_input(segment, i, out, bytes)) continue;
-      const uint32_t last = plan_->values[out].last_use;
-      request_of_[out] = uint32_t(segment.requests.size());
-      segment.placed.push_back({out, request_of_[out]});
-      segment.requests.push_back({bytes, i, last < segment.end ? last : kNever});
+      if (out == kNoSlot || plan_->values[out].home != Home::arena) continue;
+      const SlotIndex owner = joins_.owner(out);  // it has the memory from its first guest on
+      if (plan_->values[owner].home == Home::arena && !slots_[owner].data && request_of_[owner] == kNever)
+        request_block(segment, i, owner);
+      request_of_[out] = request_of_[owner];
     }
   }
   keep_batches(segment);
 }
 
-// Which steps are run a few images at a time.
-void Frame::mark_stretches(Segment& segment) {
+// Per step: whether it does anything.
+std::vector<char> Frame::running(const Segment& segment) const {
   std::vector<char> runs(plan_->steps.size());
   for (uint32_t i = segment.begin; i < segment.end; ++i) runs[i] = !is_settled(i);
+  return runs;
+}
+
+// Which steps are run a few images at a time.
+void Frame::mark_stretches(Segment& segment, const std::vector<char>& runs) {
   segment.stretches = find_stretches(*plan_, slots_, segment.begin, segment.end, runs);
   std::fill(images_of_.begin(), images_of_.end(), 0);
   for (const Stretch& s : segment.stretches) {
     for (const Stretch::Batched& b : s.values) images_of_[b.slot] = b.inside ? uint32_t(s.images) : 0;
   }
+}
+
+// Which values lie inside others.
+void Frame::find_joins(const Segment& segment, const std::vector<char>& runs) {
+  const auto context = [&](uint32_t i) {
+    return RunContext(inputs_of(i), outputs_of(i), plan_->steps[i].state.get(), nullptr, parallel_);
+  };
+  joins_.find({segment.begin, segment.end, runs, images_of_, context});
 }
 
 // What a stretch reads and leaves behind is kept from its first step to its last: all of them run for the first images
@@ -178,6 +200,9 @@ void Frame::give_back() {
 
 void Frame::set_data(SlotIndex root, void* data) {
   for (SlotIndex m : members_[root]) slots_[m].data = data;
+  joins_.for_guests(root, [&](SlotIndex guest, size_t offset) {
+    set_data(guest, data ? static_cast<std::byte*>(data) + offset : nullptr);
+  });
 }
 
 }  // namespace retort

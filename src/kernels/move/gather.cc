@@ -39,7 +39,7 @@ std::optional<BadIndex> gather(const Mover& m, const GatherArgs& a, const void* 
   if (const auto bad = check(indices, a.count, a.extent)) return bad;
   if (a.outer * a.inner * a.count == 0) return std::nullopt;
   const Parallel allowed = m.allowed(par);
-  if (a.inner == 1) {
+  if (a.inner == 1 && a.out_step == 1) {
     const size_t pieces = (a.count + kChunk - 1) / kChunk;
     const auto task = [&](size_t begin, size_t end) {
       const size_t rows = pieces == 1 ? end - begin : 1;
@@ -56,7 +56,7 @@ std::optional<BadIndex> gather(const Mover& m, const GatherArgs& a, const void* 
     for (size_t row = begin; row < end; ++row) {
       const int64_t i = wrap_index(indices[row % a.count], a.extent);
       const ptrdiff_t from = (ptrdiff_t(row / a.count) * a.extent + i) * ptrdiff_t(a.inner);
-      m.copy(m.at(y, ptrdiff_t(row * a.inner)), m.at(x, from), a.inner);
+      m.copy(m.at(y, ptrdiff_t(row * a.out_step)), m.at(x, from), a.inner);
     }
   };
   for_chunks(allowed, a.outer * a.count, task, std::max<size_t>(1, kChunk / a.inner));

@@ -10,12 +10,14 @@
 
 namespace retort::kernels {
 
-/// x: [outer, extent, inner] → y: [outer, count, inner], y[o, k] = x[o, indices[k]].
+/// x: [outer, extent, inner] → y: [outer, count, inner], y[o, k] = x[o, indices[k]]. The elements of a y[o, k] lie together,
+/// and each begins out_step elements behind the one before.
 struct GatherArgs {
   size_t outer = 1;
   int64_t extent = 0;
   size_t inner = 1;
   size_t count = 0;
+  size_t out_step = inner;
 };
 template <typename I>
 std::optional<BadIndex> gather(const Mover& mover, const GatherArgs& args, const void* x, const I* indices, void* y,

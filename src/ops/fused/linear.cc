@@ -34,18 +34,23 @@ struct Linear : ActivationAttributes {
     return pack_matrices(c, *w, 1, k, n, trans_b ? Strides{1, k} : Strides{n, 1});
   }
 
+  bool reads_rows(const RunContext& c, size_t i) const {
+    return i == kA || (i == kResidual && c.has(i) && c.shape(i).back() == c.out_shape().back());
+  }
+  bool writes_rows(const RunContext&) const { return true; }
+
   kernels::GemmArgs arguments(const RunContext& c) const {
     kernels::GemmArgs g;
     g.k = size_t(c.shape(kA).back());
     g.n = size_t(c.out_shape().back());
     g.m = size_t(extent_product(c.shape(kA), 0, c.shape(kA).rank() - 1));
     g.a = static_cast<const float*>(c.data(kA));
-    g.a_stride = g.k;
+    g.a_stride = c.row_step(kA);
     g.c = static_cast<float*>(c.out_data());
-    g.c_stride = g.n;
+    g.c_stride = c.out_row_step();
     g.epilogue.bias = c.optional<float>(kBias);
     g.epilogue.residual = c.optional<float>(kResidual);
-    g.epilogue.residual_stride = g.n;
+    g.epilogue.residual_stride = reads_rows(c, kResidual) ? c.row_step(kResidual) : g.n;
     g.epilogue.activation = value();
     if (const auto* packed = c.state<PackedMatrices>()) g.packed_b = packed->matrix(0);
     const bool fits =

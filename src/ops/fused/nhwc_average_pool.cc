@@ -4,7 +4,7 @@
 namespace retort::ops {
 namespace {
 
-struct NhwcAveragePool : PoolAttributes {
+struct NhwcAveragePool : NhwcPool {
   bool count_include_pad = false;
   static constexpr auto attributes =
       std::tuple_cat(pool_attributes, std::tuple{attr("count_include_pad", &NhwcAveragePool::count_include_pad)});

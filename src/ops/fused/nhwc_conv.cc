@@ -95,16 +95,23 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     return state;
   }
 
+  bool reads_rows(const RunContext& c, size_t i) const {
+    return i == kX ? !input_nchw : i == kResidual && c.has(i) && c.shape(i) == c.out_shape();
+  }
+  bool writes_rows(const RunContext&) const { return true; }
+
   kernels::ConvArgs arguments(const RunContext& c) const {
     kernels::ConvArgs a;
     a.shape = geometry(c.shape(kX), c.shape(kW), &c.out_shape());
     a.shape.scaled_input = c.has(kScale);
+    if (!input_nchw) a.shape.in_pixel_stride = c.row_step(kX);
+    a.shape.out_pixel_stride = c.out_row_step();
     a.input = static_cast<const float*>(c.data(kX));
     a.output = static_cast<float*>(c.out_data());
     a.input_scale = c.optional<float>(kScale);
     a.epilogue.bias = c.optional<float>(kBias);
     a.epilogue.residual = c.optional<float>(kResidual);
-    a.epilogue.residual_stride = a.shape.out_c;
+    a.epilogue.residual_stride = reads_rows(c, kResidual) ? c.row_step(kResidual) : a.shape.out_c;
     a.epilogue.activation = value();
     check_operand(c, kBias, a.shape.out_c);
     check_operand(c, kResidual, c.out_count());

@@ -94,14 +94,21 @@ struct NhwcConvTranspose : ActivationAttributes {
     return state;
   }
 
+  bool reads_rows(const RunContext& c, size_t i) const {
+    return i == kX || (i == kResidual && c.has(i) && c.shape(i) == c.out_shape());
+  }
+  bool writes_rows(const RunContext&) const { return true; }
+
   kernels::ConvTransposeArgs arguments(const RunContext& c) const {
     kernels::ConvTransposeArgs a;
     a.shape = geometry(&c.shape(kX), c.shape(kW), &c.out_shape());
+    a.shape.in_pixel_stride = c.row_step(kX);
+    a.shape.out_pixel_stride = c.out_row_step();
     a.input = static_cast<const float*>(c.data(kX));
     a.output = static_cast<float*>(c.out_data());
     a.epilogue.bias = c.optional<float>(kBias);
     a.epilogue.residual = c.optional<float>(kResidual);
-    a.epilogue.residual_stride = a.shape.out_c;
+    a.epilogue.residual_stride = reads_rows(c, kResidual) ? c.row_step(kResidual) : a.shape.out_c;
     a.epilogue.activation = value();
     require((!c.has(kBias) || c.count(kBias) == a.shape.out_c) &&
                 (!c.has(kResidual) || c.count(kResidual) == c.out_count()),

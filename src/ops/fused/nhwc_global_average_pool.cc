@@ -14,12 +14,15 @@ struct NhwcGlobalAveragePool {
     c.set(0, c.dtype(0), y);
   }
 
+  bool reads_rows(const RunContext&, size_t) const { return true; }
+
   static kernels::GlobalAverageArgs arguments(const RunContext& c) {
     const Shape& x = c.shape(0);
     kernels::GlobalAverageArgs a;
     a.batch = size_t(x[0]);
     a.pixels = size_t(extent_product(x, 1, x.rank() - 1));
-    a.channels = a.in_pixel_stride = a.out_stride = size_t(x.back());
+    a.channels = a.out_stride = size_t(x.back());
+    a.in_pixel_stride = c.row_step(0);
     a.input = static_cast<const float*>(c.data(0));
     a.output = static_cast<float*>(c.out_data());
     require(a.pixels > 0, ErrorCode::invalid_argument, "the mean of no pixels");

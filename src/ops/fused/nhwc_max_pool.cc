@@ -4,7 +4,7 @@
 namespace retort::ops {
 namespace {
 
-struct NhwcMaxPool : PoolAttributes {
+struct NhwcMaxPool : NhwcPool {
   static constexpr auto attributes = pool_attributes;
 
   void infer(InferContext& c) const { infer_nhwc_pool(c, *this); }

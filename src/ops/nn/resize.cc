@@ -197,6 +197,13 @@ struct Resize {
     return bytes + line_floats(columns) * sizeof(float) * size_t(c.parallel().workers());
   }
 
+  // The rows of the last axis are the channels of a pixel.
+  bool writes_rows(const RunContext& c) const {
+    const auto p = c.dtype(0) == DType::f32 ? plane(c) : std::nullopt;
+    return p && p->first + p->count + 1 == c.shape(0).rank();
+  }
+  bool reads_rows(const RunContext& c, size_t i) const { return i == 0 && writes_rows(c); }
+
   void fast(RunContext& c, std::type_identity<float>) const {
     const auto p = plane(c);
     if (!p) return reference<float>(c);
@@ -218,6 +225,10 @@ struct Resize {
     kernels::ResizeArgs args{.batch = size_t(extent_product(x, 0, p->first)), .in_w = size_t(x[last - 1])};
     args.in_h = p->count == 2 ? size_t(x[p->first]) : 1;
     args.channels = args.in_pixel_stride = args.out_pixel_stride = size_t(extent_product(x, last, x.rank()));
+    if (last + 1 == x.rank()) {
+      args.in_pixel_stride = c.row_step(0);
+      args.out_pixel_stride = c.out_row_step();
+    }
     args.rows = axes[0];
     args.columns = axes[1];
     args.input = c.input<float>(0).data();

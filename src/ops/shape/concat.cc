@@ -24,11 +24,24 @@ struct Concat {
 
   void run(RunContext& c) const {
     const size_t along = normalize_axis(axis, c.out_shape().rank());
+    const Shape to = strides_of(c.out_slot(0));
     int64_t position = 0;
     for (size_t i = 0; i < c.input_count(); ++i) {
-      copy_box(box(c.shape(i), c.out_shape(), along, position), c.dtype(i), c.data(i), c.out_data(), c.parallel());
+      if (!lies_at(c.data(i), c.out_data(), c.dtype(i), position * to[along]))
+        copy_box(box(c.shape(i), strides_of(c.in_slot(i)), to, along, position), c.dtype(i), c.data(i), c.out_data(),
+                 c.parallel());
       position += c.shape(i)[along];
     }
+  }
+
+  bool reads_rows(const RunContext&, size_t) const { return true; }
+  bool writes_rows(const RunContext&) const { return true; }
+  std::optional<Piece> piece(const RunContext& c, size_t i) const {
+    const size_t along = normalize_axis(axis, c.out_shape().rank());
+    int64_t position = 0;
+    for (size_t before = 0; before < i; ++before) position += c.shape(before)[along];
+    const Shape to = row_major_strides(c.out_shape());
+    return piece_of(c.shape(i), to, position * to[along]);
   }
 
  private:
@@ -44,8 +57,7 @@ struct Concat {
          c.dims().text(c.shape(i)), i, c.dims().text(c.shape(0)));
   }
 
-  static StridedBox box(const Shape& x, const Shape& y, size_t along, int64_t position) {
-    const Shape from = row_major_strides(x), to = row_major_strides(y);
+  static StridedBox box(const Shape& x, const Shape& from, const Shape& to, size_t along, int64_t position) {
     StridedBox b;
     for (size_t d = 0; d < x.rank(); ++d) b.push(x[d], from[d], to[d]);
     b.to_offset = position * to[along];
@@ -58,9 +70,11 @@ struct Concat {
       if (!c.try_value(i) || !all_known(c.shape(i))) return;
     }
     const auto room = c.new_value(0, element_count(y));
+    const Shape to = row_major_strides(y);
     int64_t position = 0;
     for (size_t i = 0; room && i < c.input_count(); ++i) {
-      copy_box(box(c.shape(i), y, along, position), c.value(i).data(), room->data());
+      const Shape& x = c.shape(i);
+      copy_box(box(x, row_major_strides(x), to, along, position), c.value(i).data(), room->data());
       position += c.shape(i)[along];
     }
   }
@@ -74,6 +88,7 @@ constinit const OpDef op_concat = define<Concat>({
     .since = {1, 4, 11, 13},
     .inputs = {"inputs: T..."},
     .outputs = {"concat_result: T"},
+    .traits = kJoins,
 });
 
 }  // namespace retort::ops

@@ -1,8 +1,10 @@
 // Gather: whole slices of the input along `axis`, chosen by indices of any shape.
 #include "kernels/move/gather.h"
+#include "ops/integers.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
 #include "ops/shape/common/index.h"
+#include "ops/shape/common/strided.h"
 
 namespace retort::ops {
 namespace {
@@ -27,13 +29,35 @@ struct Gather {
   void run(RunContext& c) const {
     const Shape& x = c.shape(0);
     const size_t along = normalize_axis(axis, x.rank());
+    const size_t inner = size_t(extent_product(x, along + 1, x.rank()));
     const kernels::GatherArgs args{.outer = size_t(extent_product(x, 0, along)),
                                    .extent = x[along],
-                                   .inner = size_t(extent_product(x, along + 1, x.rank())),
-                                   .count = c.count(1)};
+                                   .inner = inner,
+                                   .count = c.count(1),
+                                   .out_step = writes_rows(c) ? c.out_row_step() : inner};
     with_indices(c, [&](const auto* indices) {
       return kernels::gather(mover_of(c.dtype(0)), args, c.data(0), indices, c.out_data(), c.parallel());
     });
+  }
+
+  // Rows are what is gathered where only one axis lies behind `axis`.
+  bool writes_rows(const RunContext& c) const {
+    const size_t rank = c.shape(0).rank();
+    return rank >= 2 && normalize_axis(axis, rank) + 2 == rank;
+  }
+  std::optional<Piece> piece(const RunContext& c, size_t) const {
+    const Slot& index = c.in_slot(1);
+    if (index.count != 1 || (!index.data && !index.has_known)) return std::nullopt;
+    const Shape &x = c.shape(0), from = row_major_strides(x);
+    const size_t along = normalize_axis(axis, x.rank());
+    const int64_t extent = x[along], at = integer(c, 1);
+    if (at < -extent || at >= extent) return std::nullopt;  // run() says so
+    Shape strides;
+    for (size_t d = 0; d < x.rank(); ++d) {
+      if (d != along) strides.push_back(from[d]);
+      for (size_t i = 0; d == along && i < index.shape().rank(); ++i) strides.push_back(0);
+    }
+    return piece_of(c.out_shape(), strides, (at < 0 ? at + extent : at) * from[along]);
   }
 
  private:

@@ -28,13 +28,21 @@ struct Slice {
     const auto content = c.try_value(0);
     if (!content || !all_known(x) || !all_known(starts) || !all_known(ends)) return;
     const auto room = c.new_value(0, element_count(y));
-    if (room) copy_box(box(x, Shape(starts), Shape(ends), axes, steps), content->data(), room->data());
+    if (room)
+      copy_box(box(x, row_major_strides(x), Shape(starts), Shape(ends), axes, steps), content->data(), room->data());
   }
 
   void run(RunContext& c) const {
-    const Shape starts = integers(c, 1), ends = integers(c, 2);
-    const Shape axes = c.has(3) ? integers(c, 3) : Shape{}, steps = c.has(4) ? integers(c, 4) : Shape{};
-    copy_box(box(c.shape(0), starts, ends, axes, steps), c.dtype(0), c.data(0), c.out_data(), c.parallel());
+    StridedBox b = box(c, strides_of(c.in_slot(0)));
+    b.to_strides = strides_of(c.out_slot(0));
+    copy_box(b, c.dtype(0), c.data(0), c.out_data(), c.parallel());
+  }
+
+  bool reads_rows(const RunContext&, size_t i) const { return i == 0; }
+  bool writes_rows(const RunContext&) const { return true; }
+  std::optional<Piece> piece(const RunContext& c, size_t) const {
+    const StridedBox b = box(c, row_major_strides(c.shape(0)));
+    return piece_of(b.extents, b.from_strides, b.from_offset);
   }
 
  private:
@@ -59,10 +67,16 @@ struct Slice {
             "{} starts, {} ends, {} axes, {} steps: there must be as many of each", starts, ends, axes, steps);
   }
 
-  static StridedBox box(const Shape& x, const Shape& starts, const Shape& ends, const Shape& axes, const Shape& steps) {
+  static StridedBox box(const RunContext& c, const Shape& from) {
+    const Shape axes = c.has(3) ? integers(c, 3) : Shape{}, steps = c.has(4) ? integers(c, 4) : Shape{};
+    return box(c.shape(0), from, integers(c, 1), integers(c, 2), axes, steps);
+  }
+
+  static StridedBox box(const Shape& x, const Shape& from, const Shape& starts, const Shape& ends, const Shape& axes,
+                        const Shape& steps) {
     StridedBox b;
     b.extents = x;
-    b.from_strides = row_major_strides(x);
+    b.from_strides = from;
     for (size_t i = 0; i < starts.size(); ++i) {
       const size_t d = normalize_axis(axes.empty() ? int64_t(i) : axes[i], x.rank());
       const AxisSlice s = slice_axis(starts[i], ends[i], steps.empty() ? 1 : steps[i], x[d]);

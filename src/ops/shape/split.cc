@@ -1,4 +1,6 @@
 // Split: consecutive parts along an axis, of given sizes or as equal as num_outputs allows (the last one is smaller).
+#include <numeric>
+
 #include "ops/integers.h"
 #include "ops/op.h"
 #include "ops/shape/common/strided.h"
@@ -32,18 +34,35 @@ struct Split {
   }
 
   void run(RunContext& c) const {
-    const Shape& x = c.shape(0);
-    const size_t along = normalize_axis(axis, x.rank());
-    const Shape given = c.has(1) ? integers(c, 1) : Shape{};
+    const size_t along = normalize_axis(axis, c.shape(0).rank());
+    const Shape sizes = part_sizes(c, along), from = strides_of(c.in_slot(0));
     int64_t position = 0;
-    for (size_t i = 0; i < c.output_count(); ++i) {
-      const int64_t size = given.empty() ? part_of(x[along], int64_t(c.output_count()), int64_t(i)) : given[i];
-      if (c.wants(i)) copy_box(box(x, along, position, size), c.dtype(0), c.data(0), c.out_data(i), c.parallel());
-      position += size;
+    for (size_t i = 0; i < c.output_count(); position += sizes[i++]) {
+      if (!c.wants(i) || lies_at(c.out_data(i), c.data(0), c.dtype(0), position * from[along])) continue;
+      StridedBox b = box(c.shape(0), from, along, position, sizes[i]);
+      b.to_strides = strides_of(c.out_slot(i));
+      copy_box(b, c.dtype(0), c.data(0), c.out_data(i), c.parallel());
     }
   }
 
+  bool reads_rows(const RunContext&, size_t) const { return true; }
+  bool writes_rows(const RunContext&) const { return true; }
+  std::optional<Piece> piece(const RunContext& c, size_t i) const {
+    const size_t along = normalize_axis(axis, c.shape(0).rank());
+    const Shape sizes = part_sizes(c, along), from = row_major_strides(c.shape(0));
+    const int64_t position = std::accumulate(sizes.begin(), sizes.begin() + i, int64_t(0));
+    return piece_of(c.out_shape(i), from, position * from[along]);
+  }
+
  private:
+  Shape part_sizes(const RunContext& c, size_t along) const {
+    if (c.has(1)) return integers(c, 1);
+    Shape sizes;
+    for (size_t i = 0; i < c.output_count(); ++i)
+      sizes.push_back(part_of(c.shape(0)[along], int64_t(c.output_count()), int64_t(i)));
+    return sizes;
+  }
+
   // Parts of ceil(extent / n) elements; the last ones get what is left.
   static int64_t part_of(int64_t extent, int64_t n, int64_t i) {
     const int64_t whole = extent / n + (extent % n != 0);
@@ -69,11 +88,11 @@ struct Split {
            c.dims().text(extent), c.output_count());
   }
 
-  static StridedBox box(const Shape& x, size_t along, int64_t position, int64_t size) {
+  static StridedBox box(const Shape& x, const Shape& from, size_t along, int64_t position, int64_t size) {
     StridedBox b;
     b.extents = x;
     b.extents[along] = size;
-    b.from_strides = row_major_strides(x);
+    b.from_strides = from;
     b.to_strides = row_major_strides(b.extents);
     b.from_offset = position * b.from_strides[along];
     return b;
@@ -89,7 +108,7 @@ struct Split {
       c.set(i, c.dtype(0), y);
       if (!content || !all_known(x) || !all_known(sizes) || sizes.empty()) continue;
       const auto room = c.new_value(i, element_count(y));
-      if (room) copy_box(box(x, along, position, sizes[i]), content->data(), room->data());
+      if (room) copy_box(box(x, row_major_strides(x), along, position, sizes[i]), content->data(), room->data());
       position += sizes[i];
     }
     if (sizes.empty()) throw NotYetKnown{};

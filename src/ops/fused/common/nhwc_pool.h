@@ -4,6 +4,11 @@
 
 namespace retort::ops {
 
+struct NhwcPool : PoolAttributes {
+  bool reads_rows(const RunContext&, size_t) const { return true; }
+  bool writes_rows(const RunContext&) const { return true; }
+};
+
 /// [N, H, W, C] (or [N, L, C]) → the same with pooled spatial axes.
 inline void infer_nhwc_pool(InferContext& c, const PoolAttributes& a) {
   c.set(0, c.dtype(0));

@@ -19,7 +19,9 @@ inline kernels::PoolArgs pool_arguments(const RunContext& c, const PoolAttribute
   args.output = static_cast<float*>(c.out_data());
   kernels::PoolShape& s = args.shape;
   s.batch = size_t(x[0]);
-  s.channels = s.in_pixel_stride = s.out_pixel_stride = size_t(channels_last ? x.back() : x[1]);
+  s.channels = size_t(channels_last ? x.back() : x[1]);
+  s.in_pixel_stride = c.row_step(0);
+  s.out_pixel_stride = c.out_row_step();
   size_t* const fields[][7] = {
       {&s.in_d, &s.out_d, &s.kernel_d, &s.stride_d, &s.dilation_d, &s.pad_front, &s.pad_back},
       {&s.in_h, &s.out_h, &s.kernel_h, &s.stride_h, &s.dilation_h, &s.pad_top, &s.pad_bottom},

@@ -86,4 +86,29 @@ Shape row_major_strides(std::span<const int64_t> extents) {
   return strides;
 }
 
+Shape strides_of(const Slot& slot) {
+  Shape strides = row_major_strides(slot.shape());
+  for (size_t d = 0; slot.row_stride && d + 1 < strides.rank(); ++d)
+    strides[d] = int64_t(uint64_t(strides[d]) / slot.row_extent() * slot.row_stride);
+  return strides;
+}
+
+bool lies_at(const void* part, const void* whole, DType type, int64_t offset) {
+  return part == static_cast<const std::byte*>(whole) + size_t(offset) * dtype_bits(type) / 8;
+}
+
+std::optional<Piece> piece_of(const Shape& extents, const Shape& strides, int64_t offset) {
+  if (extents.rank() == 0) return Piece{size_t(offset)};
+  const size_t last = extents.rank() - 1;
+  if (extents[last] > 1 && strides[last] != 1) return std::nullopt;
+  int64_t rows = 1, stride = 0;
+  for (size_t d = last; d-- > 0; rows *= extents[d]) {
+    if (extents[d] == 1) continue;
+    if (rows == 1) stride = strides[d];
+    if (strides[d] != stride * rows) return std::nullopt;
+  }
+  if (rows > 1 && stride < extents[last]) return std::nullopt;  // backwards
+  return Piece{size_t(offset), stride == extents[last] ? 0 : size_t(stride)};
+}
+
 }  // namespace retort::ops

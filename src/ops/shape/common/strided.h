@@ -2,7 +2,7 @@
 // space-to-depth family have in common.
 #pragma once
 #include "base/parallel.h"
-#include "tensor/type.h"
+#include "ops/op.h"
 
 namespace retort::ops {
 
@@ -31,7 +31,13 @@ StridedBox broadcast_box(const Shape& from, const Shape& to);
 /// The position after `at` in row-major order within `extents`; the first one after the last.
 void next_position(Shape& at, const Shape& extents);
 
-/// Row-major strides in elements.
+/// Row-major strides in elements; of a slot, as its rows lie.
 Shape row_major_strides(std::span<const int64_t> extents);
+Shape strides_of(const Slot& slot);
+/// Whether the part of a box is the memory of the whole at `offset`, so that nothing is to be copied.
+bool lies_at(const void* part, const void* whole, DType type, int64_t offset);
+
+/// The side of a box that lies in a larger tensor, as a piece of that; nullopt: it is no even rows.
+std::optional<Piece> piece_of(const Shape& extents, const Shape& strides, int64_t offset);
 
 }  // namespace retort::ops
