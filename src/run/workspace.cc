@@ -39,6 +39,7 @@ bool Frame::take_over_input(Segment& segment, uint32_t index, size_t input, Slot
   if (images_of_[root] != images_of_[out]) return false;  // only one of them is kept for all images of a stretch
   if (v.home != Home::arena || v.last_use != index || place == kNever || segment.requests[place].bytes != bytes)
     return false;
+  if (is_read_beside(segment, index, root)) return false;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     if (i != input && step.inputs[i] != kNoSlot && plan_->values[step.inputs[i]].root == root) return false;
   }
@@ -68,6 +69,7 @@ void Frame::request_memory(Segment& segment) {
     }
   }
   keep_batches(segment);
+  keep_branches(segment);
 }
 
 // Which steps are run a few images at a time.
@@ -138,7 +140,8 @@ void Frame::place_segment(Segment& segment) {
   segment.asked = total_bytes(segment.requests);
   segment.most_asked = std::max(segment.most_asked, segment.asked);
   const auto fits = [](const ArenaRequest& r, const ArenaRequest& p) {
-    return r.bytes <= p.bytes && r.first == p.first && r.last == p.last;
+    return r.bytes <= p.bytes && r.first == p.first && r.last == p.last && r.branch == p.branch &&
+           r.own_first == p.own_first && r.own_last == p.own_last;
   };
   if (!std::equal(segment.requests.begin(), segment.requests.end(), segment.planned.begin(), segment.planned.end(),
                   fits)) {
