@@ -1,17 +1,20 @@
 #include "run/work.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace retort {
 namespace {
 
 constexpr double kCallNs = 150;  // of a kernel that has next to nothing to do
 constexpr double kMacsPerNs = 40, kWeightBytesPerNs = 40, kBytesPerNs = 25;
-constexpr double kPickedBytesPerNs = 6;             // rows from anywhere in a table
-constexpr double kReferenceTimes = 10;              // a plain loop through a carrier
-constexpr double kPieceNs = 6000, kShareNs = 1500;  // kernels cut work into pieces of about so much; handing them out
+constexpr double kPickedBytesPerNs = 6;  // rows from anywhere in a table
+constexpr double kReferenceTimes = 10;   // a plain loop through a carrier
+// How kernels cut their work: products, other multiply-adds, everything else.
+constexpr double kProductMacs = 640 << 10, kProductBytes = 256 << 10, kPieceMacs = 128 << 10, kPieceBytes = 128 << 10;
+constexpr double kShareNs = 1500;  // handing pieces out and waiting for the last
 
-enum class Kind : uint8_t { convolution, transposed, product, attention, recurrent, pick };
+enum class Kind : uint8_t { convolution, transposed, product, attention, recurrent, pick, part };
 
 struct Known {
   std::string_view name;
@@ -39,7 +42,7 @@ constexpr Known kKnown[] = {
     {"Gather", Kind::pick},
     {"GatherElements", Kind::pick},
     {"GatherND", Kind::pick},
-    {"Slice", Kind::pick},
+    {"Slice", Kind::part},
 };
 
 /// The values of a step.
@@ -78,12 +81,19 @@ double multiply_adds(const Seen& s, const Known& k) {
     case Kind::recurrent:
       return per(s.count(0), Seen::from_end(s.in(0), 1)) * (s.count(1) + s.count(2));
     case Kind::pick:
+    case Kind::part:
       break;
   }
   return 0;
 }
 
-double one_thread(const Plan& plan, const Seen& s) {
+struct Guess {
+  double ns = 0;
+  double pieces = 0;  ///< that the kernel cuts it into
+  double rounds = 1;  ///< of pieces, one after the other
+};
+
+Guess guess(const Plan& plan, const Seen& s) {
   double made = 0, read = 0, weights = 0;
   for (const SlotIndex v : s.step.outputs)
     made += v == kNoSlot ? 0 : double(dtype_bytes(s.slots[v].type.dtype, s.slots[v].count));
@@ -93,18 +103,25 @@ double one_thread(const Plan& plan, const Seen& s) {
         double(dtype_bytes(s.slots[v].type.dtype, s.slots[v].count));
   }
   const auto known = std::ranges::find(kKnown, s.step.op->info.name, &Known::name);
-  if (known == std::end(kKnown)) return (made + read + weights) / kBytesPerNs;
-  if (known->kind == Kind::pick) return made / kPickedBytesPerNs;
-  return std::max(multiply_adds(s, *known) / kMacsPerNs, weights / kWeightBytesPerNs + (made + read) / kBytesPerNs);
+  if (known == std::end(kKnown)) return {(made + read + weights) / kBytesPerNs, (made + read) / kPieceBytes};
+  if (known->kind == Kind::part) return {2 * made / kBytesPerNs, 2 * made / kPieceBytes};
+  if (known->kind == Kind::pick) return {made / kPickedBytesPerNs, made / kPieceBytes};
+  const double macs = multiply_adds(s, *known);
+  Guess g{std::max(macs / kMacsPerNs, weights / kWeightBytesPerNs + (made + read) / kBytesPerNs), macs / kPieceMacs};
+  if (known->kind == Kind::product) g.pieces = std::max(macs / kProductMacs, weights / kProductBytes);
+  if (known->kind == Kind::recurrent) g.rounds = std::max(s.first_extent(0), 1.0);
+  g.pieces /= g.rounds;
+  return g;
 }
 
 }  // namespace
 
 Work guess_work(const Plan& plan, std::span<const Slot> slots, const Step& step, int threads) {
+  const Guess g = guess(plan, {slots, step});
   Work work;
-  work.alone = kCallNs + one_thread(plan, {slots, step}) * (step.kernel.fn ? 1 : kReferenceTimes);
-  const double at_once = std::clamp(work.alone / kPieceNs, 1.0, double(threads));
-  work.all = work.alone / at_once + (at_once > 1 ? kShareNs : 0);
+  work.alone = kCallNs + g.ns * (step.kernel.fn ? 1 : kReferenceTimes);
+  const double pieces = std::max(std::floor(g.pieces), 1.0), at_once = pieces / std::ceil(pieces / threads);
+  work.all = work.alone / at_once + (at_once > 1 ? g.rounds * kShareNs : 0);
   return work;
 }
 
