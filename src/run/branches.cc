@@ -11,7 +11,8 @@
 namespace retort {
 namespace {
 
-constexpr size_t kLine = 64;  // branches do not share one in scratch
+constexpr size_t kLine = 64;    // branches do not share one in scratch
+constexpr double kAlike = 1.5;  // times so much
 
 bool is_flat(const PlanValue& v, const Slot& s) {
   return v.home != Home::boxed && v.home != Home::none && s.type.is_tensor() && s.type.dtype != DType::string;
@@ -30,29 +31,42 @@ bool Frame::fits_branch(const Segment& segment, uint32_t index) const {
 
 std::vector<ForkStep> Frame::fork_steps(const Segment& segment) const {
   std::vector<ForkStep> list;
-  std::vector<uint32_t> at(plan_->steps.size(), kNever);  // in the list
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
     if (is_settled(i)) continue;
-    const Step& step = plan_->steps[i];
     const bool fits = fits_branch(segment, i);
-    const Work work = fits ? guess_work(*plan_, slots_, step, parallel_.workers()) : Work();
-    at[i] = uint32_t(list.size());
-    ForkStep& s = list.emplace_back(ForkStep{.step = i, .fits = fits, .alone = work.alone, .all = work.all});
-    for (const SlotIndex v : step.inputs) {
-      const uint32_t from = v == kNoSlot ? kNever : producer_[plan_->values[v].root];
-      if (from != kNever && from < i && at[from] != kNever) s.needs.push_back(at[from]);
-    }
+    const Work work = fits ? guess_work(*plan_, slots_, plan_->steps[i], parallel_.workers()) : Work();
+    list.push_back({.step = i, .fits = fits, .alone = work.alone, .all = work.all});
   }
   return list;
 }
 
-// Which steps are run in branches.
+void Frame::find_needs(std::vector<ForkStep>& list) const {
+  std::vector<uint32_t> at(plan_->steps.size(), kNever);  // in the list
+  for (uint32_t i = 0; i < list.size(); ++i) {
+    at[list[i].step] = i;
+    for (const SlotIndex v : plan_->steps[list[i].step].inputs) {
+      const uint32_t from = v == kNoSlot ? kNever : producer_[plan_->values[v].root];
+      if (from != kNever && at[from] != kNever) list[i].needs.push_back(at[from]);
+    }
+  }
+}
+
+// Which steps are run in branches. They stay while the steps take about as long as when that was found: some segments are
+// laid out in every run.
 void Frame::mark_forks(Segment& segment) {
-  drop_forks(segment);
   const int workers = request_->forks.workers();
   if (workers < 2) return;
   seats_.resize(plan_->steps.size());
-  segment.forks = find_forks(fork_steps(segment), workers);
+  forget_seats(segment);
+  std::vector<ForkStep> steps = fork_steps(segment);
+  const auto alike = [](const ForkStep& a, const ForkStep& b) {
+    return a.step == b.step && a.fits == b.fits && a.alone <= kAlike * b.alone && b.alone <= kAlike * a.alone;
+  };
+  if (!std::ranges::equal(steps, segment.weighed, alike)) {
+    find_needs(steps);
+    segment.forks = find_forks(steps, workers);
+    segment.weighed = std::move(steps);
+  }
   for (uint32_t f = 0, branch = 0; f < segment.forks.size(); ++f) {
     const Fork& fork = segment.forks[f];
     for (uint32_t i = fork.begin; i < fork.end; ++i) seats_[i].fork = f;
@@ -63,8 +77,7 @@ void Frame::mark_forks(Segment& segment) {
   }
 }
 
-void Frame::drop_forks(Segment& segment) {
-  segment.forks.clear();
+void Frame::forget_seats(const Segment& segment) {
   for (size_t i = segment.begin; i < seats_.size(); ++i) seats_[i] = {};
 }
 

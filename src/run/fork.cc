@@ -1,21 +1,23 @@
 #include "run/fork.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
 
 namespace retort {
 namespace {
 
-constexpr double kLeastNs = 20000;  // less work than this is no matter for a second thread
-constexpr double kForkNs = 5000;    // waking threads and waiting for the last
-constexpr double kStepNs = 50;      // of each step in a branch
-constexpr double kDoubt = 1.15;     // guesses of work are rough: a fork has to promise so much more
-constexpr uint32_t kMostSteps = 512;
+constexpr double kLeastNs = 20000;    // less work than this is no matter for a second thread
+constexpr double kForkNs = 5000;      // waking threads and waiting for the last
+constexpr double kStepNs = 50;        // of each step in a branch
+constexpr double kDoubt = 1.15;       // guesses of work are rough: a fork has to promise so much more
+constexpr uint32_t kMostSteps = 256;  // of a fork
+constexpr size_t kMostDealt = 16;     // branches that are dealt out to learn who has most; more are taken for even
+constexpr double kUneven = 1.05;
 constexpr size_t kTasksPerWorker = 2;  // branches beyond that are put together: they share memory
 
 struct Part {
   double work = 0;
-  std::vector<uint32_t> roots;
+  std::vector<uint32_t> tops;
 };
 
 /// Longest first, each to where least was given so far: what each of `bins` gets.
@@ -25,7 +27,7 @@ std::vector<Part> deal(std::vector<Part> parts, size_t bins) {
   for (const Part& p : parts) {
     Part& least = *std::ranges::min_element(dealt, {}, &Part::work);
     least.work += p.work;
-    least.roots.insert(least.roots.end(), p.roots.begin(), p.roots.end());
+    least.tops.insert(least.tops.end(), p.tops.begin(), p.tops.end());
   }
   std::ranges::stable_sort(dealt, std::greater(), &Part::work);
   return dealt;
@@ -34,16 +36,23 @@ std::vector<Part> deal(std::vector<Part> parts, size_t bins) {
 class ForkFinder {
  public:
   ForkFinder(std::span<const ForkStep> steps, int workers)
-      : steps_(steps), workers_(size_t(workers)), above_(steps.size()), work_(steps.size()), readers_(steps.size()) {
-    for (const ForkStep& s : steps) {
-      for (const uint32_t n : s.needs) ++readers_[n];
+      : steps_(steps),
+        bins_(size_t(workers)),
+        above_(steps.size()),
+        place_(steps.size()),
+        readers_(steps.size()),
+        work_(steps.size()),
+        in_row_(steps.size() + 1),
+        sooner_(steps.size() + 1, 1e300),
+        begin_(steps.size() + 1) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      in_row_[i + 1] = in_row_[i] + steps[i].all;
+      for (const uint32_t n : steps[i].needs) ++readers_[n];
     }
   }
 
   std::vector<Fork> find() {
     const auto n = uint32_t(steps_.size());
-    sooner_.assign(n + 1, 1e300);
-    begin_.assign(n + 1, 0);
     sooner_[0] = 0;
     for (uint32_t i = 0; i < n; ++i) {
       offer(i, i + 1, steps_[i].all);
@@ -61,8 +70,9 @@ class ForkFinder {
   bool gains_inside(uint32_t i) const { return steps_[i].all < steps_[i].alone; }
 
   bool may_begin(uint32_t i) const {
-    return i == 0 || steps_[i].needs.empty() || !steps_[i - 1].fits || gains_inside(i - 1) ||
-           steps_[i - 1].needs.size() > 1 || readers_[i - 1] > 1;
+    if (i == 0 || !steps_[i - 1].fits || gains_inside(i - 1)) return true;
+    const ForkStep& before = steps_[i - 1];
+    return before.needs.size() > 1 || readers_[i - 1] > 1 || (steps_[i].needs.empty() && !before.needs.empty());
   }
 
   // What comes before j takes so long when a range [i, j) follows what comes before i.
@@ -77,88 +87,101 @@ class ForkFinder {
     return i;
   }
 
-  /// Adds a step to the range that begins at `begin`; how many branches it joins.
-  uint32_t add(uint32_t begin, uint32_t i) {
+  void start() {
+    tops_.clear();
+    longest_ = 0;
+  }
+
+  /// Adds a step to the range that begins at `begin`: to the branches that it reads from, which become one.
+  void add(uint32_t begin, uint32_t i) {
     above_[i] = i;
     work_[i] = steps_[i].alone;
-    uint32_t joined = 0;
     for (const uint32_t n : steps_[i].needs) {
       if (n < begin) continue;
       const uint32_t t = top(n);
       if (t == i) continue;
       above_[t] = i;
       work_[i] += work_[t];
-      ++joined;
+      place_[tops_.back()] = place_[t];
+      tops_[place_[t]] = tops_.back();
+      tops_.pop_back();
     }
-    return joined;
+    place_[i] = uint32_t(tops_.size());
+    tops_.push_back(i);
+    longest_ = std::max(longest_, work_[i]);
   }
 
-  uint32_t branches_of(uint32_t begin, uint32_t i) {
-    std::vector<uint32_t>& tops = tops_;
-    tops.clear();
+  bool joins(uint32_t begin, uint32_t i) {
+    uint32_t first = ~0u;
     for (const uint32_t n : steps_[i].needs) {
-      if (n >= begin) tops.push_back(top(n));
+      if (n < begin) continue;
+      const uint32_t t = top(n);
+      if (first != ~0u && t != first) return true;
+      first = t;
     }
-    std::ranges::sort(tops);
-    return uint32_t(std::unique(tops.begin(), tops.end()) - tops.begin());
+    return false;
   }
 
+  // A range ends where branches join or a step comes that threads are better inside of; all of it in one piece again
+  // is the end of the search.
   void grow(uint32_t begin) {
-    uint32_t branches = 0, j = begin;
+    start();
     double total = 0;
-    bool parted = false;
     const auto end = uint32_t(std::min<size_t>(steps_.size(), size_t(begin) + kMostSteps));
+    uint32_t j = begin;
     for (; j < end && steps_[j].fits; ++j) {
-      if (branches > 1 && (gains_inside(j) || branches_of(begin, j) > 1)) weigh(begin, j, total);
-      branches += 1 - add(begin, j);
+      const bool parted = tops_.size() > 1;
+      if (parted && (gains_inside(j) || joins(begin, j))) weigh(begin, j, total);
+      add(begin, j);
       total += steps_[j].alone;
-      if (branches == 1 && parted) return;
-      parted = branches > 1;
+      if (parted && tops_.size() == 1) return;
     }
-    if (branches > 1) weigh(begin, j, total);
-  }
-
-  std::vector<Part> parts(uint32_t begin, uint32_t end) {
-    std::vector<Part> all;
-    for (uint32_t i = begin; i < end; ++i) {
-      if (top(i) == i) all.push_back({work_[i], {i}});
-    }
-    return all;
+    if (tops_.size() > 1) weigh(begin, j, total);
   }
 
   void weigh(uint32_t begin, uint32_t end, double total) {
-    const double steps = kStepNs * (end - begin);
-    if (total < kLeastNs || kDoubt * total / double(workers_) >= together(begin, end)) return;
-    const double longest = deal(parts(begin, end), workers_)[0].work;
-    offer(begin, end, kForkNs + kDoubt * longest + steps);
+    const auto price = [&](double longest) { return kForkNs + kDoubt * longest + kStepNs * (end - begin); };
+    const double at_least = std::max(longest_, total / double(bins_.size()));
+    const double best = std::min(sooner_[end] - sooner_[begin], in_row_[end] - in_row_[begin]);
+    if (total < kLeastNs || price(at_least) >= best) return;
+    offer(begin, end, price(tops_.size() > kMostDealt ? kUneven * at_least : longest_bin()));
   }
 
-  double together(uint32_t begin, uint32_t end) const {
-    return std::accumulate(steps_.begin() + begin, steps_.begin() + end, 0.0,
-                           [](double sum, const ForkStep& s) { return sum + s.all; });
+  /// What the thread with most to do has.
+  double longest_bin() {
+    std::array<double, kMostDealt> works;
+    std::ranges::transform(tops_, works.begin(), [&](uint32_t t) { return work_[t]; });
+    std::sort(works.begin(), works.begin() + tops_.size(), std::greater());
+    std::ranges::fill(bins_, 0);
+    for (size_t i = 0; i < tops_.size(); ++i) *std::ranges::min_element(bins_) += works[i];
+    return *std::ranges::max_element(bins_);
   }
 
   Fork make(uint32_t begin, uint32_t end) {
+    start();
     for (uint32_t i = begin; i < end; ++i) add(begin, i);
+    std::vector<Part> parts;
+    for (const uint32_t t : tops_) parts.push_back({work_[t], {t}});
     Fork fork{.begin = steps_[begin].step, .end = steps_[end - 1].step + 1, .size = end - begin};
-    const std::vector<Part> dealt = deal(parts(begin, end), workers_ * kTasksPerWorker);
-    for (const Part& p : dealt) {
+    for (const Part& p : deal(std::move(parts), bins_.size() * kTasksPerWorker)) {
       std::vector<uint32_t>& branch = fork.branches.emplace_back();
       for (uint32_t i = begin; i < end; ++i) {
-        if (std::ranges::find(p.roots, top(i)) != p.roots.end()) branch.push_back(steps_[i].step);
+        if (std::ranges::find(p.tops, top(i)) != p.tops.end()) branch.push_back(steps_[i].step);
       }
     }
     return fork;
   }
 
   std::span<const ForkStep> steps_;
-  size_t workers_;
-  std::vector<uint32_t> above_;  ///< trees of the steps of a branch
-  std::vector<double> work_;     ///< of the branch, at the top of its tree
+  std::vector<double> bins_;            ///< one a thread
+  std::vector<uint32_t> above_;         ///< trees of the steps of a branch
+  std::vector<uint32_t> tops_, place_;  ///< of the trees in the range; where each is in that list
   std::vector<uint32_t> readers_;
-  std::vector<double> sooner_;   ///< by step: how long those before it take, as well as is known
+  std::vector<double> work_;     ///< of the branch, at the top of its tree
+  std::vector<double> in_row_;   ///< how long the steps before take one after the other
+  std::vector<double> sooner_;   ///< the same with the best forks
   std::vector<uint32_t> begin_;  ///< by step: where the range that ends before it begins; a range of one is no fork
-  std::vector<uint32_t> tops_;
+  double longest_ = 0;           ///< work of the longest branch
 };
 
 }  // namespace

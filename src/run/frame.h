@@ -101,6 +101,7 @@ class Frame {
     std::vector<Active> active;
     std::vector<Stretch> stretches;
     std::vector<Fork> forks;
+    std::vector<ForkStep> weighed;  ///< for which the forks were found
     std::vector<Placed> placed;
     std::vector<ArenaRequest> requests;
     std::vector<ArenaRequest> planned;  ///< what the offsets were planned for; bytes are capacities
@@ -154,7 +155,8 @@ class Frame {
   bool fits_branch(const Segment& segment, uint32_t index) const;
   std::vector<ForkStep> fork_steps(const Segment& segment) const;
   void mark_forks(Segment& segment);
-  void drop_forks(Segment& segment);
+  void find_needs(std::vector<ForkStep>& list) const;
+  void forget_seats(const Segment& segment);
   const Seat& seat(uint32_t step) const;
   void keep_branches(Segment& segment);
   bool is_read_beside(const Segment& segment, uint32_t step, SlotIndex root) const;

@@ -266,7 +266,8 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
     activate(segment);
   } catch (const Error&) {
     if (segment.forks.empty()) throw;
-    drop_forks(segment);  // the steps one after the other need less memory
+    segment.forks.clear();  // the steps one after the other need less memory
+    forget_seats(segment);
     place_segment(segment);
     activate(segment);
   }
