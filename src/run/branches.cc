@@ -29,15 +29,14 @@ bool Frame::fits_branch(const Segment& segment, uint32_t index) const {
          std::ranges::none_of(segment.stretches, [&](const Stretch& s) { return s.contains(index); });
 }
 
-std::vector<ForkStep> Frame::fork_steps(const Segment& segment) const {
-  std::vector<ForkStep> list;
+void Frame::list_steps(const Segment& segment, std::vector<ForkStep>& list) const {
+  list.clear();
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
     if (is_settled(i)) continue;
     const bool fits = fits_branch(segment, i);
     const Work work = fits ? guess_work(*plan_, slots_, plan_->steps[i], parallel_.workers()) : Work();
     list.push_back({.step = i, .fits = fits, .alone = work.alone, .all = work.all});
   }
-  return list;
 }
 
 void Frame::find_needs(std::vector<ForkStep>& list) const {
@@ -58,14 +57,14 @@ void Frame::mark_forks(Segment& segment) {
   if (workers < 2) return;
   seats_.resize(plan_->steps.size());
   forget_seats(segment);
-  std::vector<ForkStep> steps = fork_steps(segment);
+  list_steps(segment, listed_);
   const auto alike = [](const ForkStep& a, const ForkStep& b) {
     return a.step == b.step && a.fits == b.fits && a.alone <= kAlike * b.alone && b.alone <= kAlike * a.alone;
   };
-  if (!std::ranges::equal(steps, segment.weighed, alike)) {
-    find_needs(steps);
-    segment.forks = find_forks(steps, workers);
-    segment.weighed = std::move(steps);
+  if (!std::ranges::equal(listed_, segment.weighed, alike)) {
+    find_needs(listed_);
+    segment.forks = find_forks(listed_, workers);
+    segment.weighed.swap(listed_);
   }
   for (uint32_t f = 0, branch = 0; f < segment.forks.size(); ++f) {
     const Fork& fork = segment.forks[f];

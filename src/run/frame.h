@@ -153,7 +153,7 @@ class Frame {
 
   // branches.cc: steps that run at the same time
   bool fits_branch(const Segment& segment, uint32_t index) const;
-  std::vector<ForkStep> fork_steps(const Segment& segment) const;
+  void list_steps(const Segment& segment, std::vector<ForkStep>& list) const;
   void mark_forks(Segment& segment);
   void find_needs(std::vector<ForkStep>& list) const;
   void forget_seats(const Segment& segment);
@@ -193,6 +193,7 @@ class Frame {
   std::vector<char> settled_;                    ///< per value: its content follows from shapes and is in place
   std::vector<uint32_t> request_of_;             ///< per root: its request in the segment being placed
   std::vector<uint32_t> images_of_;  ///< per value: 0, or made and used up in a stretch: images that it has room for
+  std::vector<ForkStep> listed_;     ///< room for a list
   std::vector<Seat> seats_;          ///< per step; empty in sessions without forks
   std::vector<std::unique_ptr<Segment>> segments_;
   uint64_t runs_ = 0;
