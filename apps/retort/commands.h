@@ -43,6 +43,7 @@ struct Common {
   uint64_t seed = 1;
   bool random = true;  ///< what is not given is random; false: only where nothing is given
   bool json = false;
+  bool parallel = false;  ///< independent branches at the same time
 
   void add_json(CLI::App& app);
   void add_library(CLI::App& app);

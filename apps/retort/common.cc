@@ -296,6 +296,7 @@ void Common::add_threads(CLI::App& app, const std::string& what) {
           ""))
       ->default_str("1")
       ->allow_extra_args(false);
+  app.add_flag("--parallel", parallel, "run independent branches of the model at the same time, on as many threads");
 }
 
 void Common::add_against(CLI::App& app) {
@@ -317,6 +318,7 @@ void Common::add_disable(CLI::App& app) {
 SessionSettings Common::settings(int thread_count) const {
   SessionSettings s;
   s.threads = thread_count;
+  s.parallel = parallel;
   for (const std::string& entry : config) s.config.insert(split_at(entry, '=', kEntryForm));
   for (const std::string& text : providers) s.providers.push_back(parse_provider(text));
   for (const std::string& name : disabled) s.config[kDisabled] += (s.config[kDisabled].empty() ? "" : ";") + name;

@@ -94,7 +94,8 @@ Handle<OrtSessionOptions> EngineSession::options(const SessionSettings& settings
   engine.check(api.CreateSessionOptions(&made));
   auto options = engine.own(made, api.ReleaseSessionOptions);
   engine.check(api.SetIntraOpNumThreads(made, settings.threads));
-  engine.check(api.SetInterOpNumThreads(made, 1));
+  engine.check(api.SetInterOpNumThreads(made, settings.parallel ? settings.threads : 1));
+  if (settings.parallel) engine.check(api.SetSessionExecutionMode(made, ORT_PARALLEL));
   engine.check(api.SetSessionGraphOptimizationLevel(made, GraphOptimizationLevel(settings.optimization)));
   if (!settings.profile.empty()) engine.check(api.EnableProfiling(made, settings.profile.c_str()));
   if (!settings.optimized.empty()) engine.check(api.SetOptimizedModelFilePath(made, settings.optimized.c_str()));

@@ -57,6 +57,7 @@ using HostValues = std::map<std::string, HostValue>;
 
 struct SessionSettings {
   int threads = 1;
+  bool parallel = false;  ///< independent branches at the same time, on as many threads
   int optimization = ORT_ENABLE_ALL;
   std::string profile;    ///< prefix of the profile; "": off
   std::string optimized;  ///< file for the optimised model; "": not saved

@@ -14,14 +14,19 @@ constexpr size_t kRedZone = kAccessIsChecked ? kAlignment : 0;
 
 struct Placed {
   size_t begin, end;
-  uint32_t first, last;
+  const ArenaRequest* request;
 };
+
+bool live_together(const ArenaRequest& a, const ArenaRequest& b) {
+  if (a.branch != 0 && a.branch == b.branch) return a.own_last >= b.own_first && a.own_first <= b.own_last;
+  return a.last >= b.first && a.first <= b.last;
+}
 
 // Lowest offset at which `bytes` fit between the placed blocks (sorted by begin) that live together with the request.
 size_t find_gap(const std::vector<Placed>& placed, const ArenaRequest& r, size_t bytes) {
   size_t at = 0;
   for (const Placed& p : placed) {
-    if (p.last < r.first || p.first > r.last) continue;
+    if (!live_together(*p.request, r)) continue;
     if (p.begin >= at && p.begin - at >= bytes) break;
     at = std::max(at, p.end);
   }
@@ -45,7 +50,7 @@ void plan_arena(const std::vector<ArenaRequest>& requests, ArenaLayout& out) {
                          kAlignment * kAlignment;
     const size_t at = find_gap(placed, r, bytes);
     out.offsets[i] = at;
-    const Placed block{at, checked_add(at, bytes, "workspace size"), r.first, r.last};
+    const Placed block{at, checked_add(at, bytes, "workspace size"), &r};
     out.bytes = std::max(out.bytes, block.end);
     placed.insert(std::upper_bound(placed.begin(), placed.end(), block,
                                    [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),

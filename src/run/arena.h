@@ -9,6 +9,8 @@ namespace retort {
 struct ArenaRequest {
   size_t bytes = 0;
   uint32_t first = 0, last = 0;  ///< steps, inclusive, during which the memory is in use
+  uint32_t branch = 0;           ///< not 0: requests of the same one go by the steps that follow in place of these
+  uint32_t own_first = 0, own_last = 0;
 };
 
 struct ArenaLayout {

@@ -71,16 +71,16 @@ void Frame::bind_inputs(const RunRequest& request) {
 
 // Settles the memory of every output whose shape is known by now. An output may be a view whose shape only a later
 // segment tells; what it views is written before, so its memory is settled as soon as that is laid out.
-void Frame::bind_outputs(const RunRequest& request) {
+void Frame::bind_outputs(const RunRequest& request, const Segment& segment) {
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     if (bound_[i]) continue;
     const SlotIndex out = plan_->outputs[i], root = plan_->values[out].root;
     const Home home = plan_->values[out].home;
     if (is_laid_out(slots_[out].type)) {
-      if (home == Home::output) bind_output(request, i, slots_[out]);
+      if (home == Home::output) bind_output(request, segment, i, slots_[out]);
       if (home == Home::boxed) bind_boxed_output(request, i);
     } else if (home == Home::output && is_laid_out(slots_[root].type)) {
-      bind_output(request, i, slots_[root]);
+      bind_output(request, segment, i, slots_[root]);
     }
   }
 }
@@ -108,7 +108,7 @@ bool Frame::bind_grown(const RunRequest& request, size_t i, Slot& slot) {
   return true;
 }
 
-void Frame::bind_output(const RunRequest& request, size_t i, const Slot& slot) {
+void Frame::bind_output(const RunRequest& request, const Segment& segment, size_t i, const Slot& slot) {
   const SlotIndex out = plan_->outputs[i], root = plan_->values[out].root;
   // The first of several outputs that share this memory gets it; the others are copied at the end.
   if (slots_[root].data && std::any_of(bound_.begin(), bound_.end(), [](Bound b) { return b != kUnbound; })) {
@@ -126,7 +126,7 @@ void Frame::bind_output(const RunRequest& request, size_t i, const Slot& slot) {
   }
   void* data = given ? const_cast<void*>(given->data()) : nullptr;
   // A buffer that may turn out to have the wrong shape stays untouched until that is known.
-  const bool overlaps = given && overlaps_input(i, data, given->bytes());
+  const bool overlaps = given && overlaps_input(segment, i, data, given->bytes());
   const bool staged = overlaps || (given && !final_shape);
   if (overlaps && request.disallow_copies) {
     fail(ErrorCode::invalid_argument,
@@ -194,7 +194,7 @@ void Frame::bind_boxed_output(const RunRequest& request, size_t i) {
 
 // Whether writing the output would destroy an input that is still needed. It would not when one step that can work in
 // place reads that input last, writes the output, and both lie at the same place.
-bool Frame::overlaps_input(size_t output, const void* data, size_t bytes) const {
+bool Frame::overlaps_input(const Segment& segment, size_t output, const void* data, size_t bytes) const {
   const SlotIndex out = plan_->outputs[output], root = plan_->values[out].root;
   const uint32_t writer = producer_[root];
   for (SlotIndex in : plan_->inputs) {
@@ -205,7 +205,7 @@ bool Frame::overlaps_input(size_t output, const void* data, size_t bytes) const 
     if (!overlap(s.data, in_bytes, data, bytes)) continue;
     const bool safe = writer != kNever && may_write_over(*plan_, plan_->steps[writer], in, root) &&
                       plan_->values[v.root].last_use == writer && !joins_.has_guests(v.root) && s.data == data &&
-                      in_bytes == bytes;
+                      in_bytes == bytes && !is_read_beside(segment, writer, v.root);
     if (!safe) return true;
   }
   return false;

@@ -78,6 +78,7 @@ void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value
   frames_[body]->run({.inputs = given,
                       .outputs = results,
                       .parallel = parent_.parallel_,
+                      .forks = outer.forks,
                       .cancel = outer.cancel,
                       .profiler = outer.profiler});
 }

@@ -100,6 +100,7 @@ void Frame::run(const RunRequest& request) {
   request_ = &request;
   cancellations_ = request.cancellations ? request.cancellations->load() : 0;
   parallel_ = request.parallel;
+  alone_ = Parallel(nullptr, request.cancel);
   std::fill(bound_.begin(), bound_.end(), kUnbound);
   const auto steps = uint32_t(plan_->steps.size());
   if (!take_signature(request)) {
@@ -118,7 +119,7 @@ void Frame::run(const RunRequest& request) {
   check_outputs_apart(request.outputs);
   for (size_t index = 0;; ++index) {
     Segment& segment = index == 0 ? *segments_[0] : lay_out_segment(index, segments_[index - 1]->end);
-    bind_outputs(request);
+    bind_outputs(request, segment);
     run_segment(request, segment);
     if (segment.end == steps) break;
   }
@@ -167,7 +168,7 @@ void Frame::run_active(const RunRequest& request, const Segment& segment, const 
   if (request.cancel && request.cancel->load(std::memory_order_relaxed)) {
     fail(ErrorCode::fail, "the run was terminated at {}; {}", plan_->steps[active.step].name, kUnset);
   }
-  if (kAccessIsChecked) guard_memory(segment, active);
+  if (kAccessIsChecked && seat(active.step).branch == 0) guard_memory(segment, active);
   if (!request.profiler) return run_step(active);
   const auto begin = Profiler::Clock::now();
   run_step(active);
@@ -195,7 +196,14 @@ void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stret
 void Frame::run_segment(const RunRequest& request, Segment& segment) {
   const std::vector<Active>& active = segment.active;
   auto stretch = segment.stretches.begin();
+  auto fork = segment.forks.begin();
   for (size_t i = 0; i < active.size();) {
+    if (fork != segment.forks.end() && active[i].step >= fork->begin) {
+      run_fork(request, segment, *fork);
+      i += fork->size;
+      ++fork;
+      continue;
+    }
     if (stretch == segment.stretches.end() || !stretch->contains(active[i].step)) {
       run_active(request, segment, active[i++]);
       continue;

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "base/advice.h"
+#include "base/function_ref.h"
 #include "base/log.h"
 #include "memory/budget.h"
 #include "plan/plan.h"
 #include "run/arena.h"
 #include "run/copy_ledger.h"
+#include "run/fork.h"
 #include "run/growing.h"
 #include "run/joins.h"
 #include "run/profiler.h"
@@ -48,6 +50,7 @@ struct RunRequest {
   std::span<Value* const> outputs;
   std::span<Spare> spares;  ///< per output, or empty: where memory for outputs that the frame makes is kept
   Parallel parallel;
+  Parallel forks;  ///< runs the branches of forks; of one thread: there are none
   const std::atomic<bool>* cancel = nullptr;
   const std::atomic<uint32_t>* cancellations = nullptr;  ///< how often `cancel` was set; null in bodies
   Profiler* profiler = nullptr;
@@ -90,10 +93,18 @@ class Frame {
     SlotIndex root;
     uint32_t request;
   };
+  struct Seat {  ///< of a step, among the forks and branches of its segment
+    uint32_t fork = kNever;
+    uint32_t branch = 0;       ///< from 1; 0: in none
+    uint32_t active = kNever;  ///< where it is in Segment::active; of steps in branches
+    size_t scratch = 0;        ///< where its scratch begins
+  };
   struct Segment {  ///< steps [begin, end) that are laid out together
     uint32_t begin = 0, end = 0;
     std::vector<Active> active;
     std::vector<Stretch> stretches;
+    std::vector<Fork> forks;
+    std::vector<ForkStep> weighed;  ///< for which the forks were found
     std::vector<Placed> placed;
     std::vector<ArenaRequest> requests;
     std::vector<ArenaRequest> planned;  ///< what the offsets were planned for; bytes are capacities
@@ -146,17 +157,30 @@ class Frame {
   std::string largest_output(const Segment& segment) const;
   void allocate_workspace(Segment& segment);
 
+  // branches.cc: steps that run at the same time
+  bool fits_branch(const Segment& segment, uint32_t index) const;
+  void list_steps(const Segment& segment, std::vector<ForkStep>& list) const;
+  void mark_forks(Segment& segment);
+  void find_needs(std::vector<ForkStep>& list) const;
+  void forget_seats(const Segment& segment);
+  const Seat& seat(uint32_t step) const;
+  void keep_branches(Segment& segment);
+  bool is_read_beside(const Segment& segment, uint32_t step, SlotIndex root) const;
+  size_t seat_scratch(const Segment& segment, FunctionRef<size_t(uint32_t)> bytes_of);
+  void run_fork(const RunRequest& request, const Segment& segment, const Fork& fork);
+  void guard_fork(const Segment& segment, const Fork& fork) const;
+
   // bind.cc: what the caller gives
   void check_outputs_apart(std::span<Value* const> outputs) const;
   void bind_inputs(const RunRequest& request);
   void* bind_tensor(size_t input, const Tensor& t);
-  void bind_outputs(const RunRequest& request);
-  void bind_output(const RunRequest& request, size_t i, const Slot& made);
+  void bind_outputs(const RunRequest& request, const Segment& segment);
+  void bind_output(const RunRequest& request, const Segment& segment, size_t i, const Slot& made);
   void bind_boxed_output(const RunRequest& request, size_t i);
   Tensor make_output(const RunRequest& request, size_t i, const Slot& made);
   bool bind_grown(const RunRequest& request, size_t i, Slot& made);
   Tensor take_spare(const RunRequest& request, size_t i, const Slot& made);
-  bool overlaps_input(size_t output, const void* data, size_t bytes) const;
+  bool overlaps_input(const Segment& segment, size_t output, const void* data, size_t bytes) const;
   std::string shape_clash(size_t output, const Tensor& bound, const Slot& made) const;
 
   // frame.cc: a run under a layout
@@ -178,6 +202,8 @@ class Frame {
   std::vector<uint32_t> request_of_;             ///< per root: its request in the segment being placed
   std::vector<uint32_t> images_of_;  ///< per value: 0, or made and used up in a stretch: images that it has room for
   Joins joins_;
+  std::vector<ForkStep> listed_;  ///< room for a list
+  std::vector<Seat> seats_;       ///< per step; empty in sessions without forks
   std::vector<std::unique_ptr<Segment>> segments_;
   uint64_t runs_ = 0;
   bool laid_out_ = false;  ///< the first segment is valid for the types in the input slots
@@ -188,6 +214,7 @@ class Frame {
   std::vector<Growing> growing_;                      ///< per cache of the plan
   std::vector<uint32_t> input_cache_, output_cache_;  ///< per input and output: its cache, or kNever
   Parallel parallel_;
+  Parallel alone_;  ///< of kernels in branches
   DimTable dims_;
   std::vector<std::unique_ptr<BodyFrames>> bodies_;  ///< per step; null for steps without bodies
   std::vector<const Value*> input_buffer_;

@@ -185,17 +185,23 @@ std::string Frame::what_to_check(uint32_t index) const {
 
 void Frame::reserve_scratch(Segment& segment) {
   const Step* largest = nullptr;
-  segment.scratch = 0;
-  const auto ask = [&](uint32_t i) {
+  size_t most = 0;  // of one step
+  const auto bytes_of = [&](uint32_t i) -> size_t {
     const Step& step = plan_->steps[i];
-    if (!step.op->scratch || step.view || step.late) return;
-    const RunContext probe(inputs_of(i), outputs_of(i), step.state.get(), nullptr, parallel_);
+    if (!step.op->scratch || step.view || step.late) return 0;
+    const RunContext probe(inputs_of(i), outputs_of(i), step.state.get(), nullptr,
+                           seat(i).branch == 0 ? parallel_ : alone_);
     const size_t bytes =
         in_step(step, [&] { return with_inputs(i, [&] { return step.op->scratch(step.params.get(), probe); }); });
-    if (bytes > segment.scratch) largest = &step;
-    segment.scratch = std::max(segment.scratch, bytes);
+    if (bytes > most) largest = &step;
+    most = std::max(most, bytes);
+    return bytes;
   };
-  for (uint32_t i = segment.begin; i < segment.end; ++i) ask(i);
+  segment.scratch = seat_scratch(segment, bytes_of);
+  const auto ask = [&](uint32_t i) { segment.scratch = std::max(segment.scratch, bytes_of(i)); };
+  for (uint32_t i = segment.begin; i < segment.end; ++i) {
+    if (seat(i).branch == 0) ask(i);
+  }
   for (Stretch& s : segment.stretches) {
     StretchView view(s, slots_);
     for (const int64_t images : {s.images, s.batch % s.images}) {
@@ -223,9 +229,12 @@ void Frame::activate(Segment& segment) {
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
     const Step& step = plan_->steps[i];
     if (is_settled(i) || joins_.is_in_place(i)) continue;
-    segment.active.push_back(
-        {step.kernel.fn, i,
-         RunContext(inputs_of(i), outputs_of(i), step.state.get(), scratch_.get(), parallel_, bodies_[i].get())});
+    const Seat& s = seat(i);
+    void* const scratch = scratch_ ? static_cast<std::byte*>(scratch_.get()) + s.scratch : nullptr;
+    if (s.branch != 0) seats_[i].active = uint32_t(segment.active.size());
+    segment.active.push_back({step.kernel.fn, i,
+                              RunContext(inputs_of(i), outputs_of(i), step.state.get(), scratch,
+                                         s.branch == 0 ? parallel_ : alone_, bodies_[i].get())});
   }
 }
 
@@ -252,9 +261,19 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
   segment.end = i;
   const std::vector<char> runs = running(segment);
   mark_stretches(segment, runs);
-  find_joins(segment, runs);
-  place_segment(segment);
-  activate(segment);
+  mark_forks(segment);
+  try {
+    find_joins(segment, runs);
+    place_segment(segment);
+    activate(segment);
+  } catch (const Error&) {
+    if (segment.forks.empty()) throw;
+    segment.forks.clear();  // the steps one after the other need less memory
+    forget_seats(segment);
+    find_joins(segment, runs);
+    place_segment(segment);
+    activate(segment);
+  }
   return segment;
 }
 

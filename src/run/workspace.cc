@@ -40,6 +40,7 @@ bool Frame::take_over_input(Segment& segment, uint32_t index, size_t input, Slot
   if (v.home != Home::arena || v.last_use != index || place == kNever || segment.requests[place].bytes != bytes)
     return false;
   if (joins_.is_guest(root) || joins_.last_use_of_guests(root) >= index) return false;
+  if (is_read_beside(segment, index, root)) return false;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     if (i != input && step.inputs[i] != kNoSlot && plan_->values[step.inputs[i]].root == root) return false;
   }
@@ -77,6 +78,7 @@ void Frame::request_memory(Segment& segment) {
     }
   }
   keep_batches(segment);
+  keep_branches(segment);
 }
 
 // Per step: whether it does anything.
@@ -96,11 +98,13 @@ void Frame::mark_stretches(Segment& segment, const std::vector<char>& runs) {
 }
 
 // Which values lie inside others.
+// Branches that run at the same time may not write into one value's memory: where there are forks, none lies in another.
 void Frame::find_joins(const Segment& segment, const std::vector<char>& runs) {
+  const std::vector<char> none(runs.size());
   const auto context = [&](uint32_t i) {
     return RunContext(inputs_of(i), outputs_of(i), plan_->steps[i].state.get(), nullptr, parallel_);
   };
-  joins_.find({segment.begin, segment.end, runs, images_of_, context});
+  joins_.find({segment.begin, segment.end, segment.forks.empty() ? runs : none, images_of_, context});
 }
 
 // What a stretch reads and leaves behind is kept from its first step to its last: all of them run for the first images
@@ -160,7 +164,8 @@ void Frame::place_segment(Segment& segment) {
   segment.asked = total_bytes(segment.requests);
   segment.most_asked = std::max(segment.most_asked, segment.asked);
   const auto fits = [](const ArenaRequest& r, const ArenaRequest& p) {
-    return r.bytes <= p.bytes && r.first == p.first && r.last == p.last;
+    return r.bytes <= p.bytes && r.first == p.first && r.last == p.last && r.branch == p.branch &&
+           r.own_first == p.own_first && r.own_last == p.own_last;
   };
   if (!std::equal(segment.requests.begin(), segment.requests.end(), segment.planned.begin(), segment.planned.end(),
                   fits)) {

@@ -37,8 +37,18 @@ ThreadPoolOptions pool_options(const ThreadSettings& settings) {
   return options;
 }
 
+std::unique_ptr<ThreadPool> make_branch_pool(const ThreadSettings& settings, ThreadPoolOptions inside) {
+  if (settings.inter_threads < 1 || settings.inter_threads == inside.threads) return nullptr;
+  inside.threads = settings.inter_threads;
+  inside.affinity.clear();  // it is that of the threads inside operators
+  return std::make_unique<ThreadPool>(std::move(inside));
+}
+
 Environment::Environment(EnvironmentOptions options) : options_(std::move(options)) {
-  if (options_.threads) shared_pool_ = std::make_unique<ThreadPool>(pool_options(*options_.threads));
+  if (!options_.threads) return;
+  const ThreadPoolOptions inside = pool_options(*options_.threads);
+  shared_pool_ = std::make_unique<ThreadPool>(inside);
+  branch_pool_ = make_branch_pool(*options_.threads, inside);
 }
 
 }  // namespace retort

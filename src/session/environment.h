@@ -30,16 +30,20 @@ class Environment {
   const std::map<std::string, std::string>& config() const { return options_.config; }
   /// The shared pool, or null when the environment was made without one.
   ThreadPool* shared_pool() const { return shared_pool_.get(); }
+  /// The pool on which sessions that share threads run branches; null without shared_pool().
+  ThreadPool* branch_pool() const { return branch_pool_ ? branch_pool_.get() : shared_pool(); }
   /// What sessions have in common: packed weights and constants.
   SharedBlocks& weights() { return weights_; }
 
  private:
   EnvironmentOptions options_;
-  std::unique_ptr<ThreadPool> shared_pool_;
+  std::unique_ptr<ThreadPool> shared_pool_, branch_pool_;
   SharedBlocks weights_;
 };
 
 /// The pool that `settings` describe.
 ThreadPoolOptions pool_options(const ThreadSettings& settings);
+/// The pool for branches beside one of `inside`; null: that one serves.
+std::unique_ptr<ThreadPool> make_branch_pool(const ThreadSettings& settings, ThreadPoolOptions inside);
 
 }  // namespace retort

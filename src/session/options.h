@@ -24,7 +24,7 @@ struct ThreadSettings {
   using Create = std::function<std::function<void()>(std::function<void()> body)>;
 
   int intra_threads = 0;  ///< threads inside an operator, the caller's included; 0 or less: one per core
-  int inter_threads = 0;  ///< no effect: operators run one after another
+  int inter_threads = 0;  ///< on which independent branches run (parallel_execution); 0 or less: as many as inside
   bool spin = true;
   bool denormal_as_zero = false;  ///< also for the callers of runs, during the run
   std::string affinity;           ///< processors of each worker, from 1: "1,2;3-4"; empty: not pinned
@@ -49,7 +49,7 @@ struct SessionOptions {
   Logger::Sink log_sink;  ///< empty: the environment's
 
   OptimizationLevel optimization = OptimizationLevel::all;
-  bool parallel_execution = false;  ///< no effect: operators run one after another
+  bool parallel_execution = false;  ///< independent branches run at the same time where that is sooner
   bool deterministic = false;       ///< no effect: results always have the same bits, for any number of threads
   bool memory_pattern = true;       ///< no effect: memory is always planned from the shapes
   bool cpu_arena = true;            ///< no effect, for the same reason

@@ -105,10 +105,10 @@ TEST(Options, TheLogTellsWhatHasNoEffect) {
   };
   make_session(t.g, options);
   EXPECT_EQ(log.find("no effect"), std::string::npos) << log;
-  options.parallel_execution = true;
+  options.threads.inter_threads = 2;
   options.memory_pattern = false;
   make_session(t.g, options);
-  EXPECT_CONTAINS(log, "parallel execution");
+  EXPECT_CONTAINS(log, "2 inter-op threads have no effect");
   EXPECT_CONTAINS(log, "pattern");
 }
 

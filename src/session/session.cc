@@ -100,11 +100,7 @@ void Session::make(Model& model) {
     profile_path_ = profile_path(options_.profile_prefix);
   }
   const auto begin = Profiler::Clock::now();
-  pool_ = options_.own_threads ? nullptr : environment_->shared_pool();
-  if (!pool_) {
-    own_pool_ = std::make_unique<ThreadPool>(own_pool_options(options_));
-    pool_ = own_pool_.get();
-  }
+  take_pools();
   log_ignored_options();
   const FlushDenormals flush(pool_->flushes_denormals());  // for folding constants
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
@@ -116,6 +112,21 @@ void Session::make(Model& model) {
   forget_contents(*model.graph);
   build(model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
+}
+
+void Session::take_pools() {
+  pool_ = options_.own_threads ? nullptr : environment_->shared_pool();
+  if (!pool_) {
+    const ThreadPoolOptions inside = own_pool_options(options_);
+    own_pool_ = std::make_unique<ThreadPool>(inside);
+    pool_ = own_pool_.get();
+    if (options_.parallel_execution) {
+      own_branch_pool_ = make_branch_pool(options_.threads, inside);
+      branch_pool_ = own_branch_pool_ ? own_branch_pool_.get() : pool_;
+    }
+  } else if (options_.parallel_execution) {
+    branch_pool_ = environment_->branch_pool();
+  }
 }
 
 void Session::limit_memory() {
@@ -136,8 +147,9 @@ void Session::clear_idle_frames() {
 
 // Hints for an engine built otherwise: results are the same without them.
 void Session::log_ignored_options() const {
-  if (options_.parallel_execution || options_.threads.inter_threads > 1) {
-    logger_.info("parallel execution: operators run one after another, each on all threads of the pool");
+  if (!options_.parallel_execution && options_.threads.inter_threads > 1) {
+    logger_.info("{} inter-op threads have no effect with sequential execution; set ORT_PARALLEL",
+                 options_.threads.inter_threads);
   }
   if (!options_.memory_pattern || !options_.cpu_arena) {
     logger_.info("a run's memory is always planned; switching the pattern or the arena off has no effect");
@@ -376,6 +388,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
                            .outputs = outputs,
                            .spares = spares,
                            .parallel = Parallel(pool_, cancel),
+                           .forks = Parallel(branch_pool_, cancel),
                            .cancel = cancel,
                            .cancellations = options ? &options->terminations : nullptr,
                            .profiler = profiler,

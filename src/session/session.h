@@ -109,6 +109,7 @@ class Session {
   Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options);
   void load(Model& model);
   void make(Model& model);
+  void take_pools();
   void apply_overrides(Model& model) const;
   void log_ignored_options() const;
   void name_ports(const Model& model);
@@ -143,9 +144,10 @@ class Session {
   std::vector<AssignedNode> assigned_;
   std::vector<uint32_t> port_of_;  ///< by position among the model's inputs: index of the session's input
   std::unordered_map<std::string_view, int> input_by_name_, output_by_name_;
-  std::unique_ptr<ThreadPool> own_pool_;
+  std::unique_ptr<ThreadPool> own_pool_, own_branch_pool_;
   ThreadPool* pool_ = nullptr;
-  std::vector<bool> is_read_;  ///< of inputs_: by any node, or as an output
+  ThreadPool* branch_pool_ = nullptr;  ///< null: branches run one after another
+  std::vector<bool> is_read_;          ///< of inputs_: by any node, or as an output
   bool disallow_copies_ = false;
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;

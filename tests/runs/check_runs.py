@@ -29,7 +29,7 @@ BUDGET = os.path.join(ROOT, "tests", "alloc_budget.tsv")
 SMALL = {"squeezenet1_1": ["b1"], "mobilenet_v2": ["b1", "b8"], "efficientnet_b0": ["b1"], "yolov8n_like": ["b1"], "unet_small": ["b1_256"],
          "minilm_l6": ["b1s16", "b1s128"], "whisper_tiny_encoder": ["b1"], "dlrm": ["b1", "b128"], "tiny_ops_500": ["one"]}
 HEAVY = {"unet_small", "whisper_tiny_encoder", "yolov8n_like"}
-THREADS = ["1", "2", "3", "4", "7"]
+THREADS = ["1", "2", "3", "4", "7", "1+4", "2+2"]  # inside operators + for branches
 WORDS = 1000
 TIMEOUT_SECONDS = 300
 

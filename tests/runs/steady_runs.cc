@@ -1,7 +1,8 @@
 // What must hold for any model: a bound run whose shapes stay the same allocates nothing, and the outputs have the same
 // bits for any number of threads.
 //
-//   steady_runs LIBRARY MODEL FOLDER THREADS...      FOLDER holds input_0.pb, input_1.pb, …
+//   steady_runs LIBRARY MODEL FOLDER THREADS...      FOLDER holds input_0.pb, input_1.pb, …; THREADS: inside operators, "1+4":
+//                                                    and for branches
 //
 // Prints one line "ALLOCATIONS<tab>BITS": heap allocations of a run (the most over all numbers of threads; "-" where
 // this build does not count them), and "same" or what differs. The exit code is 0 unless a run failed.
@@ -59,9 +60,11 @@ struct Result {
   std::map<std::string, std::string> outputs;
 };
 
-Result run(const api::Env& env, const char* model, std::vector<Input>& inputs, int threads) {
+Result run(const api::Env& env, const char* model, std::vector<Input>& inputs, const std::string& threads) {
   api::SessionOptions options;
-  options.threads(threads);
+  options.threads(std::stoi(threads));
+  if (const size_t plus = threads.find('+'); plus != std::string::npos)
+    options.parallel(std::stoi(threads.substr(plus + 1)));
   api::Session session(env, model, options);
   api::IoBinding binding(session);
   for (const Input& in : inputs) binding.input(in.data.name.c_str(), in.value);
@@ -96,7 +99,7 @@ int main(int argc, char** argv) try {
   std::map<std::string, std::string> first;
   std::string difference = "same";
   for (int i = 4; i < argc; ++i) {
-    Result result = run(env, argv[2], inputs, std::atoi(argv[i]));
+    Result result = run(env, argv[2], inputs, argv[i]);
     allocations = std::max(allocations, result.allocations);
     if (i == 4) first = std::move(result.outputs);
     for (const auto& [name, text] : result.outputs) {

@@ -13,6 +13,12 @@ class SessionOptions : public Owner<OrtSessionOptions, &OrtApi::ReleaseSessionOp
   SessionOptions() { check(api().CreateSessionOptions(out())); }
   /// Threads inside an operator, the caller's included; 0: one per core.
   SessionOptions& threads(int n) { return done(api().SetIntraOpNumThreads(get(), n)); }
+  /// Independent branches of the model run at the same time where that is sooner, on so many threads; 0: as many as
+  /// inside an operator.
+  SessionOptions& parallel(int n = 0) {
+    check(api().SetSessionExecutionMode(get(), ORT_PARALLEL));
+    return done(api().SetInterOpNumThreads(get(), n));
+  }
   SessionOptions& optimization(GraphOptimizationLevel level) {
     return done(api().SetSessionGraphOptimizationLevel(get(), level));
   }
