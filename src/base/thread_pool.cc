@@ -2,8 +2,10 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <mutex>
+#include <utility>
 
 #include "base/denormals.h"
 #include "base/parallel.h"
@@ -24,6 +26,11 @@ inline void pause() {
   asm volatile("isb");  // `yield` does nothing on most
 #endif
 }
+
+// A worker that comes so much later than it was woken had no processor.
+constexpr int64_t kLate = 200'000;  // nanoseconds
+
+int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 void pin(int cpu) {
   cpu_set_t set;
@@ -56,6 +63,18 @@ struct ThreadPool::Shared {
     std::atomic<bool> open{false};
   };
   std::vector<Offer> offers;  // by worker, with hooks
+
+  // Where a kernel wakes workers on the caller's own processor, they wait until the caller is done. Once that shows, they are
+  // sent elsewhere: asleep, each may not run where the caller is; awake, it may run anywhere again.
+  struct Seat {
+    std::mutex mutex;
+    cpu_set_t allowed;  // of the thread, when it went to sleep; guarded, like the others
+    pid_t thread = 0;
+    bool asleep = false, sent = false;
+  };
+  std::vector<Seat> seats;  // by worker
+  std::atomic<bool> sends_away{false};
+  std::atomic<int64_t> published{0};  // when, in nanoseconds, workers were last woken
   std::vector<std::thread> threads;
   std::vector<std::function<void()>> joiners;
 
@@ -120,6 +139,7 @@ void ThreadPool::join() {
 void ThreadPool::start_workers() {
   if (shared_->started) return;
   shared_->started = true;
+  shared_->seats = std::vector<Shared::Seat>(size_t(options_.threads));
   if (options_.hooks.any()) shared_->offers = std::vector<Shared::Offer>(size_t(options_.threads));
   for (int w = 1; w < options_.threads; ++w) {
     auto body = [this, w] { work(w); };
@@ -131,7 +151,7 @@ void ThreadPool::start_workers() {
   }
 }
 
-void ThreadPool::wait_for_work(uint32_t seen) {
+void ThreadPool::wait_for_work(int worker, uint32_t seen) {
   Shared& s = *shared_;
   if (options_.spin) {
     const auto until = std::chrono::steady_clock::now() + options_.linger;
@@ -142,9 +162,35 @@ void ThreadPool::wait_for_work(uint32_t seen) {
       }
     } while (std::chrono::steady_clock::now() < until);
   }
+  Shared::Seat& seat = s.seats[size_t(worker)];
+  {
+    const std::lock_guard lock(seat.mutex);
+    seat.thread = gettid();
+    seat.asleep = sched_getaffinity(0, sizeof seat.allowed, &seat.allowed) == 0;
+  }
   s.sleeping.fetch_add(1);
   s.epoch.wait(seen);
   s.sleeping.fetch_sub(1);
+  const std::lock_guard lock(seat.mutex);
+  if (std::exchange(seat.sent, false)) sched_setaffinity(0, sizeof seat.allowed, &seat.allowed);
+  seat.asleep = false;
+  if (!s.sends_away.load(std::memory_order_relaxed) && now_ns() - s.published.load(std::memory_order_relaxed) > kLate)
+    s.sends_away.store(true, std::memory_order_relaxed);
+}
+
+// Best effort: what cannot be set leaves the worker to the kernel.
+void ThreadPool::send_away() {
+  Shared& s = *shared_;
+  const int here = sched_getcpu();
+  for (size_t w = 1; here >= 0 && w < s.seats.size(); ++w) {
+    Shared::Seat& seat = s.seats[w];
+    const std::lock_guard lock(seat.mutex);
+    if (!seat.asleep) continue;
+    cpu_set_t elsewhere = seat.allowed;
+    CPU_CLR(size_t(here), &elsewhere);
+    if (CPU_COUNT(&elsewhere) > 0 && sched_setaffinity(seat.thread, sizeof elsewhere, &elsewhere) == 0)
+      seat.sent = true;
+  }
 }
 
 void ThreadPool::work(int worker) {
@@ -153,7 +199,7 @@ void ThreadPool::work(int worker) {
   Shared& s = *shared_;
   uint32_t seen = 0;
   while (true) {
-    wait_for_work(seen);
+    wait_for_work(worker, seen);
     seen = s.epoch.load();
     if (s.stop) return;
     s.inside.fetch_add(1);
@@ -206,7 +252,11 @@ void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, Functio
   offer();
   s.open.store(true);
   s.epoch.fetch_add(1);
-  if (s.sleeping.load() > 0) s.epoch.notify_all();
+  if (s.sleeping.load() > 0) {
+    s.published.store(now_ns(), std::memory_order_relaxed);
+    if (s.sends_away.load(std::memory_order_relaxed)) send_away();
+    s.epoch.notify_all();
+  }
   s.run_tasks(0);
   s.open.store(false);
   for (int i = 0; s.inside.load() != 0; ++i) i < kPatience ? pause() : (void)sched_yield();

@@ -52,7 +52,8 @@ class ThreadPool {
   void begin_anew();
   void start_workers();
   void work(int worker);
-  void wait_for_work(uint32_t seen);
+  void wait_for_work(int worker, uint32_t seen);
+  void send_away();
   void help(int worker);
   void offer();
   void settle();

@@ -1,6 +1,7 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,25 @@ TEST(ThreadPool, SurvivesAForkInTheMiddleOfALoop) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   leave = true;
   caller.join();
+}
+
+// Workers may be sent to other processors while they sleep; when they work, they may run wherever the process may.
+TEST(ThreadPool, WorkersMayRunAnywhere) {
+  cpu_set_t whole;
+  ASSERT_EQ(sched_getaffinity(0, sizeof whole, &whole), 0);
+  ThreadPool pool({.threads = 3, .linger = std::chrono::microseconds(0)});
+  std::atomic<int> elsewhere{0}, seen{0};
+  for (int i = 0; i < 50; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(i % 2));
+    pool.for_each(6, nullptr, [&](size_t, int worker) {
+      if (worker == 0) return std::this_thread::sleep_for(std::chrono::microseconds(200));
+      cpu_set_t mine;
+      if (sched_getaffinity(0, sizeof mine, &mine) == 0 && !CPU_EQUAL(&mine, &whole)) ++elsewhere;
+      ++seen;
+    });
+  }
+  EXPECT_GT(seen, 0);
+  EXPECT_EQ(elsewhere, 0);
 }
 
 }  // namespace
