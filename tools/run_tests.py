@@ -355,6 +355,11 @@ def cli(c):
     return total
 
 
+def extensions(c):
+    """Custom operators of the package onnxruntime-extensions."""
+    return python_tests(c, "extensions", os.path.join(ROOT, "tests", "extensions", "extensions_test.py"), RETORT_LIBRARY=c.library, RETORT_ORACLE=oracle())
+
+
 def expect(client, count, c):
     """Failures that tests/clients/expected_failures.tsv lists count as skipped; a listed test that passes is a failure."""
     with open(os.path.join(ROOT, "tests", "clients", "expected_failures.tsv"), encoding="utf-8") as f:
@@ -393,7 +398,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, digits, package, cli, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, digits, package, cli, extensions, clients, bindings)}
 
 
 def oracle():
