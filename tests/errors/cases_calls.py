@@ -228,13 +228,6 @@ def _(p):
     p.load(RELU, given)
 
 
-@options.case("an extent set by the name of its meaning", "'DATA_BATCH' name")
-def _(p):
-    given = p.options()
-    p.call("AddFreeDimensionOverride", given, c_text("DATA_BATCH"), ctypes.c_int64(4))
-    p.load(RELU, given)
-
-
 @options.case("an initializer of another shape than the model's", "'model.onnx' 'w' float32[2] float32[3]")
 def _(p):
     given = p.options()
