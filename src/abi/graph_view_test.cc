@@ -111,7 +111,8 @@ std::vector<std::string> models() {
   for (const char* folder : {RETORT_MODELS, more ? more : ""}) {
     if (!*folder) continue;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.path().extension() == ".onnx") all.push_back(entry.path());
+      const bool custom = entry.path().filename().string().starts_with("custom_");  // their operators are the scenes'
+      if (entry.path().extension() == ".onnx" && !custom) all.push_back(entry.path());
     }
   }
   std::sort(all.begin(), all.end());
