@@ -12,13 +12,32 @@ namespace {
 // A struct of an older version ends before the fields that came later.
 constexpr uint32_t kCharacteristics = 8, kVariadic = 14, kStatusVersion = 16, kInference = 17;
 
+/// What a caller's function throws ends the call like a status, which names the node.
+template <typename F>
+void calling(std::string_view what, F&& f) {
+  try {
+    f();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    fail(ErrorCode::runtime_exception, "{} of the custom operator threw: {}", what, e.what());
+  } catch (...) {
+    fail(ErrorCode::runtime_exception, "{} of the custom operator threw something that is no std::exception", what);
+  }
+}
+
 class CustomKernel : public State {
  public:
   CustomKernel(const OrtCustomOp& op, std::unique_ptr<OrtKernelInfo> info) : op_(op), info_(std::move(info)) {
-    if (op_.version >= kStatusVersion && op_.CreateKernelV2)
-      throw_status(op_.CreateKernelV2(&op_, &kApi, info_.get(), &kernel_), "CreateKernelV2");
-    else
-      kernel_ = op_.CreateKernel(&op_, &kApi, info_.get());
+    const bool computes = op_.KernelCompute || (op_.version >= kStatusVersion && op_.KernelComputeV2);
+    require(computes, ErrorCode::invalid_argument, "the custom operator has no KernelCompute; give it one");
+    if (op_.version >= kStatusVersion && op_.CreateKernelV2) {
+      calling("CreateKernelV2",
+              [&] { throw_status(op_.CreateKernelV2(&op_, &kApi, info_.get(), &kernel_), "CreateKernelV2"); });
+    } else {
+      require(op_.CreateKernel, ErrorCode::invalid_argument, "the custom operator has no CreateKernel; give it one");
+      calling("CreateKernel", [&] { kernel_ = op_.CreateKernel(&op_, &kApi, info_.get()); });
+    }
   }
   ~CustomKernel() override {
     if (op_.KernelDestroy) op_.KernelDestroy(kernel_);
@@ -31,9 +50,9 @@ class CustomKernel : public State {
     seen.inputs.resize(context.input_count());
     seen.outputs.resize(context.output_count());
     if (op_.version >= kStatusVersion && op_.KernelComputeV2)
-      throw_status(op_.KernelComputeV2(kernel_, &seen), "KernelComputeV2");
+      calling("KernelComputeV2", [&] { throw_status(op_.KernelComputeV2(kernel_, &seen), "KernelComputeV2"); });
     else
-      op_.KernelCompute(kernel_, &seen);
+      calling("KernelCompute", [&] { op_.KernelCompute(kernel_, &seen); });
     for (size_t i = 0; i < seen.outputs.size(); ++i) {
       require(seen.outputs[i] || !context.wants(i), ErrorCode::fail,
               "the kernel made no output {} ('{}'); let it call KernelContext_GetOutput", i, info_->node.outputs[i]);

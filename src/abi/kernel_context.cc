@@ -1,5 +1,7 @@
 // What a kernel sees of a run.
 #include <algorithm>
+#include <exception>
+#include <mutex>
 
 #include "abi/kernels.h"
 #include "abi/session.h"
@@ -139,9 +141,17 @@ OrtStatusPtr ORT_API_CALL KernelContext_ParallelFor(const OrtKernelContext* cont
     const OrtKernelContext& c = of(context);
     need(fn, "fn");
     const size_t batches = num_batch == 0 ? total : std::min(num_batch, total);
+    std::mutex mutex;
+    std::exception_ptr thrown;  // must not leave a thread of the pool
     c.run->parallel().for_each(batches, [&](size_t batch, int) {
-      for (size_t i = total * batch / batches; i < total * (batch + 1) / batches; ++i) fn(usr_data, i);
+      try {
+        for (size_t i = total * batch / batches; i < total * (batch + 1) / batches; ++i) fn(usr_data, i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        thrown = std::current_exception();
+      }
     });
+    if (thrown) std::rethrow_exception(thrown);
   });
 }
 

@@ -24,12 +24,17 @@ size_t reads(const Plan& plan, SlotIndex root) {
   return count;
 }
 
+// Whether an input is an output, too, which the caller gets a copy of.
+bool is_result(const Plan& plan, SlotIndex input) {
+  return std::ranges::find(plan.outputs, input) != plan.outputs.end();
+}
+
 std::optional<GrowingCache> cache_of(const Plan& plan, const Step& step, const Appends& appends) {
   if (appends.input < 0 || size_t(appends.input) >= step.inputs.size() || size_t(appends.output) >= step.outputs.size())
     return std::nullopt;
   const SlotIndex in = step.inputs[size_t(appends.input)], out = step.outputs[size_t(appends.output)];
   if (in == kNoSlot || out == kNoSlot || plan.values[in].home != Home::input || plan.values[out].home != Home::output ||
-      reads(plan, in) != 1 || reads(plan, out) != 0)
+      reads(plan, in) != 1 || reads(plan, out) != 0 || is_result(plan, in))
     return std::nullopt;
   const auto input = only_place(plan.inputs, in), output = only_place(plan.outputs, out);
   const bool viewed = std::ranges::any_of(plan.values, [&](const PlanValue& v) {

@@ -78,17 +78,17 @@ bool Frame::take_signature(const RunRequest& request) {
 // Forgets what steps from `step` on produced.
 void Frame::reset_from(uint32_t step) {
   for (uint32_t i = step; i < plan_->steps.size(); ++i) {
-    for (Slot* s : outputs_of(i)) {
-      if (!s) continue;
+    for (const SlotIndex out : plan_->steps[i].outputs) {
+      if (out == kNoSlot) continue;
+      Slot* const s = &slots_[out];
+      // Content that followed from the shapes of the last run need not follow from those of this one.
+      if (plan_->steps[i].late || settled_[out]) s->boxed = Value();
+      settled_[out] = false;
       s->type.kind = ValueType::Kind::unknown;
       s->type.ranked = false;
       s->data = nullptr;
       s->count = 0;
       s->has_known = false;
-      if (plan_->steps[i].late) s->boxed = Value();
-    }
-    for (SlotIndex out : plan_->steps[i].outputs) {
-      if (out != kNoSlot) settled_[out] = false;
     }
   }
 }

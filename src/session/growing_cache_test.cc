@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kBatch = 2, kHeads = 3, kSize = 4;
 
 /// y, keys, values = Attention(x, x, x, past keys, past values).
-std::shared_ptr<Session> make_decoder(OptimizationLevel level = OptimizationLevel::all) {
+/// `gives_past`: past_k is a result, too.
+std::shared_ptr<Session> make_decoder(OptimizationLevel level = OptimizationLevel::all, bool gives_past = false) {
   TestGraph t;
   const Dim rows = t.symbol("rows"), past = t.symbol("past");
   const ValueId x = t.input("x", {kBatch, kHeads, rows, kSize});
@@ -26,6 +27,7 @@ std::shared_ptr<Session> make_decoder(OptimizationLevel level = OptimizationLeve
   t.output(out[0], "y");
   t.output(out[1], "k");
   t.output(out[2], "v");
+  if (gives_past) t.g.outputs.push_back(k);
   SessionOptions options;
   options.optimization = level;
   options.threads.intra_threads = 2;
@@ -212,6 +214,32 @@ TEST_F(GrowingCache, WithoutOptimisationToo) {
   for (unsigned i = 0; i < 50; ++i) want = step_apart(*plain_, token(i), want), got = step(*session, token(i), got);
   EXPECT_TRUE(got.k.grown());
   expect_same(want, got);
+}
+
+TEST_F(GrowingCache, APastThatIsAResultToo) {
+  const std::shared_ptr<Session> session = make_decoder(OptimizationLevel::all, true);
+  State want = empty_state(), got = empty_state();
+  for (unsigned i = 0; i < 10; ++i) {
+    const std::vector<Value> out = run(*session, {Value(token(i)), Value(got.k), Value(got.v)});
+    expect_equal_results({want.k}, {copy_of(*out[3].tensor())});
+    want = step_apart(*plain_, token(i), want);
+    got = {*out[0].tensor(), *out[1].tensor(), *out[2].tensor()};
+  }
+  expect_same(want, got);
+}
+
+// As many elements in other heads are no past: in a block they lie elsewhere.
+TEST_F(GrowingCache, APastOfOtherHeadsIsRejected) {
+  TestGraph t;
+  const ValueId x = t.input("x", {kBatch, kHeads, 1, kSize});
+  const Shape any{t.symbol("b"), t.symbol("h"), t.symbol("past"), t.symbol("size")};
+  const ValueId k = t.input("k", any), v = t.input("v", any);
+  t.output(t.add_multi({.type = "Attention", .inputs = {x, x, x, ValueId::none, k, v}, .outputs = 3})[0], "y");
+  const auto session = make_session(t.g, {});
+  const Value now(token(1)), past = image({kBatch, kHeads, 5, kSize}), other = image({kBatch, 1, 5, kHeads * kSize});
+  EXPECT_NO_THROW(run(*session, {now, past, past}));
+  EXPECT_THROW(run(*session, {now, other, past}), Error);
+  EXPECT_THROW(run(*session, {now, past, other}), Error);
 }
 
 }  // namespace

@@ -72,6 +72,13 @@ TEST(Joined, AnyAxisAndNumberOfInputs) {
   }
 }
 
+TEST(Joined, PartsOfTwoTypesAreRejected) {
+  TestGraph t;
+  const ValueId a = t.input("a", {2}), b = t.input("b", {2}, DType::i64);
+  EXPECT_THROW(t.add("Concat", {a, b}, axis(0)), Error);
+  EXPECT_THROW(t.add("Concat", {a, ValueId::none, a}, axis(0)), Error);
+}
+
 TEST(Joined, NeedsNoMemoryOfItsOwn) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 100, 1000});

@@ -47,7 +47,11 @@ struct Attention {
     const Dim v_size = size(v, kv_heads), rows = q[packed ? 1 : 2];
     c.set(kY, c.dtype(kQ), packed ? Shape{q[0], rows, d.mul(v_size, q_heads)} : Shape{q[0], q_heads, rows, v_size});
     Dim total = k[packed ? 1 : 2];
-    if (c.has(kPastK)) total = d.add(total, c.shape(kPastK)[2]);
+    if (c.has(kPastK)) {
+      require(c.rank(kPastK) == 4, ErrorCode::invalid_argument, "input {} of rank {}, a past is [B, H, rows, size]",
+              size_t(kPastK), c.rank(kPastK));
+      total = d.add(total, c.shape(kPastK)[2]);
+    }
     c.set(kPresentK, c.dtype(kQ), {q[0], kv_heads, total, size(k, kv_heads)});
     c.set(kPresentV, c.dtype(kV), {q[0], kv_heads, total, v_size});
     c.set(kScores, c.dtype(kQ), {q[0], q_heads, rows, total});
@@ -86,9 +90,16 @@ struct Attention {
     expect(kQ, s.batch * s.q_heads * s.q_len * s.head_size);
     expect(kK, s.batch * s.kv_heads * s.new_len * s.head_size);
     expect(kV, s.batch * s.kv_heads * s.new_len * s.v_head_size);
-    expect(kPastK, s.batch * s.kv_heads * s.past_len * s.head_size);
-    expect(kPastV, s.batch * s.kv_heads * s.past_len * s.v_head_size);
     expect(kValid, s.batch);
+    // Not only as many elements: past rows may lie in a block with room between the heads that its shape tells.
+    const auto expect_past = [&](size_t i, size_t size) {
+      const Shape wanted{int64_t(s.batch), int64_t(s.kv_heads), int64_t(s.past_len), int64_t(size)};
+      if (c.has(i) && !(c.shape(i) == wanted))
+        fail(ErrorCode::invalid_argument, "input {} of shape {} does not fit: {} is wanted", i, to_string(c.shape(i)),
+             to_string(wanted));
+    };
+    expect_past(kPastK, s.head_size);
+    expect_past(kPastV, s.v_head_size);
   }
 
   ScoreRule rule(const RunContext& c, const AttentionShape& s) const {
