@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::string_view kPresent = "present";
 
-/// The rows of a step in 64-bit integers: the last axis of the tensor.
+/// One entry more in each row of 64-bit integers, equal to the last.
 void append_last(HostTensor& mask) {
   std::vector<std::byte> longer;
-  const auto width = size_t(mask.shape.back()), rows = mask.count() / std::max<size_t>(width, 1);
+  const auto width = size_t(mask.shape.back()), rows = mask.count() / width;
   const size_t entry = sizeof(int64_t);
   for (size_t r = 0; r < rows; ++r) {
     const auto* row = mask.bytes.data() + r * width * entry;
@@ -54,7 +54,9 @@ void DecodeRun::restart() {
   counters_.clear();
   for (const char* name : {"attention_mask", "position_ids"}) {
     const auto given = inputs_.find(name);
-    if (given != inputs_.end() && given->second.tensor.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64)
+    if (given == inputs_.end()) continue;
+    const HostTensor& tensor = given->second.tensor;
+    if (tensor.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 && !tensor.shape.empty() && tensor.shape.back() > 0)
       counters_.insert(*given);
   }
   bound_ = std::make_unique<BoundRun>(session_, inputs_);

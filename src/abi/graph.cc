@@ -21,6 +21,15 @@ const GraphView& view_of(const OrtGraph* graph, const char* what) {
   return *g.view;
 }
 
+/// `count`: of what a view shows, or what a caller put into the graph.
+template <typename Count>
+OrtStatusPtr give_count(const OrtGraph* graph, size_t* out, const char* what, Count count) noexcept {
+  return guard([&] {
+    const OrtGraph& g = of(graph);
+    need(out, what) = g.view ? count(*g.view) : count(g);
+  });
+}
+
 const auto kSame = [](const auto* item) { return item; };
 
 }  // namespace
@@ -68,10 +77,7 @@ OrtStatusPtr ORT_API_CALL Graph_GetOperatorSets(const OrtGraph* graph, const cha
 }
 
 OrtStatusPtr ORT_API_CALL Graph_GetNumInputs(const OrtGraph* graph, size_t* num_inputs) noexcept {
-  return guard([&] {
-    const OrtGraph& g = of(graph);
-    need(num_inputs, "num_inputs") = g.view ? g.view->inputs.size() : g.inputs.size();
-  });
+  return give_count(graph, num_inputs, "num_inputs", [](const auto& from) { return from.inputs.size(); });
 }
 
 OrtStatusPtr ORT_API_CALL Graph_GetInputs(const OrtGraph* graph, const OrtValueInfo** inputs,
@@ -80,10 +86,7 @@ OrtStatusPtr ORT_API_CALL Graph_GetInputs(const OrtGraph* graph, const OrtValueI
 }
 
 OrtStatusPtr ORT_API_CALL Graph_GetNumOutputs(const OrtGraph* graph, size_t* num_outputs) noexcept {
-  return guard([&] {
-    const OrtGraph& g = of(graph);
-    need(num_outputs, "num_outputs") = g.view ? g.view->outputs.size() : g.outputs.size();
-  });
+  return give_count(graph, num_outputs, "num_outputs", [](const auto& from) { return from.outputs.size(); });
 }
 
 OrtStatusPtr ORT_API_CALL Graph_GetOutputs(const OrtGraph* graph, const OrtValueInfo** outputs,
@@ -92,10 +95,8 @@ OrtStatusPtr ORT_API_CALL Graph_GetOutputs(const OrtGraph* graph, const OrtValue
 }
 
 OrtStatusPtr ORT_API_CALL Graph_GetNumInitializers(const OrtGraph* graph, size_t* num_initializers) noexcept {
-  return guard([&] {
-    const OrtGraph& g = of(graph);
-    need(num_initializers, "num_initializers") = g.view ? g.view->initializers.size() : g.initializers.size();
-  });
+  return give_count(graph, num_initializers, "num_initializers",
+                    [](const auto& from) { return from.initializers.size(); });
 }
 
 OrtStatusPtr ORT_API_CALL Graph_GetInitializers(const OrtGraph* graph, const OrtValueInfo** initializers,

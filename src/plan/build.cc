@@ -58,7 +58,7 @@ class Builder {
     give_homes();
     find_last_uses();
     prepare_steps();
-    plan_->caches = find_caches(*plan_);
+    plan_->caches = find_caches(*plan_, readers_);
     keep_constants();
     trim_heap();
     return plan_;

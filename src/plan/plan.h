@@ -1,6 +1,7 @@
 // The plan: what a run walks. Made once per session from the core graph, immutable, shared by all concurrent runs.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -83,7 +84,8 @@ struct PlanOptions {
 /// kernel is missing.
 std::shared_ptr<const Plan> build_plan(Graph& graph, const PlanOptions& options);
 
-/// The caches of a plan whose steps, homes and kernels are settled.
-std::vector<GrowingCache> find_caches(const Plan& plan);
+/// The caches of a plan whose steps, homes and kernels are settled. `readers`: by root, how many steps and outputs there are
+/// of its memory, views included.
+std::vector<GrowingCache> find_caches(const Plan& plan, std::span<const uint32_t> readers);
 
 }  // namespace retort

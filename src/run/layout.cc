@@ -262,17 +262,18 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
   const std::vector<char> runs = running(segment);
   mark_stretches(segment, runs);
   mark_forks(segment);
-  try {
+  const auto settle = [&] {
     find_joins(segment, runs);
     place_segment(segment);
     activate(segment);
+  };
+  try {
+    settle();
   } catch (const Error&) {
     if (segment.forks.empty()) throw;
     segment.forks.clear();  // the steps one after the other need less memory
     forget_seats(segment);
-    find_joins(segment, runs);
-    place_segment(segment);
-    activate(segment);
+    settle();
   }
   return segment;
 }

@@ -100,7 +100,7 @@ void Frame::mark_stretches(Segment& segment, const std::vector<char>& runs) {
 // Which values lie inside others.
 // Branches that run at the same time may not write into one value's memory: where there are forks, none lies in another.
 void Frame::find_joins(const Segment& segment, const std::vector<char>& runs) {
-  const std::vector<char> none(runs.size());
+  const std::vector<char> none(segment.forks.empty() ? 0 : runs.size());
   const auto context = [&](uint32_t i) {
     return RunContext(inputs_of(i), outputs_of(i), plan_->steps[i].state.get(), nullptr, parallel_);
   };

@@ -92,6 +92,19 @@ inline size_t count_of(const std::vector<int64_t>& dims) {
   return n;
 }
 
+/// Input 0, and an output 0 of its shape.
+struct LikeInput {
+  const OrtValue* x = nullptr;
+  std::vector<int64_t> shape;
+  OrtValue* y = nullptr;
+
+  explicit LikeInput(OrtKernelContext* context) {
+    NOTED(KernelContext_GetInput, context, 0, &x);
+    shape = shape_of(x);
+    NOTED(KernelContext_GetOutput, context, 0, shape.data(), shape.size(), &y);
+  }
+};
+
 inline void run(Scene& s, OrtSession* session, std::vector<const char*> inputs, std::vector<const OrtValue*> values,
                 std::vector<const char*> outputs) {
   if (!session) return;

@@ -95,20 +95,25 @@ void note_ports(const OrtKernelInfo* info) {
   NOTED(KernelInfo_GetInputName, info, inputs, nullptr, &size);
 }
 
-OrtStatus* scale(OrtKernelContext* context) {
+struct Counts {
   size_t inputs = 0, outputs = 0;
-  NOTED(KernelContext_GetInputCount, context, &inputs);
-  NOTED(KernelContext_GetOutputCount, context, &outputs);
-  scene->note("inputs", inputs);
-  scene->note("outputs", outputs);
-  const OrtValue *x = nullptr, *none = nullptr, *k = nullptr;
-  NOTED(KernelContext_GetInput, context, 0, &x);
+};
+Counts note_counts(OrtKernelContext* context) {
+  Counts c;
+  NOTED(KernelContext_GetInputCount, context, &c.inputs);
+  NOTED(KernelContext_GetOutputCount, context, &c.outputs);
+  scene->note("inputs", c.inputs);
+  scene->note("outputs", c.outputs);
+  return c;
+}
+
+OrtStatus* scale(OrtKernelContext* context) {
+  note_counts(context);
+  const OrtValue *none = nullptr, *k = nullptr;
   NOTED(KernelContext_GetInput, context, 1, &none);
   NOTED(KernelContext_GetInput, context, 2, &k);
   scene->note("omitted", static_cast<const void*>(none));
-  const std::vector<int64_t> shape = shape_of(x);
-  OrtValue* y = nullptr;
-  NOTED(KernelContext_GetOutput, context, 0, shape.data(), shape.size(), &y);
+  const auto [x, shape, y] = LikeInput(context);
   void* to = nullptr;
   NOTED(GetTensorMutableData, y, &to);
   struct Work {
@@ -144,11 +149,7 @@ OrtStatus* scale(OrtKernelContext* context) {
 }
 
 OrtStatus* parts(OrtKernelContext* context) {
-  size_t inputs = 0, outputs = 0;
-  NOTED(KernelContext_GetInputCount, context, &inputs);
-  NOTED(KernelContext_GetOutputCount, context, &outputs);
-  scene->note("inputs", inputs);
-  scene->note("outputs", outputs);
+  const auto [inputs, outputs] = note_counts(context);
   for (size_t i = 0; i < outputs; ++i) {
     const OrtValue* x = nullptr;
     NOTED(KernelContext_GetInput, context, i % inputs, &x);
@@ -165,11 +166,7 @@ OrtStatus* parts(OrtKernelContext* context) {
 }
 
 OrtStatus* upper(OrtKernelContext* context) {
-  const OrtValue* t = nullptr;
-  NOTED(KernelContext_GetInput, context, 0, &t);
-  const std::vector<int64_t> shape = shape_of(t);
-  OrtValue* u = nullptr;
-  NOTED(KernelContext_GetOutput, context, 0, shape.data(), shape.size(), &u);
+  const auto [t, shape, u] = LikeInput(context);
   for (size_t i = 0; i < count_of(shape); ++i) {
     size_t length = 0;
     NOTED(GetStringTensorElementLength, t, i, &length);
@@ -312,11 +309,7 @@ SCENE(custom, inferred_shapes) {
     return api->ShapeInferContext_SetOutputTypeShape(context, 0, info);
   };
   op.compute = [](OrtKernelContext* context) -> OrtStatus* {
-    const OrtValue* x = nullptr;
-    NOTED(KernelContext_GetInput, context, 0, &x);
-    const std::vector<int64_t> shape = shape_of(x);
-    OrtValue* y = nullptr;
-    NOTED(KernelContext_GetOutput, context, 0, shape.data(), shape.size(), &y);
+    const auto [x, shape, y] = LikeInput(context);
     void* to = nullptr;
     NOTED(GetTensorMutableData, y, &to);
     std::copy_n(floats_of(x), count_of(shape), static_cast<float*>(to));
