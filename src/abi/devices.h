@@ -32,5 +32,7 @@ const OrtEpDevice& cpu_device();
 /// Whether the providers that the options ask for can run the model; a caller's delegate is asked here. Throws what
 /// ends the creation of the session.
 void choose_devices(const OrtSessionOptions& options, const Model& model);
+/// The provider that comes first for sessions of these options, before there is a model; a delegate is told nothing of one.
+std::string first_provider(const OrtSessionOptions& options);
 
 }  // namespace retort::abi
