@@ -1,4 +1,5 @@
-// Devices and what they are asked. Only the CPU is there until a plug-in library brings another one.
+// Devices and what they are asked. The machine's are all listed; only the processor has a provider until a plug-in library
+// brings another one.
 #include "abi/devices.h"
 
 #if defined(__x86_64__)
@@ -7,10 +8,13 @@
 
 #include <array>
 #include <cstring>
+#include <mutex>
 
 #include "abi/environment.h"
+#include "abi/listing.h"
 #include "abi/session.h"
 #include "abi/slots.h"
+#include "ep/hardware.h"
 
 namespace retort::abi {
 namespace {
@@ -47,6 +51,45 @@ const OrtHardwareDevice& processor() {
     return made;
   }();
   return device;
+}
+
+OrtHardwareDevice& object_of(const HardwareDevice& device) {
+  auto& made = *new OrtHardwareDevice;
+  made.type = device.kind == HardwareDevice::Kind::gpu ? OrtHardwareDeviceType_GPU : OrtHardwareDeviceType_NPU;
+  made.vendor_id = device.vendor_id;
+  made.device_id = device.device_id;
+  for (const auto& [key, value] : device.metadata) made.metadata.set(key, value);
+  return made;
+}
+
+using HardwareList = std::vector<const OrtHardwareDevice*>;
+
+/// The machine's GPUs and NPUs, looked for at the first ask.
+const HardwareList& found_devices() {
+  static const HardwareList& list = [&]() -> const HardwareList& {
+    auto& made = *new HardwareList;
+    for (const HardwareDevice& device : find_hardware("/sys")) made.push_back(&object_of(device));
+    return made;
+  }();
+  return list;
+}
+
+/// What an environment sees: what was found, what it declares, and the processor last, as in the official library. Callers
+/// may keep devices for longer than their environment, so lists stay, one per declaration.
+const HardwareList& hardware_of(const OrtEnv& env) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& lists = *new std::map<std::string, HardwareList>;
+  const auto& config = env.environment->config();
+  const auto entry = config.find(kVirtualDevices);
+  const std::string declared = entry == config.end() ? "" : entry->second;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = lists.try_emplace(declared);
+  if (is_new) {
+    at->second = found_devices();
+    for (const HardwareDevice& device : virtual_devices(declared)) at->second.push_back(&object_of(device));
+    at->second.push_back(&processor());
+  }
+  return at->second;
 }
 
 /// What a field of an object is; `otherwise` for null and for handles of another kind, because getters have no status.
@@ -131,18 +174,17 @@ const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice*, OrtDev
 
 OrtStatusPtr ORT_API_CALL GetNumHardwareDevices(const OrtEnv* env, size_t* num_devices) noexcept {
   return guard([&] {
-    handle(env, "env");
-    need(num_devices, "num_devices") = 1;
+    const OrtEnv& e = handle(env, "env");
+    need(num_devices, "num_devices") = hardware_of(e).size();
   });
 }
 
 OrtStatusPtr ORT_API_CALL GetHardwareDevices(const OrtEnv* env, const OrtHardwareDevice** devices,
                                              size_t num_devices) noexcept {
   return guard([&] {
-    handle(env, "env");
+    const HardwareList& all = hardware_of(handle(env, "env"));
     need(devices, "devices");
-    require(num_devices >= 1, ErrorCode::invalid_argument, "room for {} of 1 hardware devices", num_devices);
-    devices[0] = &processor();
+    fill_list(all, devices, num_devices, "devices", [](const OrtHardwareDevice* device) { return device; });
   });
 }
 

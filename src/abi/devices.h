@@ -26,6 +26,9 @@ struct Model;
 
 namespace retort::abi {
 
+/// The entry of an environment's configuration that declares devices (ep/hardware.h).
+inline constexpr const char* kVirtualDevices = "retort.virtual_devices";
+
 /// The CPU provider on this machine's processor: the only device without plug-ins. Lives as long as the library.
 const OrtEpDevice& cpu_device();
 
