@@ -15,6 +15,7 @@
 #include "abi/session.h"
 #include "abi/slots.h"
 #include "ep/hardware.h"
+#include "ep/vulkan.h"
 
 namespace retort::abi {
 namespace {
@@ -64,12 +65,24 @@ OrtHardwareDevice& object_of(const HardwareDevice& device) {
 
 using HardwareList = std::vector<const OrtHardwareDevice*>;
 
+HardwareList objects_of(const std::vector<HardwareDevice>& devices) {
+  HardwareList list;
+  for (const HardwareDevice& device : devices) list.push_back(&object_of(device));
+  return list;
+}
+
 /// The machine's GPUs and NPUs, looked for at the first ask.
 const HardwareList& found_devices() {
+  static const HardwareList& list = *new HardwareList(objects_of(find_hardware("/sys")));
+  return list;
+}
+
+/// With what Vulkan says of them, and the devices that only it knows.
+const HardwareList& vulkan_devices() {
   static const HardwareList& list = [&]() -> const HardwareList& {
-    auto& made = *new HardwareList;
-    for (const HardwareDevice& device : find_hardware("/sys")) made.push_back(&object_of(device));
-    return made;
+    std::vector<HardwareDevice> devices = find_hardware("/sys");
+    add_vulkan(devices, find_vulkan());
+    return *new HardwareList(objects_of(devices));
   }();
   return list;
 }
@@ -78,18 +91,21 @@ const HardwareList& found_devices() {
 /// may keep devices for longer than their environment, so lists stay, one per declaration.
 const HardwareList& hardware_of(const OrtEnv& env) {
   static std::mutex& mutex = *new std::mutex;
-  static auto& lists = *new std::map<std::string, HardwareList>;
-  const auto& config = env.environment->config();
-  const auto entry = config.find(kVirtualDevices);
-  const std::string declared = entry == config.end() ? "" : entry->second;
+  static auto& lists = *new std::map<std::pair<bool, std::string>, HardwareList>;
+  const auto entry = [&](const char* key) {
+    const auto& config = env.environment->config();
+    const auto at = config.find(key);
+    return at == config.end() ? std::string() : at->second;
+  };
+  const bool vulkan = entry(kDiscoverVulkan) == "1";
+  const std::string declared = entry(kVirtualDevices);
   const std::lock_guard lock(mutex);
-  const auto [at, is_new] = lists.try_emplace(declared);
-  if (is_new) {
-    at->second = found_devices();
-    for (const HardwareDevice& device : virtual_devices(declared)) at->second.push_back(&object_of(device));
-    at->second.push_back(&processor());
-  }
-  return at->second;
+  const auto at = lists.find({vulkan, declared});
+  if (at != lists.end()) return at->second;
+  HardwareList list = vulkan ? vulkan_devices() : found_devices();
+  for (const OrtHardwareDevice* device : objects_of(virtual_devices(declared))) list.push_back(device);
+  list.push_back(&processor());
+  return lists[{vulkan, declared}] = std::move(list);
 }
 
 /// What a field of an object is; `otherwise` for null and for handles of another kind, because getters have no status.

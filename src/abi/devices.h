@@ -28,6 +28,8 @@ namespace retort::abi {
 
 /// The entry of an environment's configuration that declares devices (ep/hardware.h).
 inline constexpr const char* kVirtualDevices = "retort.virtual_devices";
+/// "1": Vulkan is asked for devices, too.
+inline constexpr const char* kDiscoverVulkan = "retort.discover_vulkan";
 
 /// The CPU provider on this machine's processor: the only device without plug-ins. Lives as long as the library.
 const OrtEpDevice& cpu_device();
