@@ -15,6 +15,8 @@ using nlohmann::json;
 
 struct DevicesOptions : Common {
   std::vector<std::string> plugins;  ///< name=library
+  bool vulkan = false;
+  std::string declared;  ///< devices that are not there
 };
 
 /// The value behind the first "key : value" of a file of /proc.
@@ -68,19 +70,36 @@ json pairs(const EngineLibrary& engine, const OrtKeyValuePairs* from) {
   return all;
 }
 
-json device_json(const EngineLibrary& engine, const OrtEpDevice* device) {
+json hardware_json(const EngineLibrary& engine, const OrtHardwareDevice* hardware) {
   const OrtApi& api = engine.api();
   constexpr const char* kKinds[] = {"CPU", "GPU", "NPU"};
-  const OrtHardwareDevice* hardware = api.EpDevice_Device(device);
   const auto kind = size_t(api.HardwareDevice_Type(hardware));
-  return {{"provider", api.EpDevice_EpName(device)},
-          {"provider_vendor", api.EpDevice_EpVendor(device)},
-          {"kind", kind < 3 ? kKinds[kind] : "other"},
+  return {{"kind", kind < 3 ? kKinds[kind] : "other"},
           {"vendor", api.HardwareDevice_Vendor(hardware)},
           {"vendor_id", api.HardwareDevice_VendorId(hardware)},
           {"device_id", api.HardwareDevice_DeviceId(hardware)},
-          {"details", pairs(engine, api.HardwareDevice_Metadata(hardware))},
-          {"options", pairs(engine, api.EpDevice_EpOptions(device))}};
+          {"details", pairs(engine, api.HardwareDevice_Metadata(hardware))}};
+}
+
+json device_json(const EngineLibrary& engine, const OrtEpDevice* device) {
+  const OrtApi& api = engine.api();
+  json told = hardware_json(engine, api.EpDevice_Device(device));
+  told["provider"] = api.EpDevice_EpName(device);
+  told["provider_vendor"] = api.EpDevice_EpVendor(device);
+  told["options"] = pairs(engine, api.EpDevice_EpOptions(device));
+  return told;
+}
+
+/// Null where the engine does not tell.
+json engine_hardware(const EngineLibrary& engine) {
+  if (engine.api_version() < 24) return nullptr;
+  size_t count = 0;
+  engine.check(engine.api().GetNumHardwareDevices(engine.env(), &count));
+  std::vector<const OrtHardwareDevice*> devices(count);
+  engine.check(engine.api().GetHardwareDevices(engine.env(), devices.data(), count));
+  json all = json::array();
+  for (const OrtHardwareDevice* device : devices) all.push_back(hardware_json(engine, device));
+  return all;
 }
 
 /// Null where the engine does not find devices by itself.
@@ -99,6 +118,22 @@ json engine_devices(const EngineLibrary& engine) {
   return all;
 }
 
+void print_details(const json& device) {
+  for (const auto& [key, value] : device["details"].items())
+    std::printf("    %s: %s\n", key.c_str(), value.get<std::string>().c_str());
+}
+
+void print_hardware(const json& devices) {
+  std::printf("%s\n", paint(Paint::bold, "hardware").c_str());
+  if (devices.is_null()) std::printf("  this engine does not tell\n");
+  for (const json& d : devices) {
+    const std::string vendor = d["vendor"];
+    std::printf("  %s %04x:%04x%s%s\n", d["kind"].get<std::string>().c_str(), d["vendor_id"].get<unsigned>(),
+                d["device_id"].get<unsigned>(), vendor.empty() ? "" : " ", vendor.c_str());
+    print_details(d);
+  }
+}
+
 void print_devices(const json& all) {
   const json& cpu = all["processor"];
   std::printf("%s\n", paint(Paint::bold, "processor").c_str());
@@ -108,18 +143,21 @@ void print_devices(const json& all) {
   for (const std::string set : cpu["instruction_sets"]) std::printf(" %s", set.c_str());
   std::printf("\n%s (engine: %s)\n", paint(Paint::bold, "providers").c_str(), all["engine"].get<std::string>().c_str());
   for (const std::string name : all["providers"]) std::printf("  %s\n", name.c_str());
-  std::printf("%s\n", paint(Paint::bold, "devices that the engine found").c_str());
+  print_hardware(all["hardware"]);
+  std::printf("%s\n", paint(Paint::bold, "devices of providers").c_str());
   if (all["devices"].is_null()) std::printf("  this engine does not look for devices; the processor is there\n");
   for (const json& d : all["devices"]) {
     std::printf("  %s through %s (%s)\n", d["kind"].get<std::string>().c_str(),
                 d["provider"].get<std::string>().c_str(), d["vendor"].get<std::string>().c_str());
-    for (const auto& [key, value] : d["details"].items())
-      std::printf("    %s: %s\n", key.c_str(), value.get<std::string>().c_str());
+    print_details(d);
   }
 }
 
 void list_devices(const DevicesOptions& o) {
-  const EngineLibrary engine(default_library(o.library));
+  std::map<std::string, std::string> config;
+  if (o.vulkan) config["retort.discover_vulkan"] = "1";
+  if (!o.declared.empty()) config["retort.virtual_devices"] = o.declared;
+  const EngineLibrary engine(default_library(o.library), config);
   for (const std::string& text : o.plugins) {
     const auto [name, file] = split_at(text, '=', "NAME=FILE");
     if (engine.api_version() < 22) throw Failure("this engine takes no plug-in providers");
@@ -128,6 +166,7 @@ void list_devices(const DevicesOptions& o) {
   const json all = {{"engine", engine.name()},
                     {"processor", processor()},
                     {"providers", engine.providers()},
+                    {"hardware", engine_hardware(engine)},
                     {"devices", engine_devices(engine)}};
   if (o.json)
     std::printf("%s\n", all.dump(2).c_str());
@@ -138,13 +177,16 @@ void list_devices(const DevicesOptions& o) {
 }  // namespace
 
 void add_devices(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("devices", "show what could run a model here: processor, providers, devices");
+  CLI::App* sub = app.add_subcommand("devices", "show what could run a model here: processor, hardware, providers");
   const auto o = std::make_shared<DevicesOptions>();
   o->add_library(*sub);
   sub->add_option("--plugin", o->plugins, "load a plug-in provider before looking; may be repeated")
       ->check(has_form("NAME=FILE"))
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
+  sub->add_flag("--vulkan", o->vulkan, "ask Vulkan's drivers, too, where there are any");
+  sub->add_option("--virtual", o->declared, "declare devices that are not there, such as gpu:0x10de:0x1eb8")
+      ->type_name("DEVICES");
   o->add_json(*sub);
   sub->footer(
       "A provider is the part of an engine that runs nodes on one kind of device; --provider of other commands takes "

@@ -35,7 +35,7 @@ std::string installed_library() {
   return "libretort.so.1";
 }
 
-EngineLibrary::EngineLibrary(const std::string& path) {
+EngineLibrary::EngineLibrary(const std::string& path, const std::map<std::string, std::string>& config) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: engines keep threads
   if (!library)
     throw Failure("cannot open the engine '" + path + "': " + dlerror() +
@@ -48,7 +48,22 @@ EngineLibrary::EngineLibrary(const std::string& path) {
   }
   if (!api_) throw Failure(path + " is too old: it offers no API of version 17 or newer");
   OrtEnv* env = nullptr;
-  check(api_->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "retort", &env));
+  if (config.empty()) {
+    check(api_->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "retort", &env));
+  } else {
+    if (api_version_ < 24) throw Failure("this engine's environment takes no configuration");
+    OrtKeyValuePairs* entries = nullptr;
+    api_->CreateKeyValuePairs(&entries);
+    for (const auto& [key, value] : config) api_->AddKeyValuePair(entries, key.c_str(), value.c_str());
+    OrtEnvCreationOptions options = {};
+    options.version = api_version_;
+    options.logging_severity_level = ORT_LOGGING_LEVEL_ERROR;
+    options.log_id = "retort";
+    options.config_entries = entries;
+    OrtStatus* status = api_->CreateEnvWithOptions(&options, &env);
+    api_->ReleaseKeyValuePairs(entries);
+    check(status);
+  }
   env_ = own(env, api_->ReleaseEnv);
 }
 

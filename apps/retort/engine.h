@@ -122,7 +122,8 @@ class BoundRun {
 class EngineLibrary {
  public:
   /// Opens the library and makes its environment. Throws Failure.
-  explicit EngineLibrary(const std::string& path);
+  /// `config`: entries for the environment, for engines that take some.
+  explicit EngineLibrary(const std::string& path, const std::map<std::string, std::string>& config = {});
   const OrtApi& api() const { return *api_; }
   OrtEnv* env() const { return env_.get(); }
   void check(OrtStatus* status) const;

@@ -19,6 +19,10 @@ void check_policy(OrtExecutionProviderDevicePolicy policy) {
           ErrorCode::invalid_argument, "device policy {} does not exist", int(policy));
 }
 
+void check_device_count(size_t devices) {
+  require(devices == 1, ErrorCode::invalid_argument, "the CPU provider was added with {} devices at once", devices);
+}
+
 OrtKeyValuePairs metadata_of(const Model& model) {
   std::map<std::string, std::string> entries{{"producer_name", model.producer_name},
                                              {"producer_version", model.producer_version},
@@ -31,10 +35,10 @@ OrtKeyValuePairs metadata_of(const Model& model) {
   return OrtKeyValuePairs(std::move(entries));
 }
 
-void ask_delegate(const OrtSessionOptions& options, const Model& model) {
+void ask_delegate(const OrtSessionOptions& options, const OrtKeyValuePairs& about) {
   std::array<const OrtEpDevice*, 1> offered{&cpu_device()};
   std::array<const OrtEpDevice*, kMostSelected> selected{};
-  const OrtKeyValuePairs about = metadata_of(model), none;
+  const OrtKeyValuePairs none;
   size_t count = 0;
   OrtStatus* status = options.delegate(offered.data(), offered.size(), &about, &none, selected.data(), selected.size(),
                                        &count, options.delegate_state);
@@ -68,13 +72,22 @@ void choose_devices(const OrtSessionOptions& options, const Model& model) {
     require(model.graph->order().empty(), ErrorCode::fail,
             "session.disable_cpu_ep_fallback leaves nobody to run the nodes: no other provider was added");
   }
-  for (size_t devices : options.devices) {
-    require(devices == 1, ErrorCode::invalid_argument, "the CPU provider was added with {} devices at once", devices);
-  }
+  for (size_t devices : options.devices) check_device_count(devices);
   require(options.devices.size() <= 1, ErrorCode::fail, "the CPU provider was added {} times", options.devices.size());
   if (added) return;
-  if (options.delegate) return ask_delegate(options, model);
+  if (options.delegate) return ask_delegate(options, metadata_of(model));
   check_policy(options.policy);  // all of them find the CPU alone
+}
+
+std::string first_provider(const OrtSessionOptions& options) {
+  for (size_t devices : options.devices) check_device_count(devices);
+  if (!options.options.providers.empty()) return options.options.providers.front().name;
+  if (options.devices.empty() && options.delegate) {
+    ask_delegate(options, OrtKeyValuePairs());
+  } else {
+    check_policy(options.policy);
+  }
+  return cpu_device().name;
 }
 
 OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(

@@ -1,4 +1,5 @@
-// Devices and what they are asked. Only the CPU is there until a plug-in library brings another one.
+// Devices and what they are asked. The machine's are all listed; only the processor has a provider until a plug-in library
+// brings another one.
 #include "abi/devices.h"
 
 #if defined(__x86_64__)
@@ -7,10 +8,14 @@
 
 #include <array>
 #include <cstring>
+#include <mutex>
 
 #include "abi/environment.h"
+#include "abi/listing.h"
 #include "abi/session.h"
 #include "abi/slots.h"
+#include "ep/hardware.h"
+#include "ep/vulkan.h"
 
 namespace retort::abi {
 namespace {
@@ -47,6 +52,60 @@ const OrtHardwareDevice& processor() {
     return made;
   }();
   return device;
+}
+
+OrtHardwareDevice& object_of(const HardwareDevice& device) {
+  auto& made = *new OrtHardwareDevice;
+  made.type = device.kind == HardwareDevice::Kind::gpu ? OrtHardwareDeviceType_GPU : OrtHardwareDeviceType_NPU;
+  made.vendor_id = device.vendor_id;
+  made.device_id = device.device_id;
+  for (const auto& [key, value] : device.metadata) made.metadata.set(key, value);
+  return made;
+}
+
+using HardwareList = std::vector<const OrtHardwareDevice*>;
+
+HardwareList objects_of(const std::vector<HardwareDevice>& devices) {
+  HardwareList list;
+  for (const HardwareDevice& device : devices) list.push_back(&object_of(device));
+  return list;
+}
+
+/// The machine's GPUs and NPUs, looked for at the first ask.
+const HardwareList& found_devices() {
+  static const HardwareList& list = *new HardwareList(objects_of(find_hardware("/sys")));
+  return list;
+}
+
+/// With what Vulkan says of them, and the devices that only it knows.
+const HardwareList& vulkan_devices() {
+  static const HardwareList& list = [&]() -> const HardwareList& {
+    std::vector<HardwareDevice> devices = find_hardware("/sys");
+    add_vulkan(devices, find_vulkan());
+    return *new HardwareList(objects_of(devices));
+  }();
+  return list;
+}
+
+/// What an environment sees: what was found, what it declares, and the processor last, as in the official library. Callers
+/// may keep devices for longer than their environment, so lists stay, one per declaration.
+const HardwareList& hardware_of(const OrtEnv& env) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& lists = *new std::map<std::pair<bool, std::string>, HardwareList>;
+  const auto entry = [&](const char* key) {
+    const auto& config = env.environment->config();
+    const auto at = config.find(key);
+    return at == config.end() ? std::string() : at->second;
+  };
+  const bool vulkan = entry(kDiscoverVulkan) == "1";
+  const std::string declared = entry(kVirtualDevices);
+  const std::lock_guard lock(mutex);
+  const auto at = lists.find({vulkan, declared});
+  if (at != lists.end()) return at->second;
+  HardwareList list = vulkan ? vulkan_devices() : found_devices();
+  for (const OrtHardwareDevice* device : objects_of(virtual_devices(declared))) list.push_back(device);
+  list.push_back(&processor());
+  return lists[{vulkan, declared}] = std::move(list);
 }
 
 /// What a field of an object is; `otherwise` for null and for handles of another kind, because getters have no status.
@@ -131,18 +190,17 @@ const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice*, OrtDev
 
 OrtStatusPtr ORT_API_CALL GetNumHardwareDevices(const OrtEnv* env, size_t* num_devices) noexcept {
   return guard([&] {
-    handle(env, "env");
-    need(num_devices, "num_devices") = 1;
+    const OrtEnv& e = handle(env, "env");
+    need(num_devices, "num_devices") = hardware_of(e).size();
   });
 }
 
 OrtStatusPtr ORT_API_CALL GetHardwareDevices(const OrtEnv* env, const OrtHardwareDevice** devices,
                                              size_t num_devices) noexcept {
   return guard([&] {
-    handle(env, "env");
+    const HardwareList& all = hardware_of(handle(env, "env"));
     need(devices, "devices");
-    require(num_devices >= 1, ErrorCode::invalid_argument, "room for {} of 1 hardware devices", num_devices);
-    devices[0] = &processor();
+    fill_list(all, devices, num_devices, "devices", [](const OrtHardwareDevice* device) { return device; });
   });
 }
 

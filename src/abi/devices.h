@@ -26,11 +26,18 @@ struct Model;
 
 namespace retort::abi {
 
+/// The entry of an environment's configuration that declares devices (ep/hardware.h).
+inline constexpr const char* kVirtualDevices = "retort.virtual_devices";
+/// "1": Vulkan is asked for devices, too.
+inline constexpr const char* kDiscoverVulkan = "retort.discover_vulkan";
+
 /// The CPU provider on this machine's processor: the only device without plug-ins. Lives as long as the library.
 const OrtEpDevice& cpu_device();
 
 /// Whether the providers that the options ask for can run the model; a caller's delegate is asked here. Throws what
 /// ends the creation of the session.
 void choose_devices(const OrtSessionOptions& options, const Model& model);
+/// The provider that comes first for sessions of these options, before there is a model; a delegate is told nothing of one.
+std::string first_provider(const OrtSessionOptions& options);
 
 }  // namespace retort::abi

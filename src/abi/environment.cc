@@ -2,9 +2,10 @@
 
 #include <mutex>
 
-#include "abi/key_values.h"
+#include "abi/devices.h"
 #include "abi/slots.h"
 #include "abi/threads.h"
+#include "ep/hardware.h"
 
 namespace retort::abi {
 namespace {
@@ -38,6 +39,8 @@ EnvironmentOptions options_of(const EnvRequest& request) {
     options.threads->create_thread = threads.custom.hook();
   }
   if (request.config) options.config = handle(request.config, "config_entries").entries();
+  if (const auto entry = options.config.find(kVirtualDevices); entry != options.config.end())
+    virtual_devices(entry->second);  // says now what is wrong with it
   return options;
 }
 

@@ -101,8 +101,13 @@ SCENE(devices, hardware) {
   s.note("count", n);
   std::vector<const OrtHardwareDevice*> all(n + 2);
   CALL(GetHardwareDevices, s.env(), all.data(), n);
+  s.note("is the provider's", all[n - 1] == s.api.EpDevice_Device(cpu_device(s)));
+  // The official library lists what lies before the processor in the order of a hash table.
+  const auto place = [&](const OrtHardwareDevice* d) {
+    return std::pair(s.api.HardwareDevice_Type(d), text_of(s, s.api.HardwareDevice_Metadata(d)));
+  };
+  std::sort(all.begin(), all.begin() + int64_t(n), [&](auto* a, auto* b) { return place(a) < place(b); });
   for (size_t i = 0; i < n; ++i) note_hardware(s, all[i]);
-  s.note("is the provider's", all[0] == s.api.EpDevice_Device(cpu_device(s)));
   const auto* untouched = reinterpret_cast<const OrtHardwareDevice*>(&s);
   std::fill(all.begin(), all.end(), untouched);
   CALL(GetHardwareDevices, s.env(), all.data(), n - 1);
@@ -110,6 +115,34 @@ SCENE(devices, hardware) {
   CALL(GetHardwareDevices, s.env(), all.data(), n + 1);
   s.note("untouched", all[0] == untouched);
   s.note("spare", all[n] == untouched ? "untouched" : all[n] ? "set" : "null");
+}
+
+// The entry is for plug-in providers, which may then offer such devices; by itself it adds none.
+SCENE(devices, virtual_ones_are_allowed) {
+  for (const char* value : {"0", "1", "x"}) {
+    OrtKeyValuePairs* config = nullptr;
+    s.api.CreateKeyValuePairs(&config);
+    s.api.AddKeyValuePair(config, "allow_virtual_devices", value);
+    OrtEnvCreationOptions options = {};
+    options.version = ORT_API_VERSION;
+    options.logging_severity_level = ORT_LOGGING_LEVEL_FATAL;
+    options.log_id = "virtual";
+    options.config_entries = config;
+    OrtEnv* env = nullptr;
+    CALL(CreateEnvWithOptions, &options, &env);
+    s.api.ReleaseKeyValuePairs(config);
+    size_t n = 77, m = 77;
+    CALL(GetNumHardwareDevices, env, &n);
+    s.note("hardware", n);
+    const OrtEpDevice* const* all = nullptr;
+    CALL(GetEpDevices, env, &all, &m);
+    s.note("devices", m);
+    OrtKeyValuePairs* seen = nullptr;
+    s.call("GetEnvConfigEntries", s.api.GetEpApi()->GetEnvConfigEntries(&seen));
+    s.note("config", text_of(s, seen));
+    s.api.ReleaseKeyValuePairs(seen);
+    s.api.ReleaseEnv(env);
+  }
 }
 
 SCENE(devices, incompatibility) {

@@ -136,12 +136,25 @@ class Devices(ToolTest):
         self.assertIn("CPUExecutionProvider", told["providers"])
         self.assertRegex(retort("devices")[1], r"providers \(engine: Retort [\d.]+\)\n +CPUExecutionProvider")
 
+    def test_hardware(self):
+        told = json.loads(retort("devices", "--json")[1])["hardware"]
+        self.assertEqual(told[-1]["kind"], "CPU")
+        declared = json.loads(retort("devices", "--json", "--vulkan", "--virtual", "npu:0x8086:0x7d1d")[1])["hardware"]
+        self.assertEqual([d for d in declared if d not in told and "vulkan_name" not in d["details"]],
+                         [{"kind": "NPU", "vendor": "", "vendor_id": 0x8086, "device_id": 0x7d1d,
+                           "details": {"is_virtual": "1"}}])
+        self.assertRegex(retort("devices", "--virtual", "gpu:0x10de:0x1eb8")[1],
+                         r"hardware\n(.*\n)*  GPU 10de:1eb8\n    is_virtual: 1\n  CPU ")
+        self.fails(1, ["devices", "--virtual", "gpu"], "virtual device 'gpu'")
+
     def test_official_engine_finds_its_devices(self):
         official = os.environ.get("RETORT_ORACLE")
         if not official:
             self.skipTest("no official ONNX Runtime")
         told = json.loads(retort("devices", "--library", official, "--json")[1])
         self.assertIn("CPU", [d["kind"] for d in told["devices"]])
+        # In the order of a hash table, before the processor.
+        self.assertCountEqual(told["hardware"], json.loads(retort("devices", "--json")[1])["hardware"])
         self.assertTrue(told["engine"].startswith("ONNX Runtime 1."), told["engine"])
 
     def test_plugin_that_is_none(self):

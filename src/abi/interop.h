@@ -1,0 +1,21 @@
+// Memory and semaphores of other interfaces to a device (CUDA, Vulkan, Direct3D), through the provider that drives it.
+#pragma once
+#include "abi/devices.h"
+
+/// What a provider imports with, behind the caller's handle.
+struct OrtExternalResourceImporter : retort::abi::Handle<retort::abi::tag_of("exri")> {
+  explicit OrtExternalResourceImporter(OrtExternalResourceImporterImpl& i) : impl(i) {}
+  ~OrtExternalResourceImporter() {
+    if (impl.Release) impl.Release(&impl);
+  }
+  OrtExternalResourceImporter(const OrtExternalResourceImporter&) = delete;
+  OrtExternalResourceImporterImpl& impl;
+};
+
+namespace retort::abi {
+
+/// A new importer of the provider that drives the device; null when that provider has none. The place where providers
+/// with an importer join in: the CPU, the only one so far, has none, as in the official library.
+OrtExternalResourceImporterImpl* find_importer(const OrtEpDevice& device);
+
+}  // namespace retort::abi

@@ -1,0 +1,31 @@
+// Reads JSON (RFC 8259) that somebody else wrote.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace retort {
+
+struct JsonValue {
+  enum class Kind { null, boolean, number, string, array, object };
+  using Member = std::pair<std::string, JsonValue>;
+
+  Kind kind = Kind::null;
+  std::string text;                ///< of a string
+  std::optional<int64_t> integer;  ///< of a number without fraction or exponent that fits
+  std::vector<Member> members;     ///< of an object, in the order of the text; of a key that comes twice the last value
+
+  bool is(Kind k) const { return kind == k; }
+  /// Null when there is no such member.
+  const JsonValue* find(std::string_view key) const;
+};
+
+/// What a text says; elements of arrays are checked and not kept. Throws ErrorCode::fail with the line, also for values
+/// inside more than 200 others: reading uses the stack.
+JsonValue parse_json(std::string_view text);
+
+}  // namespace retort
