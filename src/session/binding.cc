@@ -29,6 +29,7 @@ void Binding::bind_input(const std::string& name, Value value) {
   const Exclusive exclusive(running_);
   const int index = session_->input_index(name);
   if (index < 0) throw Error(ErrorCode::fail, session_->no_input(name));
+  Session::check_memory("input", name, value);
   inputs_[size_t(index)] = std::move(value);
   stale_ = true;
 }
@@ -43,6 +44,7 @@ Binding::Output& Binding::output(const std::string& name) {
 
 void Binding::bind_output(const std::string& name, Value value) {
   const Exclusive exclusive(running_);
+  Session::check_memory("output", name, value);
   Output& o = output(name);
   o.given = !value.empty();
   o.value = std::move(value);
@@ -50,7 +52,7 @@ void Binding::bind_output(const std::string& name, Value value) {
 
 void Binding::bind_output(const std::string& name, MemorySpace space) {
   const Exclusive exclusive(running_);
-  require(space.device == DeviceType::cpu, ErrorCode::invalid_argument,
+  require(space.host_readable(), ErrorCode::invalid_argument,
           "output '{}': no provider of this session has memory of that device; bind it to the memory of the CPU", name);
   Output& o = output(name);
   o.given = false;
