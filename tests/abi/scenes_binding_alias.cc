@@ -12,7 +12,7 @@ template <size_t N>
 void note_right(Scene& s, const float* data, const float (&wanted)[N]) {
   float copy[N];
   std::memcpy(copy, data, sizeof copy);
-  s.note("right", std::memcmp(copy, wanted, sizeof copy) == 0);
+  s.note("elements are right", std::memcmp(copy, wanted, sizeof copy) == 0);
 }
 
 Maker unary(const char* type, const Extents& in, const Extents& out, const std::vector<Message>& attributes = {}) {

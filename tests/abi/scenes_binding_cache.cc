@@ -142,7 +142,7 @@ SCENE(binding_cache, concat_of_two_heads_in_one_buffer) {
   b.in("new", floats(s, step, {1, 2, 1, 2}));
   b.out("present", floats(s, memory, {1, 2, 2, 2}));
   b.run();
-  s.note("right", std::memcmp(memory, wanted, sizeof wanted) == 0);
+  s.note("elements are right", std::memcmp(memory, wanted, sizeof wanted) == 0);
 }
 
 SCENE(binding_cache, concat_of_a_past_that_is_held) {

@@ -57,7 +57,7 @@ void note_memory(Scene& s, const OrtValue* value) {
   s.note("name", name);
   s.note("id", id);
   s.note("kind", kind);
-  s.note("type", type);
+  s.note("allocator type", type);
 }
 
 }  // namespace
