@@ -88,6 +88,13 @@ Maker scatter() {
       .floats_out("present", {1, 1, 6, 2});
 }
 
+/// Options under which Retort refuses to copy a cache; elsewhere the key means nothing.
+OrtSessionOptions* in_place(Scene& s) {
+  OrtSessionOptions* o = s.options();
+  CALL(AddSessionConfigEntry, o, "session.disallow_implicit_copies", "1");
+  return o;
+}
+
 }  // namespace
 
 SCENE(binding_cache, concat_through_results) {
@@ -121,7 +128,7 @@ SCENE(binding_cache, concat_between_two_buffers) {
 
 // With one head the rows of the past stay where they are.
 SCENE(binding_cache, concat_in_one_buffer) {
-  Binder b(s, concat(1));
+  Binder b(s, concat(1), in_place(s));
   float memory[16] = {}, step[2];
   for (int64_t i = 0; i < 6; ++i) {
     for (int k = 0; k < 2; ++k) step[k] = float(10 * i + k);
@@ -141,6 +148,54 @@ SCENE(binding_cache, concat_of_two_heads_in_one_buffer) {
   b.in("past", floats(s, memory, {1, 2, 1, 2}));
   b.in("new", floats(s, step, {1, 2, 1, 2}));
   b.out("present", floats(s, memory, {1, 2, 2, 2}));
+  b.run();
+  s.note("elements are right", std::memcmp(memory, wanted, sizeof wanted) == 0);
+}
+
+// Time comes before the heads: rows stay where they are, however many heads there are.
+SCENE(binding_cache, concat_of_heads_within_rows_in_one_buffer) {
+  Binder b(s,
+           Maker()
+               .floats_in("past", {1, "p", 2, 2})
+               .floats_in("new", {1, "s", 2, 2})
+               .node("Concat", {"past", "new"}, {"present"}, {attribute("axis", 1)})
+               .node("Neg", {"past"}, {"before"})
+               .floats_out("present", {1, "t", 2, 2})
+               .floats_out("before", {1, "p", 2, 2}),
+           in_place(s));
+  float memory[12] = {}, step[4];
+  for (int64_t i = 0; i < 3; ++i) {
+    for (int k = 0; k < 4; ++k) step[k] = float(10 * i + k);
+    b.in("past", floats(s, memory, {1, i, 2, 2}));
+    b.in("new", floats(s, step, {1, 1, 2, 2}));
+    b.out("present", floats(s, memory, {1, i + 1, 2, 2}));
+    b.out("before");
+    b.run_and_note();
+  }
+}
+
+SCENE(binding_cache, concat_of_new_rows_in_front) {
+  Binder b(s, Maker()
+                  .floats_in("past", {1, "p", 2})
+                  .floats_in("new", {1, "s", 2})
+                  .node("Concat", {"new", "past"}, {"present"}, {attribute("axis", 1)})
+                  .floats_out("present", {1, "t", 2}));
+  float memory[6] = {1, 2, 3, 4}, step[2] = {5, 6};
+  const float wanted[6] = {5, 6, 1, 2, 3, 4};
+  b.in("past", floats(s, memory, {1, 2, 2}));
+  b.in("new", floats(s, step, {1, 1, 2}));
+  b.out("present", floats(s, memory, {1, 3, 2}));
+  b.run();
+  s.note("elements are right", std::memcmp(memory, wanted, sizeof wanted) == 0);
+}
+
+SCENE(binding_cache, concat_of_a_past_that_moves) {
+  Binder b(s, concat(1));
+  float memory[10] = {0, 0, 1, 2, 3, 4}, step[2] = {5, 6};
+  const float wanted[6] = {1, 2, 3, 4, 5, 6};
+  b.in("past", floats(s, memory + 2, {1, 1, 2, 2}));
+  b.in("new", floats(s, step, {1, 1, 1, 2}));
+  b.out("present", floats(s, memory, {1, 1, 3, 2}));
   b.run();
   s.note("elements are right", std::memcmp(memory, wanted, sizeof wanted) == 0);
 }
@@ -167,7 +222,7 @@ SCENE(binding_cache, concat_of_a_past_that_is_held) {
 }
 
 SCENE(binding_cache, grouped_queries_in_one_buffer) {
-  Binder b(s, grouped_query());
+  Binder b(s, grouped_query(), in_place(s));
   std::vector<float> k_memory(8 * 8), v_memory(8 * 8);
   OrtValue *k_cache = floats(s, k_memory.data(), {1, 1, 8, 8}), *v_cache = floats(s, v_memory.data(), {1, 1, 8, 8});
   b.in("past_k", k_cache);
@@ -240,7 +295,7 @@ SCENE(binding_cache, attention_through_results) {
 }
 
 SCENE(binding_cache, attention_in_one_buffer) {
-  Binder b(s, attention());
+  Binder b(s, attention(), in_place(s));
   if (!b.session) return;
   float k_memory[24] = {}, v_memory[24] = {};
   for (int64_t i = 0; i < 4; ++i) {
@@ -262,7 +317,7 @@ SCENE(binding_cache, attention_in_one_buffer) {
 }
 
 SCENE(binding_cache, scattered_in_one_buffer) {
-  Binder b(s, scatter());
+  Binder b(s, scatter(), in_place(s));
   if (!b.session) return;
   float memory[12] = {}, step[4];
   OrtValue* cache = floats(s, memory, {1, 1, 6, 2});
@@ -297,16 +352,18 @@ SCENE(binding_cache, scattered_between_two_buffers) {
 }
 
 SCENE(binding_cache, attention_over_a_scattered_cache) {
-  Binder b(s, Maker(24)
-                  .floats_in("past", {1, 1, 4, 4})
-                  .floats_in("new", {1, 1, 1, 4})
-                  .floats_in("q", {1, 1, 1, 4})
-                  .input("at", tensor_type(7, {1}))
-                  .input("used", tensor_type(7, {1}))
-                  .node("TensorScatter", {"past", "new", "at"}, {"present"}, {attribute("axis", 2)})
-                  .node("Attention", {"q", "present", "present", "", "", "", "used"}, {"y"})
-                  .floats_out("present", {1, 1, 4, 4})
-                  .floats_out("y", {1, 1, 1, 4}));
+  Binder b(s,
+           Maker(24)
+               .floats_in("past", {1, 1, 4, 4})
+               .floats_in("new", {1, 1, 1, 4})
+               .floats_in("q", {1, 1, 1, 4})
+               .input("at", tensor_type(7, {1}))
+               .input("used", tensor_type(7, {1}))
+               .node("TensorScatter", {"past", "new", "at"}, {"present"}, {attribute("axis", 2)})
+               .node("Attention", {"q", "present", "present", "", "", "", "used"}, {"y"})
+               .floats_out("present", {1, 1, 4, 4})
+               .floats_out("y", {1, 1, 1, 4}),
+           in_place(s));
   if (!b.session) return;
   float memory[16] = {};
   OrtValue* cache = floats(s, memory, {1, 1, 4, 4});
