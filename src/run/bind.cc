@@ -25,6 +25,29 @@ bool may_write_over(const Plan& plan, const Step& step, SlotIndex in, SlotIndex 
          });
 }
 
+// Whether `part` lies at the beginning of `whole` without gaps: nothing but the first extent that is not 1 may differ.
+bool is_head_of(const Shape& part, const Shape& whole) {
+  if (part.rank() != whole.rank()) return false;
+  size_t along = 0;
+  while (along < part.rank() && part[along] == whole[along] && part[along] == 1) ++along;
+  for (size_t d = along + 1; d < part.rank(); ++d) {
+    if (part[d] != whole[d]) return false;
+  }
+  return true;
+}
+
+// Whether the step leaves `in` as it is where the caller bound its output at the same place: a past in a buffer that has
+// room for the present.
+bool adds_behind(const Step& step, SlotIndex in, const Slot& part, SlotIndex out, const Slot& whole) {
+  const bool joined = step.op->has(kJoins) && step.inputs[0] == in;
+  const bool appended = step.dtype == DType::f32 && std::ranges::any_of(step.op->info.appends, [&](const Appends& a) {
+                          return a.input >= 0 && size_t(a.input) < step.inputs.size() &&
+                                 size_t(a.output) < step.outputs.size() && step.inputs[size_t(a.input)] == in &&
+                                 step.outputs[size_t(a.output)] == out;
+                        });
+  return (joined || appended) && part.room == 0 && is_head_of(part.type.shape, whole.type.shape);
+}
+
 }  // namespace
 
 // Two outputs in one place would hold what the later step wrote, and which that is no caller knows.
@@ -234,7 +257,7 @@ void Frame::bind_boxed_output(const RunRequest& request, size_t i) {
 }
 
 // Whether writing the output would destroy an input that is still needed. It would not when one step that can work in
-// place reads that input last, writes the output, and both lie at the same place.
+// place reads that input last, writes the output, and both lie at the same place; or adds to the input what comes behind.
 bool Frame::overlaps_input(const Segment& segment, size_t output, const void* data, size_t bytes) const {
   const SlotIndex out = plan_->outputs[output], root = plan_->values[out].root;
   const uint32_t writer = producer_[root];
@@ -244,10 +267,11 @@ bool Frame::overlaps_input(const Segment& segment, size_t output, const void* da
     if (v.home != Home::input || !s.data || s.boxed.tensor()) continue;  // strings, memory of a device
     const size_t in_bytes = dtype_bytes(s.type.dtype, s.count);
     if (!overlap(s.data, in_bytes, data, bytes)) continue;
-    const bool safe = writer != kNever && may_write_over(*plan_, plan_->steps[writer], in, root) &&
-                      plan_->values[v.root].last_use == writer && !joins_.has_guests(v.root) && s.data == data &&
-                      in_bytes == bytes && !is_read_beside(segment, writer, v.root);
-    if (!safe) return true;
+    if (writer == kNever || s.data != data || is_read_beside(segment, writer, v.root)) return true;
+    const Step& step = plan_->steps[writer];
+    const bool replaced = in_bytes == bytes && may_write_over(*plan_, step, in, root) &&
+                          plan_->values[v.root].last_use == writer && !joins_.has_guests(v.root);
+    if (!replaced && !adds_behind(step, in, s, root, slots_[root])) return true;
   }
   return false;
 }

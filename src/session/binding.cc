@@ -29,6 +29,7 @@ void Binding::bind_input(const std::string& name, Value value) {
   const Exclusive exclusive(running_);
   const int index = session_->input_index(name);
   if (index < 0) throw Error(ErrorCode::fail, session_->no_input(name));
+  session_->check_memory("input", name, value);
   std::vector<Resident> brought;
   if (const Tensor* t = value.tensor(); t && t->dtype() != DType::string) {
     for (const MemorySpace& space : session_->input_spaces(size_t(index))) {
@@ -51,6 +52,7 @@ Binding::Output& Binding::output(const std::string& name) {
 
 void Binding::bind_output(const std::string& name, Value value) {
   const Exclusive exclusive(running_);
+  session_->check_memory("output", name, value);
   Output& o = output(name);
   o.given = !value.empty();
   o.value = std::move(value);
@@ -58,7 +60,7 @@ void Binding::bind_output(const std::string& name, Value value) {
 
 void Binding::bind_output(const std::string& name, MemorySpace space) {
   const Exclusive exclusive(running_);
-  const bool is_host = space.device == DeviceType::cpu;
+  const bool is_host = space.host_readable() && !session_->devices().devices->find_allocator(space);
   require(
       is_host || session_->devices().devices->find_allocator(space), ErrorCode::invalid_argument,
       "output '{}': nobody has memory of {}; add the provider whose memory it is, or bind the output to that of the "

@@ -96,6 +96,8 @@ class Session {
   void check_input(size_t index, const Value& value) const;
   /// Throws invalid_argument when output `index` is another kind of value. Of a tensor the run says whether it fits.
   void check_output(size_t index, const Value& value) const;
+  /// Throws fail when the tensor of an input or output lies in memory that nobody can copy from.
+  void check_memory(std::string_view what, std::string_view name, const Value& value) const;
 
   /// One run. `inputs` by input index, null: not given (an error unless it has a default); `outputs` and `spares` by
   /// output index, see RunRequest. The only path to a run: bindings and runs by name come here.
