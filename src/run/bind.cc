@@ -150,7 +150,7 @@ void Frame::bind_output(const RunRequest& request, const Segment& segment, size_
   void* data = given ? const_cast<void*>(given->data()) : nullptr;
   // A buffer that may turn out to have the wrong shape stays untouched until that is known.
   const bool overlaps = given && overlaps_input(segment, i, data, given->bytes());
-  const bool staged = overlaps || (given && !final_shape);
+  const bool staged = overlaps || (given && (!final_shape || !is_aligned(given->dtype(), data)));
   if (overlaps && request.disallow_copies) {
     fail(ErrorCode::invalid_argument,
          "output '{}' overlaps an input and would have to be copied, which session.disallow_implicit_copies forbids; "

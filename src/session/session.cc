@@ -259,6 +259,21 @@ struct Session::Lease {
   const bool gives_back;
 };
 
+// Inputs at addresses that do not suit their elements are copied to where kernels may read them.
+void Session::align(std::span<const Value*> inputs, std::vector<Value>& copies) {
+  for (const Value*& v : inputs) {
+    const Tensor* t = v ? v->tensor() : nullptr;
+    if (!t || t->grown() || is_aligned(t->dtype(), t->data())) continue;
+    require(!disallow_copies_, ErrorCode::invalid_argument,
+            "an input of {}{} lies at an address that does not suit its elements and would have to be copied, which "
+            "session.disallow_implicit_copies forbids; give aligned memory",
+            dtype_name(t->dtype()), to_string(t->shape()));
+    ledger_.add(CopyCause::bind_input, t->bytes());
+    copies.reserve(2 * inputs.size());
+    v = &copies.emplace_back(aligned(*t));
+  }
+}
+
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options) {
   const FlushDenormals flush(pool_->flushes_denormals());
@@ -270,12 +285,13 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] && !outputs[i]->empty()) check_output(i, *outputs[i]);
   }
-  std::vector<Value> scalars;  // views of one element that came in another shape
-  for (const uint32_t i : route.scalars) {
+  std::vector<Value> changed;
+  align(ordered, changed);
+  for (const uint32_t i : route.scalars) {  // one element that came in another shape
     const Tensor* t = ordered[i] ? ordered[i]->tensor() : nullptr;
     if (!t || t->shape().rank() == 0) continue;
-    scalars.reserve(route.scalars.size());
-    ordered[i] = &scalars.emplace_back(t->reshaped({}));
+    changed.reserve(2 * ordered.size());
+    ordered[i] = &changed.emplace_back(t->reshaped({}));
   }
   std::optional<Profiler> own_profiler;
   Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();

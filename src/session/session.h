@@ -95,6 +95,7 @@ class Session {
 
  private:
   struct Lease;
+  void align(std::span<const Value*> inputs, std::vector<Value>& copies);
   /// A plan and where its inputs come from.
   struct Route {
     std::vector<uint32_t> inputs;   ///< by position among the plan's inputs: index of the session's input
