@@ -71,6 +71,10 @@ HostAllocator::HostAllocator() : OrtAllocator{} {
   GetStats = host_stats;
 }
 
+std::shared_ptr<Allocator> memory_behind(const OrtAllocator& allocator) {
+  return allocator.Alloc == device_alloc ? device_of(&allocator).memory : nullptr;
+}
+
 OrtAllocator& default_allocator() {
   static HostAllocator& allocator = *new HostAllocator;
   return allocator;

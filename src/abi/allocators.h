@@ -31,6 +31,9 @@ struct DeviceAllocator : OrtAllocator {
   const OrtMemoryInfo& info;
 };
 
+/// The memory behind an allocator of a device's; null for any other.
+std::shared_ptr<Allocator> memory_behind(const OrtAllocator& allocator);
+
 /// The allocator of GetAllocatorWithDefaultOptions; lives as long as the library.
 OrtAllocator& default_allocator();
 

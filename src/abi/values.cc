@@ -1,6 +1,7 @@
 // Tensors as values: made, wrapped, looked at.
 #include <cstring>
 
+#include "abi/allocators.h"
 #include "abi/slots.h"
 #include "abi/type_info.h"
 #include "abi/value.h"
@@ -9,9 +10,12 @@
 namespace retort::abi {
 namespace {
 
-/// Frees with the allocator that the memory came from; strings are destroyed first.
+/// Frees with the allocator that the memory came from; strings are destroyed first. A value may outlive an allocator of
+/// CreateAllocator: all of ours for the host are alike, and one lasts.
 std::shared_ptr<void> owned_by(OrtAllocator& allocator, void* p, size_t strings) {
-  return {p, [a = &allocator, strings](void* q) {
+  if (const auto memory = memory_behind(allocator)) return {p, [memory](void* q) { memory->release(q); }};
+  OrtAllocator& lasting = allocator.Free == default_allocator().Free ? default_allocator() : allocator;
+  return {p, [a = &lasting, strings](void* q) {
             std::destroy_n(static_cast<std::string*>(q), strings);
             if (q) a->Free(a, q);
           }};
