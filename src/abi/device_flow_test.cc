@@ -332,6 +332,20 @@ TEST_F(DeviceFlow, SharedAllocators) {
       ORT_INVALID_ARGUMENT);
 }
 
+// Whatever the host would have to read is refused, and the fence around the device's memory is not touched.
+TEST_F(DeviceFlow, TensorsOfDevicesWhereTheHostReads) {
+  OrtValue *dev = device_tensor(), *made = nullptr;
+  const OrtValue* two[2] = {dev, dev};
+  failure(CreateValue(two, 2, ONNX_TYPE_SEQUENCE, &made), ORT_INVALID_ARGUMENT);
+  failure(CreateValue(two, 2, ONNX_TYPE_MAP, &made), ORT_INVALID_ARGUMENT);
+  const char* name = "w";
+  failure(AddExternalInitializers(session_options, &name, two, 1), ORT_INVALID_ARGUMENT);
+  failure(CreateTensorAsOrtValue(shared(), kShape, 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &made),
+          ORT_INVALID_ARGUMENT);
+  EXPECT_EQ(made, nullptr);
+  ReleaseValue(dev);
+}
+
 TEST_F(DeviceFlow, CopiesThatCannotBe) {
   float a[4] = {1, 2, 3, 4}, three[3] = {};
   OrtValue *host = host_tensor(a), *dev = device_tensor(), *other = host_tensor(a), *small = nullptr;

@@ -77,7 +77,8 @@ const Tensor& Frame::brought(const RunRequest& request, size_t i, const Tensor& 
   static constexpr MemorySpace kHost;
   const MemorySpace& wanted = plan_->input_spaces.empty() ? kHost : plan_->input_spaces[i];
   const bool is_there = t.space().serves(wanted);
-  if (t.dtype() == DType::string || (is_there && (!wanted.host_readable() || t.grown() || is_aligned(t.dtype(), t.data()))))
+  if (t.dtype() == DType::string ||
+      (is_there && (!wanted.host_readable() || t.grown() || is_aligned(t.dtype(), t.data()))))
     return t;
   const std::string& name = plan_->values[plan_->inputs[i]].name;
   require(!request.disallow_copies || !is_there, ErrorCode::invalid_argument,
