@@ -1,17 +1,11 @@
 #include "onnx/writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <random>
 
 #include "base/checked.h"
 #include "ir/describe.h"
+#include "onnx/new_file.h"
+#include "onnx/operator_facts.h"
 #include "onnx/write_context.h"
 
 namespace retort {
@@ -29,12 +23,21 @@ void write_opsets(MessageWriter& to, uint32_t field, const Opsets& opsets) {
   }
 }
 
+/// Whether a node says the same under another version of its operator set: files in ORT format name the version that
+/// brought its form.
+bool means_the_same(const Node& n, int version) {
+  if (n.op || n.version == 0 || n.version == version) return true;
+  const OperatorForm *form = operator_form(n.domain, n.type, n.version),
+                     *other = operator_form(n.domain, n.type, version);
+  return form && form == other;
+}
+
 /// Adds the domains that nodes use without an import, and finds nodes of another version than the file would say.
 void complete_opsets(const Graph& graph, Opsets& opsets) {
   for (NodeId id : graph.order()) {
     const Node& n = graph.node(id);
     const auto [at, added] = opsets.try_emplace(n.domain, std::max(n.version, 1));
-    if (!n.op && n.version != 0 && n.version != at->second) {
+    if (!means_the_same(n, at->second)) {
       fail(ErrorCode::not_implemented, "{} is of version {} of its operator set, the model imports {}",
            describe(graph, n), n.version, at->second);
     }
@@ -121,61 +124,6 @@ MessageWriter write_whole(const Model& model, const WriteOptions& options, Exter
     return m;
   }
 }
-
-[[noreturn]] void fail_write(const std::string& path) {
-  fail(ErrorCode::fail, "cannot write '{}': {}; choose a path that can be written to", path, std::strerror(errno));
-}
-
-/// The file that `path` means: what symbolic links lead to. A device or a pipe would be replaced, not written to.
-std::string file_behind(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code missing;
-  const auto there = fs::status(path, missing);
-  require(!fs::exists(there) || fs::is_regular_file(there), ErrorCode::invalid_argument,
-          "cannot write '{}': it is no regular file, and only such a file can be replaced; choose another name", path);
-  fs::path file = path;
-  for (int links = 0; fs::is_symlink(fs::symlink_status(file, missing)); ++links) {
-    errno = ELOOP;
-    if (links == 40) fail_write(path);
-    file = file.parent_path() / fs::read_symlink(file);
-  }
-  return file.string();
-}
-
-/// A file under another name, until it is complete.
-class NewFile {
- public:
-  explicit NewFile(const std::string& path) : path_(file_behind(path)) {
-    temporary_ = cat("{}.{:08x}.part", path_, std::random_device()());
-    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ < 0) fail_write(path_);
-  }
-  ~NewFile() {
-    if (fd_ < 0) return;
-    close(fd_);
-    unlink(temporary_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-
-  void write_at(size_t offset, std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t done = pwrite(fd_, bytes.data(), bytes.size(), off_t(offset));
-      if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) fail_write(path_);
-      bytes.remove_prefix(size_t(done));
-      offset += size_t(done);
-    }
-  }
-  void finish() {
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_write(path_);
-    close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  std::string path_, temporary_;
-  int fd_;
-};
 
 }  // namespace
 }  // namespace onnx

@@ -6,7 +6,7 @@
 #include "ep/cpu.h"
 #include "ir/defaults.h"
 #include "onnx/functions.h"
-#include "onnx/writer.h"
+#include "ort_format/write.h"
 #include "passes/optimize.h"
 #include "session/session.h"
 
@@ -108,12 +108,8 @@ void Session::replace_initializer(const std::string& name, Tensor& tensor) const
 }
 
 void Session::save(const Model& optimized) const {
-  const std::string& format = options_.config_entry("session.save_model_format");
-  require(format.empty() || format == "ONNX", ErrorCode::not_implemented,
-          "session.save_model_format is '{}', models are saved as ONNX only; set it to ONNX", format);
-  require(!format.empty() || !options_.optimized_model_path.ends_with(".ort"), ErrorCode::not_implemented,
-          "the name '{}' asks for ORT format, models are saved as ONNX only; choose a name that ends in .onnx",
-          options_.optimized_model_path);
+  const std::string& path = options_.optimized_model_path;
+  const ModelFormat format = saved_format(options_.config_entry("session.save_model_format"), path);
   WriteOptions write{.external_file = options_.config_entry("session.optimized_model_external_initializers_file_name")};
   const std::string& least = options_.config_entry("session.optimized_model_external_initializers_min_size_in_bytes");
   const auto [end, error] = std::from_chars(least.data(), least.data() + least.size(), write.external_threshold);
@@ -121,7 +117,7 @@ void Session::save(const Model& optimized) const {
       least.empty() || (error == std::errc() && end == least.data() + least.size()), ErrorCode::invalid_argument,
       "session.optimized_model_external_initializers_min_size_in_bytes is '{}', not a number of bytes; set it to one",
       least);
-  write_model(optimized, options_.optimized_model_path, write);
+  save_model(optimized, path, format, write);
 }
 
 LowerOptions Session::lower_options() const {
