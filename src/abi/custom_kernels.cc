@@ -177,11 +177,12 @@ class CustomOp : public ExternalOp {
 }  // namespace
 
 void throw_status(OrtStatus* status, std::string_view what) {
-  if (!status) return;
-  const auto code = ErrorCode(GetErrorCode(status));
-  const std::string message = GetErrorMessage(status);
-  ReleaseStatus(status);
-  fail(code, "{} of the custom operator: {}", what, message);
+  try {
+    throw_status(status);
+  } catch (Error& error) {
+    error.add_context(cat("{} of the custom operator", what));
+    throw;
+  }
 }
 
 std::shared_ptr<const ExternalOps> custom_ops_of(const OrtSessionOptions& options, const Logger& logger) {

@@ -53,7 +53,7 @@ MessageWriter write_function(const Function& f) {
   for (ValueId id : body.inputs) m.bytes(tag::function::input, names.of(id));
   for (ValueId id : body.outputs) m.bytes(tag::function::output, names.of(id));
   for (const std::string& a : f.attributes) m.bytes(tag::function::attribute, a);
-  write_nodes(m, tag::function::node, body, names);
+  write_nodes(m, tag::function::node, body, names, {});
   for_each_constant(body, [&](ValueId id, const Tensor&) {
     fail(ErrorCode::not_implemented, "function '{}' has the constant '{}': functions have no initializers", f.name,
          names.of(id));
@@ -99,19 +99,23 @@ MessageWriter write_model_head(const Model& model, const WriteOptions& options) 
 /// The graph as the last field. Constants lie at aligned positions of the file, which depend on how many bytes the
 /// length of the graph takes: a first guess is corrected until it is enough. (At the edge of two lengths it may then be
 /// one too many; the constants are off by one byte and only cost their reader a copy.)
-MessageWriter write_whole(const Model& model, const WriteOptions& options, ExternalWriter& external) {
-  MessageWriter m = write_model_head(model, options);
+WrittenModel write_whole(const Model& model, const WriteOptions& options) {
+  WrittenModel to{.model = write_model_head(model, options)};
+  MessageWriter& m = to.model;
   const Graph& graph = *model.graph;
   const Names names(graph, nullptr, {});
-  const MessageWriter head = write_graph_head(graph, names);
+  const MessageWriter head = write_graph_head(graph, names, options);
   for (size_t length_bytes = varint_size(head.size());; ++length_bytes) {
     MessageWriter g = head;
-    external.pieces.clear();
-    external.size = 0;
+    to.external.clear();
+    to.external_size = 0;
     const size_t start = m.size() + varint_size(tag::model::graph << 3) + length_bytes;
     for_each_constant(graph, [&](ValueId id, const Tensor& t) {
-      if (!external.name.empty() && t.dtype() != DType::string && t.bytes() >= external.threshold) {
-        g.message(tag::graph::initializer, write_external_tensor(t, names.of(id), external));
+      if (const auto located = write_located_tensor(t, names.of(id), options)) {
+        g.message(tag::graph::initializer, *located);
+      } else if (!options.external_file.empty() && t.dtype() != DType::string &&
+                 t.bytes() >= std::max<size_t>(options.external_threshold, 1)) {
+        g.message(tag::graph::initializer, write_external_tensor(t, names.of(id), options, to));
       } else {
         write_aligned_tensor(g, tag::graph::initializer, start + g.size(), t, names.of(id));
       }
@@ -121,34 +125,35 @@ MessageWriter write_whole(const Model& model, const WriteOptions& options, Exter
     require(m.size() <= INT32_MAX, ErrorCode::invalid_argument,
             "the model takes {} bytes, more than the 2 GiB that protobuf allows; put weights in an external file",
             m.size());
-    return m;
+    return to;
   }
 }
 
 }  // namespace
 }  // namespace onnx
 
+WrittenModel form_model(const Model& model, const WriteOptions& options) { return onnx::write_whole(model, options); }
+
 std::string write_model(const Model& model, const WriteOptions& options) {
   require(options.external_file.empty(), ErrorCode::invalid_argument, "external data needs a file beside it");
-  onnx::ExternalWriter none;
-  return onnx::write_whole(model, options, none).str();
+  return form_model(model, options).model.str();
 }
 
 void write_model(const Model& model, const std::string& path, const WriteOptions& options) {
   const std::string& name = options.external_file;
-  require(name.find('/') == name.npos && name != "." && name != "..", ErrorCode::invalid_argument,
-          "external data must lie beside the model, not in '{}'", name);
-  onnx::ExternalWriter external{name, std::max<size_t>(options.external_threshold, 1)};
-  const onnx::MessageWriter m = onnx::write_whole(model, options, external);
+  const size_t folder = path.rfind('/') + 1;
+  require(name.find('/') == name.npos && name != "." && name != ".." && path.substr(folder) != name,
+          ErrorCode::invalid_argument, "external data must lie in a file beside the model, not in '{}'", name);
+  const WrittenModel written = form_model(model, options);
   onnx::NewFile file(path);
   size_t offset = 0;
-  m.for_each_part([&](std::string_view part) {
+  written.model.for_each_part([&](std::string_view part) {
     file.write_at(offset, part);
     offset += part.size();
   });
-  if (!external.pieces.empty()) {
-    onnx::NewFile data(path.substr(0, path.rfind('/') + 1) + name);
-    for (const auto& piece : external.pieces) data.write_at(piece.offset, piece.bytes);
+  if (!written.external.empty()) {
+    onnx::NewFile data(path.substr(0, folder) + name);
+    for (const auto& piece : written.external) data.write_at(piece.offset, piece.bytes);
     data.finish();
   }
   file.finish();

@@ -8,6 +8,7 @@
 #include "onnx/functions.h"
 #include "ort_format/write.h"
 #include "passes/optimize.h"
+#include "session/context_output.h"
 #include "session/session.h"
 
 namespace retort {
@@ -143,6 +144,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
 }
 
 void Session::build(Model& model) {
+  if (!options_.compile) check_context_keys(options_, source_.path());
   inline_functions(model);
   if (options_.config_on("session.record_ep_graph_assignment_info")) add_assigned(*model.graph, assigned_);
   LowerOptions lower = lower_options();
@@ -151,7 +153,9 @@ void Session::build(Model& model) {
     if (!unknown.empty()) logger_.warn("optimization.disable_specified_optimizers: {}", unknown);
   }
   lower.parallel = Parallel(pool_, options_.cancel_load.get());
+  if (options_.compile) return options_.compile(compiled_copy(model, lower), source_.external_files());
   if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
+  if (options_.config_on("session.compile_only")) return;
   const bool optimizes = options_.optimization != OptimizationLevel::none;
   // Of a model that was made in memory there is nothing to read again.
   const bool made = !ties_.empty() && !source_.exists();

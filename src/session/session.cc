@@ -140,7 +140,7 @@ void Session::limit_memory() {
 }
 
 void Session::clear_idle_frames() {
-  first_->frames->clear();
+  if (first_) first_->frames->clear();
   const std::lock_guard lock(general_mutex_);
   if (general_) general_->frames->clear();
 }
@@ -161,7 +161,7 @@ void Session::log_ignored_options() const {
 
 size_t Session::workspace_bytes() {
   const std::lock_guard lock(general_mutex_);
-  return first_->frames->workspace_bytes() + (general_ ? general_->frames->workspace_bytes() : 0);
+  return (first_ ? first_->frames->workspace_bytes() : 0) + (general_ ? general_->frames->workspace_bytes() : 0);
 }
 
 /// What the run reads as an input; null: one that was left out, optional or read by nothing.
@@ -261,6 +261,8 @@ struct Session::Lease {
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options) {
+  require(first_ != nullptr, ErrorCode::fail,
+          "the session was made with session.compile_only and cannot run; make one without");
   const FlushDenormals flush(pool_->flushes_denormals());
   const std::shared_ptr<Route> general = departs(inputs) ? general_route(inputs) : nullptr;
   Route& route = general ? *general : *first_;
