@@ -214,8 +214,10 @@ class Compilation {
   std::string weights_path(const std::string& name, const std::string& file) const {
     const std::string model = file.empty() ? input_ : file;
     const std::string beside = folder_of(model) + name;
-    require(name.find('/') == name.npos && name != "." && name != ".." && beside != model, ErrorCode::invalid_argument,
-            "external initializers must lie in a file beside the model, not in '{}'", name);
+    require(
+        name.find('/') == name.npos && name != "." && name != ".." && beside != model, ErrorCode::invalid_argument,
+        "external initializers must lie in a file beside the model, not in '{}'; give the name of another file there",
+        name);
     return beside;
   }
 

@@ -120,7 +120,8 @@ OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetOutputModelExternalInitiali
   return guard([&] {
     auto& o = compilation(model_compile_options);
     require((alignment & (alignment - 1)) == 0 && alignment <= size_t(INT64_MAX), ErrorCode::invalid_argument,
-            "the alignment {} of external initializers is neither 0 nor a power of two up to 2^62", alignment);
+            "the alignment {} of external initializers is neither 0 nor a power of two up to 2^62; give one of these",
+            alignment);
     o.alignment = alignment;
     o.aligned_from = minimum_size;
   });

@@ -58,7 +58,7 @@ ModelFormat saved_format(const std::string& named, const std::string& path) {
     return strcasecmp(std::string(suffix).c_str(), ".ort") == 0 ? ModelFormat::ort : ModelFormat::onnx;
   }
   require(named == "ONNX" || named == "ORT", ErrorCode::invalid_argument,
-          "session.save_model_format is '{}', neither ONNX nor ORT", named);
+          "session.save_model_format is '{}', neither ONNX nor ORT; set it to one of them", named);
   return named == "ORT" ? ModelFormat::ort : ModelFormat::onnx;
 }
 

@@ -19,9 +19,10 @@ std::string beside(const std::string& model_path) {
 
 std::string context_output(const SessionOptions& options, const std::string& model_path) {
   const std::string& told = options.config_entry("ep.context_file_path");
-  require(!told.empty() || !model_path.empty(), ErrorCode::fail,
-          "the model came from memory, so there is no name for the compiled model; say where it goes, by an output of "
-          "the compilation or by ep.context_file_path");
+  require(
+      !told.empty() || !model_path.empty(), ErrorCode::fail,
+      "the model came from memory, so there is no name for the compiled model; give the compilation an output, or set "
+      "ep.context_file_path");
   const std::string file = told.empty() ? beside(model_path) : told;
   std::error_code missing;
   require(!std::filesystem::is_directory(file, missing), ErrorCode::invalid_argument,

@@ -169,5 +169,21 @@ TEST(Options, SavedInOrtFormatByNameOrKey) {
   }
 }
 
+TEST(Options, OrtFormatHasNoOperatorsThatAreFunctionsElsewhere) {
+  TestGraph t;
+  const ValueId x = t.input("x", {8});
+  t.output(t.add("Mul", {x, t.add("Sigmoid", {x})}), "y");
+  for (const char* suffix : {".ort", ".onnx"}) {
+    SessionOptions options;
+    options.optimized_model_path = cat("{}retort_silu_{}{}", testing::TempDir(), getpid(), suffix);
+    make_session(t.g, options);
+    const auto saved = load_model(options.optimized_model_path);
+    size_t swish = 0;
+    for (const NodeId id : saved->graph->order()) swish += saved->graph->node(id).type == "Swish";
+    EXPECT_EQ(swish, suffix == std::string(".ort") ? 0u : 1u);
+    unlink(options.optimized_model_path.c_str());
+  }
+}
+
 }  // namespace
 }  // namespace retort
