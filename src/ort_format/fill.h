@@ -55,7 +55,8 @@ class GraphWriter {
   At<fbs::KernelTypes> kernel_types();
 
  private:
-  At<fbs::Node> node(const Graph& graph, const onnx::Names& names, const Node& n, uint32_t index);
+  At<fbs::Node> node(const Graph& graph, const onnx::Names& names, const Node& n, uint32_t index,
+                     const std::string& called);
   At<fbs::NodeEdges> edges(const Graph& graph, const Node& n, const std::vector<uint32_t>& places);
   TablesAt<fbs::Attribute> attributes(const Graph& graph, const onnx::Names& names, const Node& n);
   TablesAt<fbs::ValueInfo> values(const Graph& graph, const onnx::Names& names);

@@ -167,7 +167,8 @@ TablesAt<fbs::Attribute> GraphWriter::attributes(const Graph& graph, const Names
   return fill_.list(all);
 }
 
-At<fbs::Node> GraphWriter::node(const Graph& graph, const Names& names, const Node& n, uint32_t index) {
+At<fbs::Node> GraphWriter::node(const Graph& graph, const Names& names, const Node& n, uint32_t index,
+                                const std::string& called) {
   require(!n.is("Constant"), ErrorCode::invalid_argument, "{} is not a constant of its graph yet", describe(graph, n));
   const auto imported = opsets_.find(n.domain);
   const int opset = imported != opsets_.end() && (n.op || n.version == 0) ? imported->second : n.version;
@@ -183,7 +184,7 @@ At<fbs::Node> GraphWriter::node(const Graph& graph, const Names& names, const No
   const auto outputs = fill_.texts(names_of(names, n.outputs));
   const auto attributes = this->attributes(graph, names, n);
   const auto counts = fill_.list(input_counts(types, own));
-  const auto name = fill_.text(n.name), domain = fill_.text(n.domain), type = fill_.text(n.type);
+  const auto name = fill_.text(called), domain = fill_.text(n.domain), type = fill_.text(n.type);
   return fbs::CreateNode(fill_.builder, name, domain, since, index, type, 0, inputs, outputs, attributes, counts,
                          implicit);
 }
@@ -212,8 +213,12 @@ At<fbs::Graph> GraphWriter::graph(const Graph& graph, const Names& names) {
   for (const NodeId id : graph.order()) places[size_t(id)] = count++;
   std::vector<At<fbs::Node>> nodes;
   std::vector<At<fbs::NodeEdges>> edges;
+  std::set<std::string> taken;  // fused nodes share the name that they inherit; a file wants one each
   for (const NodeId id : graph.order()) {
-    nodes.push_back(node(graph, names, graph.node(id), places[size_t(id)]));
+    const std::string& called = graph.node(id).name;
+    std::string name = called;
+    for (size_t i = 1; !name.empty() && !taken.insert(name).second; ++i) name = cat("{}#{}", called, i);
+    nodes.push_back(node(graph, names, graph.node(id), places[size_t(id)], name));
     edges.push_back(this->edges(graph, graph.node(id), places));
   }
   const auto constants = this->constants(graph, names);

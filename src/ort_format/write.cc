@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "onnx/new_file.h"
+#include "ort_format/expand.h"
 #include "ort_format/fill.h"
 
 namespace retort {
@@ -69,9 +70,11 @@ OrtBytes write_ort(const Model& model) {
           "the weights take {} bytes, more than the 2 GiB that ORT format allows; save the model as ONNX with its "
           "weights in an external file",
           weights);
+  const std::shared_ptr<Graph> expanded = model.graph->clone();
+  expand_functions(*expanded);
   Fill fill(weights + kStructure);
   GraphWriter graphs(fill, model.opsets);
-  const auto graph = graphs.graph(*model.graph, onnx::Names(*model.graph, nullptr, {}));
+  const auto graph = graphs.graph(*expanded, onnx::Names(*expanded, nullptr, {}));
   const auto whole = write_flat(fill, model, graph);
   const auto kernel_types = graphs.kernel_types();
   const auto version = fill.text(kVersion);

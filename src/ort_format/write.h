@@ -20,7 +20,8 @@ struct OrtBytes {
 };
 
 /// The model as a flatbuffer that this library reads, and ONNX Runtime, too: nodes have the version of their operator's
-/// definition, edges and the types that kernels are chosen by. Weights are inside and lie at multiples of 32, so that
+/// definition, edges and the types that kernels are chosen by; operators that ONNX
+/// Runtime has as functions only are expanded where that is simple (expand.h). Weights are inside and lie at multiples of 32, so that
 /// load_model() uses them in place. Functions must be inlined and Constant nodes made constants. Throws not_implemented
 /// on what the format cannot say (types of optional and sparse values), invalid_argument beyond 2 GiB.
 OrtBytes write_ort(const Model& model);

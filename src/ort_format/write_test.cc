@@ -142,6 +142,28 @@ TEST(WriteOrt, SaysWhatOnnxRuntimeChoosesKernelsBy) {
   EXPECT_EQ(edges.Get(2)->from()->Get(0)->input(), 1);
 }
 
+TEST(WriteOrt, ExpandsWhatIsAFunctionElsewhere) {
+  Model m;
+  Graph& g = *m.graph;
+  m.opsets = {{"", 24}};
+  const ValueType type = ValueType::tensor(DType::f32, {4}), half = ValueType::tensor(DType::f16, {4});
+  g.inputs = {g.add_value("x", type), g.add_value("h", half)};
+  ValueId x = g.inputs[0];
+  for (const char* op : {"HardSwish", "Mish", "Swish"})
+    x = only_output(g, g.add({.type = op, .inputs = {x}, .name = op, .version = 24}), cat("after_{}", op), type);
+  const NodeId cast = g.add({.type = "CastLike", .inputs = {x, g.inputs[1]}, .version = 24});
+  g.outputs = {only_output(g, cast, "y", half),
+               only_output(g, g.add({.type = "Swish", .inputs = {x}, .attributes = {{"alpha", 2.0f}}, .version = 24}),
+                           "z", type)};
+  const auto again = load(bytes_of(m));
+  std::string types;
+  for (const NodeId id : again->graph->order()) types += again->graph->node(id).type + " ";
+  EXPECT_EQ(types, "HardSigmoid Mul Softplus Tanh Mul Sigmoid Mul Cast Swish ");
+  EXPECT_EQ(again->graph->value(again->graph->outputs[0]).name, "y");
+  EXPECT_EQ(again->graph->value(again->graph->outputs[0]).type.dtype, DType::f16);
+  EXPECT_EQ(g.node_count(), 5u) << "the model itself stays as it is";
+}
+
 TEST(WriteOrt, WeightsAreUsedInPlace) {
   Model m;
   Graph& g = *m.graph;

@@ -14,11 +14,6 @@
 namespace retort {
 namespace {
 
-// Rules that make operators of ONNX which official ONNX Runtime has as functions only: it expands functions while it reads
-// ONNX, so it cannot run them from ORT format.
-constexpr const char* kFunctionsThere[] = {"silu", "hard_swish", "hard_swish_inner", "hard_swish_outer",
-                                           "hard_swish_outer_mul"};
-
 std::vector<std::string> split_names(const std::string& list) {
   std::vector<std::string> names;
   size_t from = 0;
@@ -113,7 +108,7 @@ void Session::replace_initializer(const std::string& name, Tensor& tensor) const
   }
 }
 
-void Session::save(const Model& model, LowerOptions lower) const {
+void Session::save(const Model& optimized) const {
   const std::string& path = options_.optimized_model_path;
   const ModelFormat format = saved_format(options_.config_entry("session.save_model_format"), path);
   WriteOptions write{.external_file = options_.config_entry("session.optimized_model_external_initializers_file_name")};
@@ -123,9 +118,7 @@ void Session::save(const Model& model, LowerOptions lower) const {
       least.empty() || (error == std::errc() && end == least.data() + least.size()), ErrorCode::invalid_argument,
       "session.optimized_model_external_initializers_min_size_in_bytes is '{}', not a number of bytes; set it to one",
       least);
-  if (format == ModelFormat::ort)
-    lower.disabled.insert(lower.disabled.end(), std::begin(kFunctionsThere), std::end(kFunctionsThere));
-  save_model(portable_copy(model, lower), path, format, write);
+  save_model(optimized, path, format, write);
 }
 
 LowerOptions Session::lower_options() const {
@@ -161,7 +154,7 @@ void Session::build(Model& model) {
   }
   lower.parallel = Parallel(pool_, options_.cancel_load.get());
   if (options_.compile) return options_.compile(compiled_copy(model, lower), source_.external_files());
-  if (!options_.optimized_model_path.empty()) save(model, lower);
+  if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
   if (options_.config_on("session.compile_only")) return;
   const bool optimizes = options_.optimization != OptimizationLevel::none;
   // Of a model that was made in memory there is nothing to read again.

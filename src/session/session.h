@@ -123,7 +123,7 @@ class Session {
   LowerOptions lower_options() const;
   std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache) const;
   std::unique_ptr<PackedCache> open_packed_cache() const;
-  void save(const Model& model, LowerOptions lower) const;
+  void save(const Model& optimized) const;
   const Value* given(const Route& route, std::span<const Value* const> inputs, size_t position) const;
   std::optional<int64_t> extent(std::span<const Value* const> inputs, Extent e) const;
   const Tie* broken_tie(std::span<const Value* const> inputs) const;
