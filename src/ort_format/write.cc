@@ -12,6 +12,9 @@ namespace ort_format {
 namespace {
 
 constexpr const char* kVersion = "6";
+// ONNX Runtime optimises a model in ORT format when it loads it, and fails where it puts in a node of its own whose domain
+// the model does not import.
+constexpr const char* kOptimizersDomains[] = {"com.microsoft", "com.microsoft.nchwc"};
 constexpr size_t kStructure = size_t(1) << 16;  ///< room for what is not weights; the buffer grows beyond
 
 /// What the weights take, so that the buffer need not grow and be copied.
@@ -31,7 +34,9 @@ size_t weight_bytes(const Graph& graph) {
 At<fbs::Model> write_flat(Fill& fill, const Model& model, At<fbs::Graph> graph) {
   auto& b = fill.builder;
   std::vector<At<fbs::OperatorSet>> opsets;
-  for (const auto& [domain, version] : model.opsets) {
+  std::map<std::string, int> imported = model.opsets;
+  for (const char* domain : kOptimizersDomains) imported.try_emplace(domain, 1);
+  for (const auto& [domain, version] : imported) {
     const auto name = fill.text(domain);
     opsets.push_back(fbs::CreateOperatorSet(b, name, version));
   }
