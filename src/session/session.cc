@@ -135,6 +135,8 @@ void Session::make(Model& model) {
   dims_ = std::make_shared<DimTable>(*model.dims);  // its own: later plans add to that of the model
   apply_overrides(model);
   name_ports(model);
+  input_spaces_.assign(input_count(), {MemorySpace()});
+  output_spaces_.assign(outputs_.size(), {});
   if (!ties_.empty() && overridable_.empty()) source_.keep(*model.graph, options_);
   forget_contents(*model.graph);
   build(model);
@@ -167,7 +169,7 @@ void Session::limit_memory() {
 }
 
 void Session::clear_idle_frames() {
-  first_->frames->clear();
+  if (first_) first_->frames->clear();
   const std::lock_guard lock(general_mutex_);
   if (general_) general_->frames->clear();
 }
@@ -188,7 +190,7 @@ void Session::log_ignored_options() const {
 
 size_t Session::workspace_bytes() {
   const std::lock_guard lock(general_mutex_);
-  return first_->frames->workspace_bytes() + (general_ ? general_->frames->workspace_bytes() : 0);
+  return (first_ ? first_->frames->workspace_bytes() : 0) + (general_ ? general_->frames->workspace_bytes() : 0);
 }
 
 /// What the run reads as an input; null: one that was left out, optional or read by nothing.
@@ -288,6 +290,8 @@ struct Session::Lease {
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options, const Places& places) {
+  require(first_ != nullptr, ErrorCode::fail,
+          "the session was made with session.compile_only and cannot run; make one without");
   const FlushDenormals flush(pool_->flushes_denormals());
   const std::shared_ptr<Route> general = departs(inputs) ? general_route(inputs) : nullptr;
   Route& route = general ? *general : *first_;
