@@ -62,7 +62,8 @@ OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_devi
     std::map<std::string, std::string> options;
     if (stream_options) options = handle(stream_options, "stream_options").entries();
     auto made = std::make_unique<OrtSyncStream>();
-    if (device.factory) made->stream = device.factory->make_stream(device.index, options);
+    if (device.factory) made->own = device.factory->make_stream(device.index, options);
+    made->stream = made->own.get();
     require(made->stream != nullptr, ErrorCode::invalid_argument,
             "device '{}' works on the threads of the caller and has no streams", device.name);
     made->factory = device.factory;
@@ -98,7 +99,7 @@ OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* 
     require(!from.space().host_readable() || !to.space().host_readable(), ErrorCode::not_implemented,
             "no provider copies between these memories; tensors of the host are copied with GetTensorMutableData");
     if (stream) check_device(handle(stream, "stream"), from, to);
-    e.environment->devices()->copy(transfers, stream ? stream->stream.get() : nullptr);
+    e.environment->devices()->copy(transfers, stream ? stream->stream : nullptr);
   });
 }
 

@@ -23,11 +23,15 @@ struct OrtEpDevice : retort::abi::Handle<retort::abi::tag_of("epde")> {
   std::shared_ptr<retort::ProviderFactory> factory;        ///< null: the CPU
   size_t index = 0;                                        ///< among the factory's devices
   std::vector<std::shared_ptr<retort::Allocator>> memory;  ///< its own first; then memory of the host that it can reach
+  OrtEpFactory* plugin = nullptr;                          ///< that made it; null: no plug-in
+  std::vector<OrtMemoryInfo> allocators;                   ///< that a plug-in has for it
 };
 
+/// A stream for callers and plug-ins: its own, or one of a run, which outlives it.
 struct OrtSyncStream : retort::abi::Handle<retort::abi::tag_of("strm")> {
   std::shared_ptr<retort::ProviderFactory> factory;  ///< outlives the stream
-  std::unique_ptr<retort::Stream> stream;
+  std::unique_ptr<retort::Stream> own;
+  retort::Stream* stream = nullptr;
 };
 
 struct OrtDeviceEpIncompatibilityDetails : retort::abi::Handle<retort::abi::tag_of("epin")> {};
@@ -57,6 +61,11 @@ class EpDevices {
   const std::vector<const OrtEpDevice*>& list() const;
   /// Makes devices of a factory's, whose provider sessions can ask for from then on, and shares their allocators.
   void add(OrtEnv& env, const std::shared_ptr<ProviderFactory>& factory);
+  /// The same for devices that were made already, in the order of the factory's.
+  void add(OrtEnv& env, const std::shared_ptr<ProviderFactory>& factory,
+           std::vector<std::unique_ptr<OrtEpDevice>> devices);
+  /// Takes a provider's devices away, with the allocators that were shared for them.
+  void remove(OrtEnv& env, const std::string& provider);
   /// Those of the provider of that name.
   std::vector<const OrtEpDevice*> of(std::string_view provider) const;
 

@@ -31,22 +31,39 @@ void EpDevices::add(OrtEnv& env, const std::shared_ptr<ProviderFactory>& factory
     for (const auto& [key, value] : device.metadata) d.metadata.set(key, value);
     for (const auto& [key, value] : device.options) d.options.set(key, value);
     d.hardware = hardware[device.hardware];
-    d.factory = factory;
-    d.index = made.size() - 1;
-    d.memory = device.memory;
   }
+  add(env, factory, std::move(made));
+}
+
+void EpDevices::add(OrtEnv& env, const std::shared_ptr<ProviderFactory>& factory,
+                    std::vector<std::unique_ptr<OrtEpDevice>> devices) {
   env.environment->devices()->add(factory);
-  for (const auto& d : made) {
-    for (const auto& memory : d->memory) {
+  for (size_t i = 0; i < devices.size(); ++i) {
+    OrtEpDevice& d = *devices[i];
+    d.factory = factory;
+    d.index = i;
+    d.memory = factory->devices()[i].memory;
+    for (const auto& memory : d.memory) {
       if (!memory->name().empty()) name_space(memory->space(), memory->name());
       env.allocators.set_device(memory);
     }
   }
   const std::lock_guard lock(mutex_);
-  for (auto& d : made) {
+  for (auto& d : devices) {
     list_.push_back(d.get());
     own_.push_back(std::move(d));
   }
+}
+
+void EpDevices::remove(OrtEnv& env, const std::string& provider) {
+  const auto factory = env.environment->devices()->remove(provider);
+  if (!factory) return;
+  for (const ProviderDevice& device : factory->devices()) {
+    for (const auto& memory : device.memory) env.allocators.remove(memory->space());
+  }
+  const std::lock_guard lock(mutex_);
+  std::erase_if(list_, [&](const OrtEpDevice* d) { return d->factory == factory; });
+  std::erase_if(own_, [&](const auto& d) { return d->factory == factory; });
 }
 
 }  // namespace retort::abi

@@ -268,7 +268,8 @@ class TestProvider : public Provider {
   MemorySpace space() const override { return control_.space; }
 
   // Neighbours in the model's order become one part.
-  std::vector<Claim> claim(const Graph& graph) override {
+  std::vector<Claim> claim(const Model& model) override {
+    const Graph& graph = *model.graph;
     if (control_.claim) return control_.claim(graph);
     std::vector<Claim> claims;
     bool open = false;
