@@ -1,7 +1,6 @@
 #include "ep/cpu.h"
 
 #include "lift/lift.h"
-#include "passes/optimize.h"
 
 namespace retort {
 
@@ -9,7 +8,8 @@ namespace {
 
 void lower(Model& model, const LowerOptions& options, bool portable) {
   lift(*model.graph, options.external);
-  PassOptions passes{.level = options.level, .portable = portable, .disabled = options.disabled};
+  PassOptions passes{
+      .level = options.level, .portable = portable, .disabled = options.disabled, .folding = options.folding};
   if (options.logger && options.logger->wants(LogLevel::verbose)) {
     passes.report = [&](const PassReport& r) {
       if (r.changes()) options.logger->write(LogLevel::verbose, r.text());

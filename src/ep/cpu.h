@@ -7,13 +7,15 @@
 #include "base/parallel.h"
 #include "ir/graph.h"
 #include "ops/external.h"
+#include "passes/optimize.h"
 
 namespace retort {
 
 struct LowerOptions {
   int level = 99;                     ///< as GraphOptimizationLevel
   std::vector<std::string> disabled;  ///< passes switched off by name
-  Parallel parallel;                  ///< for folding constants
+  FoldLimits folding;
+  Parallel parallel;  ///< for folding constants
   const Logger* logger = nullptr;
   const ExternalOps* external = nullptr;  ///< operators of the caller
 };

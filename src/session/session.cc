@@ -35,14 +35,31 @@ std::string run_profile_path(const std::string& prefix) {
   return profile_path(cat("{}_{}", prefix, runs.fetch_add(1)));
 }
 
+void set_spinning(ThreadPoolOptions& pool, bool allowed, std::optional<size_t> microseconds) {
+  constexpr size_t kLongest = 60'000'000;  // a minute, and no overflow
+  pool.spin &= allowed;
+  if (microseconds) pool.linger = std::chrono::microseconds(std::min(*microseconds, kLongest));
+}
+
 ThreadPoolOptions own_pool_options(const SessionOptions& options) {
   ThreadSettings threads = options.threads;
   const std::string& affinity = options.config_entry("session.intra_op_thread_affinities");
   if (!affinity.empty()) threads.affinity = affinity;
   ThreadPoolOptions pool = pool_options(threads);
-  if (options.config_entry("session.intra_op.allow_spinning") == "0") pool.spin = false;
+  set_spinning(pool, options.config_on("session.intra_op.allow_spinning", true),
+               options.config_number("session.intra_op.spin_duration_us"));
   pool.flush_denormals |= options.config_on("session.set_denormal_as_zero");
   return pool;
+}
+
+/// Of the threads for branches, beside those of `inside`.
+ThreadPoolOptions branch_pool_options(const SessionOptions& options, ThreadPoolOptions inside) {
+  const ThreadPoolOptions standard;
+  inside.spin = options.threads.spin;
+  inside.linger = standard.linger;
+  set_spinning(inside, options.config_on("session.inter_op.allow_spinning", true),
+               options.config_number("session.inter_op.spin_duration_us"));
+  return inside;
 }
 
 // Whether the workspace goes back to the system after the run, and that of idle frames.
@@ -71,6 +88,19 @@ const std::string& SessionOptions::config_entry(const std::string& key) const {
   static const std::string none;
   const auto found = config.find(key);
   return found == config.end() ? none : found->second;
+}
+
+bool SessionOptions::config_on(const std::string& key, bool standard) const {
+  const auto found = config.find(key);
+  return found == config.end() ? standard : found->second == "1";
+}
+
+std::optional<size_t> SessionOptions::config_number(const std::string& key) const {
+  const std::string& entry = config_entry(key);
+  size_t n = 0;
+  const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), n);
+  const bool whole = error == std::errc() && end == entry.data() + entry.size();
+  return whole ? std::optional(n) : std::nullopt;
 }
 
 Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model,
@@ -104,6 +134,7 @@ void Session::load(Model& model) {
 }
 
 void Session::make(Model& model) {
+  watch_.check(ConfigScope::session, options_.config, logger_);
   devices_.devices = environment_->devices();
   if (options_.choose_providers) devices_.providers = std::exchange(options_.choose_providers, {})(model);
   if (options_.profiling) {
@@ -132,12 +163,13 @@ void Session::take_pools() {
     own_pool_ = std::make_unique<ThreadPool>(inside);
     pool_ = own_pool_.get();
     if (options_.parallel_execution) {
-      own_branch_pool_ = make_branch_pool(options_.threads, inside);
+      own_branch_pool_ = make_branch_pool(options_.threads, branch_pool_options(options_, inside));
       branch_pool_ = own_branch_pool_ ? own_branch_pool_.get() : pool_;
     }
   } else if (options_.parallel_execution) {
     branch_pool_ = environment_->branch_pool();
   }
+  rests_ = options_.config_on("session.force_spinning_stop");
 }
 
 void Session::limit_memory() {
@@ -270,9 +302,23 @@ struct Session::Lease {
   const bool gives_back;
 };
 
+/// Workers that wait for the next run sleep when the last one is over, where session.force_spinning_stop asks for it.
+struct Session::Rest {
+  explicit Rest(Session& s) : session(s) {
+    if (s.rests_) s.running_.fetch_add(1);
+  }
+  Rest(const Rest&) = delete;
+  ~Rest() {
+    if (session.rests_ && session.running_.fetch_sub(1) == 1) session.pool_->rest();
+  }
+  Session& session;
+};
+
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options, const Places& places) {
+  if (options && !options->config.empty()) watch_.check(ConfigScope::run, options->config, logger_);
   const FlushDenormals flush(pool_->flushes_denormals());
+  const Rest rest(*this);
   const std::shared_ptr<Route> general = departs(inputs) ? general_route(inputs) : nullptr;
   Route& route = general ? *general : *first_;
   Lease lease(*route.frames, options);
@@ -318,6 +364,10 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   if (!profiler) return;
   profiler->add("model_run", "Session", begin, Profiler::Clock::now());
   if (own_profiler) own_profiler->write(run_profile_path(options->profile_prefix));
+}
+
+void Session::check_dynamic_options(const std::map<std::string, std::string>& entries) {
+  watch_.check(ConfigScope::ep_dynamic, entries, logger_);
 }
 
 std::string Session::end_profiling() {
