@@ -15,7 +15,8 @@ struct LowerOptions {
   int level = 99;                     ///< as GraphOptimizationLevel
   std::vector<std::string> disabled;  ///< passes switched off by name
   FoldLimits folding;
-  Parallel parallel;  ///< for folding constants
+  bool strict_shapes = false;  ///< extents that the model declares must be those that its nodes give
+  Parallel parallel;           ///< for folding constants
   const Logger* logger = nullptr;
   const ExternalOps* external = nullptr;  ///< operators of the caller
 };

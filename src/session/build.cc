@@ -138,6 +138,7 @@ LowerOptions Session::lower_options() const {
   lower.external = options_.external_ops.get();
   lower.folding.most_bytes = options_.config_number("optimization.constant_folding_max_output_size_in_bytes")
                                  .value_or(lower.folding.most_bytes);
+  lower.strict_shapes = options_.config_on("session.strict_shape_type_inference");
   lower.folding.quantize = !options_.config_on("session.disable_qdq_constant_folding");
   lower.disabled = split_names(options_.config_entry("optimization.disable_specified_optimizers"));
   return lower;
@@ -224,6 +225,7 @@ std::shared_ptr<Session::Route> Session::make_general_route(const std::vector<bo
     model->graph = kept_->graph->clone();
   } else {
     model = source_.read_again(options_);
+    lay_out_values(*model);
     apply_overrides(*model);
     forget_contents(*model->graph);
     expand_functions(*model);

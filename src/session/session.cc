@@ -9,6 +9,7 @@
 #include "base/denormals.h"
 #include "base/error.h"
 #include "memory/host.h"
+#include "session/value_layout.h"
 
 namespace retort {
 namespace {
@@ -148,6 +149,7 @@ void Session::make(Model& model) {
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
   limit_memory();
   dims_ = std::make_shared<DimTable>(*model.dims);  // its own: later plans add to that of the model
+  lay_out_values(model);
   apply_overrides(model);
   name_ports(model);
   if (!ties_.empty() && overridable_.empty()) source_.keep(*model.graph, options_);
@@ -364,6 +366,14 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   if (!profiler) return;
   profiler->add("model_run", "Session", begin, Profiler::Clock::now());
   if (own_profiler) own_profiler->write(run_profile_path(options->profile_prefix));
+}
+
+void Session::lay_out_values(Model& model) const {
+  if (options_.config_entry("session.gqa_value_layout") != "BNHS") return;
+  if (const size_t caches = lay_out_values_bnhs(model)) {
+    logger_.warn("session.gqa_value_layout is BNHS: each run copies {} caches of values into the order BNSH or back",
+                 caches);
+  }
 }
 
 void Session::check_dynamic_options(const std::map<std::string, std::string>& entries) {

@@ -137,6 +137,7 @@ class Session {
   void load(Model& model);
   void make(Model& model);
   void take_pools();
+  void lay_out_values(Model& model) const;
   void apply_overrides(Model& model) const;
   void log_ignored_options() const;
   void name_ports(const Model& model);

@@ -1,5 +1,5 @@
 // What sessions and runs say to values of config keys.
-#include "models.h"
+#include "model_maker.h"
 
 using namespace scenes;
 
@@ -104,6 +104,21 @@ SCENE(config, forms) {
 SCENE(config, experts_are_counted) {
   for (const char* key : {"session.enable_moe_expert_counting", "session.enable_moe_expert_statistics"}) {
     sessions_with(s, key, {"0", "1", "2", "abc", ""});
+  }
+}
+
+SCENE(config, declared_shapes_that_are_not_made) {
+  for (const char* strict : {"0", "1"}) {
+    for (const int64_t rows : {2, 3}) {
+      OrtSessionOptions* o = s.options();
+      CALL(AddSessionConfigEntry, o, "session.strict_shape_type_inference", strict);
+      s.note("session", Maker()
+                            .floats_in("x", {2, 4})
+                            .node("Relu", {"x"}, {"r"})
+                            .node("Neg", {"r"}, {"y"})
+                            .floats_out("y", {rows, "n"})
+                            .open(s, o));
+    }
   }
 }
 
