@@ -50,6 +50,16 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortListOperators)(OrtAllocator* allocator,
 typedef OrtStatusPtr(ORT_API_CALL* RetortConvertModel)(const char* from, const char* to, const char* external,
                                                        size_t threshold) NO_EXCEPTION;
 
+/* What the engine has copied on its own account since the session was created, as a JSON object:
+ *   total_bytes
+ *   copies [{tensor, cause, direction, from, to, bytes, count}], in the order of the first copies
+ * cause: "bind_input" (bound in another memory than the plan reads it from), "run_input" (given to a run so, or at an
+ * address that does not suit its elements), "border" (made by one provider, read by another), "output" (wanted in another
+ * memory than it is made in), "alias" (bound over an input that is still needed), "dynamic" (sized by the data, and it did
+ * not fit in place). direction: "host_to_host", "host_to_device", "device_to_host" or "device_to_device". */
+typedef OrtStatusPtr(ORT_API_CALL* RetortSessionCopies)(const OrtSession* session, OrtAllocator* allocator,
+                                                        char** json) NO_EXCEPTION;
+
 #ifdef __cplusplus
 }
 #endif

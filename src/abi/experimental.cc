@@ -19,6 +19,14 @@ uint64_t ORT_API_CALL session_copied_bytes(const OrtSession* session) noexcept {
   return bytes;
 }
 
+OrtStatusPtr ORT_API_CALL session_copies(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
+  return guard([&] {
+    const std::string text = session_of(session)->ledger().json();
+    OrtAllocator& a = need(allocator, "allocator");
+    need(json, "json") = allocate_text(a, text);
+  });
+}
+
 std::vector<int64_t> parse_shape(const std::string& text) {
   std::vector<int64_t> shape;
   for (const char *at = text.data(), *end = at + text.size(); at != end;) {
@@ -81,8 +89,10 @@ OrtExperimentalFnPtr ORT_API_CALL GetExperimentalFunction(const char* name) noex
   const RetortDescribeModel describe_function = describe;  // the compiler holds them against the header
   const RetortListOperators operators_function = operators;
   const RetortConvertModel convert_function = convert;
+  const RetortSessionCopies copies_function = session_copies;
   if (asked == "RetortDescribeModel") return reinterpret_cast<OrtExperimentalFnPtr>(describe_function);
   if (asked == "RetortListOperators") return reinterpret_cast<OrtExperimentalFnPtr>(operators_function);
+  if (asked == "RetortSessionCopies") return reinterpret_cast<OrtExperimentalFnPtr>(copies_function);
   if (asked == "RetortConvertModel") return reinterpret_cast<OrtExperimentalFnPtr>(convert_function);
   return nullptr;
 }

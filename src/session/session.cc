@@ -73,13 +73,20 @@ bool shrinks_memory(const RunOptions* options) {
   return true;
 }
 
+/// Of runs: where what the run copied is written as JSON. Of sessions with "session." before it: what all runs did.
+constexpr const char* kCopiesFile = "copy_ledger_file";
+
+std::string entry(const std::map<std::string, std::string>& config, const char* key) {
+  const auto found = config.find(key);
+  return found == config.end() ? "" : found->second;
+}
+
 // Runs of sessions without devices look nothing up.
 StreamUse stream_use(const RunOptions* options, bool has_devices) {
   StreamUse use;
   if (!options || !has_devices) return use;
   use.callers = options->stream;
-  const auto found = options->config.find("disable_synchronize_execution_providers");
-  use.waits = found == options->config.end() || found->second != "1";
+  use.waits = entry(options->config, "disable_synchronize_execution_providers") != "1";
   return use;
 }
 
@@ -124,6 +131,15 @@ Session::Session(std::shared_ptr<Environment> environment, const std::string& pa
 Session::Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes,
                  const SessionOptions& options)
     : Session(std::move(environment), ModelSource(bytes), options) {}
+
+Session::~Session() {
+  try {
+    const std::string& path = options_.config_entry("session.copy_ledger_file");
+    if (!path.empty()) ledger_.write(path);
+  } catch (const Error& e) {
+    logger_.warn("{}", e.message());
+  }
+}
 
 void Session::load(Model& model) {
   try {
@@ -339,6 +355,9 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
     scalars.reserve(route.scalars.size());
     ordered[i] = &scalars.emplace_back(t->reshaped({}));
   }
+  std::optional<CopyLedger> own_ledger;
+  const std::string copies_file = options && !options->config.empty() ? entry(options->config, kCopiesFile) : "";
+  if (!copies_file.empty()) own_ledger.emplace(&ledger_);
   std::optional<Profiler> own_profiler;
   Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();
   const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;
@@ -351,7 +370,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
                            .cancel = cancel,
                            .cancellations = options ? &options->terminations : nullptr,
                            .profiler = profiler,
-                           .ledger = &ledger_,
+                           .ledger = own_ledger ? &*own_ledger : &ledger_,
                            .devices = &devices_,
                            .streams = stream_use(options, !devices_.providers.empty()),
                            .disallow_copies = disallow_copies_,
@@ -363,6 +382,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
     if (general) e.add_context(departure(inputs));
     throw;
   }
+  if (own_ledger) own_ledger->write(copies_file);
   if (!profiler) return;
   profiler->add("model_run", "Session", begin, Profiler::Clock::now());
   if (own_profiler) own_profiler->write(run_profile_path(options->profile_prefix));

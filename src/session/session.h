@@ -68,6 +68,7 @@ class Session {
   Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes, const SessionOptions& options);
   Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model, const SessionOptions& options);
   Session(const Session&) = delete;
+  ~Session();
 
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
