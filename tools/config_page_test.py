@@ -7,7 +7,9 @@ import unittest
 
 import config_page as cp
 
-READ = re.compile(r'\bconfig(?:_entry|_on|_number|\.find)\(\s*"([^"]+)"')
+READ = re.compile(r'\b(?:config_entry\(|config_on\(|config_number\(|config\.find\(|entry\([\w.>-]*config,)\s*(?:"([^"]+)"|(k[A-Z]\w*)\))')
+NAMED = re.compile(r'constexpr (?:const char\*|std::string_view|char) (k\w+)(?:\[\])?\s*(?:=\s*|\{)"([^"]+)"')
+LITERAL = re.compile(r'"([a-z0-9_]+(?:\.[a-z0-9_]+)+)"')
 NO_READERS = "src/package/"  # names keys that packages may not set
 LITERAL = re.compile(r'"([a-z0-9_]+(?:\.[a-z0-9_]+)+)"')
 
@@ -29,7 +31,10 @@ def owners(rows):
 
 
 def keys_in(text, begins):
-    return set(READ.findall(text)) | {k for k in LITERAL.findall(text) if k.split(".")[0] in begins}
+    """Keys that calls read, by text or by the name of a constant of the same file, and other texts that look like keys."""
+    named = dict(NAMED.findall(text))
+    read = {key or named.get(name) for key, name in READ.findall(text)} - {None}
+    return read | {k for k in LITERAL.findall(text) if k.split(".")[0] in begins}
 
 
 def row(key, deed="honoured", scope="session", otherwise="warning"):
@@ -67,8 +72,9 @@ class ConfigPage(unittest.TestCase):
                 self.assertTrue(r["key"] in read, f"abi/config_keys.tsv says that {r['key']} is honoured, but nothing in src reads it")
 
     def test_keys_are_found_however_they_are_read(self):
-        text = 'o.config_on("plain") config.find("b") constexpr char kKey[] = "session.c"; f("other.thing", "session.{}")'
-        self.assertEqual(keys_in(text, {"session"}), {"plain", "b", "session.c"})
+        text = 'o.config_on("plain") config.find("b") constexpr char kKey[] = "session.c"; f("other.thing", "session.{}")\n'
+        text += 'constexpr const char* kFile = "file"; entry(options->config, kFile) entry(o.config, "d") config_on(kOfAHeader)'
+        self.assertEqual(keys_in(text, {"session"}), {"plain", "b", "session.c", "file", "d"})
 
     def test_the_engine_has_what_programs_set(self):
         text = cp.engine_table([row("b.x"), row("a", "no effect", "run"), row("m", "metadata", "model_metadata"), row("ep.<n>")])

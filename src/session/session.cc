@@ -36,33 +36,6 @@ std::string run_profile_path(const std::string& prefix) {
   return profile_path(cat("{}_{}", prefix, runs.fetch_add(1)));
 }
 
-void set_spinning(ThreadPoolOptions& pool, bool allowed, std::optional<size_t> microseconds) {
-  constexpr size_t kLongest = 60'000'000;  // a minute, and no overflow
-  pool.spin &= allowed;
-  if (microseconds) pool.linger = std::chrono::microseconds(std::min(*microseconds, kLongest));
-}
-
-ThreadPoolOptions own_pool_options(const SessionOptions& options) {
-  ThreadSettings threads = options.threads;
-  const std::string& affinity = options.config_entry("session.intra_op_thread_affinities");
-  if (!affinity.empty()) threads.affinity = affinity;
-  ThreadPoolOptions pool = pool_options(threads);
-  set_spinning(pool, options.config_on("session.intra_op.allow_spinning", true),
-               options.config_number("session.intra_op.spin_duration_us"));
-  pool.flush_denormals |= options.config_on("session.set_denormal_as_zero");
-  return pool;
-}
-
-/// Of the threads for branches, beside those of `inside`.
-ThreadPoolOptions branch_pool_options(const SessionOptions& options, ThreadPoolOptions inside) {
-  const ThreadPoolOptions standard;
-  inside.spin = options.threads.spin;
-  inside.linger = standard.linger;
-  set_spinning(inside, options.config_on("session.inter_op.allow_spinning", true),
-               options.config_number("session.inter_op.spin_duration_us"));
-  return inside;
-}
-
 // Whether the workspace goes back to the system after the run, and that of idle frames.
 bool shrinks_memory(const RunOptions* options) {
   if (!options || options->config.empty()) return false;
@@ -91,25 +64,6 @@ StreamUse stream_use(const RunOptions* options, bool has_devices) {
 }
 
 }  // namespace
-
-const std::string& SessionOptions::config_entry(const std::string& key) const {
-  static const std::string none;
-  const auto found = config.find(key);
-  return found == config.end() ? none : found->second;
-}
-
-bool SessionOptions::config_on(const std::string& key, bool standard) const {
-  const auto found = config.find(key);
-  return found == config.end() ? standard : found->second == "1";
-}
-
-std::optional<size_t> SessionOptions::config_number(const std::string& key) const {
-  const std::string& entry = config_entry(key);
-  size_t n = 0;
-  const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), n);
-  const bool whole = error == std::errc() && end == entry.data() + entry.size();
-  return whole ? std::optional(n) : std::nullopt;
-}
 
 Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model,
                  const SessionOptions& options)
@@ -172,22 +126,6 @@ void Session::make(Model& model) {
   forget_contents(*model.graph);
   build(model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
-}
-
-void Session::take_pools() {
-  pool_ = options_.own_threads ? nullptr : environment_->shared_pool();
-  if (!pool_) {
-    const ThreadPoolOptions inside = own_pool_options(options_);
-    own_pool_ = std::make_unique<ThreadPool>(inside);
-    pool_ = own_pool_.get();
-    if (options_.parallel_execution) {
-      own_branch_pool_ = make_branch_pool(options_.threads, branch_pool_options(options_, inside));
-      branch_pool_ = own_branch_pool_ ? own_branch_pool_.get() : pool_;
-    }
-  } else if (options_.parallel_execution) {
-    branch_pool_ = environment_->branch_pool();
-  }
-  rests_ = options_.config_on("session.force_spinning_stop");
 }
 
 void Session::limit_memory() {
@@ -320,6 +258,16 @@ struct Session::Lease {
   const bool gives_back;
 };
 
+/// What is declared a scalar and came in another shape of one element is read through a view.
+void Session::view_scalars(const Route& route, std::span<const Value*> ordered, std::vector<Value>& views) {
+  for (const uint32_t i : route.scalars) {
+    const Tensor* t = ordered[i] ? ordered[i]->tensor() : nullptr;
+    if (!t || t->shape().rank() == 0) continue;
+    views.reserve(route.scalars.size());
+    ordered[i] = &views.emplace_back(t->reshaped({}));
+  }
+}
+
 /// Workers that wait for the next run sleep when the last one is over, where session.force_spinning_stop asks for it.
 struct Session::Rest {
   explicit Rest(Session& s) : session(s) {
@@ -348,13 +296,8 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] && !outputs[i]->empty()) check_output(i, *outputs[i]);
   }
-  std::vector<Value> scalars;  // views of one element that came in another shape
-  for (const uint32_t i : route.scalars) {
-    const Tensor* t = ordered[i] ? ordered[i]->tensor() : nullptr;
-    if (!t || t->shape().rank() == 0) continue;
-    scalars.reserve(route.scalars.size());
-    ordered[i] = &scalars.emplace_back(t->reshaped({}));
-  }
+  std::vector<Value> scalars;
+  view_scalars(route, ordered, scalars);
   std::optional<CopyLedger> own_ledger;
   const std::string copies_file = options && !options->config.empty() ? entry(options->config, kCopiesFile) : "";
   if (!copies_file.empty()) own_ledger.emplace(&ledger_);
