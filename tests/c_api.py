@@ -23,7 +23,9 @@ class ApiError(Exception):
 
 
 class Api:
-    SLOTS = {row["name"]: int(row["slot"]) for row in read_table("functions.tsv") if row["struct"] == "OrtApi"}
+    """OrtApi; the functions of other tables go by "OrtCompileApi.CompileModel"."""
+
+    SLOTS = {(row["struct"], row["name"]): int(row["slot"]) for row in read_table("functions.tsv")}
 
     def __init__(self, library):
         self.library = ctypes.CDLL(library)
@@ -32,7 +34,12 @@ class Api:
         self.table = ctypes.cast(get_api(API_VERSION), ctypes.POINTER(ctypes.c_void_p))
 
     def function(self, name, result, *types):
-        return ctypes.CFUNCTYPE(result, *types)(self.table[self.SLOTS[name]])
+        struct, _, slot = name.rpartition(".")
+        table = self.table
+        if struct:
+            get = ctypes.CFUNCTYPE(ctypes.c_void_p)(table[self.SLOTS["OrtApi", "Get" + struct.removeprefix("Ort")]])
+            table = ctypes.cast(get(), ctypes.POINTER(ctypes.c_void_p))
+        return ctypes.CFUNCTYPE(result, *types)(table[self.SLOTS[struct or "OrtApi", slot]])
 
     def call(self, name, *args):
         """Calls a function that answers with a status; numbers as ctypes, everything else is a pointer. Throws ApiError."""

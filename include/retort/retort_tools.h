@@ -45,10 +45,11 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortDescribeModel)(const char* model, const
  * and {name, domain, rewritten: true} for those that loading replaces by others. */
 typedef OrtStatusPtr(ORT_API_CALL* RetortListOperators)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
 
-/* Writes the model `from` to `to`, as it is: weights of `threshold` bytes and more into the file `external` beside `to`,
+/* Writes the model `from` to `to`, as it is, in the format "ONNX" or "ORT", or with "" in the one that the name asks for:
+ * ORT format where it ends in .ort. Of ONNX, weights of `threshold` bytes and more go into the file `external` beside `to`,
  * or all inside where `external` is "". A file that is replaced appears whole or not at all. */
-typedef OrtStatusPtr(ORT_API_CALL* RetortConvertModel)(const char* from, const char* to, const char* external,
-                                                       size_t threshold) NO_EXCEPTION;
+typedef OrtStatusPtr(ORT_API_CALL* RetortWriteModel)(const char* from, const char* to, const char* format,
+                                                     const char* external, size_t threshold) NO_EXCEPTION;
 
 /* What the engine has copied on its own account since the session was created, as a JSON object:
  *   total_bytes

@@ -96,6 +96,13 @@ DeviceList by_policy(const EpDevices& devices, OrtExecutionProviderDevicePolicy 
   return best ? DeviceList{best} : DeviceList{};
 }
 
+void check_cpu_alone(const std::vector<DeviceList>& lists) {
+  for (const DeviceList& list : lists) {
+    require(!is_cpu(list[0]) || list.size() == 1, ErrorCode::invalid_argument,
+            "the CPU provider was added with {} devices at once", list.size());
+  }
+}
+
 /// The devices of the calls that added some, each call a list of one provider's.
 std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSessionOptions& options) {
   std::vector<DeviceList> lists = options.devices;
@@ -105,13 +112,8 @@ std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSession
             request.name);
     if (!is_cpu(named[0])) lists.push_back(named);
   }
-  size_t cpu = 0;
-  for (const DeviceList& list : lists) {
-    if (!is_cpu(list[0])) continue;
-    ++cpu;
-    require(list.size() == 1, ErrorCode::invalid_argument, "the CPU provider was added with {} devices at once",
-            list.size());
-  }
+  check_cpu_alone(lists);
+  const auto cpu = std::ranges::count_if(lists, [](const DeviceList& list) { return is_cpu(list[0]); });
   require(cpu <= 1, ErrorCode::fail, "the CPU provider was added {} times", cpu);
   return lists;
 }
@@ -178,14 +180,12 @@ std::vector<std::shared_ptr<Provider>> choose_devices(const EpDevices& devices, 
 }
 
 std::string first_provider(const EpDevices& devices, const OrtSessionOptions& options) {
+  check_cpu_alone(options.devices);
   if (!options.options.providers.empty()) return options.options.providers.front().name;
-  DeviceList chosen;
-  if (!options.devices.empty()) {
-    added_devices(devices, options);
-    return options.devices.front().front()->name;
-  }
+  if (!options.devices.empty()) return options.devices.front().front()->name;
   check_policy(options.policy);
-  chosen = options.delegate ? ask_delegate(devices, options, OrtKeyValuePairs()) : by_policy(devices, options.policy);
+  const DeviceList chosen =
+      options.delegate ? ask_delegate(devices, options, OrtKeyValuePairs()) : by_policy(devices, options.policy);
   return chosen.empty() ? cpu_device().name : chosen.front()->name;
 }
 

@@ -63,4 +63,13 @@ Model portable_copy(const Model& model, const LowerOptions& options) {
   return copy;
 }
 
+Model compiled_copy(const Model& model, const LowerOptions& options) {
+  if (options.level > 0) return portable_copy(model, options);
+  Model copy = model;
+  copy.graph = model.graph->clone();
+  lift_constants(*copy.graph);
+  lift(*copy.graph->clone(), options.external);  // what cannot run is an error now
+  return copy;
+}
+
 }  // namespace retort

@@ -32,4 +32,8 @@ void lower_for_cpu(Model& model, const LowerOptions& options);
 /// saved and read again. Constants share their memory.
 Model portable_copy(const Model& model, const LowerOptions& options);
 
+/// What a compilation writes: without optimisation (level 0) a copy of `model` in its own dialect whose Constant nodes are
+/// constants, of which the CPU could run every node; else portable_copy().
+Model compiled_copy(const Model& model, const LowerOptions& options);
+
 }  // namespace retort

@@ -17,6 +17,7 @@
 namespace retort {
 
 struct Model;
+struct ExternalFile;
 class ExternalOps;
 class Provider;
 class Stream;
@@ -84,6 +85,11 @@ struct SessionOptions {
     std::shared_ptr<const void> owner;
   };
   std::map<std::string, MemoryFile> external_files;
+
+  /// In place of making a session: gets the model as it would be compiled, in its own dialect or as far optimised as ONNX
+  /// can say, and the files of external data that the model was in. What it throws ends the creation; the session cannot
+  /// run. Empty: nobody compiles.
+  std::function<void(const Model&, std::span<const ExternalFile>)> compile;
 
   /// Operators of the caller; null: none.
   std::shared_ptr<const ExternalOps> external_ops;

@@ -122,6 +122,8 @@ void Session::make(Model& model) {
   lay_out_values(model);
   apply_overrides(model);
   name_ports(model);
+  input_spaces_.assign(input_count(), {MemorySpace()});
+  output_spaces_.assign(outputs_.size(), {});
   if (!ties_.empty() && overridable_.empty()) source_.keep(*model.graph, options_);
   forget_contents(*model.graph);
   build(model);
@@ -139,7 +141,7 @@ void Session::limit_memory() {
 }
 
 void Session::clear_idle_frames() {
-  first_->frames->clear();
+  if (first_) first_->frames->clear();
   const std::lock_guard lock(general_mutex_);
   if (general_) general_->frames->clear();
 }
@@ -160,7 +162,7 @@ void Session::log_ignored_options() const {
 
 size_t Session::workspace_bytes() {
   const std::lock_guard lock(general_mutex_);
-  return first_->frames->workspace_bytes() + (general_ ? general_->frames->workspace_bytes() : 0);
+  return (first_ ? first_->frames->workspace_bytes() : 0) + (general_ ? general_->frames->workspace_bytes() : 0);
 }
 
 /// What the run reads as an input; null: one that was left out, optional or read by nothing.
@@ -282,6 +284,8 @@ struct Session::Rest {
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options, const Places& places) {
+  require(first_ != nullptr, ErrorCode::fail,
+          "the session was made with session.compile_only and cannot run; make one without");
   if (options && !options->config.empty()) watch_.check(ConfigScope::run, options->config, logger_);
   const FlushDenormals flush(pool_->flushes_denormals());
   const Rest rest(*this);

@@ -25,6 +25,7 @@ import cases_files  # noqa: F401 - modules of cases fill CASES, in the order of 
 import cases_models  # noqa: F401
 import cases_calls  # noqa: F401
 import cases_runs  # noqa: F401
+import cases_compile  # noqa: F401
 from case import CASES
 from page import cell, code_of, page, read_oracle, unescape
 from program import Program
