@@ -289,10 +289,13 @@ OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMe
 OrtStatusPtr ORT_API_CALL SetEpDynamicOptions(OrtSession* sess, const char* const* keys, const char* const* values,
                                               size_t kv_len) noexcept {
   return guard([&] {
-    of(sess);
+    Session& session = *session_of(sess);
     require(kv_len > 0, ErrorCode::invalid_argument, "no options were given");
     need(keys, "keys");
-    need(values, "values");  // only plug-in providers have such options
+    need(values, "values");
+    std::map<std::string, std::string> entries;
+    for (size_t i = 0; i < kv_len; ++i) entries[need_text(keys[i], "keys")] = need_text(values[i], "values");
+    session.check_dynamic_options(entries);  // only plug-in providers have such options
   });
 }
 

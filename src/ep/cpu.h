@@ -7,13 +7,16 @@
 #include "base/parallel.h"
 #include "ir/graph.h"
 #include "ops/external.h"
+#include "passes/optimize.h"
 
 namespace retort {
 
 struct LowerOptions {
   int level = 99;                     ///< as GraphOptimizationLevel
   std::vector<std::string> disabled;  ///< passes switched off by name
-  Parallel parallel;                  ///< for folding constants
+  FoldLimits folding;
+  bool strict_shapes = false;  ///< extents that the model declares must be those that its nodes give
+  Parallel parallel;           ///< for folding constants
   const Logger* logger = nullptr;
   const ExternalOps* external = nullptr;  ///< operators of the caller
 };

@@ -121,11 +121,22 @@ void Session::save(const Model& optimized) const {
   save_model(optimized, path, format, write);
 }
 
+void Session::expand_functions(Model& model) const {
+  InlineOptions bounds;
+  bounds.nodes = options_.config_number("session.function_expansion_node_limit").value_or(bounds.nodes);
+  bounds.bytes = options_.config_number("session.function_expansion_byte_limit").value_or(bounds.bytes);
+  inline_functions(model, bounds);
+}
+
 LowerOptions Session::lower_options() const {
   LowerOptions lower;
   lower.level = int(options_.optimization);
   lower.logger = &logger_;
   lower.external = options_.external_ops.get();
+  lower.folding.most_bytes = options_.config_number("optimization.constant_folding_max_output_size_in_bytes")
+                                 .value_or(lower.folding.most_bytes);
+  lower.strict_shapes = options_.config_on("session.strict_shape_type_inference");
+  lower.folding.quantize = !options_.config_on("session.disable_qdq_constant_folding");
   lower.disabled = split_names(options_.config_entry("optimization.disable_specified_optimizers"));
   return lower;
 }
@@ -142,7 +153,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
     for (const Placement::Input& in : placement.inputs) input_spaces.push_back(in.space);
   }
   const PrepareOptions kernels{.strict = options_.config_on("session.strict"),
-                               .weights_16bit = options_.config_entry("session.weights_16bit") != "0"};
+                               .weights_16bit = options_.config_on("session.weights_16bit", true)};
   return build_plan(*model.graph, {.kernels = kernels,
                                    .prepack = !options_.config_on("session.disable_prepacking"),
                                    .parallel = lower.parallel,
@@ -154,7 +165,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
 
 void Session::build(Model& model) {
   if (!options_.compile) check_context_keys(options_, source_.path());
-  inline_functions(model);
+  expand_functions(model);
   if (options_.config_on("session.record_ep_graph_assignment_info")) add_assigned(*model.graph, assigned_);
   LowerOptions lower = lower_options();
   for (const std::string& name : lower.disabled) {
@@ -214,9 +225,10 @@ std::shared_ptr<Session::Route> Session::make_general_route(const std::vector<bo
     model->graph = kept_->graph->clone();
   } else {
     model = source_.read_again(options_);
+    lay_out_values(*model);
     apply_overrides(*model);
     forget_contents(*model->graph);
-    inline_functions(*model);
+    expand_functions(*model);
   }
   forget_names(*model->graph);
   LowerOptions lower = lower_options();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,7 +69,10 @@ struct SessionOptions {
   std::map<std::string, std::string> config;
   /// The value of a configuration key; empty when it is not set.
   const std::string& config_entry(const std::string& key) const;
-  bool config_on(const std::string& key) const { return config_entry(key) == "1"; }
+  /// Of a key with the values 0 and 1; `standard` when it is not set.
+  bool config_on(const std::string& key, bool standard = false) const;
+  /// Of a key whose values are whole numbers from 0; nothing when it is not set, or to something else.
+  std::optional<size_t> config_number(const std::string& key) const;
   std::vector<ProviderRequest> providers;
 
   /// Values in place of initializers of that name, in memory of the caller that outlives the session.

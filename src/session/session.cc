@@ -9,6 +9,7 @@
 #include "base/denormals.h"
 #include "base/error.h"
 #include "memory/host.h"
+#include "session/value_layout.h"
 
 namespace retort {
 namespace {
@@ -33,16 +34,6 @@ std::string profile_path(const std::string& prefix) {
 std::string run_profile_path(const std::string& prefix) {
   static std::atomic<uint64_t> runs{0};
   return profile_path(cat("{}_{}", prefix, runs.fetch_add(1)));
-}
-
-ThreadPoolOptions own_pool_options(const SessionOptions& options) {
-  ThreadSettings threads = options.threads;
-  const std::string& affinity = options.config_entry("session.intra_op_thread_affinities");
-  if (!affinity.empty()) threads.affinity = affinity;
-  ThreadPoolOptions pool = pool_options(threads);
-  if (options.config_entry("session.intra_op.allow_spinning") == "0") pool.spin = false;
-  pool.flush_denormals |= options.config_on("session.set_denormal_as_zero");
-  return pool;
 }
 
 // Whether the workspace goes back to the system after the run, and that of idle frames.
@@ -73,12 +64,6 @@ StreamUse stream_use(const RunOptions* options, bool has_devices) {
 }
 
 }  // namespace
-
-const std::string& SessionOptions::config_entry(const std::string& key) const {
-  static const std::string none;
-  const auto found = config.find(key);
-  return found == config.end() ? none : found->second;
-}
 
 Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model,
                  const SessionOptions& options)
@@ -120,6 +105,7 @@ void Session::load(Model& model) {
 }
 
 void Session::make(Model& model) {
+  watch_.check(ConfigScope::session, options_.config, logger_);
   devices_.devices = environment_->devices();
   if (options_.choose_providers) devices_.providers = std::exchange(options_.choose_providers, {})(model);
   if (options_.profiling) {
@@ -133,6 +119,7 @@ void Session::make(Model& model) {
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
   limit_memory();
   dims_ = std::make_shared<DimTable>(*model.dims);  // its own: later plans add to that of the model
+  lay_out_values(model);
   apply_overrides(model);
   name_ports(model);
   input_spaces_.assign(input_count(), {MemorySpace()});
@@ -141,21 +128,6 @@ void Session::make(Model& model) {
   forget_contents(*model.graph);
   build(model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
-}
-
-void Session::take_pools() {
-  pool_ = options_.own_threads ? nullptr : environment_->shared_pool();
-  if (!pool_) {
-    const ThreadPoolOptions inside = own_pool_options(options_);
-    own_pool_ = std::make_unique<ThreadPool>(inside);
-    pool_ = own_pool_.get();
-    if (options_.parallel_execution) {
-      own_branch_pool_ = make_branch_pool(options_.threads, inside);
-      branch_pool_ = own_branch_pool_ ? own_branch_pool_.get() : pool_;
-    }
-  } else if (options_.parallel_execution) {
-    branch_pool_ = environment_->branch_pool();
-  }
 }
 
 void Session::limit_memory() {
@@ -288,11 +260,35 @@ struct Session::Lease {
   const bool gives_back;
 };
 
+/// What is declared a scalar and came in another shape of one element is read through a view.
+void Session::view_scalars(const Route& route, std::span<const Value*> ordered, std::vector<Value>& views) {
+  for (const uint32_t i : route.scalars) {
+    const Tensor* t = ordered[i] ? ordered[i]->tensor() : nullptr;
+    if (!t || t->shape().rank() == 0) continue;
+    views.reserve(route.scalars.size());
+    ordered[i] = &views.emplace_back(t->reshaped({}));
+  }
+}
+
+/// Workers that wait for the next run sleep when the last one is over, where session.force_spinning_stop asks for it.
+struct Session::Rest {
+  explicit Rest(Session& s) : session(s) {
+    if (s.rests_) s.running_.fetch_add(1);
+  }
+  Rest(const Rest&) = delete;
+  ~Rest() {
+    if (session.rests_ && session.running_.fetch_sub(1) == 1) session.pool_->rest();
+  }
+  Session& session;
+};
+
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options, const Places& places) {
   require(first_ != nullptr, ErrorCode::fail,
           "the session was made with session.compile_only and cannot run; make one without");
+  if (options && !options->config.empty()) watch_.check(ConfigScope::run, options->config, logger_);
   const FlushDenormals flush(pool_->flushes_denormals());
+  const Rest rest(*this);
   const std::shared_ptr<Route> general = departs(inputs) ? general_route(inputs) : nullptr;
   Route& route = general ? *general : *first_;
   Lease lease(*route.frames, options);
@@ -304,13 +300,8 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] && !outputs[i]->empty()) check_output(i, *outputs[i]);
   }
-  std::vector<Value> scalars;  // views of one element that came in another shape
-  for (const uint32_t i : route.scalars) {
-    const Tensor* t = ordered[i] ? ordered[i]->tensor() : nullptr;
-    if (!t || t->shape().rank() == 0) continue;
-    scalars.reserve(route.scalars.size());
-    ordered[i] = &scalars.emplace_back(t->reshaped({}));
-  }
+  std::vector<Value> scalars;
+  view_scalars(route, ordered, scalars);
   std::optional<CopyLedger> own_ledger;
   const std::string copies_file = options && !options->config.empty() ? entry(options->config, kCopiesFile) : "";
   if (!copies_file.empty()) own_ledger.emplace(&ledger_);
@@ -342,6 +333,18 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   if (!profiler) return;
   profiler->add("model_run", "Session", begin, Profiler::Clock::now());
   if (own_profiler) own_profiler->write(run_profile_path(options->profile_prefix));
+}
+
+void Session::lay_out_values(Model& model) const {
+  if (options_.config_entry("session.gqa_value_layout") != "BNHS") return;
+  if (const size_t caches = lay_out_values_bnhs(model)) {
+    logger_.warn("session.gqa_value_layout is BNHS: each run copies {} caches of values into the order BNSH or back",
+                 caches);
+  }
+}
+
+void Session::check_dynamic_options(const std::map<std::string, std::string>& entries) {
+  watch_.check(ConfigScope::ep_dynamic, entries, logger_);
 }
 
 std::string Session::end_profiling() {
