@@ -25,7 +25,7 @@ class JsonReader {
  private:
   [[noreturn]] void wrong(std::string_view what) const {
     const std::string_view before = text_.substr(0, std::min(at_, text_.size()));
-    fail(ErrorCode::fail, "line {}: {}; JSON (RFC 8259) is wanted", 1 + std::count(before.begin(), before.end(), '\n'),
+    fail(ErrorCode::fail, "line {}: {}; write JSON (RFC 8259)", 1 + std::count(before.begin(), before.end(), '\n'),
          what);
   }
 
