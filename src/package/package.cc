@@ -90,7 +90,7 @@ std::map<std::string, std::string> options_of(const JsonValue& from, const char*
   for (const auto& [name, value] : need_member(from, key).members) {
     require(name.find('\0') == std::string::npos, ErrorCode::fail, "a name in '{}' has a zero inside; leave it out",
             key);
-    options[name] = need_kind(value, Kind::string, cat("'{}' of '{}'", name, key), "a string").text.c_str();
+    options[name] = need_kind(value, Kind::string, cat("'{}' of '{}'", name, key), "a string").text;
   }
   return options;
 }
