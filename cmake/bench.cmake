@@ -4,7 +4,7 @@ if(NOT RETORT_TESTS)
 endif()
 
 # Through the C interface, on any engine.
-foreach(program IN ITEMS frugal/frugal frugal/idle_cpu zoo/decode_growing)
+foreach(program IN ITEMS frugal/frugal frugal/idle_cpu frugal/call_overhead zoo/decode_growing)
   get_filename_component(name ${program} NAME)
   add_executable(${name} ${CMAKE_SOURCE_DIR}/bench/${program}.cc)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)

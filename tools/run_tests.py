@@ -12,7 +12,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   conformance  the official ONNX cases
   saved        the same cases, each model saved optimised and loaded again, here and in official ONNX Runtime
   ort_format   the same cases as official ONNX Runtime saves them in ORT format
-  runs         whole models of bench/zoo: allocations of a bound run, same bits for any number of threads
+  runs         whole models of bench/zoo: allocations and copies of a bound run, same bits for any number of threads
   robustness   mutated models: no crash, no hang, no blow-up
   errors       what mistakes are answered with, beside official ONNX Runtime: docs/errors.md
   models       real models of ../shared/models, where that folder lies beside the checkout

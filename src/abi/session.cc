@@ -116,9 +116,10 @@ SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* optio
 
 void finish_session(OrtSession& session, const std::shared_ptr<Environment>& environment, SessionOptions settings,
                     const OrtSessionOptions* options, Load load) {
-  settings.admit = [&session, options](const Model& model) {
+  settings.choose_providers = [&session, options](const Model& model) {
     session.opsets = model.opsets;
     if (options) choose_devices(*options, model);
+    return std::vector<std::shared_ptr<Provider>>();
   };
   std::shared_ptr<Session> made = load(environment, settings);
   const int threads =

@@ -1,4 +1,5 @@
-// Operators that somebody outside of the engine implements: custom operators of a caller.
+// Operators that somebody outside of the engine's own list implements: custom operators of a caller, what a provider has
+// compiled, copies between memories.
 #pragma once
 #include <memory>
 #include <string>
@@ -32,6 +33,11 @@ class ExternalOp {
   virtual std::unique_ptr<State> prepare(const ExternalNode& node, PrepareContext& context) const = 0;
   /// Makes the outputs by RunContext::allocate() and set_value(). Runs of one session may be concurrent.
   virtual void run(const ExternalNode& node, RunContext& context) const = 0;
+  /// Where it reads input `i`, and makes output `i`.
+  virtual MemorySpace input_space(size_t) const { return {}; }
+  virtual MemorySpace output_space(size_t) const { return {}; }
+  /// Who runs it, for profiles.
+  virtual std::string provider() const { return "CPUExecutionProvider"; }
 };
 
 /// What a session looks for before it takes an operator of its own.
@@ -51,5 +57,8 @@ class ExternalOps {
 void resolve_external(const Graph& graph, Node& node, std::shared_ptr<const ExternalOp> op);
 /// What `node` stands for; null for a node of the engine's own operators.
 const ExternalNode* external_node(const Node& node);
+const ExternalOp* external_op(const Node& node);
+/// The same from what the node became in a plan.
+const ExternalOp* external_op(const OpDef& op, const void* params);
 
 }  // namespace retort

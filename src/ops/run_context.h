@@ -100,6 +100,8 @@ class BodyRunner {
 };
 
 /// What a kernel sees. Inputs and outputs are laid out and checked before; a kernel only computes.
+class DeviceRun;
+
 class RunContext {
  public:
   RunContext(std::span<Slot* const> inputs, std::span<Slot* const> outputs, const State* state, void* scratch,
@@ -151,17 +153,15 @@ class RunContext {
   const Parallel& parallel() const { return parallel_; }
   BodyRunner& bodies() const { return *bodies_; }
 
-  /// For ops whose output size only the data tells (trait kDynamicOutput): gives output i memory of its own and returns
-  /// it.
-  void* allocate(size_t i, DType dtype, Shape shape) const {
-    Slot& s = *outputs_[i];
-    Tensor t(dtype, std::move(shape));
-    s.type = ValueType::tensor(t.dtype(), t.shape());
-    s.data = t.mutable_data();
-    s.count = t.count();
-    s.boxed = std::move(t);
-    return s.data;
-  }
+  /// For ops whose output size only the data tells (trait kDynamicOutput): gives output i memory of its own, or the
+  /// caller's where it fits, and returns it.
+  void* allocate(size_t i, DType dtype, const Shape& shape) const;
+  /// The same in memory of a device; `make` makes some.
+  void* allocate_in(const MemorySpace& space, size_t i, DType dtype, const Shape& shape,
+                    FunctionRef<std::shared_ptr<void>(size_t)> make) const;
+  /// What the run has to do with devices; null outside of sessions.
+  DeviceRun* devices() const { return devices_; }
+  void set_devices(DeviceRun* devices) { devices_ = devices; }
   /// For run_reference() only.
   void set_carried(DType type) { carried_ = type; }
   /// Gives output i a value: a sequence, map or optional, or a tensor with memory of its own (trait kDynamicOutput or
@@ -185,6 +185,7 @@ class RunContext {
   void* scratch_;
   const Parallel& parallel_;
   BodyRunner* bodies_;
+  DeviceRun* devices_ = nullptr;
   DType carried_ = DType::undefined;
 };
 

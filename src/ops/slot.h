@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "memory/spare.h"
 #include "tensor/tensor.h"
 #include "tensor/type.h"
 
@@ -19,7 +20,11 @@ struct Slot {
   std::vector<Dim> known;  ///< content of a small integer tensor that follows from shapes; valid when has_known
   bool has_known = false;
   bool present = false;  ///< false: an omitted optional input
-  Value boxed;  ///< sequences, maps, optionals; tensors that own their memory (strings, sizes that only the data tells)
+  Value
+      boxed;  ///< sequences, maps, optionals; tensors that own their memory (strings, sizes that only the data tells), or
+              ///< lie in that of a device
+  Spare kept;                       ///< memory of `boxed`, for the next run
+  const Tensor* offered = nullptr;  ///< a caller's tensor that an output of such a size may lie in
 
   const Shape& shape() const { return type.shape; }
   DType dtype() const { return type.dtype; }

@@ -12,6 +12,7 @@
 #include "ir/describe.h"
 #include "memory/host.h"
 #include "memory/mapping.h"
+#include "ops/external.h"
 #include "plan/in_step.h"
 #include "plan/plan.h"
 
@@ -43,14 +44,16 @@ class Transit {
 
 class Builder {
  public:
-  Builder(Graph& graph, const PlanOptions& options)
+  Builder(Graph& graph, const PlanOptions& options, bool is_body)
       : graph_(graph),
         options_(options),
+        is_body_(is_body),
         plan_(std::make_shared<Plan>()),
         number_(options.cache ? options.cache->next_plan() : 0) {}
 
   std::shared_ptr<const Plan> build() {
     plan_->captures = graph_.captures;
+    if (!is_body_) plan_->input_spaces = options_.input_spaces;
     for (ValueId in : graph_.inputs) plan_->inputs.push_back(slot(in, Home::input));
     for (NodeId id : graph_.order()) add_step(graph_.node(id));
     for (ValueId out : graph_.outputs) plan_->outputs.push_back(slot(out, Home::none));
@@ -85,6 +88,8 @@ class Builder {
     s.node = node.id;
     s.name = describe(graph_, node);
     s.label = label(graph_, node);
+    const ExternalOp* external = external_op(node);
+    s.provider = external ? external->provider() : "CPUExecutionProvider";
     s.captures = node.captures;
     for (ValueId in : node.inputs) s.inputs.push_back(slot(in, Home::none));
     for (ValueId out : node.outputs) s.outputs.push_back(slot(out, Home::none));
@@ -95,7 +100,7 @@ class Builder {
     s.late =
         s.op->has(kDynamicOutput) || s.op->has(kBoxed) || std::any_of(s.outputs.begin(), s.outputs.end(), is_boxed);
     for (Body& b : node.bodies) {
-      s.bodies.push_back(build_plan(*b.graph, options_));
+      s.bodies.push_back(Builder(*b.graph, options_, true).build());
       s.body_names.push_back(b.attribute);
     }
     plan_->steps.push_back(std::move(s));
@@ -355,6 +360,7 @@ class Builder {
 
   Graph& graph_;
   const PlanOptions& options_;
+  const bool is_body_;
   std::shared_ptr<Plan> plan_;
   const uint32_t number_;  // among the plans of the session
   std::map<ValueId, SlotIndex> slots_;
@@ -373,7 +379,7 @@ class Builder {
 }  // namespace
 
 std::shared_ptr<const Plan> build_plan(Graph& graph, const PlanOptions& options) {
-  return Builder(graph, options).build();
+  return Builder(graph, options, false).build();
 }
 
 }  // namespace retort

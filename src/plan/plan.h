@@ -50,8 +50,9 @@ struct Step {
   std::vector<std::shared_ptr<const Plan>> bodies;
   std::vector<std::string> body_names;  ///< the graph attributes
   NodeId node = NodeId::none;
-  std::string name;   ///< "node 'conv1' (Conv)", for errors
-  std::string label;  ///< the node's name, for profiles
+  std::string name;      ///< "node 'conv1' (Conv)", for errors
+  std::string label;     ///< the node's name, for profiles
+  std::string provider;  ///< who runs it
 };
 
 /// A cache that a step appends to: nothing else reads the input of the plan, nor the output.
@@ -63,6 +64,7 @@ struct Plan {
   std::vector<PlanValue> values;
   std::vector<Step> steps;
   std::vector<SlotIndex> inputs, outputs;  ///< in the graph's order; captures at the end of inputs
+  std::vector<MemorySpace> input_spaces;   ///< by input: where it is read; empty: all on the host
   std::vector<GrowingCache> caches;
   uint32_t captures = 0;
   size_t constant_bytes = 0;  ///< of constants that runs still read
@@ -77,6 +79,7 @@ struct PlanOptions {
   SharedBlocks* shared = nullptr;  ///< where equal weights of other sessions are found; null: nothing is shared
   PackedCache* cache = nullptr;    ///< where those of an earlier start are found; null: they are packed
   const Logger* logger = nullptr;
+  std::vector<MemorySpace> input_spaces = {};  ///< of the plan; empty: all on the host
 };
 
 /// Builds the plan of a core graph: order, aliases, lifetimes, kernels with their packed state. Constants that a kernel

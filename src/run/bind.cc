@@ -25,6 +25,29 @@ bool may_write_over(const Plan& plan, const Step& step, SlotIndex in, SlotIndex 
          });
 }
 
+// Whether `part` lies at the beginning of `whole` without gaps: nothing but the first extent that is not 1 may differ.
+bool is_head_of(const Shape& part, const Shape& whole) {
+  if (part.rank() != whole.rank()) return false;
+  size_t along = 0;
+  while (along < part.rank() && part[along] == whole[along] && part[along] == 1) ++along;
+  for (size_t d = along + 1; d < part.rank(); ++d) {
+    if (part[d] != whole[d]) return false;
+  }
+  return true;
+}
+
+// Whether the step leaves `in` as it is where the caller bound its output at the same place: a past in a buffer that has
+// room for the present.
+bool adds_behind(const Step& step, SlotIndex in, const Slot& part, SlotIndex out, const Slot& whole) {
+  const bool joined = step.op->has(kJoins) && step.inputs[0] == in;
+  const bool appended = step.dtype == DType::f32 && std::ranges::any_of(step.op->info.appends, [&](const Appends& a) {
+                          return a.input >= 0 && size_t(a.input) < step.inputs.size() &&
+                                 size_t(a.output) < step.outputs.size() && step.inputs[size_t(a.input)] == in &&
+                                 step.outputs[size_t(a.output)] == out;
+                        });
+  return (joined || appended) && part.room == 0 && is_head_of(part.type.shape, whole.type.shape);
+}
+
 }  // namespace
 
 // Two outputs in one place would hold what the later step wrote, and which that is no caller knows.
@@ -34,8 +57,8 @@ void Frame::check_outputs_apart(std::span<Value* const> outputs) const {
     const Tensor* a = given(i);
     for (size_t j = 0; a && j < i; ++j) {
       const Tensor* b = given(j);
-      require(!b || !overlap(a->data(), a->bytes(), b->data(), b->bytes()), ErrorCode::invalid_argument,
-              "outputs '{}' and '{}' are given memory that overlaps; give each its own",
+      require(!b || !a->space().serves(b->space()) || !overlap(a->data(), a->bytes(), b->data(), b->bytes()),
+              ErrorCode::invalid_argument, "outputs '{}' and '{}' are given memory that overlaps; give each its own",
               plan_->values[plan_->outputs[j]].name, plan_->values[plan_->outputs[i]].name);
     }
   }
@@ -48,6 +71,25 @@ void* Frame::bind_tensor(size_t i, const Tensor& t) {
   return rows ? rows->block() : const_cast<void*>(t.data());
 }
 
+// The input where the plan reads it: a tensor from another memory is copied in every run; a binding does that once.
+const Tensor& Frame::brought(const RunRequest& request, size_t i, const Tensor& t) {
+  static constexpr MemorySpace kHost;
+  const MemorySpace& wanted = plan_->input_spaces.empty() ? kHost : plan_->input_spaces[i];
+  if (t.space().serves(wanted) || t.dtype() == DType::string) return t;
+  const std::string& name = plan_->values[plan_->inputs[i]].name;
+  require(!request.disallow_copies, ErrorCode::invalid_argument,
+          "input '{}' lies in {} and is read in {}: it would have to be copied, which session.disallow_implicit_copies "
+          "forbids; give it there",
+          name, to_string(t.space()), to_string(wanted));
+  brought_.resize(plan_->inputs.size());
+  Brought& b = brought_[i];
+  b.tensor = Tensor();  // so that its memory is free
+  const auto& memory = b.memory.take(wanted, t.bytes(), [&](size_t n) { return device_run_.allocate(wanted, n); });
+  b.tensor = Tensor(t.dtype(), t.shape(), memory.get(), memory, wanted);
+  device_run_.copy(CopyCause::run_input, name, t, b.tensor, true);
+  return b.tensor;
+}
+
 void Frame::bind_inputs(const RunRequest& request) {
   for (size_t i = 0; i < growing_.size(); ++i) {
     const Value* past = request.inputs[plan_->caches[i].input];
@@ -57,16 +99,42 @@ void Frame::bind_inputs(const RunRequest& request) {
     Slot& slot = slots_[plan_->inputs[i]];
     const Value* v = request.inputs[i];
     const Tensor* t = v ? v->tensor() : nullptr;
+    if (t && plan_->inputs[i] != kNoSlot) t = &brought(request, i, *t);
     void* data = t ? bind_tensor(i, *t) : nullptr;
     if (slot.data != data) set_data(plan_->inputs[i], data);
     if (!t) {
       slot.boxed = v ? *v : Value(Optional());
-    } else if (t->dtype() == DType::string) {
+    } else if (t->dtype() == DType::string || !t->space().host_readable()) {
       slot.boxed = *t;
     } else if (!slot.boxed.empty()) {
       slot.boxed = Value();  // of a run before
     }
   }
+}
+
+// Outputs whose kernel sizes them may lie where the caller wants them, if that turns out to fit.
+void Frame::offer_outputs(const RunRequest& request) {
+  const auto is_sized_late = [&](SlotIndex out) {
+    return out != kNoSlot && producer_[out] != kNever && plan_->steps[producer_[out]].late;
+  };
+  for (const SlotIndex out : plan_->outputs) {
+    if (is_sized_late(out)) slots_[out].offered = nullptr;
+  }
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    const SlotIndex out = plan_->outputs[i];
+    const Tensor* given = request.outputs[i] ? request.outputs[i]->tensor() : nullptr;
+    if (given && is_sized_late(out) && !slots_[out].offered && !lies_in_input(*given)) slots_[out].offered = given;
+  }
+}
+
+bool Frame::lies_in_input(const Tensor& given) const {
+  return std::ranges::any_of(plan_->inputs, [&](SlotIndex in) {
+    if (in == kNoSlot || !slots_[in].data) return false;
+    const Slot& s = slots_[in];
+    const Tensor* boxed = s.boxed.tensor();
+    return given.space().serves(boxed ? boxed->space() : MemorySpace{}) &&
+           overlap(s.data, dtype_bytes(s.type.dtype, s.count), given.data(), given.bytes());
+  });
 }
 
 // Settles the memory of every output whose shape is known by now. An output may be a view whose shape only a later
@@ -97,7 +165,7 @@ std::string Frame::shape_clash(size_t output, const Tensor& bound, const Slot& s
 bool Frame::bind_grown(const RunRequest& request, size_t i, Slot& slot) {
   Value* wanted = request.outputs[i];
   slot.room = 0;
-  if (!request.caches_grow || !wanted || !wanted->empty()) return false;
+  if (!request.caches_grow || !wanted || !wanted->empty() || !space_of_output(request, i).host_readable()) return false;
   const std::shared_ptr<GrownRows> rows = growing_[output_cache_[i]].present(slot);
   if (!rows) return false;
   if (!request.spares.empty()) request.spares[i] = Spare();
@@ -126,8 +194,9 @@ void Frame::bind_output(const RunRequest& request, const Segment& segment, size_
   }
   void* data = given ? const_cast<void*>(given->data()) : nullptr;
   // A buffer that may turn out to have the wrong shape stays untouched until that is known.
-  const bool overlaps = given && overlaps_input(segment, i, data, given->bytes());
-  const bool staged = overlaps || (given && !final_shape);
+  const bool on_host = given ? given->space().host_readable() : space_of_output(request, i).host_readable();
+  const bool overlaps = given && on_host && overlaps_input(segment, i, data, given->bytes());
+  const bool staged = overlaps || !on_host || (given && !final_shape);
   if (overlaps && request.disallow_copies) {
     fail(ErrorCode::invalid_argument,
          "output '{}' overlaps an input and would have to be copied, which session.disallow_implicit_copies forbids; "
@@ -146,9 +215,10 @@ void Frame::bind_output(const RunRequest& request, const Segment& segment, size_
 
 Tensor Frame::make_output(const RunRequest& request, size_t i, const Slot& slot) {
   const SlotIndex out = plan_->outputs[i];
-  const bool for_caller = request.outputs[i] && !request.outputs[i]->tensor();
+  const bool for_caller =
+      request.outputs[i] && !request.outputs[i]->tensor() && space_of_output(request, i).host_readable();
   try {
-    return for_caller ? take_spare(request, i, slot) : Tensor(slot.type.dtype, slot.type.shape);
+    return for_caller ? take_spare(request, i, slot, {}) : Tensor(slot.type.dtype, slot.type.shape);
   } catch (Error& e) {
     e.add_context(cat("output '{}'", plan_->values[out].name));
     if (producer_[out] != kNever) e.add_context(plan_->steps[producer_[out]].name);
@@ -156,24 +226,18 @@ Tensor Frame::make_output(const RunRequest& request, size_t i, const Slot& slot)
   }
 }
 
+const MemorySpace& Frame::space_of_output(const RunRequest& request, size_t i) {
+  static constexpr MemorySpace kHost;
+  return request.output_spaces.empty() ? kHost : request.output_spaces[i];
+}
+
 // Memory for a result: what the binding kept from the last one if nobody holds that any more, else new.
-Tensor Frame::take_spare(const RunRequest& request, size_t i, const Slot& slot) {
-  if (request.spares.empty()) return Tensor(slot.type.dtype, slot.type.shape);
-  Spare& spare = request.spares[i];
+Tensor Frame::take_spare(const RunRequest& request, size_t i, const Slot& slot, const MemorySpace& space) {
+  const auto make = [&](size_t bytes) { return device_run_.allocate(space, bytes); };
   const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
-  spare.most = std::max(spare.most, bytes);
-  if (++spare.runs == kRunsPerTrim) {
-    if (spare.capacity >= kWorthTrimming && spare.capacity > 2 * spare.most) spare = Spare();
-    spare.most = spare.runs = 0;
-  }
-  if (!spare.memory || spare.memory.use_count() > 1 || spare.capacity < bytes) {
-    // Room to grow, so that a growing result is not moved at every run.
-    const bool grows = spare.memory && spare.capacity < bytes;
-    const size_t capacity = grows ? checked_add(bytes, bytes / 4, "tensor size in bytes") : bytes;
-    spare.memory = allocate_host(capacity);
-    spare.capacity = capacity;
-  }
-  return Tensor(slot.type.dtype, slot.type.shape, spare.memory.get(), spare.memory);
+  const std::shared_ptr<void> memory =
+      request.spares.empty() ? make(bytes) : request.spares[i].take(space, bytes, make);
+  return Tensor(slot.type.dtype, slot.type.shape, memory.get(), memory, space);
 }
 
 // Strings: the kernel writes std::string objects, into the caller's tensor when there is one.
@@ -193,20 +257,21 @@ void Frame::bind_boxed_output(const RunRequest& request, size_t i) {
 }
 
 // Whether writing the output would destroy an input that is still needed. It would not when one step that can work in
-// place reads that input last, writes the output, and both lie at the same place.
+// place reads that input last, writes the output, and both lie at the same place; or adds to the input what comes behind.
 bool Frame::overlaps_input(const Segment& segment, size_t output, const void* data, size_t bytes) const {
   const SlotIndex out = plan_->outputs[output], root = plan_->values[out].root;
   const uint32_t writer = producer_[root];
   for (SlotIndex in : plan_->inputs) {
     const PlanValue& v = plan_->values[in];
     const Slot& s = slots_[in];
-    if (v.home != Home::input || !s.data || s.type.dtype == DType::string) continue;
+    if (v.home != Home::input || !s.data || s.boxed.tensor()) continue;  // strings, memory of a device
     const size_t in_bytes = dtype_bytes(s.type.dtype, s.count);
     if (!overlap(s.data, in_bytes, data, bytes)) continue;
-    const bool safe = writer != kNever && may_write_over(*plan_, plan_->steps[writer], in, root) &&
-                      plan_->values[v.root].last_use == writer && !joins_.has_guests(v.root) && s.data == data &&
-                      in_bytes == bytes && !is_read_beside(segment, writer, v.root);
-    if (!safe) return true;
+    if (writer == kNever || s.data != data || is_read_beside(segment, writer, v.root)) return true;
+    const Step& step = plan_->steps[writer];
+    const bool replaced = in_bytes == bytes && may_write_over(*plan_, step, in, root) &&
+                          plan_->values[v.root].last_use == writer && !joins_.has_guests(v.root);
+    if (!replaced && !adds_behind(step, in, s, root, slots_[root])) return true;
   }
   return false;
 }

@@ -13,15 +13,6 @@ namespace {
 
 constexpr std::string_view kUnset = "call RunOptionsUnsetTerminate before another run with these options";
 
-void copy_elements(const void* from, Tensor& to) {
-  if (to.dtype() == DType::string) {
-    const auto* s = static_cast<const std::string*>(from);
-    std::copy(s, s + to.count(), to.mutable_data<std::string>());
-  } else if (to.bytes()) {
-    std::memcpy(to.mutable_data(), from, to.bytes());
-  }
-}
-
 }  // namespace
 
 Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget)
@@ -92,10 +83,12 @@ size_t Frame::workspace_bytes() const {
   size_t bytes = scratch_bytes_;
   for (const auto& s : segments_) bytes += s->memory_bytes;
   for (const auto& b : bodies_) bytes += b ? b->workspace_bytes() : 0;
+  for (const Slot& slot : slots_) bytes += slot.kept.capacity;
+  for (const Brought& b : brought_) bytes += b.memory.capacity;
   return bytes;
 }
 
-void Frame::run(const RunRequest& request) {
+void Frame::run_segments(const RunRequest& request) {
   ++runs_;
   request_ = &request;
   cancellations_ = request.cancellations ? request.cancellations->load() : 0;
@@ -117,6 +110,7 @@ void Frame::run(const RunRequest& request) {
   }
   bind_inputs(request);
   check_outputs_apart(request.outputs);
+  offer_outputs(request);
   for (size_t index = 0;; ++index) {
     Segment& segment = index == 0 ? *segments_[0] : lay_out_segment(index, segments_[index - 1]->end);
     bind_outputs(request, segment);
@@ -124,6 +118,18 @@ void Frame::run(const RunRequest& request) {
     if (segment.end == steps) break;
   }
   for (size_t i = 0; i < request.outputs.size(); ++i) finish_output(request, i);
+}
+
+void Frame::run(const RunRequest& request) {
+  const CopyBook book{request.ledger, request.profiler};
+  if (device_run_.begin(request.devices, book, request.streams)) give_up_kept();
+  try {
+    run_segments(request);
+  } catch (...) {
+    device_run_.end(true);
+    throw;
+  }
+  device_run_.end(false);
 }
 
 void Frame::run_step(const Active& active) {
@@ -175,7 +181,7 @@ void Frame::run_active(const RunRequest& request, const Segment& segment, const 
   const Step& step = plan_->steps[active.step];
   request.profiler->add(step.label.empty() ? std::string(step.op->info.name) : step.label, "Node", begin,
                         Profiler::Clock::now(),
-                        cat("{{\"op_name\":\"{}\",\"provider\":\"CPUExecutionProvider\"}}", step.op->info.name));
+                        cat("{{\"op_name\":\"{}\",\"provider\":\"{}\"}}", step.op->info.name, step.provider));
 }
 
 void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch,
@@ -220,40 +226,79 @@ void Frame::run_segment(const RunRequest& request, Segment& segment) {
     fail(ErrorCode::fail, "the run was terminated; {}", kUnset);
 }
 
+// What the run made of output i, where it made it.
+Tensor Frame::result(size_t i) {
+  const Slot& slot = slots_[plan_->outputs[i]];
+  if (const Tensor* boxed = slot.boxed.tensor(); boxed && boxed->data() == slot.data) return *boxed;
+  return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr);
+}
+
 void Frame::finish_output(const RunRequest& request, size_t i) {
   Value* wanted = request.outputs[i];
   if (!wanted) return;
   const SlotIndex out = plan_->outputs[i];
   Slot& slot = slots_[out];
-  Tensor* given = const_cast<Tensor*>(wanted->tensor());
   if (!slot.type.is_tensor() || (slot.boxed.tensor() == nullptr && !slot.boxed.empty())) {
     *wanted = slot.boxed;
     return;
   }
-  if (!given) {
-    if (bound_[i] && made_[i]) {
-      if (output_cache_[i] != kNever) growing_[output_cache_[i]].remember(made_[i]);
-      *wanted = made_[i].shape() == slot.type.shape ? std::move(made_[i]) : made_[i].reshaped(slot.type.shape);
-      made_[i] = Tensor();
-    } else if (plan_->values[out].home == Home::boxed && slot.boxed.tensor()) {
-      *wanted = slot.boxed;
-    } else {
-      Tensor copy(slot.type.dtype, slot.type.shape);
-      copy_elements(slot.data, copy);
-      *wanted = std::move(copy);
-    }
+  if (Tensor* given = wanted->get<Tensor>()) return finish_given(request, i, *given);
+  const MemorySpace& space = space_of_output(request, i);
+  const bool moves = plan_->values[out].home == Home::boxed || (bound_[i] && made_[i]);
+  if (bound_[i] && made_[i] && space.host_readable()) {
+    if (output_cache_[i] != kNever) growing_[output_cache_[i]].remember(made_[i]);
+    *wanted = made_[i].shape() == slot.type.shape ? std::move(made_[i]) : made_[i].reshaped(slot.type.shape);
+    made_[i] = Tensor();
     return;
   }
-  if (given->dtype() != slot.type.dtype || !(given->shape() == slot.type.shape))
-    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
-  if (given->data() == slot.data) return;
+  const Tensor made = result(i);
+  if (moves && made.owner() && made.space().serves(space)) {
+    *wanted = made;
+    return;
+  }
+  Tensor copy =
+      made.dtype() == DType::string ? Tensor(made.dtype(), made.shape()) : take_spare(request, i, slot, space);
+  if (made.space().serves(space)) {
+    device_run_.move_bytes(made, copy, false);  // an input or a constant that is an output as well
+  } else {
+    require(!request.disallow_copies, ErrorCode::invalid_argument,
+            "output '{}' is made in {} and wanted in {}: it would have to be copied, which "
+            "session.disallow_implicit_copies forbids; bind it to {}",
+            plan_->values[out].name, to_string(made.space()), to_string(space), to_string(made.space()));
+    device_run_.copy(CopyCause::output, plan_->values[out].name, made, copy, !made.space().host_readable());
+  }
+  *wanted = std::move(copy);
+}
+
+// The caller's own memory: what does not lie there yet is copied.
+void Frame::finish_given(const RunRequest& request, size_t i, Tensor& given) {
+  const SlotIndex out = plan_->outputs[i];
+  const Slot& slot = slots_[out];
+  if (given.dtype() != slot.type.dtype || !(given.shape() == slot.type.shape))
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, given, slot));
+  if (given.data() == slot.data) {
+    if (slot.offered) slots_[out].boxed = Value();  // the caller's memory is no business of ours any more
+    return;
+  }
+  const Tensor made = result(i);
+  const bool elsewhere = !made.space().serves(given.space());
   if (request.disallow_copies) {
     fail(ErrorCode::invalid_argument,
-         "output '{}' would have to be copied, which session.disallow_implicit_copies forbids; let the run allocate it",
-         plan_->values[out].name);
+         "output '{}' would have to be copied{}, which session.disallow_implicit_copies forbids; {}",
+         plan_->values[out].name,
+         elsewhere ? cat(" from {} to {}", to_string(made.space()), to_string(given.space())) : "",
+         elsewhere ? "bind it where it is made" : "let the run allocate it");
   }
-  copy_elements(slot.data, *given);
-  if (request.ledger) request.ledger->add(bound_[i] == kBound ? CopyCause::alias : CopyCause::dynamic, given->bytes());
+  const CopyCause cause = elsewhere ? CopyCause::output : bound_[i] == kBound ? CopyCause::alias : CopyCause::dynamic;
+  device_run_.copy(cause, plan_->values[out].name, made, given, !made.space().host_readable());
+}
+
+// Memory that another stream may still write to.
+void Frame::give_up_kept() {
+  for (Slot& slot : slots_) {
+    if (slot.kept.memory && !slot.kept.space.host_readable()) slot.kept = Spare();
+  }
+  brought_.clear();
 }
 
 }  // namespace retort

@@ -11,14 +11,14 @@
 #include "base/advice.h"
 #include "base/function_ref.h"
 #include "base/log.h"
+#include "ep/device_run.h"
 #include "memory/budget.h"
+#include "memory/spare.h"
 #include "plan/plan.h"
 #include "run/arena.h"
-#include "run/copy_ledger.h"
 #include "run/fork.h"
 #include "run/growing.h"
 #include "run/joins.h"
-#include "run/profiler.h"
 #include "run/stretch.h"
 
 namespace retort {
@@ -30,31 +30,21 @@ inline bool is_laid_out(const ValueType& t) { return t.is_tensor() && t.is_stati
 
 /// In tables of steps and of requests for memory: none.
 inline constexpr uint32_t kNever = ~0u;
-/// After so many runs, memory goes back that none of them needed.
-inline constexpr uint32_t kRunsPerTrim = 32;
-/// Less than this is kept: planning anew costs more than it holds.
-inline constexpr size_t kWorthTrimming = size_t(1) << 20;
-
-/// Memory of an earlier result, used again while nobody else holds it.
-struct Spare {
-  std::shared_ptr<void> memory;
-  size_t capacity = 0;
-  size_t most = 0;    ///< bytes that a run needed since memory was last given back
-  uint32_t runs = 0;  ///< likewise
-};
-
 /// What a run is given. Pointers must outlive the run.
 struct RunRequest {
   std::span<const Value* const> inputs;  ///< in plan order, captures included; null only for omitted optionals
   /// In plan order. In: a tensor to be written (its shape must fit), or empty: the frame makes one. Out: the results.
   std::span<Value* const> outputs;
   std::span<Spare> spares;  ///< per output, or empty: where memory for outputs that the frame makes is kept
+  std::span<const MemorySpace> output_spaces;  ///< per output, or empty: where those are to lie; empty: on the host
   Parallel parallel;
   Parallel forks;  ///< runs the branches of forks; of one thread: there are none
   const std::atomic<bool>* cancel = nullptr;
   const std::atomic<uint32_t>* cancellations = nullptr;  ///< how often `cancel` was set; null in bodies
   Profiler* profiler = nullptr;
   CopyLedger* ledger = nullptr;
+  const SessionDevices* devices = nullptr;  ///< null: there is only the host
+  StreamUse streams;
   bool disallow_copies = false;  ///< an implicit copy is an error
   bool caches_grow = false;      ///< outputs that the frame makes may lie in blocks with room (tensor/grown_rows.h)
 };
@@ -174,12 +164,16 @@ class Frame {
   void check_outputs_apart(std::span<Value* const> outputs) const;
   void bind_inputs(const RunRequest& request);
   void* bind_tensor(size_t input, const Tensor& t);
+  const Tensor& brought(const RunRequest& request, size_t input, const Tensor& t);
+  void offer_outputs(const RunRequest& request);
   void bind_outputs(const RunRequest& request, const Segment& segment);
   void bind_output(const RunRequest& request, const Segment& segment, size_t i, const Slot& made);
   void bind_boxed_output(const RunRequest& request, size_t i);
   Tensor make_output(const RunRequest& request, size_t i, const Slot& made);
   bool bind_grown(const RunRequest& request, size_t i, Slot& made);
-  Tensor take_spare(const RunRequest& request, size_t i, const Slot& made);
+  Tensor take_spare(const RunRequest& request, size_t i, const Slot& made, const MemorySpace& space);
+  static const MemorySpace& space_of_output(const RunRequest& request, size_t i);
+  bool lies_in_input(const Tensor& given) const;
   bool overlaps_input(const Segment& segment, size_t output, const void* data, size_t bytes) const;
   std::string shape_clash(size_t output, const Tensor& bound, const Slot& made) const;
 
@@ -189,7 +183,11 @@ class Frame {
   void run_active(const RunRequest& request, const Segment& segment, const Active& active);
   void guard_memory(const Segment& segment, const Active& active) const;
   void run_step(const Active& active);
+  void run_segments(const RunRequest& request);
+  Tensor result(size_t i);
+  void give_up_kept();
   void finish_output(const RunRequest& request, size_t i);
+  void finish_given(const RunRequest& request, size_t i, Tensor& given);
 
   std::shared_ptr<const Plan> plan_;
   MemoryBudget* budget_;
@@ -209,8 +207,15 @@ class Frame {
   bool laid_out_ = false;  ///< the first segment is valid for the types in the input slots
   std::shared_ptr<void> scratch_;
   size_t scratch_bytes_ = 0;
-  std::vector<Tensor> made_;                          ///< per output: memory that this run made or staged
-  std::vector<Bound> bound_;                          ///< per output: whether its memory is settled in this run
+  std::vector<Tensor> made_;  ///< per output: memory that this run made or staged
+  std::vector<Bound> bound_;  ///< per output: whether its memory is settled in this run
+  /// An input that was given in another memory, in that which the plan reads.
+  struct Brought {
+    Tensor tensor;
+    Spare memory;
+  };
+  std::vector<Brought> brought_;  ///< per input; empty until there is one
+  DeviceRun device_run_;
   std::vector<Growing> growing_;                      ///< per cache of the plan
   std::vector<uint32_t> input_cache_, output_cache_;  ///< per input and output: its cache, or kNever
   Parallel parallel_;

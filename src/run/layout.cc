@@ -235,6 +235,7 @@ void Frame::activate(Segment& segment) {
     segment.active.push_back({step.kernel.fn, i,
                               RunContext(inputs_of(i), outputs_of(i), step.state.get(), scratch,
                                          s.branch == 0 ? parallel_ : alone_, bodies_[i].get())});
+    segment.active.back().context.set_devices(&device_run_);
   }
 }
 

@@ -198,6 +198,8 @@ void Frame::trim() {
 void Frame::give_back() {
   for (const auto& s : segments_) drop_memory(*s);
   drop_scratch();
+  for (Slot& slot : slots_) slot.kept = Spare();
+  brought_.clear();
   for (const auto& b : bodies_) {
     if (b) b->give_back();
   }

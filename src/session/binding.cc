@@ -29,6 +29,15 @@ void Binding::bind_input(const std::string& name, Value value) {
   const Exclusive exclusive(running_);
   const int index = session_->input_index(name);
   if (index < 0) throw Error(ErrorCode::fail, session_->no_input(name));
+  session_->check_memory("input", name, value);
+  std::vector<Resident> brought;
+  if (const Tensor* t = value.tensor(); t && t->dtype() != DType::string) {
+    for (const MemorySpace& space : session_->input_spaces(size_t(index))) {
+      if (!t->space().serves(space)) brought.push_back({size_t(index), session_->bring(size_t(index), *t, space)});
+    }
+  }
+  std::erase_if(residents_, [&](const Resident& r) { return r.input == size_t(index); });
+  std::ranges::move(brought, std::back_inserter(residents_));
   inputs_[size_t(index)] = std::move(value);
   stale_ = true;
 }
@@ -43,6 +52,7 @@ Binding::Output& Binding::output(const std::string& name) {
 
 void Binding::bind_output(const std::string& name, Value value) {
   const Exclusive exclusive(running_);
+  session_->check_memory("output", name, value);
   Output& o = output(name);
   o.given = !value.empty();
   o.value = std::move(value);
@@ -50,16 +60,22 @@ void Binding::bind_output(const std::string& name, Value value) {
 
 void Binding::bind_output(const std::string& name, MemorySpace space) {
   const Exclusive exclusive(running_);
-  require(space.device == DeviceType::cpu, ErrorCode::invalid_argument,
-          "output '{}': no provider of this session has memory of that device; bind it to the memory of the CPU", name);
+  const bool is_host = space.host_readable() && !session_->devices().devices->find_allocator(space);
+  require(
+      is_host || session_->devices().devices->find_allocator(space), ErrorCode::invalid_argument,
+      "output '{}': nobody has memory of {}; add the provider whose memory it is, or bind the output to that of the "
+      "CPU",
+      name, to_string(space));
   Output& o = output(name);
   o.given = false;
   o.value = Value();
+  o.space = is_host ? MemorySpace() : space;
 }
 
 void Binding::clear_inputs() {
   const Exclusive exclusive(running_);
   std::fill(inputs_.begin(), inputs_.end(), Value());
+  residents_.clear();
   stale_ = true;
 }
 
@@ -80,9 +96,11 @@ void Binding::collect() {
   require(!outputs_.empty(), ErrorCode::invalid_argument,
           "no output is bound; call BindOutput or BindOutputToDevice first");
   std::fill(output_pointers_.begin(), output_pointers_.end(), nullptr);
+  output_spaces_.assign(output_pointers_.size(), {});
   for (Output& o : outputs_) {
     if (o.index < 0) throw Error(ErrorCode::invalid_argument, session_->no_output(o.name));
     output_pointers_[size_t(o.index)] = &o.value;
+    output_spaces_[size_t(o.index)] = o.space;
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     input_pointers_[i] = inputs_[i].empty() ? nullptr : &inputs_[i];
@@ -97,10 +115,11 @@ void Binding::run(const RunOptions* options, const MoreInputs& more) {
   for (Output& o : outputs_) {
     if (!o.given) o.value = Value();  // lets go of the last result, so that its memory can be used again
   }
-  if (!more) return session_->run(input_pointers_, output_pointers_, spares_, options);
+  const Places places{residents_, output_spaces_};
+  if (!more) return session_->run(input_pointers_, output_pointers_, spares_, options, places);
   std::vector<const Value*> inputs = input_pointers_;
   more(*session_, inputs);
-  session_->run(inputs, output_pointers_, spares_, options);
+  session_->run(inputs, output_pointers_, spares_, options, places);
 }
 
 }  // namespace retort

@@ -17,7 +17,8 @@ class Binding {
  public:
   explicit Binding(std::shared_ptr<Session> session);
 
-  /// Keeps the value; a name bound before is replaced. Throws when there is no such input or the value does not fit it.
+  /// Keeps the value, and copies it to where the plan reads it if that is another memory: later changes of the original
+  /// are not seen then. A name bound before is replaced. Throws when there is no such input or the value does not fit it.
   void bind_input(const std::string& name, Value value);
   /// The run writes into this value's memory. Names are checked by run().
   void bind_output(const std::string& name, Value value);
@@ -46,6 +47,7 @@ class Binding {
     int index = -1;
     bool given = false;  ///< the caller's value, not ours
     Value value;
+    MemorySpace space = {};  ///< of values that are not given
   };
   Output& output(const std::string& name);
   void collect();
@@ -53,10 +55,12 @@ class Binding {
   std::shared_ptr<Session> session_;
   std::vector<Value> inputs_;  ///< by input index
   std::vector<const Value*> input_pointers_;
-  std::vector<Output> outputs_;          ///< in order of first binding
-  std::vector<Value*> output_pointers_;  ///< by output index
-  std::vector<Spare> spares_;            ///< by output index
-  bool stale_ = true;                    ///< the pointer lists must be made again
+  std::vector<Output> outputs_;             ///< in order of first binding
+  std::vector<Value*> output_pointers_;     ///< by output index
+  std::vector<Spare> spares_;               ///< by output index
+  std::vector<Resident> residents_;         ///< inputs in the memories where they are read
+  std::vector<MemorySpace> output_spaces_;  ///< by output index; empty: all on the host
+  bool stale_ = true;                       ///< the pointer lists must be made again
   std::atomic<bool> running_{false};
 };
 

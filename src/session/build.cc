@@ -133,9 +133,17 @@ LowerOptions Session::lower_options() const {
   return lower;
 }
 
-std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lower, PackedCache* cache) const {
+std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lower, PackedCache* cache,
+                                          Placement& placement) const {
+  if (!devices_.providers.empty()) give_parts(model);
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
+  std::vector<MemorySpace> input_spaces;
+  if (!devices_.providers.empty()) {
+    placement = place(*model.graph);
+    check_placement(placement);
+    for (const Placement::Input& in : placement.inputs) input_spaces.push_back(in.space);
+  }
   const PrepareOptions kernels{.strict = options_.config_on("session.strict"),
                                .weights_16bit = options_.config_entry("session.weights_16bit") != "0"};
   return build_plan(*model.graph, {.kernels = kernels,
@@ -143,7 +151,8 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
                                    .parallel = lower.parallel,
                                    .shared = &environment_->weights(),
                                    .cache = cache,
-                                   .logger = &logger_});
+                                   .logger = &logger_,
+                                   .input_spaces = std::move(input_spaces)});
 }
 
 void Session::build(Model& model) {
@@ -185,7 +194,16 @@ std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vec
     route->defaults.push_back(has_default ? Value(aligned(graph.defaults.at(id))) : Value());
   }
   make_defaults_constant(graph, stay);
-  route->frames.emplace(plan(model, lower, cache), &budget_);
+  Placement placement;
+  route->frames.emplace(plan(model, lower, cache, placement), &budget_);
+  // Inputs that are read in several memories come once for each.
+  for (size_t i = route->inputs.size(); i < placement.inputs.size(); ++i) {
+    const uint32_t origin = placement.inputs[i].origin;
+    route->inputs.push_back(route->inputs[origin]);
+    route->defaults.push_back(route->defaults[origin]);
+    if (std::ranges::count(route->scalars, origin)) route->scalars.push_back(uint32_t(i));
+  }
+  if (input_spaces_.empty()) take_spaces(*route, placement);
   return route;
 }
 

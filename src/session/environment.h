@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/thread_pool.h"
+#include "ep/devices.h"
 #include "memory/shared_blocks.h"
 #include "session/options.h"
 
@@ -34,11 +35,14 @@ class Environment {
   ThreadPool* branch_pool() const { return branch_pool_ ? branch_pool_.get() : shared_pool(); }
   /// What sessions have in common: packed weights and constants.
   SharedBlocks& weights() { return weights_; }
+  /// The memory of devices, and who makes providers of them. Sessions and tensors may outlive the environment.
+  const std::shared_ptr<Devices>& devices() const { return devices_; }
 
  private:
   EnvironmentOptions options_;
   std::unique_ptr<ThreadPool> shared_pool_, branch_pool_;
   SharedBlocks weights_;
+  std::shared_ptr<Devices> devices_ = std::make_shared<Devices>();
 };
 
 /// The pool that `settings` describe.

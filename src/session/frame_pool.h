@@ -17,6 +17,7 @@ class FramePool {
   ~FramePool() { delete hot_.load(); }
   FramePool(const FramePool&) = delete;
 
+  const Plan& plan() const { return *plan_; }
   /// An idle frame, or a new one.
   std::unique_ptr<Frame> take();
   void give(std::unique_ptr<Frame> frame);

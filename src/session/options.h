@@ -17,6 +17,8 @@ namespace retort {
 
 struct Model;
 class ExternalOps;
+class Provider;
+class Stream;
 
 /// How a pool of threads is made: the environment's or a session's.
 struct ThreadSettings {
@@ -82,8 +84,9 @@ struct SessionOptions {
   /// Operators of the caller; null: none.
   std::shared_ptr<const ExternalOps> external_ops;
 
-  /// Called with the model when it was read, before anything is made of it; what it throws ends the creation.
-  std::function<void(const Model&)> admit;
+  /// Called with the model when it was read, before anything is made of it: the providers that are asked for nodes, in
+  /// that order, before the CPU takes the rest. What it throws ends the creation.
+  std::function<std::vector<std::shared_ptr<Provider>>(const Model&)> choose_providers;
 
   /// Set from any thread to end the creation of a session.
   std::shared_ptr<std::atomic<bool>> cancel_load = std::make_shared<std::atomic<bool>>(false);
@@ -102,6 +105,8 @@ struct RunOptions {
   bool profiling = false;  ///< this run goes to a profile of its own, not to the session's
   std::string profile_prefix;
   std::map<std::string, std::string> config;
+  /// For the work of its device, in place of one of the run's own; outlives the run.
+  Stream* stream = nullptr;
 };
 
 }  // namespace retort

@@ -78,8 +78,18 @@ std::string Session::no_output(std::string_view name) const {
   return cat("the model has no output '{}'; {}", name, names.empty() ? "ask for none" : use_one_of(name, names));
 }
 
+// What lies on a device is an address that only the device can follow.
+void Session::check_memory(std::string_view what, std::string_view name, const Value& value) const {
+  const Tensor* t = value.tensor();
+  require(!t || t->space().host_readable() || devices_.devices->can_copy(t->space(), {}), ErrorCode::fail,
+          "{} '{}': no provider copies from or to {}; give a tensor in memory of the CPU, or add the provider whose "
+          "memory it is",
+          what, name, to_string(t ? t->space() : MemorySpace()));
+}
+
 void Session::check_input(size_t index, const Value& value) const {
   const Port& port = input_port(index);
+  check_memory("input", port.name, value);
   const Tensor* t = value.tensor();
   if (!port.type.is_tensor()) {
     if (!admits(port.type, value)) {
@@ -106,6 +116,7 @@ void Session::check_input(size_t index, const Value& value) const {
 
 void Session::check_output(size_t index, const Value& value) const {
   const Port& port = outputs_[index];
+  check_memory("output", port.name, value);
   if (port.type.is_tensor() ? value.tensor() != nullptr : admits(port.type, value)) return;
   fail(ErrorCode::invalid_argument, "output '{}' is {}, {} was given for it; give a value of that type or none",
        port.name, kind_text(port.type), kind_text(value));

@@ -55,6 +55,16 @@ bool shrinks_memory(const RunOptions* options) {
   return true;
 }
 
+// Runs of sessions without devices look nothing up.
+StreamUse stream_use(const RunOptions* options, bool has_devices) {
+  StreamUse use;
+  if (!options || !has_devices) return use;
+  use.callers = options->stream;
+  const auto found = options->config.find("disable_synchronize_execution_providers");
+  use.waits = found == options->config.end() || found->second != "1";
+  return use;
+}
+
 }  // namespace
 
 const std::string& SessionOptions::config_entry(const std::string& key) const {
@@ -94,7 +104,8 @@ void Session::load(Model& model) {
 }
 
 void Session::make(Model& model) {
-  if (options_.admit) std::exchange(options_.admit, {})(model);
+  devices_.devices = environment_->devices();
+  if (options_.choose_providers) devices_.providers = std::exchange(options_.choose_providers, {})(model);
   if (options_.profiling) {
     profiler_ = std::make_unique<Profiler>();
     profile_path_ = profile_path(options_.profile_prefix);
@@ -260,13 +271,16 @@ struct Session::Lease {
 };
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
-                  const RunOptions* options) {
+                  const RunOptions* options, const Places& places) {
   const FlushDenormals flush(pool_->flushes_denormals());
   const std::shared_ptr<Route> general = departs(inputs) ? general_route(inputs) : nullptr;
   Route& route = general ? *general : *first_;
   Lease lease(*route.frames, options);
   std::vector<const Value*>& ordered = lease.frame->input_buffer();
-  for (size_t i = 0; i < route.inputs.size(); ++i) ordered[i] = given(route, inputs, i);
+  for (size_t i = 0; i < route.inputs.size(); ++i) {
+    ordered[i] = given(route, inputs, i);
+    if (!places.inputs.empty()) ordered[i] = where_read(route, i, ordered[i], places);
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] && !outputs[i]->empty()) check_output(i, *outputs[i]);
   }
@@ -283,12 +297,15 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   const RunRequest request{.inputs = ordered,
                            .outputs = outputs,
                            .spares = spares,
+                           .output_spaces = places.outputs,
                            .parallel = Parallel(pool_, cancel),
                            .forks = Parallel(branch_pool_, cancel),
                            .cancel = cancel,
                            .cancellations = options ? &options->terminations : nullptr,
                            .profiler = profiler,
                            .ledger = &ledger_,
+                           .devices = &devices_,
+                           .streams = stream_use(options, !devices_.providers.empty()),
                            .disallow_copies = disallow_copies_,
                            .caches_grow = true};
   const auto begin = profiler ? Profiler::Clock::now() : Profiler::Clock::time_point();

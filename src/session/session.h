@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "ep/cpu.h"
+#include "ep/device_run.h"
+#include "ep/place.h"
 #include "ir/graph.h"
-#include "run/profiler.h"
 #include "session/environment.h"
 #include "session/frame_pool.h"
 #include "session/model_source.h"
@@ -43,6 +44,18 @@ ModelInterface interface_of(const Model& model);
 /// A node of the model that a session runs, functions expanded.
 struct AssignedNode {
   std::string name, domain, type;
+};
+
+/// An input in one more memory than the caller gave it in.
+struct Resident {
+  size_t input = 0;
+  Value value;
+};
+
+/// Where a binding has its values.
+struct Places {
+  std::span<const Resident> inputs;
+  std::span<const MemorySpace> outputs;  ///< by output index, of those that the run makes; empty: on the host
 };
 
 /// Thread-safe: any number of runs at the same time.
@@ -83,11 +96,21 @@ class Session {
   void check_input(size_t index, const Value& value) const;
   /// Throws invalid_argument when output `index` is another kind of value. Of a tensor the run says whether it fits.
   void check_output(size_t index, const Value& value) const;
+  /// Throws fail when the tensor of an input or output lies in memory that nobody can copy from.
+  void check_memory(std::string_view what, std::string_view name, const Value& value) const;
 
   /// One run. `inputs` by input index, null: not given (an error unless it has a default); `outputs` and `spares` by
   /// output index, see RunRequest. The only path to a run: bindings and runs by name come here.
   void run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
-           const RunOptions* options);
+           const RunOptions* options, const Places& places = {});
+  /// The memories that input `index` is read in, and the one that output `index` is made in.
+  std::span<const MemorySpace> input_spaces(size_t index) const { return input_spaces_[index]; }
+  const MemorySpace& output_space(size_t index) const { return output_spaces_[index]; }
+  const SessionDevices& devices() const { return devices_; }
+  /// A copy of input `index` in `space`, made now; the ledger has it as bound.
+  Value bring(size_t index, const Tensor& tensor, const MemorySpace& space);
+  /// Waits for all devices.
+  void synchronize() const;
   /// Bytes that idle frames hold.
   size_t workspace_bytes();
 
@@ -121,7 +144,12 @@ class Session {
                                     PackedCache* cache = nullptr);
   std::shared_ptr<Route> make_general_route(const std::vector<bool>& open);
   LowerOptions lower_options() const;
-  std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache) const;
+  std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache,
+                                   Placement& placement) const;
+  void give_parts(Model& model) const;
+  void check_placement(const Placement& placement) const;
+  void take_spaces(const Route& route, const Placement& placement);
+  const Value* where_read(const Route& route, size_t position, const Value* given, const Places& places) const;
   std::unique_ptr<PackedCache> open_packed_cache() const;
   void save(const Model& optimized) const;
   const Value* given(const Route& route, std::span<const Value* const> inputs, size_t position) const;
@@ -142,6 +170,9 @@ class Session {
   std::shared_ptr<DimTable> dims_;
   std::vector<Port> inputs_, outputs_, overridable_;
   std::vector<AssignedNode> assigned_;
+  SessionDevices devices_;
+  std::vector<std::vector<MemorySpace>> input_spaces_;
+  std::vector<MemorySpace> output_spaces_;
   std::vector<uint32_t> port_of_;  ///< by position among the model's inputs: index of the session's input
   std::unordered_map<std::string_view, int> input_by_name_, output_by_name_;
   std::unique_ptr<ThreadPool> own_pool_, own_branch_pool_;

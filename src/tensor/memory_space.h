@@ -19,6 +19,15 @@ struct MemorySpace {
   uint32_t alignment = 0;  ///< 0: the allocator's own
   bool operator==(const MemorySpace&) const = default;
   bool host_readable() const { return device == DeviceType::cpu || kind == MemoryKind::host_accessible; }
+  /// Whether what lies there can be read where `wanted` is asked for: all host memory is one, alignment is the
+  /// allocator's business.
+  bool serves(const MemorySpace& wanted) const {
+    if (wanted.host_readable()) return host_readable();
+    return device == wanted.device && kind == wanted.kind && vendor_id == wanted.vendor_id &&
+           device_id == wanted.device_id;
+  }
 };
+/// "the CPU", "GPU 0 (vendor 0x10de)", for messages.
+std::string to_string(const MemorySpace& space);
 
 }  // namespace retort

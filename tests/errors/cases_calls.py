@@ -132,6 +132,33 @@ def _(p):
     p.run_bound(session, p.bind(other, good(p), {"y": p.floats(2, 3)}))
 
 
+def gpu(p):
+    return p.make("CreateMemoryInfo", c_text("Cuda"), ctypes.c_int(0), ctypes.c_int(0), ctypes.c_int(0))
+
+
+def on_gpu(p):
+    """A tensor that is said to lie on a GPU."""
+    data = np.zeros((2, 3), np.float32)
+    p.kept.append(data)
+    return p.make("CreateTensorWithDataAsOrtValue", gpu(p), ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(data.nbytes),
+                  c_array(ctypes.c_int64, [2, 3]), ctypes.c_size_t(2), ctypes.c_int(1))
+
+
+@bindings.case("an input on a GPU that no provider has", "'image' CPU")
+def _(p):
+    p.bind(p.load(MODEL), {"image": on_gpu(p)})
+
+
+@bindings.case("an output on a GPU that no provider has", "'y' CPU")
+def _(p):
+    p.bind(p.load(MODEL), {}, {"y": on_gpu(p)})
+
+
+@bindings.case("an output to be made on a GPU that no provider has", "'y' CPU")
+def _(p):
+    p.call("BindOutputToDevice", p.bind(p.load(MODEL)), c_text("y"), gpu(p))
+
+
 values = Chapter("Values")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs of whole models: no heap allocation in a bound run of fixed shapes, the same bits for any number of threads.
+"""Runs of whole models: no heap allocation and no copy in a bound run of fixed shapes, the same bits for any number of threads.
 
     check_runs.py LIBRARY --tool STEADY_RUNS --work DIR [--zoo ZOO] [--light] [MODEL ...]
 
@@ -114,10 +114,12 @@ def read_budget():
         return {name: int(count) for name, count, _ in (line.split("\t") for line in f.read().splitlines()[1:])}
 
 
-def verdict(allocations, bits, budget):
+def verdict(allocations, copied, bits, budget):
     """What is wrong with a run, or ""."""
     if bits != "same":
         return bits + " differs from one thread"
+    if copied != "0":
+        return copied + " bytes are copied in runs whose inputs and outputs are bound"
     if allocations == "-" or int(allocations) == budget:
         return ""
     if int(allocations) < budget:

@@ -1,11 +1,12 @@
-// What must hold for any model: a bound run whose shapes stay the same allocates nothing, and the outputs have the same
-// bits for any number of threads.
+// What must hold for any model: a bound run whose shapes stay the same allocates and copies nothing, into memory that
+// the caller gave and into memory that the binding keeps; and the outputs have the same bits for any number of threads.
 //
 //   steady_runs LIBRARY MODEL FOLDER THREADS...      FOLDER holds input_0.pb, input_1.pb, …; THREADS: inside operators, "1+4":
 //                                                    and for branches
 //
-// Prints one line "ALLOCATIONS<tab>BITS": heap allocations of a run (the most over all numbers of threads; "-" where
-// this build does not count them), and "same" or what differs. The exit code is 0 unless a run failed.
+// Prints one line "ALLOCATIONS<tab>COPIED<tab>BITS": heap allocations of a run (the most over all numbers of threads and
+// both kinds of memory; "-" where this build does not count them), bytes that a run copied (likewise), and "same" or what
+// differs. The exit code is 0 unless a run failed.
 #define RETORT_API_DLOPEN
 #include <algorithm>
 #include <cstdio>
@@ -55,10 +56,28 @@ std::string bits(const api::Value& value) {
   return bytes ? text.append(static_cast<const char*>(value.raw()), bytes) : text;
 }
 
+struct Cost {
+  uint64_t allocations = 0, copied = 0;  // of one run
+  void raise(const Cost& other) {
+    allocations = std::max(allocations, other.allocations);
+    copied = std::max(copied, other.copied);
+  }
+};
+
 struct Result {
-  uint64_t allocations = 0;  // of one run
+  Cost cost;
   std::map<std::string, std::string> outputs;
 };
+
+/// What a run costs that is like the runs before it.
+Cost steady_cost(const api::Session& session, api::IoBinding& binding) {
+  const bool counted = digits::allocations_are_counted();  // otherwise one run into the same memory shows it all
+  for (int i = 0; counted && i < kWarmRuns; ++i) binding.run();
+  const uint64_t copied = session.copied_bytes().value(), before = digits::allocations();
+  for (int i = 0; i < (counted ? kCountedRuns : 1); ++i) binding.run();
+  return {.allocations = (digits::allocations() - before + kCountedRuns - 1) / kCountedRuns,
+          .copied = session.copied_bytes().value() - copied};
+}
 
 Result run(const api::Env& env, const char* model, std::vector<Input>& inputs, const std::string& threads) {
   api::SessionOptions options;
@@ -71,16 +90,13 @@ Result run(const api::Env& env, const char* model, std::vector<Input>& inputs, c
   const api::MemoryInfo cpu = api::MemoryInfo::cpu();
   const auto ports = session.outputs();
   for (const api::Port& out : ports) binding.output(out.name.c_str(), cpu);
-  binding.run();
+  Result result;
+  result.cost = steady_cost(session, binding);
   const std::vector<api::Value> made = binding.outputs();
   for (size_t i = 0; i < ports.size(); ++i) {
     if (made[i].is_tensor()) binding.output(ports[i].name.c_str(), made[i]);
   }
-  const bool counted = digits::allocations_are_counted();  // otherwise one run into the same memory shows it all
-  for (int i = 0; counted && i < kWarmRuns; ++i) binding.run();
-  const uint64_t before = digits::allocations();
-  for (int i = 0; i < (counted ? kCountedRuns : 1); ++i) binding.run();
-  Result result{.allocations = (digits::allocations() - before + kCountedRuns - 1) / kCountedRuns, .outputs = {}};
+  result.cost.raise(steady_cost(session, binding));
   for (size_t i = 0; i < ports.size(); ++i) result.outputs[ports[i].name] = bits(made[i]);
   return result;
 }
@@ -95,19 +111,19 @@ int main(int argc, char** argv) try {
   api::Library::load(argv[1]);
   const api::Env env(ORT_LOGGING_LEVEL_ERROR);
   std::vector<Input> inputs = read_inputs(argv[3]);
-  uint64_t allocations = 0;
+  Cost cost;
   std::map<std::string, std::string> first;
   std::string difference = "same";
   for (int i = 4; i < argc; ++i) {
     Result result = run(env, argv[2], inputs, argv[i]);
-    allocations = std::max(allocations, result.allocations);
+    cost.raise(result.cost);
     if (i == 4) first = std::move(result.outputs);
     for (const auto& [name, text] : result.outputs) {
       if (i > 4 && text != first[name]) difference = "output '" + name + "' with " + argv[i] + " threads";
     }
   }
-  std::printf("%s\t%s\n", digits::allocations_are_counted() ? std::to_string(allocations).c_str() : "-",
-              difference.c_str());
+  std::printf("%s\t%llu\t%s\n", digits::allocations_are_counted() ? std::to_string(cost.allocations).c_str() : "-",
+              static_cast<unsigned long long>(cost.copied), difference.c_str());
   return 0;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "FAIL %s\n", e.what());

@@ -64,4 +64,10 @@ const ExternalNode* external_node(const Node& node) {
   return node.op == &ops::op_external ? &static_cast<const External*>(node.params.get())->node : nullptr;
 }
 
+const ExternalOp* external_op(const OpDef& op, const void* params) {
+  return &op == &ops::op_external ? static_cast<const External*>(params)->op.get() : nullptr;
+}
+
+const ExternalOp* external_op(const Node& node) { return node.op ? external_op(*node.op, node.params.get()) : nullptr; }
+
 }  // namespace retort

@@ -1,4 +1,4 @@
-#include "run/profiler.h"
+#include "base/profiler.h"
 
 #include <unistd.h>
 

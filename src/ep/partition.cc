@@ -1,0 +1,283 @@
+#include "ep/partition.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "ir/describe.h"
+#include "lift/lift.h"
+
+namespace retort {
+namespace {
+
+/// The run of a partition's step, as the provider sees it.
+class StepRun : public PartitionRun {
+ public:
+  StepRun(const Compiled& compiled, const RunContext& context, Stream* stream, const std::vector<Tensor>& constants)
+      : compiled_(compiled), context_(context), stream_(stream), outputs_(context.output_count()) {
+    for (size_t i = 0; i < context.input_count(); ++i) {
+      const Slot& slot = context.in_slot(i);
+      if (constants[i])
+        inputs_.push_back(constants[i]);
+      else if (const Tensor* boxed = slot.boxed.tensor())
+        inputs_.push_back(*boxed);
+      else
+        inputs_.emplace_back(slot.type.dtype, slot.type.shape, slot.data, nullptr);
+    }
+  }
+
+  size_t input_count() const override { return inputs_.size(); }
+  size_t output_count() const override { return outputs_.size(); }
+  const Tensor& input(size_t i) const override { return inputs_.at(i); }
+  Stream* stream() const override { return stream_; }
+  bool cancelled() const override { return context_.parallel().cancelled(); }
+
+  Tensor& output(size_t i, DType dtype, const Shape& shape) override {
+    if (outputs_.at(i)) return outputs_[i];
+    const MemorySpace space = compiled_.output_space(i);
+    if (dtype == DType::string) {
+      context_.allocate(i, dtype, shape);
+    } else {
+      context_.allocate_in(space, i, dtype, shape,
+                           [&](size_t bytes) { return context_.devices()->allocate(space, bytes); });
+    }
+    outputs_[i] = *context_.out_slot(i).boxed.tensor();
+    return outputs_[i];
+  }
+
+ private:
+  const Compiled& compiled_;
+  const RunContext& context_;
+  Stream* const stream_;
+  std::vector<Tensor> inputs_, outputs_;
+};
+
+/// Inputs that became constants after the cut, in the provider's memory; empty for the others.
+struct Uploaded : State {
+  std::vector<Tensor> constants;
+};
+
+class PartitionOp : public ExternalOp {
+ public:
+  PartitionOp(std::shared_ptr<Provider> provider, std::shared_ptr<Devices> devices, std::string name,
+              std::shared_ptr<const Compiled> compiled, std::vector<ValueType> outputs)
+      : provider_(std::move(provider)),
+        devices_(std::move(devices)),
+        name_(std::move(name)),
+        compiled_(std::move(compiled)),
+        outputs_(std::move(outputs)) {}
+
+  std::string domain() const override { return provider_->name(); }
+  std::string type() const override { return name_; }
+  std::string provider() const override { return provider_->name(); }
+  bool covers(int) const override { return true; }
+  MemorySpace input_space(size_t i) const override { return compiled_->input_space(i); }
+  MemorySpace output_space(size_t i) const override {
+    return outputs_[i].is_tensor() && outputs_[i].dtype != DType::string ? compiled_->output_space(i) : MemorySpace{};
+  }
+
+  void infer(const ExternalNode&, InferContext& context) const override {
+    for (size_t i = 0; i < outputs_.size(); ++i) context.set(i, outputs_[i]);
+  }
+
+  std::unique_ptr<State> prepare(const ExternalNode&, PrepareContext& context) const override {
+    auto state = std::make_unique<Uploaded>();
+    for (size_t i = 0; context.has(i); ++i) {
+      state->constants.emplace_back();
+      const Tensor* constant = context.constant(i);
+      if (!constant || constant->space().serves(input_space(i))) continue;
+      auto memory = devices_->allocate(input_space(i), constant->bytes());
+      Tensor& uploaded = state->constants.back();
+      uploaded = Tensor(constant->dtype(), constant->shape(), memory.get(), memory, input_space(i));
+      devices_->copy(*constant, uploaded, nullptr);
+      context.release(i);
+    }
+    return state;
+  }
+
+  void run(const ExternalNode& node, RunContext& context) const override {
+    StepRun run(*compiled_, context, context.devices()->stream(provider_->space()),
+                context.state<Uploaded>()->constants);
+    compiled_->run(run);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      require(!context.out_slot(i).boxed.empty(), ErrorCode::ep_fail, "provider '{}' made no output '{}'",
+              provider_->name(), node.outputs[i]);
+    }
+  }
+
+ private:
+  const std::shared_ptr<Provider> provider_;
+  const std::shared_ptr<Devices> devices_;
+  const std::string name_;
+  const std::shared_ptr<const Compiled> compiled_;
+  const std::vector<ValueType> outputs_;
+};
+
+/// Cuts one claim out of a graph.
+class Cut {
+ public:
+  Cut(Graph& graph, const Provider& provider, const Claim& claim) : graph_(graph), provider_(provider) {
+    for (const NodeId id : claim.nodes) {
+      require(size_t(id) < graph.node_count() && !graph.node(id).dead && !graph.node(id).op, ErrorCode::ep_fail,
+              "provider '{}' claimed node {}, which is not there or was claimed before", provider.name(), size_t(id));
+      require(claimed_.insert(id).second, ErrorCode::ep_fail, "provider '{}' claimed {} twice", provider.name(),
+              retort::describe(graph, graph.node(id)));
+    }
+    require(!claimed_.empty(), ErrorCode::ep_fail, "provider '{}' claimed a part without nodes", provider.name());
+    check_closed();
+    collect();
+  }
+
+  std::shared_ptr<Graph> body() const { return body_; }
+
+  /// Puts a node of `op` in place of what was claimed.
+  void replace(std::shared_ptr<const ExternalOp> op, const std::string& name) {
+    Node node;
+    node.domain = op->domain();
+    node.type = op->type();
+    node.name = name;
+    node.inputs = inputs_;
+    for (const NodeId id : order_) node.origins.push_back(label(graph_, graph_.node(id)));
+    node.position = graph_.node(order_.back()).position;
+    std::vector<std::string> names;
+    for (const ValueId old : outputs_) {
+      names.push_back(graph_.value(old).name);
+      node.outputs.push_back(graph_.add_value(graph_.unique_name(names.back()), graph_.value(old).type));
+    }
+    const std::vector<ValueId> made = node.outputs;
+    const NodeId id = graph_.add_node(std::move(node));
+    for (size_t i = 0; i < made.size(); ++i) {
+      graph_.replace_uses(outputs_[i], made[i]);
+      if (graph_.value(made[i]).name != names[i]) std::swap(graph_.value(outputs_[i]).name, graph_.value(made[i]).name);
+    }
+    for (auto gone = order_.rbegin(); gone != order_.rend(); ++gone) graph_.remove(*gone);
+    resolve_external(graph_, graph_.node(id), std::move(op));
+  }
+
+  std::vector<ValueType> output_types() const {
+    std::vector<ValueType> types;
+    for (const ValueId out : outputs_) types.push_back(graph_.value(out).type);
+    return types;
+  }
+
+ private:
+  bool is_claimed(NodeId id) const { return claimed_.contains(id); }
+
+  // No result may leave the part and come back: neither could run first.
+  void check_closed() {
+    std::set<NodeId> after;  // nodes outside that need a result of the part
+    for (const NodeId id : graph_.order()) {
+      for (const ValueId in : graph_.node(id).inputs) {
+        const Node* producer = in == ValueId::none ? nullptr : graph_.producer(in);
+        if (!producer) continue;
+        const bool needs_after = after.contains(producer->id);
+        require(!needs_after || !is_claimed(id), ErrorCode::ep_fail,
+                "provider '{}' claimed {}, which needs a result of {}, which needs one of the same part; it must claim "
+                "both or part them",
+                provider_.name(), retort::describe(graph_, graph_.node(id)), retort::describe(graph_, *producer));
+        if (!is_claimed(id) && (needs_after || is_claimed(producer->id))) after.insert(id);
+      }
+      if (is_claimed(id)) order_.push_back(id);
+    }
+  }
+
+  void collect() {
+    body_ = std::make_shared<Graph>(graph_.shared_dims());
+    body_->name = graph_.name;
+    for (const NodeId id : order_) take(graph_.node(id));
+    for (const NodeId id : order_) {
+      for (const ValueId out : graph_.node(id).outputs) {
+        if (out == ValueId::none || !is_wanted(out)) continue;
+        outputs_.push_back(out);
+        body_->outputs.push_back(inside_.at(out));
+      }
+    }
+  }
+
+  bool is_wanted(ValueId out) const {
+    const std::vector<Use>& uses = graph_.value(out).uses;
+    return graph_.is_output(out) || std::ranges::any_of(uses, [&](const Use& u) { return !is_claimed(u.node); });
+  }
+
+  void take(const Node& node) {
+    Node copy = node;
+    copy.id = NodeId::none;
+    for (Body& b : copy.bodies) b.graph = b.graph->clone();
+    for (ValueId& in : copy.inputs) in = in == ValueId::none ? in : inside(in);
+    for (ValueId& out : copy.outputs) {
+      if (out != ValueId::none) out = inside_[out] = body_->add_value(graph_.value(out).name, graph_.value(out).type);
+    }
+    body_->add_node(std::move(copy));
+  }
+
+  ValueId inside(ValueId outside) {
+    const auto found = inside_.find(outside);
+    if (found != inside_.end()) return found->second;
+    const GraphValue& v = graph_.value(outside);
+    ValueId made = ValueId::none;
+    if (v.is_constant()) {
+      made = body_->add_constant(v.name, v.constant);
+    } else {
+      made = body_->add_value(v.name, v.type);
+      body_->inputs.push_back(made);
+      inputs_.push_back(outside);
+    }
+    return inside_[outside] = made;
+  }
+
+  Graph& graph_;
+  const Provider& provider_;
+  std::set<NodeId> claimed_;
+  std::vector<NodeId> order_;
+  std::shared_ptr<Graph> body_;
+  std::map<ValueId, ValueId> inside_;  // of the graph → of the body
+  std::vector<ValueId> inputs_, outputs_;
+};
+
+// Providers ask for types that the file need not tell. What an operator unknown to the engine makes stays unknown.
+void add_types(Graph& graph, const ExternalOps* external) {
+  const std::shared_ptr<Graph> typed = graph.clone();
+  try {
+    lift(*typed, external);
+  } catch (const Error&) {  // a node for one of the providers: what came before it has its types
+  }
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    GraphValue& v = graph.value(ValueId(i));
+    const ValueType& known = typed->value(ValueId(i)).type;
+    if (v.type.kind == ValueType::Kind::unknown || (v.type.is_tensor() && !v.type.ranked && known.ranked))
+      v.type = known;
+  }
+}
+
+}  // namespace
+
+std::vector<Assignment> partition(Model& model, const SessionDevices& session, const ExternalOps* external) {
+  std::vector<Assignment> all;
+  if (session.providers.empty()) return all;
+  Graph& graph = *model.graph;
+  add_types(graph, external);
+  for (const auto& provider : session.providers) {
+    size_t number = 0;
+    for (const Claim& claim : provider->claim(graph)) {
+      Cut cut(graph, *provider, claim);
+      const std::string name = claim.name.empty() ? cat("{}_{}", provider->name(), number) : claim.name;
+      ++number;
+      std::shared_ptr<const Compiled> compiled;
+      try {
+        compiled = provider->compile({name, cut.body(), &model.opsets});
+        require(compiled != nullptr, ErrorCode::ep_fail, "nothing came of it");
+      } catch (Error& e) {
+        e.add_context(cat("provider '{}' compiling part '{}' of {} nodes", provider->name(), name, claim.nodes.size()));
+        throw;
+      }
+      all.push_back({provider->name(), name, claim.nodes});
+      cut.replace(
+          std::make_shared<PartitionOp>(provider, session.devices, name, std::move(compiled), cut.output_types()),
+          name);
+    }
+  }
+  return all;
+}
+
+}  // namespace retort

@@ -1,0 +1,139 @@
+#include "ep/place.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ep/device_run.h"
+#include "ir/describe.h"
+#include "ops/external.h"
+
+namespace retort {
+namespace {
+
+class CopyOp : public ExternalOp {
+ public:
+  CopyOp(std::string tensor, ValueType type, MemorySpace to)
+      : tensor_(std::move(tensor)), value_type_(std::move(type)), to_(to) {}
+
+  std::string domain() const override { return "retort"; }
+  std::string type() const override { return "Copy"; }
+  bool covers(int) const override { return true; }
+  MemorySpace output_space(size_t) const override { return to_; }
+  void infer(const ExternalNode&, InferContext& context) const override { context.set(0, value_type_); }
+  std::unique_ptr<State> prepare(const ExternalNode&, PrepareContext&) const override { return nullptr; }
+
+  void run(const ExternalNode&, RunContext& context) const override {
+    const Slot& in = context.in_slot(0);
+    const Tensor from = in.boxed.tensor() ? *in.boxed.tensor() : Tensor(in.type.dtype, in.type.shape, in.data, nullptr);
+    DeviceRun& devices = *context.devices();
+    context.allocate_in(to_, 0, from.dtype(), from.shape(), [&](size_t bytes) { return devices.allocate(to_, bytes); });
+    // What a step made on the host may lie where a later one writes; results of devices stay until the next run.
+    const bool stays = !from.space().host_readable();
+    devices.copy(CopyCause::border, tensor_, from, *context.out_slot(0).boxed.get<Tensor>(), stays);
+  }
+
+ private:
+  const std::string tensor_;
+  const ValueType value_type_;
+  const MemorySpace to_;
+};
+
+MemorySpace reads_in(const Node& node, size_t slot) {
+  const ExternalOp* op = external_op(node);
+  return op ? op->input_space(slot) : MemorySpace{};
+}
+
+class Placer {
+ public:
+  explicit Placer(Graph& graph) : graph_(graph) {}
+
+  Placement place() {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) placement_.inputs.push_back({.origin = uint32_t(i), .space = {}});
+    const size_t given = graph_.inputs.size();
+    for (size_t i = 0; i < given; ++i) part_input(i);
+    const std::vector<NodeId> order(graph_.order().begin(), graph_.order().end());
+    for (const NodeId id : order) {
+      for (size_t slot = 0; slot < graph_.node(id).inputs.size(); ++slot) bring(id, slot);
+    }
+    for (const ValueId out : graph_.outputs) placement_.outputs.push_back(made_in(out));
+    return std::move(placement_);
+  }
+
+ private:
+  MemorySpace made_in(ValueId id) const {
+    const auto place = std::ranges::find(graph_.inputs, id);
+    if (place != graph_.inputs.end()) return placement_.inputs[size_t(place - graph_.inputs.begin())].space;
+    const Node* node = graph_.producer(id);
+    const ExternalOp* op = node ? external_op(*node) : nullptr;
+    return op ? op->output_space(graph_.value(id).producer_slot) : MemorySpace{};
+  }
+
+  // One input for each memory that it is read in.
+  void part_input(size_t position) {
+    const ValueId original = graph_.inputs[position];
+    if (original == ValueId::none) return;
+    const std::vector<Use> uses = graph_.value(original).uses;
+    const auto on_host = [&](const Use& u) { return reads_in(graph_.node(u.node), u.slot).host_readable(); };
+    bool taken = graph_.is_output(original) || std::ranges::any_of(uses, on_host);
+    std::vector<std::pair<MemorySpace, ValueId>> made;
+    for (const Use& use : uses) {
+      const MemorySpace space = reads_in(graph_.node(use.node), use.slot);
+      if (space.host_readable()) continue;
+      auto found = std::ranges::find_if(made, [&](const auto& m) { return m.first.serves(space); });
+      if (found == made.end()) {
+        made.emplace_back(space, taken ? add_input(position, space) : original);
+        if (!taken) placement_.inputs[position].space = space;
+        taken = true;
+        found = made.end() - 1;
+      }
+      if (found->second != original) graph_.set_input(use.node, use.slot, found->second);
+    }
+  }
+
+  ValueId add_input(size_t position, const MemorySpace& space) {
+    const ValueId original = graph_.inputs[position];
+    const ValueId added = graph_.add_value(graph_.value(original).name, graph_.value(original).type);
+    graph_.inputs.push_back(added);
+    placement_.inputs.push_back({.origin = uint32_t(position), .space = space});
+    graph_.touch();
+    return added;
+  }
+
+  void bring(NodeId id, size_t slot) {
+    const ValueId value = graph_.node(id).inputs[slot];
+    if (value == ValueId::none || graph_.value(value).is_constant()) return;
+    const MemorySpace from = made_in(value), to = reads_in(graph_.node(id), slot);
+    if (from.serves(to)) return;
+    auto& copies = copies_[value];
+    auto found = std::ranges::find_if(copies, [&](const auto& c) { return c.first.serves(to); });
+    if (found == copies.end()) {
+      copies.emplace_back(to, add_copy(value, graph_.node(id), to));
+      found = copies.end() - 1;
+      placement_.copies.push_back({graph_.value(value).name, describe(graph_, graph_.node(id)), from, to});
+    }
+    graph_.set_input(id, slot, found->second);
+  }
+
+  ValueId add_copy(ValueId value, const Node& reader, const MemorySpace& to) {
+    const std::string name = graph_.value(value).name;
+    const ValueType type = graph_.value(value).type;
+    const NodeId copy = graph_.add({.type = "Copy",
+                                    .inputs = {value},
+                                    .domain = "retort",
+                                    .name = cat("copy of {}", name),
+                                    .position = reader.position});
+    graph_.value(graph_.node(copy).outputs[0]).type = type;
+    resolve_external(graph_, graph_.node(copy), std::make_shared<CopyOp>(name, type, to));
+    return graph_.node(copy).outputs[0];
+  }
+
+  Graph& graph_;
+  Placement placement_;
+  std::map<ValueId, std::vector<std::pair<MemorySpace, ValueId>>> copies_;
+};
+
+}  // namespace
+
+Placement place(Graph& graph) { return Placer(graph).place(); }
+
+}  // namespace retort

@@ -1,0 +1,31 @@
+// In which memory each value of a lowered graph lies, and the copies between them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace retort {
+
+/// A value that one step makes in one memory and another reads in another.
+struct BorderCopy {
+  std::string tensor, reader;  ///< reader: "node 'conv1' (Conv)"
+  MemorySpace from, to;
+};
+
+struct Placement {
+  struct Input {
+    uint32_t origin = 0;  ///< its place among the graph's inputs as they were
+    MemorySpace space;
+  };
+  std::vector<Input> inputs;         ///< by place among the graph's inputs now
+  std::vector<MemorySpace> outputs;  ///< by place among the graph's outputs: where they are made
+  std::vector<BorderCopy> copies;
+};
+
+/// Puts steps that copy where a value is read in another memory than it is made in. An input that is read in several
+/// memories becomes several inputs, so that callers can have it in each of them. Results of the graph stay where they are
+/// made.
+Placement place(Graph& graph);
+
+}  // namespace retort

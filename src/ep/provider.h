@@ -1,0 +1,101 @@
+// Execution providers: whoever runs parts of a model in memory of its own. The CPU is not one of them: it takes what they
+// leave (cpu.h).
+#pragma once
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ep/stream.h"
+#include "ep/transfer.h"
+#include "ir/graph.h"
+#include "memory/allocator.h"
+
+namespace retort {
+
+/// Nodes that a provider runs as one.
+struct Claim {
+  std::vector<NodeId> nodes;
+  std::string name;  ///< for messages and profiles; may be empty
+};
+
+/// What was claimed, cut out: its graph in the model's own dialect, constants inside, with the inputs and outputs that the
+/// rest of the model has in common with it.
+struct Partition {
+  std::string name;
+  std::shared_ptr<const Graph> graph;
+  const std::map<std::string, int>* opsets = nullptr;  ///< that the model imports
+};
+
+/// What a compiled partition sees in a run.
+class PartitionRun {
+ public:
+  virtual ~PartitionRun() = default;
+  virtual size_t input_count() const = 0;
+  virtual size_t output_count() const = 0;
+  /// In the memory that Compiled::input_space() asked for.
+  virtual const Tensor& input(size_t i) const = 0;
+  /// Memory for a result where Compiled::output_space() says: the caller's own if it fits. Uninitialised.
+  virtual Tensor& output(size_t i, DType dtype, const Shape& shape) = 0;
+  /// Where the provider's work of this run goes; null for one without streams: it works before it returns.
+  virtual Stream* stream() const = 0;
+  /// The run is to end; whatever is returned is thrown away.
+  virtual bool cancelled() const = 0;
+};
+
+/// Thread-safe: runs of a session may be concurrent.
+class Compiled {
+ public:
+  virtual ~Compiled() = default;
+  /// Throws Error; the engine adds which partition it was.
+  virtual void run(PartitionRun& run) const = 0;
+  /// Where input and output `i` lie.
+  virtual MemorySpace input_space(size_t i) const = 0;
+  virtual MemorySpace output_space(size_t i) const = 0;
+};
+
+/// One per session that uses it. claim() and compile() are called while the session is made, the rest from any thread.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  virtual const std::string& name() const = 0;
+  /// The memory that its values lie in.
+  virtual MemorySpace space() const = 0;
+  /// What it would run. Nodes are in the model's own dialect, types of values as far as they are known. Claims of earlier
+  /// providers are gone from the graph.
+  virtual std::vector<Claim> claim(const Graph& graph) = 0;
+  virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
+  /// A stream for a run; null: it works on the thread of the caller.
+  virtual std::unique_ptr<Stream> make_stream() { return nullptr; }
+  /// Around every run of the session, on the thread of its caller. `waits`: the run returns after the device is done.
+  virtual void run_begins() {}
+  virtual void run_ends([[maybe_unused]] bool waits) {}
+  /// Waits until its device is done with everything.
+  virtual void synchronize() {}
+};
+
+/// A piece of hardware that a factory's providers can use.
+struct ProviderDevice {
+  size_t hardware = 0;  ///< among the hardware of the environment
+  std::map<std::string, std::string> metadata, options;
+  std::vector<std::shared_ptr<Allocator>> memory;  ///< its own first; then memory of the host that it can reach
+};
+
+/// Makes providers of one kind. Thread-safe; environments and sessions share it.
+class ProviderFactory {
+ public:
+  virtual ~ProviderFactory() = default;
+  virtual const std::string& name() const = 0;
+  virtual const std::string& vendor() const = 0;
+  virtual std::span<const ProviderDevice> devices() const = 0;
+  /// `devices`: by index. Throws Error where they or the options do not suit it.
+  virtual std::unique_ptr<Provider> make_provider(std::span<const size_t> devices,
+                                                  const std::map<std::string, std::string>& config) = 0;
+  /// Null: it has no memory of its own.
+  virtual DataTransfer* transfer() { return nullptr; }
+  /// A stream of the caller's; null: there are none.
+  virtual std::unique_ptr<Stream> make_stream(size_t, const std::map<std::string, std::string>&) { return nullptr; }
+};
+
+}  // namespace retort

@@ -1,0 +1,46 @@
+// Every byte that the engine copies on its own account, with the tensor and the reason.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/memory_space.h"
+
+namespace retort {
+
+enum class CopyCause : uint8_t {
+  bind_input,  ///< an input was bound in another memory than the plan reads it from
+  run_input,   ///< an input was given to a run in another memory
+  border,      ///< a step made a value in one memory, and another reads it in another
+  output,      ///< an output was wanted in another memory than the plan makes it in
+  alias,       ///< an output overlaps an input in a way that is not provably safe: it was staged
+  dynamic,     ///< an output whose size only the data tells was copied into the caller's buffer
+};
+std::string_view copy_cause_name(CopyCause cause);
+
+/// One tensor, one reason, one direction.
+struct CopyRecord {
+  std::string tensor;
+  CopyCause cause = CopyCause::border;
+  MemorySpace from, to;
+  uint64_t bytes = 0, count = 0;  ///< of all copies
+};
+
+/// Thread-safe counters; one per session.
+class CopyLedger {
+ public:
+  void add(CopyCause cause, std::string_view tensor, const MemorySpace& from, const MemorySpace& to, size_t bytes);
+  uint64_t total_bytes() const { return total_.load(std::memory_order_relaxed); }
+  /// In the order of the first copies.
+  std::vector<CopyRecord> records() const;
+
+ private:
+  std::atomic<uint64_t> total_{0};
+  mutable std::mutex mutex_;
+  std::vector<CopyRecord> records_;
+};
+
+}  // namespace retort

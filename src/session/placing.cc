@@ -1,0 +1,80 @@
+// What a session has to do with devices: which providers run what, and in which memory inputs and outputs lie.
+#include <algorithm>
+
+#include "base/error.h"
+#include "ep/partition.h"
+#include "session/session.h"
+
+namespace retort {
+
+void Session::give_parts(Model& model) const {
+  const size_t nodes = model.graph->order().size();
+  size_t taken = 0;
+  for (const Assignment& part : partition(model, devices_, options_.external_ops.get())) {
+    logger_.info("part '{}' of {} nodes runs on {}", part.name, part.nodes.size(), part.provider);
+    taken += part.nodes.size();
+  }
+  logger_.info("{} of {} nodes run on the CPU", nodes - taken, nodes);
+}
+
+void Session::check_placement(const Placement& placement) const {
+  for (const BorderCopy& copy : placement.copies) {
+    require(devices_.devices->can_copy(copy.from, copy.to), ErrorCode::not_implemented,
+            "'{}' is made in {} and read by {} in {}, and no provider copies between them", copy.tensor,
+            to_string(copy.from), copy.reader, to_string(copy.to));
+    require(!disallow_copies_, ErrorCode::invalid_argument,
+            "'{}' is made in {} and read by {} in {}: it would be copied in every run, which "
+            "session.disallow_implicit_copies forbids; let one provider run both sides",
+            copy.tensor, to_string(copy.from), copy.reader, to_string(copy.to));
+    logger_.info("'{}' is copied from {} to {} for {} in every run", copy.tensor, to_string(copy.from),
+                 to_string(copy.to), copy.reader);
+  }
+}
+
+void Session::take_spaces(const Route& route, const Placement& placement) {
+  input_spaces_.assign(input_count(), {});
+  for (size_t i = 0; i < placement.inputs.size(); ++i) {
+    input_spaces_[route.inputs[i]].push_back(placement.inputs[i].space);
+  }
+  for (std::vector<MemorySpace>& spaces : input_spaces_) {
+    if (spaces.empty()) spaces.emplace_back();
+  }
+  output_spaces_ = placement.outputs;
+  output_spaces_.resize(outputs_.size());
+}
+
+const Value* Session::where_read(const Route& route, size_t position, const Value* given, const Places& places) const {
+  const Tensor* tensor = given ? given->tensor() : nullptr;
+  const std::vector<MemorySpace>& spaces = route.frames->plan().input_spaces;
+  const MemorySpace wanted = spaces.empty() ? MemorySpace() : spaces[position];
+  if (!tensor || tensor->space().serves(wanted)) return given;
+  for (const Resident& resident : places.inputs) {
+    if (resident.input == route.inputs[position] && resident.value.tensor()->space().serves(wanted))
+      return &resident.value;
+  }
+  return given;
+}
+
+Value Session::bring(size_t index, const Tensor& tensor, const MemorySpace& space) {
+  const std::string& name = input_port(index).name;
+  require(!disallow_copies_, ErrorCode::invalid_argument,
+          "input '{}' lies in {} and is read in {}: it would have to be copied, which session.disallow_implicit_copies "
+          "forbids; bind it there",
+          name, to_string(tensor.space()), to_string(space));
+  try {
+    const std::shared_ptr<void> memory = devices_.devices->allocate(space, tensor.bytes());
+    Tensor copy(tensor.dtype(), tensor.shape(), memory.get(), memory, space);
+    devices_.devices->copy(tensor, copy, nullptr);
+    ledger_.add(CopyCause::bind_input, name, tensor.space(), space, tensor.bytes());
+    return copy;
+  } catch (Error& e) {
+    e.add_context(cat("input '{}' lies in {} and is read in {}", name, to_string(tensor.space()), to_string(space)));
+    throw;
+  }
+}
+
+void Session::synchronize() const {
+  for (const auto& provider : devices_.providers) provider->synchronize();
+}
+
+}  // namespace retort
