@@ -28,6 +28,7 @@ def run(start, examples, prefix, oracle):
             for engine, preload in engines.items():
                 command = ["env", "-u", "RETORT_LIBRARY", *preload, os.path.join(build, f"{name}_{language}"), os.path.join(examples, MODELS.get(name, MODEL))]
                 code, printed = start(f"package.io_binding.{name}_{language}.{engine}", command)
+                printed = "".join(line for line in printed.splitlines(True) if "[W:onnxruntime" not in line)  # of devices it cannot read
                 results.append(code == 0 and printed == expected)
                 if code == 0 and printed != expected:
                     print(f"    FAIL {name}_{language} printed on the {engine} library\n{printed}    in place of\n{expected}", end="")
