@@ -19,7 +19,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   digits       the example that make run starts, on its held-out digits
   package      what is installed: the other examples built from a copy of it alone (those of io_binding run on both libraries), its size
   cli          the command-line tool
-  clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust
+  clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust, C++
   bindings     the project's own bindings (bindings/*/test.sh)
 """
 import argparse
@@ -47,7 +47,7 @@ LIBRARY_BYTES = 8_000_000
 FORKS = "*Fork*"
 NEON_TOOLS = ("aarch64-linux-gnu-g++", "qemu-aarch64")
 CLANG_FORMAT = 14  # the release whose form the sources have
-CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"]}
+CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"], "cpp": ["c++", "apt-get", "dpkg"]}
 
 
 @dataclasses.dataclass
