@@ -41,6 +41,12 @@ int main(int argc, char** argv) try {
     std::puts("RETORT_ORACLE names no library");
     return kSkipped;
   }
+#ifdef __SANITIZE_THREAD__
+  if (argc == 1) {
+    std::puts("the official library's threads cannot be watched: it was compiled without");
+    return kSkipped;
+  }
+#endif
   api::Library::load(library);
   texts_come_back();
   errors_are_exceptions();
