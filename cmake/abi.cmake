@@ -1,7 +1,9 @@
 # The libraries: two shared ones from the same objects (a drop-in that needed a second file would break where clients copy or
 # link one), a merged archive, and what is installed beside them.
 set(retort_rooms)
-foreach(room IN ITEMS abi session run plan ep explain passes lift ort_format onnx ops ir kernels memory tensor base)
+get_property(rooms GLOBAL PROPERTY RETORT_ROOMS)
+list(REVERSE rooms)  # who uses others before them
+foreach(room IN LISTS rooms)
   get_target_property(type retort_${room} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")
     list(APPEND retort_rooms retort_${room})

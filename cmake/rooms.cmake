@@ -3,6 +3,7 @@
 # as one. LOADS: what happens once per session; half the code (-Os) costs less to read than it saves.
 function(retort_room name)
   cmake_parse_arguments(arg "LOADS" "TOGETHER" "USES" ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY RETORT_ROOMS ${name})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})

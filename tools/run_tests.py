@@ -17,9 +17,9 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   errors       what mistakes are answered with, beside official ONNX Runtime: docs/errors.md
   models       real models of ../shared/models, where that folder lies beside the checkout
   digits       the example that make run starts, on its held-out digits
-  package      what is installed: the other examples built from a copy of it alone, size of the library
+  package      what is installed: the other examples built from a copy of it alone (those of io_binding run on both libraries), its size
   cli          the command-line tool
-  clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust
+  clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust, C++
   bindings     the project's own bindings (bindings/*/test.sh)
 """
 import argparse
@@ -35,6 +35,8 @@ import sys
 import time
 import xml.etree.ElementTree
 
+import io_binding_examples
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?")
 TAIL_LINES = 40
@@ -45,7 +47,7 @@ LIBRARY_BYTES = 8_000_000
 FORKS = "*Fork*"
 NEON_TOOLS = ("aarch64-linux-gnu-g++", "qemu-aarch64")
 CLANG_FORMAT = 14  # the release whose form the sources have
-CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"]}
+CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"], "cpp": ["c++", "apt-get", "dpkg"]}
 
 
 @dataclasses.dataclass
@@ -332,6 +334,7 @@ def package(c):
     for name in ("first", "any_model", "embedded"):
         programs[name] = build_example(c, name, os.path.join(examples, name), prefix)
         results.append(programs[name] and run_example(c, name, programs[name], os.path.join(examples, "digits", "digits.onnx")))
+    results += io_binding_examples.run(c.start, examples, prefix, "" if c.sanitizer else os.environ["RETORT_ORACLE"])
     needed = programs["embedded"] and c.start("package.needed", ["readelf", "-d", programs["embedded"]])
     results.append(needed and needed[0] == 0 and "libretort" not in needed[1])
     results.append(small_enough(c, os.path.join(prefix, "lib", "libretort.so.1")))

@@ -16,6 +16,11 @@
 // may run from several threads at once, each with inputs, outputs or an IoBinding of its own. A moved-from owner may
 // only be destroyed or assigned to. Every function may throw Error.
 #pragma once
+#include "cxx/binding.hpp"
+#include "cxx/devices.hpp"
 #include "cxx/library.hpp"
+#include "cxx/memory.hpp"
+#include "cxx/options.hpp"
+#include "cxx/package.hpp"
 #include "cxx/session.hpp"
 #include "cxx/value.hpp"

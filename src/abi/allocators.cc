@@ -92,14 +92,14 @@ char* allocate_text(OrtAllocator& allocator, const std::string& text) {
   return copy;
 }
 
-SharedAllocators::SharedAllocators() { set_host({}); }
+SharedAllocators::SharedAllocators() : host_(std::make_unique<HostAllocator>()) {}
 
 OrtAllocator* SharedAllocators::find(const MemorySpace& space) const {
   const std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
     if (entry.space == space) return entry.allocator;
   }
-  return nullptr;
+  return space == MemorySpace{} ? host_.get() : nullptr;
 }
 
 void SharedAllocators::put(Entry entry) {

@@ -54,13 +54,13 @@ auto held(OrtAllocator& allocator, T* p) {
 class SharedAllocators {
  public:
   SharedAllocators();
-  /// Null when the space has none.
+  /// Null when the space has none; the host's is there also when nothing is registered for it.
   OrtAllocator* find(const MemorySpace& space) const;
   /// Replaces the one that is there.
   void set(const MemorySpace& space, OrtAllocator* callers);
   void set_host(const MemorySpace& space);
   OrtAllocator& set_device(const std::shared_ptr<Allocator>& memory);
-  /// False when there was none.
+  /// False when none was registered.
   bool remove(const MemorySpace& space);
 
  private:
@@ -70,6 +70,7 @@ class SharedAllocators {
     std::shared_ptr<OrtAllocator> own;  ///< null when the allocator is a caller's
   };
   void put(Entry entry);
+  const std::unique_ptr<HostAllocator> host_;
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
 };

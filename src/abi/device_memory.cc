@@ -64,7 +64,8 @@ OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_devi
     auto made = std::make_unique<OrtSyncStream>();
     if (device.factory) made->own = device.factory->make_stream(device.index, options);
     made->stream = made->own.get();
-    require(made->stream != nullptr, ErrorCode::invalid_argument,
+    // As ONNX Runtime tells them apart.
+    require(made->stream != nullptr, device.factory ? ErrorCode::not_implemented : ErrorCode::invalid_argument,
             "device '{}' works on the threads of the caller and has no streams", device.name);
     made->factory = device.factory;
     give(stream, "stream", std::move(made));

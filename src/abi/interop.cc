@@ -70,7 +70,7 @@ OrtStatusPtr ORT_API_CALL CreateExternalResourceImporterForDevice(const OrtEpDev
     const OrtEpDevice& device = handle(ep_device, "ep_device");
     OrtExternalResourceImporter*& out = need(out_importer, "out_importer");
     Impl* found = find_importer(device);
-    out = found ? new OrtExternalResourceImporter(*found) : nullptr;
+    out = found ? std::make_unique<OrtExternalResourceImporter>(*found).release() : nullptr;
   });
 }
 

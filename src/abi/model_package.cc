@@ -59,7 +59,7 @@ OrtSessionOptions options_of(const OrtModelPackageComponentContext& selected) {
   OrtSessionOptions options;
   for (const auto& [key, value] : selected.variant->session_options) {
     require(!key.empty() && key.size() <= kMostKey, ErrorCode::invalid_argument,
-            "variant '{}' of component '{}' sets a session option whose name has {} characters, of 1 to {}",
+            "variant '{}' of component '{}' sets a session option whose name has {} characters; use 1 to {}",
             selected.variant->name, selected.component->name, key.size(), kMostKey);
     options.options.config[key] = value;
   }
@@ -218,7 +218,7 @@ OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, OrtModelPackageCompon
     need(session, "session");
     const PackageVariant& variant = *selected.variant;
     require(variant.model.has_value(), ErrorCode::fail,
-            "variant '{}' of component '{}' names no model; its executor_info[\"ort\"] has to say 'model_file'",
+            "variant '{}' of component '{}' names no model; give 'model_file' in its executor_info[\"ort\"]",
             variant.name, selected.component->name);
     if (session_options) return abi::CreateSession(env, variant.model->c_str(), session_options, session);
     const OrtSessionOptions asked = options_of(selected);

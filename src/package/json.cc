@@ -25,7 +25,7 @@ class JsonReader {
  private:
   [[noreturn]] void wrong(std::string_view what) const {
     const std::string_view before = text_.substr(0, std::min(at_, text_.size()));
-    fail(ErrorCode::fail, "line {}: {}; JSON (RFC 8259) is wanted", 1 + std::count(before.begin(), before.end(), '\n'),
+    fail(ErrorCode::fail, "line {}: {}; write JSON (RFC 8259)", 1 + std::count(before.begin(), before.end(), '\n'),
          what);
   }
 
@@ -71,9 +71,9 @@ class JsonReader {
       JsonValue member = value(depth + 1);
       const auto [place, is_new] = places.emplace(key, made.members.size());
       if (is_new)
-        made.members.emplace_back(std::move(key), std::move(member));
+        made.members.push_back({std::move(key), std::move(member)});
       else
-        made.members[place->second].second = std::move(member);
+        made.members[place->second].value = std::move(member);
     } while (take(','));
     if (!take('}')) wrong("'}' is missing");
     return made;
@@ -212,8 +212,8 @@ class JsonReader {
 }  // namespace
 
 const JsonValue* JsonValue::find(std::string_view key) const {
-  const auto at = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.first == key; });
-  return at == members.end() ? nullptr : &at->second;
+  const auto at = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.key == key; });
+  return at == members.end() ? nullptr : &at->value;
 }
 
 JsonValue parse_json(std::string_view text) { return JsonReader(text).document(); }

@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -12,7 +11,7 @@ namespace retort {
 
 struct JsonValue {
   enum class Kind { null, boolean, number, string, array, object };
-  using Member = std::pair<std::string, JsonValue>;
+  struct Member;
 
   Kind kind = Kind::null;
   std::string text;                ///< of a string
@@ -22,6 +21,11 @@ struct JsonValue {
   bool is(Kind k) const { return kind == k; }
   /// Null when there is no such member.
   const JsonValue* find(std::string_view key) const;
+};
+
+struct JsonValue::Member {
+  std::string key;
+  JsonValue value;
 };
 
 /// What a text says; elements of arrays are checked and not kept. Throws ErrorCode::fail with the line, also for values

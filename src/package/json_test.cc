@@ -35,8 +35,8 @@ TEST(Json, ReadsValues) {
 TEST(Json, OfEqualKeysTheLastValueStaysInTheFirstPlace) {
   const JsonValue all = parse_json(R"({"a": 1, "b": 2, "a": 3})");
   ASSERT_EQ(all.members.size(), 2u);
-  EXPECT_EQ(all.members[0].first, "a");
-  EXPECT_EQ(all.members[0].second.integer, 3);
+  EXPECT_EQ(all.members[0].key, "a");
+  EXPECT_EQ(all.members[0].value.integer, 3);
 }
 
 TEST(Json, SaysWhatIsWrongAndWhere) {

@@ -26,12 +26,13 @@ JsonValue read_json(const fs::path& file) {
   std::error_code error;
   require(fs::is_regular_file(file, error), ErrorCode::fail, "'{}' is no file; a package needs it", file.string());
   const uintmax_t size = fs::file_size(file, error);
-  require(!error && size <= kMostBytes, ErrorCode::fail, "'{}' is larger than {} bytes", file.string(), kMostBytes);
+  require(!error && size <= kMostBytes, ErrorCode::fail, "'{}' is larger than {} bytes; make it smaller", file.string(),
+          kMostBytes);
   // Not by a stream: the library links the standard library statically, and streams are 400 KB of it.
   const std::unique_ptr<FILE, int (*)(FILE*)> in(std::fopen(file.c_str(), "rbe"), &std::fclose);
   std::string text(size, '\0');
-  require(in && std::fread(text.data(), 1, size, in.get()) == size, ErrorCode::fail, "'{}' cannot be read",
-          file.string());
+  require(in && std::fread(text.data(), 1, size, in.get()) == size, ErrorCode::fail,
+          "'{}' cannot be read; check its permissions", file.string());
   try {
     return parse_json(text);
   } catch (Error& e) {
@@ -41,7 +42,7 @@ JsonValue read_json(const fs::path& file) {
 }
 
 const JsonValue& need_kind(const JsonValue& value, Kind kind, std::string_view what, std::string_view wanted) {
-  require(value.is(kind), ErrorCode::fail, "{} is not {}", what, wanted);
+  require(value.is(kind), ErrorCode::fail, "{} is not {}; write one", what, wanted);
   return value;
 }
 
@@ -64,15 +65,14 @@ std::optional<std::string> text_of(const JsonValue& object, std::string_view key
 
 const JsonValue& need_member(const JsonValue& object, std::string_view key) {
   const JsonValue* value = object.find(key);
-  require(value != nullptr, ErrorCode::fail, "'{}' is missing", key);
+  require(value != nullptr, ErrorCode::fail, "'{}' is missing; add it", key);
   return need_kind(*value, Kind::object, cat("'{}'", key), "an object");
 }
 
 /// "1.0", "1" or 1: the first number.
 int64_t schema_major(const JsonValue& manifest) {
   const JsonValue* value = manifest.find("schema_version");
-  require(value != nullptr, ErrorCode::fail, "'schema_version' is missing; \"{}.0\" is what this library reads",
-          kSchemaMajor);
+  require(value != nullptr, ErrorCode::fail, "'schema_version' is missing; set it to \"{}.0\"", kSchemaMajor);
   if (value->integer) return *value->integer;
   const std::string& text = value->text;
   const size_t dot = std::min(text.find('.'), text.size());
@@ -80,7 +80,7 @@ int64_t schema_major(const JsonValue& manifest) {
     return !digits.empty() && digits.size() < 19 && digits.find_first_not_of("0123456789") == std::string_view::npos;
   };
   require(is_number(text.substr(0, dot)) && (dot == text.size() || is_number(text.substr(dot + 1))), ErrorCode::fail,
-          "'schema_version' is not of the form \"{}.0\"", kSchemaMajor);
+          "'schema_version' is not of the form \"{}.0\"; write that", kSchemaMajor);
   return std::stoll(text.substr(0, dot));
 }
 
@@ -88,8 +88,9 @@ std::map<std::string, std::string> options_of(const JsonValue& from, const char*
   std::map<std::string, std::string> options;
   if (!from.find(key)) return options;
   for (const auto& [name, value] : need_member(from, key).members) {
-    require(name.find('\0') == std::string::npos, ErrorCode::fail, "a name in '{}' has a zero inside", key);
-    options[name] = need_kind(value, Kind::string, cat("'{}' of '{}'", name, key), "a string").text.c_str();
+    require(name.find('\0') == std::string::npos, ErrorCode::fail, "a name in '{}' has a zero inside; leave it out",
+            key);
+    options[name] = need_kind(value, Kind::string, cat("'{}' of '{}'", name, key), "a string").text;
   }
   return options;
 }
@@ -146,8 +147,10 @@ class ComponentReader {
   JsonValue engine_entry(const std::string& engine, const JsonValue& entry, const std::string& folder) const {
     if (entry.is(Kind::object)) return entry;
     const std::string what = cat("executor_info['{}']", engine);
-    require(entry.is(Kind::string), ErrorCode::fail, "{} is neither an object nor the path of a file", what);
-    require(!folder.empty(), ErrorCode::fail, "{} is a file, but the variant has no folder for it to be in", what);
+    require(entry.is(Kind::string), ErrorCode::fail,
+            "{} is neither an object nor the path of a file; write one of them", what);
+    require(!folder.empty(), ErrorCode::fail,
+            "{} is a file, but the variant has no folder for it to be in; make the folder", what);
     return read_json(paths_.resolve(folder, entry.text, Must::exist));
   }
 
@@ -157,7 +160,7 @@ class ComponentReader {
     made.provider_options = options_of(setup, "provider_options");
     for (std::string_view key : kOptionsOfPrograms) {
       require(!made.session_options.contains(std::string(key)), ErrorCode::fail,
-              "'{}' makes a session write files or serve for tests; it is for programs, not for packages", key);
+              "'{}' makes a session write files or serve for tests; leave it to the program", key);
     }
     const auto model = text_of(setup, "model_file");
     const fs::path base = made.folder.empty() ? paths_.root() : fs::path(made.folder);
@@ -170,7 +173,7 @@ class ComponentReader {
 
 PackageComponent read_component(const PackagePaths& paths, const std::string& name, const JsonValue& value) {
   if (value.is(Kind::object)) return ComponentReader(paths, paths.root()).component(name, value);
-  require(value.is(Kind::string), ErrorCode::fail, "it is neither an object nor the path of one");
+  require(value.is(Kind::string), ErrorCode::fail, "it is neither an object nor the path of one; write one of them");
   fs::path file = paths.resolve(paths.root(), value.text, Must::exist);
   std::error_code error;
   if (fs::is_directory(file, error)) file = paths.resolve(file, "component.json", Must::exist);
@@ -181,7 +184,7 @@ void read_assets(PackagePaths& paths, const JsonValue& manifest) {
   if (manifest.find("shared_assets")) {
     for (const auto& [name, path] : need_member(manifest, "shared_assets").members) {
       require(is_asset_name(name), ErrorCode::fail,
-              "'{}' of 'shared_assets' is not of the form sha256:<64 hexadecimal digits>", name);
+              "'{}' of 'shared_assets' is not of the form sha256:<64 hexadecimal digits>; correct it", name);
       need_kind(path, Kind::string, cat("the path of shared asset '{}'", name), "a string");
       paths.add_asset(name, paths.resolve(paths.root(), path.text, Must::be_allowed));
     }
@@ -195,11 +198,12 @@ std::vector<PackageComponent> read_manifest(PackagePaths& paths) {
               {"schema_version", "package_name", "package_version", "description", "layout", "components",
                "shared_assets", "additional_metadata"});
   const int64_t major = schema_major(manifest);
-  require(major == kSchemaMajor, ErrorCode::fail, "schema version {} is not known, {} is", major, kSchemaMajor);
+  require(major == kSchemaMajor, ErrorCode::fail, "schema version {} is not known; use version {}", major,
+          kSchemaMajor);
   for (const char* key : {"package_name", "package_version", "description"}) text_of(manifest, key);
   const std::string layout = text_of(manifest, "layout").value_or("portable");
   require(layout == "portable" || layout == "installed", ErrorCode::fail,
-          "layout '{}' is not known; \"portable\" and \"installed\" are", layout);
+          "layout '{}' is not known; use \"portable\" or \"installed\"", layout);
   if (layout == "installed") paths.set_installed();
   read_assets(paths, manifest);
   std::vector<PackageComponent> components;
@@ -232,7 +236,7 @@ ModelPackage::ModelPackage(const std::string& root) try : paths_(root), componen
 const PackageComponent& ModelPackage::component(const std::string& name) const {
   const auto at = std::find_if(components_.begin(), components_.end(), [&](const auto& c) { return c.name == name; });
   require(at != components_.end(), ErrorCode::invalid_argument,
-          "the model package has no component '{}'; its components: {}", name, names_of(components_));
+          "the model package has no component '{}'; choose one of {}", name, names_of(components_));
   return *at;
 }
 
@@ -250,8 +254,7 @@ const PackageVariant& select_variant(const PackageComponent& component, const st
     offers += cat("{}'{}' ({}{}{})", offers.empty() ? "" : ", ", v.name, v.provider.value_or("no provider"),
                   v.device.empty() ? "" : " on device ", v.device);
   }
-  fail(ErrorCode::fail,
-       "component '{}' has no variant for {}, but {}; a variant for it names it as 'ep' and no 'device'",
+  fail(ErrorCode::fail, "component '{}' has no variant for {}, but {}; give one that provider as 'ep', and no 'device'",
        component.name, provider, offers.empty() ? "none at all" : offers);
 }
 

@@ -55,9 +55,9 @@ TEST_F(PackageTest, MessagesNameComponentVariantAndMember) {
   write_variant(R"({"variant_directory": "../x"})");
   expect_says({"'../x'", "'..'", "portable"});
   write_variant(R"({"executor_info": {"ort": {"session_options": {"session.packed_weights_cache": "/tmp"}}}})");
-  expect_says({"session.packed_weights_cache", "for programs"});
+  expect_says({"session.packed_weights_cache", "to the program"});
   write_variant(R"({"executor_info": {"ort": {"session_options": {"session.copy_ledger_file": "/tmp"}}}})");
-  expect_says({"session.copy_ledger_file", "for programs"});
+  expect_says({"session.copy_ledger_file", "to the program"});
   write("manifest.json", "{\n\n]");
   expect_says({"manifest.json", "line 3"});
 }

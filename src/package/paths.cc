@@ -20,13 +20,13 @@ void check_portable(const std::string& name) {
 
 void check_inside(const fs::path& found, const fs::path& root) {
   require(std::mismatch(root.begin(), root.end(), found.begin(), found.end()).first == root.end(), ErrorCode::fail,
-          "'{}' is outside of '{}'; what a package uses must lie in it", found.string(), root.string());
+          "'{}' is outside of '{}'; copy it into that folder", found.string(), root.string());
 }
 
 fs::path canonical_path(const fs::path& path) {
   std::error_code error;
   fs::path found = fs::weakly_canonical(fs::absolute(path, error), error);
-  require(!error, ErrorCode::fail, "'{}' cannot be looked up: {}", path.string(), error.message());
+  require(!error, ErrorCode::fail, "'{}' cannot be looked up: {}; check the path", path.string(), error.message());
   if (!found.has_filename() && found.has_relative_path()) found = found.parent_path();  // "folder/"
   return found;
 }
@@ -35,12 +35,12 @@ fs::path canonical_path(const fs::path& path) {
 fs::path resolve_within(const fs::path& base, const std::string& name, PackagePaths::Must must, bool confined,
                         const fs::path& root) {
   require(!name.empty(), ErrorCode::fail, "a path is empty; leave it out or name a file or folder");
-  require(name.find('\0') == std::string::npos, ErrorCode::fail, "a path has a zero inside");
+  require(name.find('\0') == std::string::npos, ErrorCode::fail, "a path has a zero inside; leave it out");
   if (confined) check_portable(name);
   std::error_code error;
   const fs::path path = base / name;
-  require(must == PackagePaths::Must::be_allowed || fs::exists(path, error), ErrorCode::fail, "'{}' does not exist",
-          path.string());
+  require(must == PackagePaths::Must::be_allowed || fs::exists(path, error), ErrorCode::fail,
+          "'{}' does not exist; add it to the package", path.string());
   fs::path found = canonical_path(path);
   if (confined) check_inside(found, root);
   return found;
@@ -55,7 +55,7 @@ bool is_asset_name(std::string_view text) {
 
 PackagePaths::PackagePaths(const std::string& root) {
   std::error_code error;
-  require(fs::is_directory(root, error), ErrorCode::fail, "'{}' is no folder", root);
+  require(fs::is_directory(root, error), ErrorCode::fail, "'{}' is no folder; give one with a manifest.json", root);
   root_ = canonical_path(root);
 }
 

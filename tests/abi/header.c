@@ -46,6 +46,84 @@ int run_model(const ORTCHAR_T* path, float* data, size_t count) {
   return bad;
 }
 
+/* Devices, bindings and what goes with them: one type of each kind by value, the opaque ones by pointer. */
+typedef struct {
+  OrtAllocator base;
+  const OrtMemoryInfo* info;
+} Counting;
+
+static void* ORT_API_CALL counted(OrtAllocator* self, size_t bytes) {
+  void* p = NULL;
+  (void)self, (void)bytes;
+  return p;
+}
+static OrtStatus* ORT_API_CALL choose(const OrtEpDevice** devices, size_t count, const OrtKeyValuePairs* model,
+                                      const OrtKeyValuePairs* runtime, const OrtEpDevice** selected, size_t room,
+                                      size_t* chosen, void* state) {
+  (void)model, (void)runtime, (void)state;
+  *chosen = count < room ? count : room;
+  if (*chosen > 0) selected[0] = devices[0];
+  return NULL;
+}
+static void ORT_API_CALL done(void* user, OrtValue** outputs, size_t count, OrtStatus* status) {
+  (void)outputs, (void)count;
+  *(OrtErrorCode*)user = status == NULL ? ORT_OK : ORT_FAIL;
+}
+
+int bind_model(const OrtApi* api, OrtEnv* env, OrtSession* session, OrtValue* value, OrtSessionOptions* options);
+
+int bind_model(const OrtApi* api, OrtEnv* env, OrtSession* session, OrtValue* value, OrtSessionOptions* options) {
+  OrtIoBinding* binding = NULL;
+  OrtRunOptions* run = NULL;
+  OrtSyncStream* stream = NULL;
+  OrtKeyValuePairs* entries = NULL;
+  OrtMemoryInfo* memory = NULL;
+  OrtAllocator* shared = NULL;
+  OrtErrorCode code = ORT_OK;
+  Counting counting = {{0}, NULL};
+  const OrtEpDevice* const* devices = NULL;
+  const OrtEpDevice* device = NULL;
+  const OrtHardwareDevice* hardware = NULL;
+  const OrtMemoryInfo* where = NULL;
+  const OrtValue* source = value;
+  const char* const name = "x";
+  OrtMemoryInfoDeviceType type = OrtMemoryInfoDeviceType_NPU;
+  OrtDeviceMemoryType kind = OrtDeviceMemoryType_HOST_ACCESSIBLE;
+  OrtHardwareDeviceType what = OrtHardwareDeviceType_GPU;
+  uint32_t vendor = 0;
+  size_t count = 0;
+  int bad;
+  counting.base.version = ORT_API_VERSION;
+  counting.base.Alloc = counted;
+  api->CreateKeyValuePairs(&entries);
+  bad = fails(api, api->GetEpDevices(env, &devices, &count)) ||
+        fails(api, api->SessionOptionsSetEpSelectionPolicyDelegate(options, choose, &code)) ||
+        fails(api, api->SessionGetEpDeviceForInputs(session, &device, 1)) ||
+        fails(api, api->SessionGetMemoryInfoForInputs(session, &where, 1)) ||
+        fails(api, api->CreateMemoryInfo_V2(name, type, vendor, 0, kind, 64, OrtDeviceAllocator, &memory)) ||
+        fails(api, api->CreateSharedAllocator(env, device, kind, OrtDeviceAllocator, entries, &shared)) ||
+        fails(api, api->RegisterAllocator(env, &counting.base)) ||
+        fails(api, api->CreateSyncStreamForEpDevice(device, entries, &stream)) ||
+        fails(api, api->CopyTensors(env, &source, &value, stream, 1)) ||
+        fails(api, api->CreateIoBinding(session, &binding)) || fails(api, api->BindInput(binding, name, value)) ||
+        fails(api, api->BindOutputToDevice(binding, "y", where)) || fails(api, api->CreateRunOptions(&run)) ||
+        fails(api, api->RunAsync(session, run, &name, &source, 1, &name, 1, &value, done, &code)) ||
+        fails(api, api->RunWithBinding(session, run, binding));
+  hardware = api->EpDevice_Device(device);
+  what = api->HardwareDevice_Type(hardware);
+  vendor = api->HardwareDevice_VendorId(hardware) + api->MemoryInfoGetVendorId(memory) + (uint32_t)what;
+  api->MemoryInfoGetDeviceType(memory, &type);
+  kind = api->MemoryInfoGetDeviceMemType(memory);
+  api->RunOptionsSetSyncStream(run, stream);
+  api->ReleaseIoBinding(binding);
+  api->ReleaseRunOptions(run);
+  api->ReleaseSyncStream(stream);
+  api->ReleaseKeyValuePairs(entries);
+  api->ReleaseMemoryInfo(memory);
+  return bad || code != ORT_OK || vendor == 0 || type == OrtMemoryInfoDeviceType_CPU ||
+         kind == OrtDeviceMemoryType_DEFAULT;
+}
+
 /* A custom operator, and the shell of a provider. */
 static const char* ORT_API_CALL op_name(const struct OrtCustomOp* op) {
   (void)op;

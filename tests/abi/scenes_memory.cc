@@ -292,6 +292,8 @@ SCENE(allocator, custom) {
   s.note("mine", shared == &mine);
   CALL(UnregisterAllocator, s.env(), mine.info);
   CALL(UnregisterAllocator, s.env(), mine.info);
+  CALL(GetSharedAllocator, s.env(), mine.info, &shared);
+  s.note("the library's again", shared && shared != &mine);
   void* p = nullptr;
   CALL(AllocatorAlloc, &mine, 10, &p);
   s.note("p", p);

@@ -7,9 +7,12 @@ target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGE
                            RETORT_OTHER_LIBRARY_PATH="$<TARGET_FILE:retort_shared>"
                            RETORT_ORT_MODEL="${CMAKE_SOURCE_DIR}/tests/abi/dense.ort"
                            RETORT_MODELS="${CMAKE_SOURCE_DIR}/tests/clients/data"
-                           RETORT_DIFFERENCES="${CMAKE_SOURCE_DIR}/tests/abi/differences.tsv")
+                           RETORT_DIFFERENCES="${CMAKE_SOURCE_DIR}/tests/abi/differences.tsv"
+                           RETORT_COMPILING_PROVIDER="$<TARGET_FILE:abi_compiling_provider>")
 target_include_directories(abi_differential PRIVATE ${CMAKE_BINARY_DIR}/generated/abi)
-add_dependencies(abi_differential retort_onnxruntime retort_shared)
+add_library(abi_compiling_provider MODULE ${CMAKE_SOURCE_DIR}/tests/abi/plugins/compiling.cc)
+target_include_directories(abi_compiling_provider PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/retort)
+add_dependencies(abi_differential retort_onnxruntime retort_shared abi_compiling_provider)
 add_test(NAME abi_differential COMMAND abi_differential --gtest_brief=1)
 
 # The header is C, too.

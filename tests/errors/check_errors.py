@@ -23,6 +23,7 @@ import tempfile
 
 import cases_files  # noqa: F401 - modules of cases fill CASES, in the order of the page
 import cases_models  # noqa: F401
+import cases_packages  # noqa: F401
 import cases_calls  # noqa: F401
 import cases_runs  # noqa: F401
 import cases_compile  # noqa: F401

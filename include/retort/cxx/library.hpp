@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -135,6 +137,31 @@ class Owner {
   T* handle_ = nullptr;
 };
 
+/// Keys with values, as the C interface takes them; since 1.22.
+class KeyValues : public Owner<OrtKeyValuePairs, &OrtApi::ReleaseKeyValuePairs> {
+ public:
+  KeyValues(std::initializer_list<std::pair<const char*, const char*>> entries = {}) {
+    Library::need(22, "a list of keys and values");
+    api().CreateKeyValuePairs(out());
+    for (const auto& [key, value] : entries) set(key, value);
+  }
+  /// Takes over what a function of the C interface handed out.
+  explicit KeyValues(OrtKeyValuePairs* handle) noexcept : Owner(handle) {}
+  /// Adds or replaces; both are copied.
+  void set(const char* key, const char* value) { api().AddKeyValuePair(get(), key, value); }
+
+  /// What any such list says; null counts as empty.
+  static std::map<std::string, std::string> read(const OrtKeyValuePairs* list) {
+    const char *const *keys = nullptr, *const *values = nullptr;
+    size_t n = 0;
+    if (list) api().GetKeyValuePairs(list, &keys, &values, &n);
+    std::map<std::string, std::string> all;
+    for (size_t i = 0; i < n; ++i) all.emplace(keys[i], values[i]);
+    return all;
+  }
+  std::map<std::string, std::string> entries() const { return read(get()); }
+};
+
 /// The process's environment. Several owners may exist: they share it, and only the first one's arguments count.
 class Env : public Owner<OrtEnv, &OrtApi::ReleaseEnv> {
  public:
@@ -144,6 +171,16 @@ class Env : public Owner<OrtEnv, &OrtApi::ReleaseEnv> {
   /// `log` is called from any thread, with `param`, until the last owner is gone.
   Env(OrtLoggingLevel level, const char* id, OrtLoggingFunction log, void* param) {
     check(api().CreateEnvWithCustomLogger(log, param, level, id, out()));
+  }
+  /// With entries of configuration, "retort.discover_vulkan" for one; since 1.24.
+  Env(OrtLoggingLevel level, const char* id, const KeyValues& config) {
+    Library::need(24, "an environment with entries of configuration");
+    OrtEnvCreationOptions options = {};
+    options.version = Library::version();
+    options.logging_severity_level = int32_t(level);
+    options.log_id = id;
+    options.config_entries = config;
+    check(api().CreateEnvWithOptions(&options, out()));
   }
 };
 

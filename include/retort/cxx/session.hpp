@@ -1,69 +1,14 @@
-// Sessions, their options, and bindings; part of retort.hpp.
+// Sessions; part of retort.hpp.
 #pragma once
 #include <cstddef>
+#include <future>
 #include <initializer_list>
+#include <map>
 #include <optional>
 
-#include "value.hpp"
+#include "options.hpp"
 
 namespace retort::api {
-
-class SessionOptions : public Owner<OrtSessionOptions, &OrtApi::ReleaseSessionOptions> {
- public:
-  SessionOptions() { check(api().CreateSessionOptions(out())); }
-  /// Threads inside an operator, the caller's included; 0: one per core.
-  SessionOptions& threads(int n) { return done(api().SetIntraOpNumThreads(get(), n)); }
-  /// Independent branches of the model run at the same time where that is sooner, on so many threads; 0: as many as
-  /// inside an operator.
-  SessionOptions& parallel(int n = 0) {
-    check(api().SetSessionExecutionMode(get(), ORT_PARALLEL));
-    return done(api().SetInterOpNumThreads(get(), n));
-  }
-  SessionOptions& optimization(GraphOptimizationLevel level) {
-    return done(api().SetSessionGraphOptimizationLevel(get(), level));
-  }
-  SessionOptions& config(const char* key, const char* value) {
-    return done(api().AddSessionConfigEntry(get(), key, value));
-  }
-  /// A free dimension of the model that always has this extent.
-  SessionOptions& dimension(const char* name, int64_t extent) {
-    return done(api().AddFreeDimensionOverrideByName(get(), name, extent));
-  }
-  SessionOptions& profile(const char* file_prefix) { return done(api().EnableProfiling(get(), file_prefix)); }
-  SessionOptions& log_level(OrtLoggingLevel level) { return done(api().SetSessionLogSeverityLevel(get(), level)); }
-  SessionOptions& save_optimized(const char* file) { return done(api().SetOptimizedModelFilePath(get(), file)); }
-  /// Providers are asked in the order of the calls, the CPU last.
-  SessionOptions& provider(const char* name, const std::vector<std::pair<std::string, std::string>>& options = {}) {
-    std::vector<const char*> keys, values;
-    for (const auto& [key, value] : options) {
-      keys.push_back(key.c_str());
-      values.push_back(value.c_str());
-    }
-    return done(api().SessionOptionsAppendExecutionProvider(get(), name, keys.data(), values.data(), keys.size()));
-  }
-
- private:
-  SessionOptions& done(OrtStatus* status) {
-    check(status);
-    return *this;
-  }
-};
-
-class RunOptions : public Owner<OrtRunOptions, &OrtApi::ReleaseRunOptions> {
- public:
-  RunOptions() { check(api().CreateRunOptions(out())); }
-  RunOptions& tag(const char* text) {
-    check(api().RunOptionsSetRunTag(get(), text));
-    return *this;
-  }
-  RunOptions& config(const char* key, const char* value) {
-    check(api().AddRunConfigEntry(get(), key, value));
-    return *this;
-  }
-  /// Ends the runs that use these options, from any thread; they fail.
-  void terminate() { check(api().RunOptionsSetTerminate(get())); }
-  void reset() { check(api().RunOptionsUnsetTerminate(get())); }
-};
 
 /// An input or output of a model. `tensor` is empty for values that are not tensors.
 struct Port {
@@ -78,6 +23,42 @@ struct NamedValue {
   const OrtValue* value;
 };
 
+/// What a model says of itself; texts may be empty.
+struct ModelMetadata {
+  std::string producer, graph, domain, description, graph_description;
+  int64_t version = 0;
+  std::map<std::string, std::string> custom;
+
+  static ModelMetadata read(const OrtModelMetadata* handle) {
+    ModelMetadata m;
+    const auto text = [handle](auto ask) {
+      char* found = nullptr;
+      check(ask(handle, default_allocator(), &found));
+      const Allocated<char> held(found);
+      return std::string(found ? found : "");
+    };
+    m.producer = text(api().ModelMetadataGetProducerName);
+    m.graph = text(api().ModelMetadataGetGraphName);
+    m.domain = text(api().ModelMetadataGetDomain);
+    m.description = text(api().ModelMetadataGetDescription);
+    m.graph_description = text(api().ModelMetadataGetGraphDescription);
+    check(api().ModelMetadataGetVersion(handle, &m.version));
+    char** keys = nullptr;
+    int64_t n = 0;
+    check(api().ModelMetadataGetCustomMetadataMapKeys(handle, default_allocator(), &keys, &n));
+    const Allocated<char*> held(keys);
+    std::vector<Allocated<char>> names;
+    for (int64_t i = 0; i < n; ++i) names.emplace_back(keys[i]);
+    for (const auto& name : names) {
+      char* value = nullptr;
+      check(api().ModelMetadataLookupCustomMetadataMap(handle, default_allocator(), name.get(), &value));
+      const Allocated<char> held_value(value);
+      m.custom.emplace(name.get(), value ? value : "");
+    }
+    return m;
+  }
+};
+
 /// A model made ready to run. May run from several threads at once. The environment must outlive it.
 class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
  public:
@@ -88,6 +69,14 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
   Session(const Env& env, std::span<const std::byte> model, const SessionOptions& options = {}) {
     check(api().CreateSessionFromArray(env, model.data(), model.size(), options, out()));
   }
+
+  /// From a model of the model editor, which may be released afterwards; since 1.22.
+  Session(const Env& env, const OrtModel* model, const SessionOptions& options = {}) {
+    Library::need(22, "a session of an edited model");
+    check(api().GetModelEditorApi()->CreateSessionFromModel(env, model, options, out()));
+  }
+  /// Takes over what a function of the C interface created.
+  explicit Session(OrtSession* handle) noexcept : Owner(handle) {}
 
   std::vector<Port> inputs() const {
     return ports(api().SessionGetInputCount, api().SessionGetInputName, api().SessionGetInputTypeInfo);
@@ -125,13 +114,36 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
 
   /// A text from the metadata of the model; empty when there is none.
   std::string metadata(const char* key) const {
-    OrtModelMetadata* metadata = nullptr;
-    check(api().SessionGetModelMetadata(get(), &metadata));
-    const Owner<OrtModelMetadata, &OrtApi::ReleaseModelMetadata> owner(metadata);
-    char* text = nullptr;
-    check(api().ModelMetadataLookupCustomMetadataMap(metadata, default_allocator(), key, &text));
-    const Allocated<char> held(text);
-    return text ? text : "";
+    const ModelMetadata all = metadata();
+    const auto found = all.custom.find(key);
+    return found == all.custom.end() ? "" : found->second;
+  }
+  /// All of it.
+  ModelMetadata metadata() const {
+    OrtModelMetadata* handle = nullptr;
+    check(api().SessionGetModelMetadata(get(), &handle));
+    const Owner<OrtModelMetadata, &OrtApi::ReleaseModelMetadata> owner(handle);
+    return ModelMetadata::read(handle);
+  }
+
+  /// Where the model reads its inputs and leaves its outputs when nothing is copied, in the order of inputs() and
+  /// outputs(). Views that live as long as the session. Since 1.23.
+  std::vector<MemoryView> input_memory() const {
+    Library::need(23, "the memory of inputs");
+    return views<MemoryView, const OrtMemoryInfo*>(api().SessionGetInputCount, api().SessionGetMemoryInfoForInputs);
+  }
+  std::vector<MemoryView> output_memory() const {
+    Library::need(23, "the memory of outputs");
+    return views<MemoryView, const OrtMemoryInfo*>(api().SessionGetOutputCount, api().SessionGetMemoryInfoForOutputs);
+  }
+  /// The devices that do so; empty for a provider that has none. Since 1.23 and 1.24.
+  std::vector<EpDevice> input_devices() const {
+    Library::need(23, "the devices of inputs");
+    return views<EpDevice, const OrtEpDevice*>(api().SessionGetInputCount, api().SessionGetEpDeviceForInputs);
+  }
+  std::vector<EpDevice> output_devices() const {
+    Library::need(24, "the devices of outputs");
+    return views<EpDevice, const OrtEpDevice*>(api().SessionGetOutputCount, api().SessionGetEpDeviceForOutputs);
   }
 
   /// Bytes that the engine has copied on its own account since the session was created: 0 as long as it works in the
@@ -143,6 +155,20 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
     return ask ? std::optional(ask(get())) : std::nullopt;
   }
 
+  /// Runs on a thread of the library, which must have more than one; the future brings the outputs or the error. The values
+  /// of the inputs, the options and the session must live until then. Since 1.16.
+  std::future<std::vector<Value>> run_async(std::span<const NamedValue> inputs, std::span<const char* const> outputs,
+                                            const OrtRunOptions* options = nullptr) {
+    Library::need(16, "a run on a thread of the library");
+    auto run = std::make_unique<AsyncRun>(inputs, outputs);
+    std::future<std::vector<Value>> results = run->promise.get_future();
+    AsyncRun& r = *run;
+    check(api().RunAsync(get(), options, r.inputs.data(), r.values.data(), r.values.size(), r.outputs.data(),
+                         r.outputs.size(), r.results.data(), AsyncRun::done, &r));
+    run.release();  // done() has it
+    return results;
+  }
+
   /// Ends profiling and names the file that was written.
   std::string end_profiling() {
     char* file = nullptr;
@@ -151,6 +177,46 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
   }
 
  private:
+  /// What a run on another thread needs until its end.
+  struct AsyncRun {
+    AsyncRun(std::span<const NamedValue> in, std::span<const char* const> out) : results(out.size()) {
+      names.reserve(in.size() + out.size());  // names must not move
+      for (const NamedValue& input : in) {
+        inputs.push_back(names.emplace_back(input.name).c_str());
+        values.push_back(input.value);
+      }
+      for (const char* name : out) outputs.push_back(names.emplace_back(name).c_str());
+    }
+    static void ORT_API_CALL done(void* user, OrtValue** results, size_t n, OrtStatus* status) noexcept {
+      const std::unique_ptr<AsyncRun> run(static_cast<AsyncRun*>(user));
+      try {
+        check(status);
+        std::vector<Value> values;
+        for (size_t i = 0; i < n; ++i) values.emplace_back(results[i]);
+        run->promise.set_value(std::move(values));
+      } catch (...) {
+        run->promise.set_exception(std::current_exception());
+      }
+    }
+
+    std::vector<std::string> names;
+    std::vector<const char*> inputs, outputs;
+    std::vector<const OrtValue*> values;
+    std::vector<OrtValue*> results;
+    std::promise<std::vector<Value>> promise;
+  };
+
+  template <typename View, typename Handle, typename Count, typename Fill>
+  std::vector<View> views(Count count, Fill fill) const {
+    size_t n = 0;
+    check(count(get(), &n));
+    std::vector<Handle> all(n);
+    if (n) check(fill(get(), all.data(), n));
+    std::vector<View> found;
+    for (Handle handle : all) found.emplace_back(handle);
+    return found;
+  }
+
   template <typename Count, typename Name, typename Type>
   std::vector<Port> ports(Count count, Name name, Type type) const {
     size_t n = 0;
@@ -172,39 +238,13 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
   }
 };
 
-/// Inputs and outputs bound to a session once, for many runs: inputs are read where they lie, outputs are written where
-/// they are bound. Values need not outlive their binding, the memory behind them must. For one thread at a time; the
-/// session must outlive it.
-class IoBinding : public Owner<OrtIoBinding, &OrtApi::ReleaseIoBinding> {
+/// An allocator of a session, for memory where `where` says, a device's for one; memory from it may be used as long as it
+/// lives. A memory that the session does not use is an error. For any thread; the session must outlive it.
+class SessionAllocator : public Owner<OrtAllocator, &OrtApi::ReleaseAllocator> {
  public:
-  explicit IoBinding(const Session& session) : session_(session) { check(api().CreateIoBinding(session_, out())); }
-
-  void input(const char* name, const OrtValue* value) { check(api().BindInput(get(), name, value)); }
-  /// The result is written into this value; its shape must fit.
-  void output(const char* name, const OrtValue* value) { check(api().BindOutput(get(), name, value)); }
-  /// The library makes the result there, for outputs whose shape is not known before.
-  void output(const char* name, const MemoryInfo& where) { check(api().BindOutputToDevice(get(), name, where)); }
-  void clear_inputs() { api().ClearBoundInputs(get()); }
-  void clear_outputs() { api().ClearBoundOutputs(get()); }
-
-  void run(const OrtRunOptions* options = nullptr) { check(api().RunWithBinding(session_, options, get())); }
-
-  /// The outputs in the order they were bound in; the values stay valid when others are bound.
-  std::vector<Value> outputs() const {
-    OrtValue** array = nullptr;
-    size_t n = 0;
-    check(api().GetBoundOutputValues(get(), default_allocator(), &array, &n));
-    const Allocated<OrtValue*> held(array);
-    std::vector<Value> values;
-    for (size_t i = 0; i < n; ++i) values.emplace_back(array[i]);
-    return values;
+  SessionAllocator(const Session& session, const OrtMemoryInfo* where) {
+    check(api().CreateAllocator(session, where, out()));
   }
-  /// Waits for copies of bound values between devices.
-  void synchronize_inputs() { check(api().SynchronizeBoundInputs(get())); }
-  void synchronize_outputs() { check(api().SynchronizeBoundOutputs(get())); }
-
- private:
-  OrtSession* session_;
 };
 
 }  // namespace retort::api

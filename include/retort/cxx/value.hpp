@@ -1,30 +1,14 @@
-// Memory, types and values; part of retort.hpp.
+// Types and values; part of retort.hpp.
 #pragma once
 #include <algorithm>
 #include <concepts>
 #include <initializer_list>
 #include <ranges>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "library.hpp"
+#include "memory.hpp"
 
 namespace retort::api {
-
-/// The allocator of the library for host memory; never released.
-inline OrtAllocator* default_allocator() {
-  OrtAllocator* allocator = nullptr;
-  check(api().GetAllocatorWithDefaultOptions(&allocator));
-  return allocator;
-}
-
-/// Text or an array that the library allocated; freed at the end of the scope.
-template <typename T>
-using Allocated = std::unique_ptr<T, decltype([](void* p) {
-                                    OrtAllocator* allocator = default_allocator();
-                                    allocator->Free(allocator, p);
-                                  })>;
 
 /// The element type of a C++ type. float16 and other types without a C++ counterpart are read as raw bytes.
 template <typename T>
@@ -51,29 +35,6 @@ template <>
 inline constexpr auto element_type<uint32_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
 template <>
 inline constexpr auto element_type<uint64_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
-
-/// Where memory is.
-class MemoryInfo : public Owner<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo> {
- public:
-  static MemoryInfo cpu() {
-    MemoryInfo info;
-    check(api().CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, info.out()));
-    return info;
-  }
-  /// By one of the known names: "Cuda", "CudaPinned", …
-  MemoryInfo(const char* name, int device_id) {
-    check(api().CreateMemoryInfo(name, OrtDeviceAllocator, device_id, OrtMemTypeDefault, out()));
-  }
-  /// Any device; since 1.23.
-  MemoryInfo(const char* name, OrtMemoryInfoDeviceType device, uint32_t vendor_id, int32_t device_id,
-             OrtDeviceMemoryType kind = OrtDeviceMemoryType_DEFAULT, size_t alignment = 0) {
-    Library::need(23, "a memory info of any device");
-    check(api().CreateMemoryInfo_V2(name, device, vendor_id, device_id, kind, alignment, OrtDeviceAllocator, out()));
-  }
-
- private:
-  MemoryInfo() = default;
-};
 
 /// Element type and shape: extents are -1 where unknown, and may then have a name.
 struct TensorType {
@@ -121,6 +82,16 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
   static Value tensor(ShapeView shape) {
     return tensor(element_type<T>, shape);
   }
+  /// A tensor in memory of this allocator, on a device for one; uninitialised. The allocator must outlive it.
+  static Value tensor(OrtAllocator* memory, ONNXTensorElementDataType type, ShapeView shape) {
+    Value v;
+    check(api().CreateTensorAsOrtValue(memory, shape.data(), shape.size(), type, v.out()));
+    return v;
+  }
+  template <typename T>
+  static Value tensor(OrtAllocator* memory, ShapeView shape) {
+    return tensor(memory, element_type<T>, shape);
+  }
   /// A tensor over memory of the caller, which must outlive the value.
   template <typename Range>
   requires std::ranges::contiguous_range<Range> && std::ranges::borrowed_range<Range>
@@ -130,20 +101,34 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     return wrap(MemoryInfo::cpu(), const_cast<Element*>(elements.data()), elements.size_bytes(), shape,
                 element_type<Element>);
   }
+  /// The same over memory anywhere, of any element type: `where` says on which device `data` is.
   static Value wrap(const OrtMemoryInfo* where, void* data, size_t bytes, ShapeView shape,
                     ONNXTensorElementDataType type) {
     Value v;
     check(api().CreateTensorWithDataAsOrtValue(where, data, bytes, shape.data(), shape.size(), type, v.out()));
     return v;
   }
+  /// A tensor that owns copies of the texts; as many as the shape has elements.
   static Value strings(std::span<const std::string> texts, ShapeView shape) {
     Value v = tensor(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, shape);
+    if (v.count() != texts.size()) {
+      throw Error(ORT_INVALID_ARGUMENT, "the shape has " + std::to_string(v.count()) + " elements, there are " +
+                                            std::to_string(texts.size()) + " texts");
+    }
     for (size_t i = 0; i < texts.size(); ++i) {  // texts may hold NUL
       char* to = nullptr;
       check(api().GetResizedStringTensorElementBuffer(v, i, texts[i].size(), &to));
       std::copy(texts[i].begin(), texts[i].end(), to);
     }
     return v;
+  }
+
+  /// A sequence of values of one type. It refers to what they hold; they may be released.
+  static Value sequence(std::span<const OrtValue* const> items) { return group(items, ONNX_TYPE_SEQUENCE); }
+  /// A map of a tensor of keys (int64 or strings) and one of as many values.
+  static Value map(const OrtValue* keys, const OrtValue* values) {
+    const OrtValue* both[] = {keys, values};
+    return group(both, ONNX_TYPE_MAP);
   }
 
   bool is_tensor() const {
@@ -169,6 +154,18 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     for (int64_t d : shape()) n *= size_t(d);
     return n;
   }
+  /// Where the elements of a tensor are; a view that lives as long as the value.
+  MemoryView where() const {
+    const OrtMemoryInfo* info = nullptr;
+    check(api().GetTensorMemoryInfo(get(), &info));
+    return MemoryView(info);
+  }
+  /// Whether there is something in it: optionals may be empty, and so are results of a binding before its first run.
+  bool has_value() const {
+    int yes = 0;
+    check(api().HasValue(get(), &yes));
+    return yes != 0;
+  }
   /// What the elements of a tensor take, strings aside; since 1.23.
   size_t bytes() const {
     Library::need(23, "the size of a tensor");
@@ -176,9 +173,14 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     check(api().GetTensorSizeInBytes(get(), &n));
     return n;
   }
-  /// The elements of a tensor that the host can read; T must be their type.
+  /// The elements of a tensor; T must be their type. Memory that the host cannot read is an error: copy_tensors() first.
   template <typename T>
   std::span<T> data() {
+    if (!where().host_can_read()) {
+      throw Error(ORT_INVALID_ARGUMENT,
+                  "the elements are in memory '" + where().name() +
+                      "', which the host cannot read; copy_tensors() them into a tensor of the host");
+    }
     const TensorType t = type();
     if (t.type != element_type<std::remove_const_t<T>>) {
       throw Error(ORT_INVALID_ARGUMENT, "the elements have ONNXTensorElementDataType " + std::to_string(int(t.type)) +
@@ -216,6 +218,13 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     std::vector<Value> all(n);
     for (size_t i = 0; i < n; ++i) check(api().GetValue(get(), int(i), default_allocator(), all[i].out()));
     return all;
+  }
+
+ private:
+  static Value group(std::span<const OrtValue* const> items, ONNXType kind) {
+    Value v;
+    check(api().CreateValue(items.data(), items.size(), kind, v.out()));
+    return v;
   }
 };
 

@@ -1,0 +1,55 @@
+/* What every program in C does: find the interface, end with a message when a call fails. */
+#ifndef CHECK_H
+#define CHECK_H
+#include <retort/onnxruntime_c_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const OrtApi* api; /* set by start() */
+
+/* The status is the program's to release; a program that goes on after an error does that. */
+static inline void check(OrtStatus* status) {
+  if (!status) return;
+  fprintf(stderr, "error %d: %s\n", (int)api->GetErrorCode(status), api->GetErrorMessage(status));
+  api->ReleaseStatus(status);
+  exit(1);
+}
+
+static inline OrtEnv* start(void) {
+  OrtEnv* env = NULL;
+  api = OrtGetApiBase()->GetApi(ORT_API_VERSION); /* null where the library is older than the header */
+  if (!api) exit(1);
+  check(api->CreateEnv(ORT_LOGGING_LEVEL_WARNING, "io_binding", &env));
+  return env;
+}
+
+/* A session with default options, or with these. */
+static inline OrtSession* open_model(const OrtEnv* env, const char* path, const OrtSessionOptions* options) {
+  OrtSessionOptions* own = NULL;
+  OrtSession* session = NULL;
+  if (!options) check(api->CreateSessionOptions(&own));
+  check(api->CreateSession(env, path, options ? options : own, &session));
+  api->ReleaseSessionOptions(own);
+  return session;
+}
+
+/* A tensor over memory of the program. */
+static inline OrtValue* wrap(void* data, size_t bytes, const int64_t* shape, size_t rank,
+                             ONNXTensorElementDataType type) {
+  OrtMemoryInfo* host = NULL;
+  OrtValue* value = NULL;
+  check(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &host));
+  check(api->CreateTensorWithDataAsOrtValue(host, data, bytes, shape, rank, type, &value));
+  api->ReleaseMemoryInfo(host);
+  return value;
+}
+
+static inline const char* argument(int argc, char** argv) {
+  if (argc < 2) {
+    fprintf(stderr, "usage: %s MODEL\n", argv[0]);
+    exit(2);
+  }
+  return argv[1];
+}
+
+#endif

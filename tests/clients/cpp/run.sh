@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The official header-only C++ interface (Debian's libonnxruntime-dev, headers alone) on any libonnxruntime.so.
+# usage: run.sh ENGINE_SO [WORKDIR]; last line 'N passed, N failed'. CLIENT_SUITE: the Debian release that has the package.
+set -euo pipefail
+SUITE=${CLIENT_SUITE:-forky}
+HERE=$(cd "$(dirname "$0")" && pwd)
+SO=$(readlink -f "$1")
+W=${2:-$(mktemp -d)}; mkdir -p "$W"; W=$(cd "$W" && pwd); cd "$W"
+KEY=/usr/share/keyrings/debian-archive-keyring.gpg
+HEADERS=$W/x/usr/include/onnxruntime
+if [ ! -f "$HEADERS/onnxruntime_cxx_api.h" ]; then
+  [ -f "$KEY" ] || { echo "no $KEY"; echo "0 passed, 0 failed, 1 skipped"; exit; }
+  # Lists and archives of its own: the system's are left as they are, and nothing is installed.
+  mkdir -p state/lists/partial cache/archives/partial
+  echo "deb [signed-by=$KEY] http://deb.debian.org/debian $SUITE main" > sources.list
+  APT=(apt-get -qq -o Dir::Etc::sourcelist="$W/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State="$W/state" -o Dir::Cache="$W/cache"
+       -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false)
+  { "${APT[@]}" update && "${APT[@]}" download libonnxruntime-dev; } > apt.log 2>&1 || { tail -5 apt.log; exit 1; }
+  dpkg -x libonnxruntime-dev_*.deb x
+fi
+mkdir -p lib; ln -sfn "$SO" lib/libonnxruntime.so.1
+# The same headers, but for the C ones, which are this project's: a program of theirs compiles with either.
+rm -rf mixed; cp -r "$HEADERS" mixed; cp "$HERE"/../../../include/retort/onnxruntime_*.h mixed/
+passed=0; failed=0
+for headers in "$HEADERS" "$W/mixed"; do
+  for part in main binding model; do
+    "${CXX:-c++}" -std=c++20 -Wall -Wno-unused-parameter -isystem "$headers" -c "$HERE/$part.cc" -o "$part.o"
+  done
+  "${CXX:-c++}" main.o binding.o model.o -o client "-L$W/lib" -l:libonnxruntime.so.1 -pthread
+  # A library that has another name inside is loaded under this one before it is asked for.
+  LD_LIBRARY_PATH="$W/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LD_PRELOAD="$W/lib/libonnxruntime.so.1" \
+    timeout "${TEST_TIMEOUT:-300}" ./client "${DATA:-$HERE/../data}" > out.txt 2> err.txt || true
+  grep -v ' passed, ' out.txt || true
+  counts=$(grep ' passed, ' out.txt) || { head -5 err.txt; counts="0 passed, 1 failed"; }
+  read -r p _ f _ <<< "$counts"
+  passed=$((passed + p)); failed=$((failed + f))
+done
+echo "$passed passed, $failed failed"
