@@ -145,7 +145,7 @@ format-check: ## fail on sources that clang-format would change
 
 tidy: $(BUILD)/tidy/build.ninja ## clang-tidy on every source of the build (or FILES)
 	@tools/setup.sh lint
-	@$(call NINJA,$(BUILD)/tidy) --target retort_abi_sources retort_commit retort_ort_schema generated/cli/web_files.h
+	@$(call NINJA,$(BUILD)/tidy) --target retort_abi_sources retort_commit retort_ort_schema generated/config_keys.cc generated/cli/web_files.h
 	@python3 tools/tidy.py $(BUILD)/tidy --jobs $(JOBS) $(FILES)
 
 clean: ## remove what was built

@@ -23,6 +23,8 @@ class ApiError(Exception):
 
 
 class Api:
+    """OrtApi; the functions of other tables go by "OrtCompileApi.CompileModel"."""
+
     SLOTS = {(row["struct"], row["name"]): int(row["slot"]) for row in read_table("functions.tsv") if row["slot"].isdigit()}
 
     def __init__(self, library):
@@ -32,13 +34,12 @@ class Api:
         self.table = ctypes.cast(get_api(API_VERSION), ctypes.POINTER(ctypes.c_void_p))
 
     def function(self, name, result, *types):
-        """Of OrtApi, or with its table before it: "OrtCompileApi.CompileModel"."""
-        struct, _, name = name.rpartition(".")
+        struct, _, slot = name.rpartition(".")
         table = self.table
         if struct:
-            getter = ctypes.CFUNCTYPE(ctypes.c_void_p)(self.table[self.SLOTS["OrtApi", "Get" + struct.removeprefix("Ort")]])
-            table = ctypes.cast(getter(), ctypes.POINTER(ctypes.c_void_p))
-        return ctypes.CFUNCTYPE(result, *types)(table[self.SLOTS[struct or "OrtApi", name]])
+            get = ctypes.CFUNCTYPE(ctypes.c_void_p)(table[self.SLOTS["OrtApi", "Get" + struct.removeprefix("Ort")]])
+            table = ctypes.cast(get(), ctypes.POINTER(ctypes.c_void_p))
+        return ctypes.CFUNCTYPE(result, *types)(table[self.SLOTS[struct or "OrtApi", slot]])
 
     def call(self, name, *args):
         """Calls a function that answers with a status; numbers as ctypes, everything else is a pointer. Throws ApiError."""

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes src/abi/operator_facts.tsv: of every operator that ONNX Runtime knows, in which versions its form changed, and what
-its attributes are when a model leaves them out.
+"""Writes src/onnx/operator_facts.tsv: of every operator that ONNX Runtime knows, in which versions its form changed, which of
+its inputs and outputs share a type, and what its attributes are when a model leaves them out.
 
-    gen_operator_facts.py src/abi/operator_facts.tsv    (needs the packages onnx and onnxruntime)
+    gen_operator_facts.py src/onnx/operator_facts.tsv    (needs the packages onnx and onnxruntime)
 
-Defaults are `name=kind:value`, separated by tabs; lists by commas. Kinds are i, f, s, is, fs, ss.
+Types are `T:i0,v1,o0;X:i2`, by the names of type parameters (v: all inputs from there on); where a type is no parameter, by the name of
+the port. Defaults are `name=kind:value`, separated by tabs; lists by commas. Kinds are i, f, s, is, fs, ss.
 """
 import sys
 
@@ -22,12 +23,23 @@ READ = {
 }
 
 
+def types(schema, type_of):
+    ports = {}
+    parameters = {c.type_param_str for c in schema.type_constraints}
+    for side, all_of in (("i", schema.inputs), ("o", schema.outputs)):
+        for i, port in enumerate(all_of):
+            if side == "i" and str(port.option).endswith("Variadic"):
+                side = "v"
+            ports.setdefault(type_of(port) if type_of(port) in parameters else port.name, []).append(f"{side}{i}")
+    return ";".join(f"{name}:{','.join(of)}" for name, of in sorted(ports.items()))
+
+
 def facts():
-    """(domain, name, version) -> defaults; what onnx says holds over what onnxruntime says."""
+    """(domain, name, version) -> types and defaults; what onnx says holds over what onnxruntime says."""
     found = {}
-    schemas = [(s, lambda a: a._default_value) for s in ort.get_all_operator_schema()]
-    schemas += [(s, lambda a: a.default_value.SerializeToString()) for s in onnx.defs.get_all_schemas_with_history()]
-    for schema, default_of in schemas:
+    schemas = [(s, lambda a: a._default_value, lambda p: p.typeStr) for s in ort.get_all_operator_schema()]
+    schemas += [(s, lambda a: a.default_value.SerializeToString(), lambda p: p.type_str) for s in onnx.defs.get_all_schemas_with_history()]
+    for schema, default_of, type_of in schemas:
         if schema.domain not in DOMAINS:
             continue
         defaults = []
@@ -36,14 +48,14 @@ def facts():
             default.ParseFromString(default_of(attribute))
             if default.type in READ:
                 defaults.append(f"{name}={READ[default.type](default)}")
-        found[schema.domain, schema.name, schema.since_version] = defaults
+        found[schema.domain, schema.name, schema.since_version] = [types(schema, type_of), *defaults]
     return found
 
 
 def main():
     with open(sys.argv[1], "w") as out:
-        for (domain, name, version), defaults in sorted(facts().items()):
-            out.write("\t".join([domain, name, str(version), *defaults]) + "\n")
+        for (domain, name, version), told in sorted(facts().items()):
+            out.write("\t".join([domain, name, str(version), *told]) + "\n")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   neon         unit tests of the kernels, cross-compiled for AArch64, on its emulator (make test-neon tests more)
   conformance  the official ONNX cases
   saved        the same cases, each model saved optimised and loaded again, here and in official ONNX Runtime
-  ort_format   the same cases as official ONNX Runtime saves them in ORT format
+  ort_format   the same cases as this library and official ONNX Runtime save them in ORT format
   runs         whole models of bench/zoo: allocations and copies of a bound run, same bits for any number of threads
   robustness   mutated models: no crash, no hang, no blow-up
   errors       what mistakes are answered with, beside official ONNX Runtime: docs/errors.md
@@ -226,15 +226,15 @@ def saved(c):
 
 
 def ort_format(c):
-    """Models as official ONNX Runtime saves them in ORT format."""
-    if not os.environ["RETORT_ORACLE"]:
-        return skip("no official ONNX Runtime")
+    """Models as this library and official ONNX Runtime save them in ORT format."""
     total = Count()
-    for level in ORT_LEVELS:
-        name = f"ort_format.{level}"
+    for saver, level in [(c.library, "99")] + [(os.environ["RETORT_ORACLE"], level) for level in ORT_LEVELS]:
+        if not saver:
+            return total + skip("no official ONNX Runtime")
+        name = f"ort_format.{'own' if saver == c.library else level}"
         total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", c.library, "--tool", run_cases(c),
                                   "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"), *c.cases,
-                                  "--level", level, "--saved-by", os.environ["RETORT_ORACLE"], "--saved-as", "ORT"])
+                                  "--level", level, "--saved-by", saver, "--saved-as", "ORT"])
     return total
 
 

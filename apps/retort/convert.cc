@@ -1,4 +1,4 @@
-// retort convert: the same model in another file, or what its operator sets are.
+// retort convert: the same model in another file or format, or what its operator sets are.
 #include <filesystem>
 
 #include "terminal.h"
@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 struct ConvertOptions : Common {
-  std::string to, external, optimize;
+  std::string to, format, external, optimize;
   size_t threshold = 1024;
 };
 
@@ -96,6 +96,7 @@ void save_optimized(const ConvertOptions& o, int level) {
   SessionSettings settings = o.settings(1);
   settings.optimization = level;
   settings.optimized = o.to;
+  if (!o.format.empty()) settings.config["session.save_model_format"] = o.format == "ort" ? "ORT" : "ONNX";
   if (!o.external.empty()) {
     settings.config["session.optimized_model_external_initializers_file_name"] = o.external;
     settings.config["session.optimized_model_external_initializers_min_size_in_bytes"] = std::to_string(o.threshold);
@@ -114,7 +115,7 @@ void convert(const ConvertOptions& o) {
   }
   const std::map<std::string, int> levels{{"", 0}, {"basic", 1}, {"extended", 2}, {"all", 99}};
   if (o.optimize.empty())
-    ToolsLibrary(o.library).convert(o.model, o.to, o.external, o.threshold);
+    ToolsLibrary(o.library).convert(o.model, o.to, o.format, o.external, o.threshold);
   else
     save_optimized(o, levels.at(o.optimize));
   json told = {{"file", o.to}, {"bytes", std::filesystem::file_size(o.to)}};
@@ -134,11 +135,17 @@ void convert(const ConvertOptions& o) {
 
 void add_convert(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
-      "convert", "write a model to another file: weights inside or beside it, optimised or not; or report its opsets");
+      "convert",
+      "write a model to another file: ONNX or ORT format, weights inside or beside it, optimised or not; or report its "
+      "opsets");
   const auto o = std::make_shared<ConvertOptions>();
   o->add_model(*sub);
   sub->add_option("OUT", o->to, "file to write; without it, a report of the operator sets that the model uses")
       ->type_name("");
+  sub->add_option("--format", o->format,
+                  "format of OUT; without it, ORT format (flatbuffers) if the name ends in .ort, else ONNX")
+      ->check(CLI::IsMember({"onnx", "ort"}).description(""))
+      ->type_name("onnx|ort");
   sub->add_option(
          "--external", o->external,
          "name of a file beside OUT that takes the weights (external data); without it they are all inside OUT, "
@@ -155,10 +162,15 @@ void add_convert(CLI::App& app) {
       ->type_name("basic|extended|all");
   sub->footer(
       "An operator set (opset) is a numbered edition of the operators' definitions; a model says which it was made "
-      "for. --library, --config and --provider matter with --optimize only: all else is Retort's own work.\n\n"
+      "for. ORT format knows no functions, no Constant nodes and no types of optional values: calls are expanded, "
+      "constants become weights. What official ONNX Runtime has as functions only (CenterCropPad, losses) or has no "
+      "kernel "
+      "for (most of float16) it runs from ONNX files alone. --library, --config and --provider matter with --optimize "
+      "only: all else is Retort's own work.\n\n"
       "Examples: retort convert model.onnx\n"
       "          retort convert model.onnx small.onnx --external weights.bin\n"
-      "          retort convert model.onnx fast.onnx --optimize all");
+      "          retort convert model.onnx fast.onnx --optimize all\n"
+      "          retort convert model.onnx model.ort");
   sub->callback([o] { convert(*o); });
 }
 

@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include <dlfcn.h>
+#include <retort/retort_tools.h>
 #include <unistd.h>
 
 #include <climits>
@@ -157,6 +158,12 @@ void EngineSession::read_ports() {
 std::optional<uint64_t> EngineSession::copied_bytes() const {
   const auto ask = engine_->find<uint64_t(ORT_API_CALL*)(const OrtSession*)>("RetortSessionCopiedBytes");
   return ask ? std::optional(ask(handle())) : std::nullopt;
+}
+
+std::string EngineSession::copies() const {
+  const auto ask = engine_->find<RetortSessionCopies>("RetortSessionCopies");
+  if (!ask) return {};
+  return engine_->text([&](OrtAllocator* allocator, char** json) { return ask(handle(), allocator, json); });
 }
 
 std::vector<PortInfo> EngineSession::ports(bool outputs) const {

@@ -83,6 +83,8 @@ class EngineSession {
   std::string end_profiling();
   /// Bytes that the engine has copied on its own account so far; nothing where it does not tell.
   std::optional<uint64_t> copied_bytes() const;
+  /// What was copied so far, as RetortSessionCopies says; empty text where the engine does not tell.
+  std::string copies() const;
 
  private:
   Handle<OrtSessionOptions> options(const SessionSettings& settings) const;

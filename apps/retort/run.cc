@@ -18,6 +18,7 @@ struct RunOptions : Common {
 struct Cost {
   std::optional<uint64_t> copied;       ///< bytes
   std::optional<uint64_t> allocations;  ///< of the whole process; the largest number of one run
+  nlohmann::json copies;                ///< since the session was made, one entry for each tensor and reason
 };
 
 /// Runs that give their outputs the memory of the last ones, after two that may still allocate.
@@ -37,6 +38,8 @@ Cost measure_cost(EngineSession& session, BoundRun& bound) {
     cost.allocations = std::max(cost.allocations.value_or(0), made);
   }
   if (before) cost.copied = (*session.copied_bytes() - *before) / kRuns;
+  const std::string copies = session.copies();
+  if (!copies.empty()) cost.copies = nlohmann::json::parse(copies).at("copies");
   return cost;
 }
 
@@ -56,10 +59,14 @@ void print_text(const RunOptions& o, const EngineSession& session, const HostVal
     std::printf("%d runs: median %s ms, fastest %s ms, slowest %s ms\n", o.repeat,
                 milliseconds_text(quantile(times, 0.5)).c_str(), milliseconds_text(quantile(times, 0)).c_str(),
                 milliseconds_text(quantile(times, 1)).c_str());
-  if (o.copies)
-    std::printf("a bound run copies %s and makes %s\n",
-                told(cost.copied, " bytes", "(this engine does not tell)").c_str(),
-                told(cost.allocations, " heap allocations", "(not counted in this build)").c_str());
+  if (!o.copies) return;
+  std::printf("a bound run copies %s and makes %s\n",
+              told(cost.copied, " bytes", "(this engine does not tell)").c_str(),
+              told(cost.allocations, " heap allocations", "(not counted in this build)").c_str());
+  for (const nlohmann::json& c : cost.copies)
+    std::printf("  %s: %s bytes in %s copies from %s to %s (%s)\n", c.at("tensor").get<std::string>().c_str(),
+                c.at("bytes").dump().c_str(), c.at("count").dump().c_str(), c.at("from").get<std::string>().c_str(),
+                c.at("to").get<std::string>().c_str(), c.at("cause").get<std::string>().c_str());
 }
 
 nlohmann::json report(const RunOptions& o, const EngineSession& session, const HostValues& inputs,
@@ -80,6 +87,7 @@ nlohmann::json report(const RunOptions& o, const EngineSession& session, const H
     all["per_run"] = {{"copied_bytes", nullptr}, {"allocations", nullptr}};
     if (cost.copied) all["per_run"]["copied_bytes"] = *cost.copied;
     if (cost.allocations) all["per_run"]["allocations"] = *cost.allocations;
+    all["copies"] = cost.copies;
   }
   return all;
 }

@@ -46,10 +46,11 @@ nlohmann::json ToolsLibrary::operators() const {
   return nlohmann::json::parse(library_->text([&](OrtAllocator* a, char** out) { return call(a, out); }));
 }
 
-void ToolsLibrary::convert(const std::string& from, const std::string& to, const std::string& external,
-                           size_t threshold) const {
-  const auto call = library_->find<RetortConvertModel>("RetortConvertModel");
-  library_->check(call(from.c_str(), to.c_str(), external.c_str(), threshold));
+void ToolsLibrary::convert(const std::string& from, const std::string& to, const std::string& format,
+                           const std::string& external, size_t threshold) const {
+  const auto call = library_->find<RetortWriteModel>("RetortWriteModel");
+  const char* named = format == "ort" ? "ORT" : format == "onnx" ? "ONNX" : "";
+  library_->check(call(from.c_str(), to.c_str(), named, external.c_str(), threshold));
 }
 
 }  // namespace retort::cli

@@ -15,7 +15,9 @@ class ToolsLibrary {
   /// Failure.
   nlohmann::json describe(const Common& options, int level = 99) const;
   nlohmann::json operators() const;
-  void convert(const std::string& from, const std::string& to, const std::string& external, size_t threshold) const;
+  /// `format`: "onnx", "ort", or "" for what the name of `to` asks for.
+  void convert(const std::string& from, const std::string& to, const std::string& format, const std::string& external,
+               size_t threshold) const;
 
  private:
   std::unique_ptr<EngineLibrary> library_;

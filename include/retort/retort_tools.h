@@ -45,10 +45,21 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortDescribeModel)(const char* model, const
  * and {name, domain, rewritten: true} for those that loading replaces by others. */
 typedef OrtStatusPtr(ORT_API_CALL* RetortListOperators)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
 
-/* Writes the model `from` to `to`, as it is: weights of `threshold` bytes and more into the file `external` beside `to`,
+/* Writes the model `from` to `to`, as it is, in the format "ONNX" or "ORT", or with "" in the one that the name asks for:
+ * ORT format where it ends in .ort. Of ONNX, weights of `threshold` bytes and more go into the file `external` beside `to`,
  * or all inside where `external` is "". A file that is replaced appears whole or not at all. */
-typedef OrtStatusPtr(ORT_API_CALL* RetortConvertModel)(const char* from, const char* to, const char* external,
-                                                       size_t threshold) NO_EXCEPTION;
+typedef OrtStatusPtr(ORT_API_CALL* RetortWriteModel)(const char* from, const char* to, const char* format,
+                                                     const char* external, size_t threshold) NO_EXCEPTION;
+
+/* What the engine has copied on its own account since the session was created, as a JSON object:
+ *   total_bytes
+ *   copies [{tensor, cause, direction, from, to, bytes, count}], in the order of the first copies
+ * cause: "bind_input" (bound in another memory than the plan reads it from), "run_input" (given to a run so, or at an
+ * address that does not suit its elements), "border" (made by one provider, read by another), "output" (wanted in another
+ * memory than it is made in), "alias" (bound over an input that is still needed), "dynamic" (sized by the data, and it did
+ * not fit in place). direction: "host_to_host", "host_to_device", "device_to_host" or "device_to_device". */
+typedef OrtStatusPtr(ORT_API_CALL* RetortSessionCopies)(const OrtSession* session, OrtAllocator* allocator,
+                                                        char** json) NO_EXCEPTION;
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,39 @@ OrtStatusPtr ORT_API_CALL host_stats(const OrtAllocator*, OrtKeyValuePairs** out
   return guard([&] { give(out, "out", std::make_unique<OrtKeyValuePairs>()); });
 }
 
+DeviceAllocator& device_of(OrtAllocator* a) { return *static_cast<DeviceAllocator*>(a); }
+const DeviceAllocator& device_of(const OrtAllocator* a) { return *static_cast<const DeviceAllocator*>(a); }
+
+// Null when there is none, as the interface has no status here.
+void* ORT_API_CALL device_alloc(OrtAllocator* a, size_t size) {
+  try {
+    return device_of(a).memory->allocate(size);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void ORT_API_CALL device_free(OrtAllocator* a, void* p) {
+  if (p) device_of(a).memory->release(p);
+}
+
+const OrtMemoryInfo* ORT_API_CALL device_info(const OrtAllocator* a) { return &device_of(a).info; }
+
+OrtStatusPtr ORT_API_CALL device_stats(const OrtAllocator* a, OrtKeyValuePairs** out) noexcept {
+  return guard([&] { give(out, "out", std::make_unique<OrtKeyValuePairs>(device_of(a).memory->statistics())); });
+}
+
 }  // namespace
+
+DeviceAllocator::DeviceAllocator(std::shared_ptr<Allocator> m)
+    : OrtAllocator{}, memory(std::move(m)), info(info_of(memory->space())) {
+  version = ORT_API_VERSION;
+  Alloc = device_alloc;
+  Reserve = device_alloc;
+  Free = device_free;
+  Info = device_info;
+  GetStats = device_stats;
+}
 
 HostAllocator::HostAllocator() : OrtAllocator{} {
   version = ORT_API_VERSION;
@@ -37,6 +69,10 @@ HostAllocator::HostAllocator() : OrtAllocator{} {
   Free = host_free;
   Info = host_info;
   GetStats = host_stats;
+}
+
+std::shared_ptr<Allocator> memory_behind(const OrtAllocator& allocator) {
+  return allocator.Alloc == device_alloc ? device_of(&allocator).memory : nullptr;
 }
 
 OrtAllocator& default_allocator() {
@@ -75,9 +111,14 @@ void SharedAllocators::put(Entry entry) {
 void SharedAllocators::set(const MemorySpace& space, OrtAllocator* callers) { put({space, callers, nullptr}); }
 
 void SharedAllocators::set_host(const MemorySpace& space) {
-  auto own = std::make_unique<HostAllocator>();
-  OrtAllocator* allocator = own.get();
-  put({space, allocator, std::move(own)});
+  auto own = std::make_shared<HostAllocator>();
+  put({space, own.get(), own});
+}
+
+OrtAllocator& SharedAllocators::set_device(const std::shared_ptr<Allocator>& memory) {
+  auto own = std::make_shared<DeviceAllocator>(memory);
+  put({memory->space(), own.get(), own});
+  return *own;
 }
 
 bool SharedAllocators::remove(const MemorySpace& space) {
@@ -90,8 +131,10 @@ OrtStatusPtr ORT_API_CALL GetAllocatorWithDefaultOptions(OrtAllocator** out) noe
 }
 
 void ORT_API_CALL ReleaseAllocator(OrtAllocator* input) noexcept {
-  // Only CreateAllocator makes allocators for callers, and it makes host allocators.
-  if (input && input != &default_allocator() && input->Alloc == host_alloc) delete static_cast<HostAllocator*>(input);
+  // Only CreateAllocator makes allocators for callers.
+  if (!input || input == &default_allocator()) return;
+  if (input->Alloc == host_alloc) delete static_cast<HostAllocator*>(input);
+  if (input->Alloc == device_alloc) delete static_cast<DeviceAllocator*>(input);
 }
 
 OrtStatusPtr ORT_API_CALL AllocatorAlloc(OrtAllocator* ort_allocator, size_t size, void** out) noexcept {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "abi/memory_info.h"
+#include "memory/allocator.h"
 
 struct OrtArenaCfg : retort::abi::Handle<retort::abi::tag_of("arna")> {
   size_t max_mem = 0;            ///< 0: no limit
@@ -22,6 +23,16 @@ namespace retort::abi {
 struct HostAllocator : OrtAllocator {
   HostAllocator();
 };
+
+/// A device's memory. Thread-safe.
+struct DeviceAllocator : OrtAllocator {
+  explicit DeviceAllocator(std::shared_ptr<Allocator> memory);
+  const std::shared_ptr<Allocator> memory;
+  const OrtMemoryInfo& info;
+};
+
+/// The memory behind an allocator of a device's; null for any other.
+std::shared_ptr<Allocator> memory_behind(const OrtAllocator& allocator);
 
 /// The allocator of GetAllocatorWithDefaultOptions; lives as long as the library.
 OrtAllocator& default_allocator();
@@ -48,6 +59,7 @@ class SharedAllocators {
   /// Replaces the one that is there.
   void set(const MemorySpace& space, OrtAllocator* callers);
   void set_host(const MemorySpace& space);
+  OrtAllocator& set_device(const std::shared_ptr<Allocator>& memory);
   /// False when none was registered.
   bool remove(const MemorySpace& space);
 
@@ -55,7 +67,7 @@ class SharedAllocators {
   struct Entry {
     MemorySpace space;
     OrtAllocator* allocator;
-    std::unique_ptr<HostAllocator> own;  ///< null when the allocator is a caller's
+    std::shared_ptr<OrtAllocator> own;  ///< null when the allocator is a caller's
   };
   void put(Entry entry);
   const std::unique_ptr<HostAllocator> host_;

@@ -43,12 +43,12 @@ void ORT_API_CALL ClearBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
   ReleaseStatus(guard([&] { of(binding_ptr).clear_outputs(); }));
 }
 
-// Host memory is always in step: there is nothing to wait for.
+// Inputs are where they are read when BindInput returns. The host's memory is always in step.
 OrtStatusPtr ORT_API_CALL SynchronizeBoundInputs(OrtIoBinding* binding_ptr) noexcept {
   return guard([&] { of(binding_ptr); });
 }
 OrtStatusPtr ORT_API_CALL SynchronizeBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
-  return guard([&] { of(binding_ptr); });
+  return guard([&] { of(binding_ptr).session().synchronize(); });
 }
 
 OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOptions* run_options,

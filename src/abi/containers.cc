@@ -57,7 +57,8 @@ std::vector<size_t> key_order(const Tensor& keys) {
 
 Map make_map(std::span<const OrtValue* const> in) {
   require(in.size() == 2, ErrorCode::fail, "a map is made of keys and values, not of {} tensors", in.size());
-  const Tensor &keys = tensor_of(in[0], ErrorCode::fail), &values = tensor_of(in[1], ErrorCode::fail);
+  const Tensor &keys = on_host(tensor_of(in[0], ErrorCode::fail), "in"),
+               &values = on_host(tensor_of(in[1], ErrorCode::fail), "in");
   require(keys.count() == values.count(), ErrorCode::fail, "{} keys for {} values", keys.count(), values.count());
   require(keys.shape().rank() <= 1 && values.shape().rank() <= 1, ErrorCode::fail,
           "keys {} and values {} are no vectors", to_string(keys.shape()), to_string(values.shape()));
@@ -72,7 +73,7 @@ Sequence make_sequence(std::span<const OrtValue* const> in) {
   for (const OrtValue* item : in) {
     const Value& value = handle(item, "in").value;
     require(value.tensor() || value.get<Map>(), ErrorCode::fail, "an element of a sequence is a tensor or a map");
-    const DType type = value.tensor() ? value.tensor()->dtype() : DType::undefined;
+    const DType type = value.tensor() ? on_host(*value.tensor(), "in").dtype() : DType::undefined;
     if (sequence.items.empty()) sequence.dtype = type;
     require(type == sequence.dtype, ErrorCode::fail, "the elements of a sequence have one type: {} after {}",
             dtype_name(type), dtype_name(sequence.dtype));

@@ -79,6 +79,10 @@ class CustomOp : public ExternalOp {
     return version == 0 || (first_version() <= version && version <= last);
   }
 
+  int first_version() const override {
+    return op_.version >= kInference && op_.GetStartVersion ? op_.GetStartVersion(&op_) : 1;
+  }
+
   void infer(const ExternalNode& node, InferContext& context) const override {
     check_count("inputs", context.input_count(), op_.GetInputTypeCount(&op_), [&](size_t i) { return input_kind(i); });
     check_count("outputs", context.output_count(), op_.GetOutputTypeCount(&op_),
@@ -118,7 +122,6 @@ class CustomOp : public ExternalOp {
  private:
   using Kind = OrtCustomOpInputOutputCharacteristic;
 
-  int first_version() const { return op_.version >= kInference && op_.GetStartVersion ? op_.GetStartVersion(&op_) : 1; }
   // The last formal parameter may stand for all that follow.
   static size_t formal(size_t i, size_t count) { return count == 0 ? 0 : std::min(i, count - 1); }
   Kind input_kind(size_t i) const {
@@ -174,11 +177,12 @@ class CustomOp : public ExternalOp {
 }  // namespace
 
 void throw_status(OrtStatus* status, std::string_view what) {
-  if (!status) return;
-  const auto code = ErrorCode(GetErrorCode(status));
-  const std::string message = GetErrorMessage(status);
-  ReleaseStatus(status);
-  fail(code, "{} of the custom operator: {}", what, message);
+  try {
+    throw_status(status);
+  } catch (Error& error) {
+    error.add_context(cat("{} of the custom operator", what));
+    throw;
+  }
 }
 
 std::shared_ptr<const ExternalOps> custom_ops_of(const OrtSessionOptions& options, const Logger& logger) {

@@ -19,10 +19,6 @@ void check_policy(OrtExecutionProviderDevicePolicy policy) {
           ErrorCode::invalid_argument, "device policy {} does not exist", int(policy));
 }
 
-void check_device_count(size_t devices) {
-  require(devices == 1, ErrorCode::invalid_argument, "the CPU provider was added with {} devices at once", devices);
-}
-
 OrtKeyValuePairs metadata_of(const Model& model) {
   std::map<std::string, std::string> entries{{"producer_name", model.producer_name},
                                              {"producer_version", model.producer_version},
@@ -35,8 +31,13 @@ OrtKeyValuePairs metadata_of(const Model& model) {
   return OrtKeyValuePairs(std::move(entries));
 }
 
-void ask_delegate(const OrtSessionOptions& options, const OrtKeyValuePairs& about) {
-  std::array<const OrtEpDevice*, 1> offered{&cpu_device()};
+using DeviceList = std::vector<const OrtEpDevice*>;
+
+bool is_cpu(const OrtEpDevice* device) { return !device->factory; }
+
+/// What the caller's delegate selects of all devices.
+DeviceList ask_delegate(const EpDevices& devices, const OrtSessionOptions& options, const OrtKeyValuePairs& about) {
+  DeviceList offered = devices.list();
   std::array<const OrtEpDevice*, kMostSelected> selected{};
   const OrtKeyValuePairs none;
   size_t count = 0;
@@ -50,9 +51,97 @@ void ask_delegate(const OrtSessionOptions& options, const OrtKeyValuePairs& abou
   require(count > 0, ErrorCode::fail, "the delegate selected no device");
   require(count <= selected.size(), ErrorCode::fail, "the delegate selected {} devices, of at most {}", count,
           selected.size());
-  require(std::all_of(selected.begin(), selected.begin() + count, [](auto* d) { return d == &cpu_device(); }),
-          ErrorCode::invalid_argument, "the delegate selected a device that it was not offered");
-  require(count == 1, ErrorCode::invalid_argument, "the delegate selected the CPU {} times", count);
+  const DeviceList chosen(selected.begin(), selected.begin() + std::ptrdiff_t(count));
+  for (const OrtEpDevice* d : chosen) {
+    require(std::ranges::count(offered, d) > 0, ErrorCode::invalid_argument,
+            "the delegate selected a device that it was not offered");
+    const auto times = std::ranges::count(chosen, d);
+    require(times == 1, ErrorCode::invalid_argument, "the delegate selected {} {} times",
+            is_cpu(d) ? "the CPU" : "device '" + d->name + "'", times);
+  }
+  return chosen;
+}
+
+/// The kind of device that a policy looks for first.
+OrtHardwareDeviceType preferred(OrtExecutionProviderDevicePolicy policy) {
+  switch (policy) {
+    case OrtExecutionProviderDevicePolicy_PREFER_GPU:
+    case OrtExecutionProviderDevicePolicy_MAX_PERFORMANCE:
+      return OrtHardwareDeviceType_GPU;
+    case OrtExecutionProviderDevicePolicy_PREFER_NPU:
+    case OrtExecutionProviderDevicePolicy_MAX_EFFICIENCY:
+    case OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER:
+      return OrtHardwareDeviceType_NPU;
+    default:
+      return OrtHardwareDeviceType_CPU;
+  }
+}
+
+/// The best device of the kind that the policy prefers; none: the CPU alone. A card of its own comes before a part of the
+/// processor, and a provider of the device's maker before others.
+DeviceList by_policy(const EpDevices& devices, OrtExecutionProviderDevicePolicy policy) {
+  const OrtHardwareDeviceType kind = preferred(policy);
+  if (kind == OrtHardwareDeviceType_CPU) return {};
+  const auto rank = [](const OrtEpDevice* d) {
+    const auto& about = d->hardware->metadata.entries();
+    const auto discrete = about.find("Discrete");
+    const bool own_card = discrete != about.end() && discrete->second == "1";
+    return std::pair(own_card, !d->hardware->vendor.empty() && d->vendor == d->hardware->vendor);
+  };
+  const OrtEpDevice* best = nullptr;
+  for (const OrtEpDevice* d : devices.list()) {
+    if (is_cpu(d) || d->hardware->type != kind) continue;
+    if (!best || rank(best) < rank(d)) best = d;
+  }
+  return best ? DeviceList{best} : DeviceList{};
+}
+
+void check_cpu_alone(const std::vector<DeviceList>& lists) {
+  for (const DeviceList& list : lists) {
+    require(!is_cpu(list[0]) || list.size() == 1, ErrorCode::invalid_argument,
+            "the CPU provider was added with {} devices at once", list.size());
+  }
+}
+
+/// The devices of the calls that added some, each call a list of one provider's.
+std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSessionOptions& options) {
+  std::vector<DeviceList> lists = options.devices;
+  for (const ProviderRequest& request : options.options.providers) {
+    const DeviceList named = devices.of(request.name);
+    require(!named.empty(), ErrorCode::invalid_argument, "there is no provider '{}' in this environment any more",
+            request.name);
+    if (!is_cpu(named[0])) lists.push_back(named);
+  }
+  check_cpu_alone(lists);
+  const auto cpu = std::ranges::count_if(lists, [](const DeviceList& list) { return is_cpu(list[0]); });
+  require(cpu <= 1, ErrorCode::fail, "the CPU provider was added {} times", cpu);
+  return lists;
+}
+
+/// One provider for each list.
+std::vector<std::shared_ptr<Provider>> make_providers(const std::vector<DeviceList>& lists,
+                                                      const std::map<std::string, std::string>& config,
+                                                      DeviceList& used) {
+  std::vector<std::shared_ptr<Provider>> providers;
+  for (const DeviceList& list : lists) {
+    if (is_cpu(list[0])) continue;
+    std::vector<size_t> indices;
+    for (const OrtEpDevice* d : list) indices.push_back(d->index);
+    providers.push_back(list[0]->factory->make_provider(indices, config));
+    used.insert(used.end(), list.begin(), list.end());
+  }
+  return providers;
+}
+
+/// Devices of one provider next to each other, in the order of the first of each.
+std::vector<DeviceList> by_provider(const DeviceList& devices) {
+  std::vector<DeviceList> lists;
+  for (const OrtEpDevice* d : devices) {
+    auto same = std::ranges::find_if(lists, [&](const DeviceList& l) { return l[0]->factory == d->factory; });
+    if (same == lists.end()) same = lists.insert(lists.end(), DeviceList());
+    same->push_back(d);
+  }
+  return lists;
 }
 
 /// The configuration key of a provider's option.
@@ -64,30 +153,40 @@ std::string config_key(std::string provider, std::string_view option) {
 
 }  // namespace
 
-void choose_devices(const OrtSessionOptions& options, const Model& model) {
+std::vector<std::shared_ptr<Provider>> choose_devices(const EpDevices& devices, const OrtSessionOptions& options,
+                                                      const Model& model, std::vector<const OrtEpDevice*>& used) {
   const bool added = !options.options.providers.empty() || !options.devices.empty();
+  std::vector<DeviceList> lists = added_devices(devices, options);
+  if (!added) {
+    check_policy(options.policy);
+    lists = by_provider(options.delegate ? ask_delegate(devices, options, metadata_of(model))
+                                         : by_policy(devices, options.policy));
+  }
   if (options.options.config_on("session.disable_cpu_ep_fallback")) {
-    require(!added, ErrorCode::invalid_argument,
+    const bool cpu_added =
+        added && (std::ranges::any_of(lists, [](auto& l) { return is_cpu(l[0]); }) ||
+                  std::ranges::any_of(options.options.providers, [](auto& r) { return r.name == cpu_device().name; }));
+    require(!cpu_added, ErrorCode::invalid_argument,
             "the CPU provider was added, but session.disable_cpu_ep_fallback forbids it");
-    require(model.graph->order().empty(), ErrorCode::fail,
+    const bool alone = std::ranges::all_of(lists, [](auto& l) { return is_cpu(l[0]); });
+    require(!alone || model.graph->order().empty(), ErrorCode::fail,
             "session.disable_cpu_ep_fallback leaves nobody to run the nodes: no other provider was added");
   }
-  for (size_t devices : options.devices) check_device_count(devices);
-  require(options.devices.size() <= 1, ErrorCode::fail, "the CPU provider was added {} times", options.devices.size());
-  if (added) return;
-  if (options.delegate) return ask_delegate(options, metadata_of(model));
-  check_policy(options.policy);  // all of them find the CPU alone
+  std::map<std::string, std::string> config = options.options.config;
+  for (const ProviderRequest& request : options.options.providers) {
+    for (const auto& [key, value] : request.options) config[config_key(request.name, key)] = value;
+  }
+  return make_providers(lists, config, used);
 }
 
-std::string first_provider(const OrtSessionOptions& options) {
-  for (size_t devices : options.devices) check_device_count(devices);
+std::string first_provider(const EpDevices& devices, const OrtSessionOptions& options) {
+  check_cpu_alone(options.devices);
   if (!options.options.providers.empty()) return options.options.providers.front().name;
-  if (options.devices.empty() && options.delegate) {
-    ask_delegate(options, OrtKeyValuePairs());
-  } else {
-    check_policy(options.policy);
-  }
-  return cpu_device().name;
+  if (!options.devices.empty()) return options.devices.front().front()->name;
+  check_policy(options.policy);
+  const DeviceList chosen =
+      options.delegate ? ask_delegate(devices, options, OrtKeyValuePairs()) : by_policy(devices, options.policy);
+  return chosen.empty() ? cpu_device().name : chosen.front()->name;
 }
 
 OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(
@@ -98,14 +197,19 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(
     handle(env, "env");
     need(ep_devices, "ep_devices");
     require(num_ep_devices > 0, ErrorCode::invalid_argument, "no devices were given");
-    for (size_t i = 0; i < num_ep_devices; ++i) handle(ep_devices[i], "ep_devices");
+    for (size_t i = 0; i < num_ep_devices; ++i) {
+      require(handle(ep_devices[i], "ep_devices").factory == handle(ep_devices[0], "ep_devices").factory,
+              ErrorCode::invalid_argument,
+              "devices of '{}' and '{}' were given; add each provider by a call of its own", ep_devices[0]->name,
+              ep_devices[i]->name);
+    }
     std::map<std::string, std::string> config = o.options.config;
     for (size_t i = 0; i < num_ep_options; ++i) {
       const char* key = need_text((&need(ep_option_keys, "ep_option_keys"))[i], "ep_option_keys");
       const char* value = need_text((&need(ep_option_vals, "ep_option_vals"))[i], "ep_option_vals");
       config[config_key(ep_devices[0]->name, key)] = value;
     }
-    o.devices.push_back(num_ep_devices);
+    o.devices.emplace_back(ep_devices, ep_devices + num_ep_devices);
     o.options.config = std::move(config);
   });
 }

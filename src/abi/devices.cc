@@ -87,8 +87,27 @@ const HardwareList& vulkan_devices() {
   return list;
 }
 
-/// What an environment sees: what was found, what it declares, and the processor last, as in the official library. Callers
-/// may keep devices for longer than their environment, so lists stay, one per declaration.
+/// What a field of an object is; `otherwise` for null and for handles of another kind, because getters have no status.
+template <typename T, typename F>
+auto view(const T* object, F field) -> decltype(field(*object)) {
+  if (!object || object->tag != T::kTag) return {};
+  return field(*object);
+}
+
+/// `space_of`: in which memory a port lies.
+template <typename F>
+void fill(const OrtSession& session, const std::vector<Port>& ports, const OrtEpDevice** devices, size_t count,
+          const char* what, F space_of) {
+  need(devices, what);
+  require(count > 0 && count >= ports.size(), ErrorCode::invalid_argument, "room for {} of {} ports", count,
+          ports.size());
+  for (size_t i = 0; i < count; ++i) devices[i] = i < ports.size() ? &session.device_of(space_of(i)) : nullptr;
+}
+
+}  // namespace
+
+// What was found, what the environment declares, and the processor last, as in the official library. Callers may keep
+// devices for longer than their environment, so lists stay, one per declaration.
 const HardwareList& hardware_of(const OrtEnv& env) {
   static std::mutex& mutex = *new std::mutex;
   static auto& lists = *new std::map<std::pair<bool, std::string>, HardwareList>;
@@ -108,28 +127,6 @@ const HardwareList& hardware_of(const OrtEnv& env) {
   return lists[{vulkan, declared}] = std::move(list);
 }
 
-/// What a field of an object is; `otherwise` for null and for handles of another kind, because getters have no status.
-template <typename T, typename F>
-auto view(const T* object, F field) -> decltype(field(*object)) {
-  if (!object || object->tag != T::kTag) return {};
-  return field(*object);
-}
-
-void fill(const std::vector<Port>& ports, const OrtEpDevice** devices, size_t count, const char* what) {
-  need(devices, what);
-  require(count > 0 && count >= ports.size(), ErrorCode::invalid_argument, "room for {} of {} ports", count,
-          ports.size());
-  for (size_t i = 0; i < count; ++i) devices[i] = i < ports.size() ? &cpu_device() : nullptr;
-}
-
-/// Nothing but host memory, which the environment has an allocator for in any case.
-[[noreturn]] void fail_memory(const OrtEpDevice& device) {
-  fail(ErrorCode::invalid_argument, "device '{}' has no memory of its own; GetSharedAllocator gives that of the host",
-       device.name);
-}
-
-}  // namespace
-
 const OrtEpDevice& cpu_device() {
   static const OrtEpDevice& device = [&]() -> const OrtEpDevice& {
     auto& made = *new OrtEpDevice;
@@ -147,7 +144,7 @@ OrtStatusPtr ORT_API_CALL GetEpDevices(const OrtEnv* env, const OrtEpDevice* con
   return guard([&] {
     handle(env, "env");
     need(ep_devices, "ep_devices");
-    static const std::array all{&cpu_device()};
+    const auto& all = env->devices->list();
     need(num_ep_devices, "num_ep_devices") = all.size();
     *ep_devices = all.data();
   });
@@ -184,8 +181,14 @@ const OrtHardwareDevice* ORT_API_CALL EpDevice_Device(const OrtEpDevice* ep_devi
   return view(ep_device, [](const OrtEpDevice& d) { return d.hardware; });
 }
 // Null says that values lie in the host's memory.
-const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice*, OrtDeviceMemoryType) noexcept {
-  return nullptr;
+const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice* ep_device,
+                                                      OrtDeviceMemoryType memory_type) noexcept {
+  return view(ep_device, [&](const OrtEpDevice& d) -> const OrtMemoryInfo* {
+    for (const auto& memory : d.memory) {
+      if (int(memory->space().kind) == int(memory_type)) return &info_of(memory->space());
+    }
+    return nullptr;
+  });
 }
 
 OrtStatusPtr ORT_API_CALL GetNumHardwareDevices(const OrtEnv* env, size_t* num_devices) noexcept {
@@ -210,7 +213,8 @@ GetHardwareDeviceEpIncompatibilityDetails(const OrtEnv* env, const char* ep_name
   return guard([&] {
     handle(env, "env");
     const std::string_view name = need_text(ep_name, "ep_name");
-    require(name == kCpu, ErrorCode::invalid_argument, "there is no provider '{}' in this environment", name);
+    require(!env->devices->of(name).empty(), ErrorCode::invalid_argument,
+            "there is no provider '{}' in this environment; ask GetEpDevices", name);
     handle(hw, "hw");
     give(details, "details", std::make_unique<OrtDeviceEpIncompatibilityDetails>());
   });
@@ -246,55 +250,18 @@ void ORT_API_CALL ReleaseDeviceEpIncompatibilityDetails(OrtDeviceEpIncompatibili
 
 OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForInputs(const OrtSession* session, const OrtEpDevice** inputs_ep_devices,
                                                       size_t num_inputs) noexcept {
-  return guard([&] { fill(inputs_of(session), inputs_ep_devices, num_inputs, "inputs_ep_devices"); });
+  return guard([&] {
+    fill(*session, inputs_of(session), inputs_ep_devices, num_inputs, "inputs_ep_devices",
+         [&](size_t i) { return input_space_of(*session, i); });
+  });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForOutputs(const OrtSession* session,
                                                        const OrtEpDevice** outputs_ep_devices,
                                                        size_t num_outputs) noexcept {
-  return guard([&] { fill(outputs_of(session), outputs_ep_devices, num_outputs, "outputs_ep_devices"); });
-}
-
-OrtStatusPtr ORT_API_CALL CreateSharedAllocator(OrtEnv* env, const OrtEpDevice* ep_device, OrtDeviceMemoryType,
-                                                OrtAllocatorType, const OrtKeyValuePairs*, OrtAllocator**) noexcept {
   return guard([&] {
-    handle(env, "env");
-    fail_memory(handle(ep_device, "ep_device"));
-  });
-}
-
-OrtStatusPtr ORT_API_CALL ReleaseSharedAllocator(OrtEnv* env, const OrtEpDevice* ep_device,
-                                                 OrtDeviceMemoryType) noexcept {
-  return guard([&] {
-    handle(env, "env");
-    fail_memory(handle(ep_device, "ep_device"));
-  });
-}
-
-OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_device, const OrtKeyValuePairs*,
-                                                      OrtSyncStream** stream) noexcept {
-  return guard([&] {
-    const OrtEpDevice& device = handle(ep_device, "ep_device");
-    need(stream, "stream");
-    fail(ErrorCode::invalid_argument, "device '{}' works on the threads of the caller and has no streams", device.name);
-  });
-}
-
-// Nobody has a stream.
-void* ORT_API_CALL SyncStream_GetHandle(OrtSyncStream*) noexcept { return nullptr; }
-void ORT_API_CALL ReleaseSyncStream(OrtSyncStream*) noexcept {}
-
-// Copies go between devices, by the transfer that one of their providers brings.
-OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* src_tensors,
-                                      OrtValue* const* dst_tensors, OrtSyncStream*, size_t num_tensors) noexcept {
-  return guard([&] {
-    handle(env, "env");
-    need(src_tensors, "src_tensors");
-    need(dst_tensors, "dst_tensors");
-    require(num_tensors > 0, ErrorCode::invalid_argument, "no tensors were given");
-    fail(ErrorCode::not_implemented,
-         "no provider copies between these memories; tensors of the host are copied with "
-         "GetTensorMutableData");
+    fill(*session, outputs_of(session), outputs_ep_devices, num_outputs, "outputs_ep_devices",
+         [&](size_t i) { return output_space_of(*session, i); });
   });
 }
 

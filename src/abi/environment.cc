@@ -60,6 +60,12 @@ void open(const EnvRequest& request, OrtEnv** out) {
 
 }  // namespace
 
+OrtEnv* current_environment() {
+  Process& p = process();
+  const std::lock_guard lock(p.mutex);
+  return p.env;
+}
+
 Logger::Sink sink_of(OrtLoggingFunction function, void* param) {
   if (!function) return {};
   return [function, param](LogLevel level, std::string_view category, std::string_view id, std::string_view where,

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "abi/allocators.h"
+#include "abi/devices.h"
 #include "session/environment.h"
 
 struct OrtLogger : retort::abi::Handle<retort::abi::tag_of("logr")> {
@@ -14,6 +15,7 @@ struct OrtLogger : retort::abi::Handle<retort::abi::tag_of("logr")> {
 struct OrtEnv : retort::abi::Handle<retort::abi::tag_of("env ")> {
   std::shared_ptr<retort::Environment> environment;
   retort::abi::SharedAllocators allocators;
+  std::shared_ptr<retort::abi::EpDevices> devices = std::make_shared<retort::abi::EpDevices>();
   mutable std::mutex hooks_mutex;
   retort::WorkHooks hooks;  ///< of pools of sessions to come; guarded
   int references = 0;       ///< guarded by the mutex of environment.cc
@@ -21,6 +23,8 @@ struct OrtEnv : retort::abi::Handle<retort::abi::tag_of("env ")> {
 
 namespace retort::abi {
 
+/// The environment of the process; null before one is made.
+OrtEnv* current_environment();
 /// A sink that calls a C function; empty for null.
 Logger::Sink sink_of(OrtLoggingFunction function, void* param);
 

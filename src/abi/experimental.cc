@@ -19,6 +19,14 @@ uint64_t ORT_API_CALL session_copied_bytes(const OrtSession* session) noexcept {
   return bytes;
 }
 
+OrtStatusPtr ORT_API_CALL session_copies(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
+  return guard([&] {
+    const std::string text = session_of(session)->ledger().json();
+    OrtAllocator& a = need(allocator, "allocator");
+    need(json, "json") = allocate_text(a, text);
+  });
+}
+
 std::vector<int64_t> parse_shape(const std::string& text) {
   std::vector<int64_t> shape;
   for (const char *at = text.data(), *end = at + text.size(); at != end;) {
@@ -67,9 +75,13 @@ OrtStatusPtr ORT_API_CALL operators(OrtAllocator* allocator, char** json) noexce
   });
 }
 
-OrtStatusPtr ORT_API_CALL convert(const char* from, const char* to, const char* external, size_t threshold) noexcept {
-  return guard(
-      [&] { convert_model(need_text(from, "from"), need_text(to, "to"), need_text(external, "external"), threshold); });
+OrtStatusPtr ORT_API_CALL write(const char* from, const char* to, const char* format, const char* external,
+                                size_t threshold) noexcept {
+  return guard([&] {
+    const std::string file = need_text(to, "to");
+    convert_model(need_text(from, "from"), file, saved_format(need_text(format, "format"), file),
+                  {.external_file = need_text(external, "external"), .external_threshold = threshold});
+  });
 }
 
 }  // namespace
@@ -80,10 +92,12 @@ OrtExperimentalFnPtr ORT_API_CALL GetExperimentalFunction(const char* name) noex
   if (asked == "RetortSessionCopiedBytes") return reinterpret_cast<OrtExperimentalFnPtr>(session_copied_bytes);
   const RetortDescribeModel describe_function = describe;  // the compiler holds them against the header
   const RetortListOperators operators_function = operators;
-  const RetortConvertModel convert_function = convert;
+  const RetortWriteModel write_function = write;
+  const RetortSessionCopies copies_function = session_copies;
   if (asked == "RetortDescribeModel") return reinterpret_cast<OrtExperimentalFnPtr>(describe_function);
   if (asked == "RetortListOperators") return reinterpret_cast<OrtExperimentalFnPtr>(operators_function);
-  if (asked == "RetortConvertModel") return reinterpret_cast<OrtExperimentalFnPtr>(convert_function);
+  if (asked == "RetortSessionCopies") return reinterpret_cast<OrtExperimentalFnPtr>(copies_function);
+  if (asked == "RetortWriteModel") return reinterpret_cast<OrtExperimentalFnPtr>(write_function);
   return nullptr;
 }
 

@@ -10,7 +10,3 @@ add_custom_command(OUTPUT ${abi_outputs}
 add_custom_target(retort_abi_sources DEPENDS ${abi_outputs})  # a target that needs no other: the room need not wait for all
 list(APPEND sources ${abi_generated}/slots.h ${abi_generated}/tables.cc ${abi_generated}/stubs.cc)
 list(APPEND tests ${abi_generated}/layout_test.cc ${abi_generated}/slots_test.cc)
-# Facts of operators, as one text.
-file(READ ${dir}/operator_facts.tsv operator_facts)
-file(CONFIGURE OUTPUT ${abi_generated}/operator_facts.inc CONTENT "R\"facts(@operator_facts@)facts\"\n" @ONLY)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${dir}/operator_facts.tsv)

@@ -5,10 +5,10 @@
 #include <unordered_set>
 
 #include "abi/graph.h"
-#include "abi/operator_facts.h"
 #include "abi/session.h"
 #include "lift/lift.h"
 #include "onnx/functions.h"
+#include "onnx/operator_facts.h"
 
 namespace retort::abi {
 namespace {
@@ -169,7 +169,7 @@ class Builder {
     node.name = n.name;
     node.id = size_t(id);
     node.graph = &out_;
-    const OperatorForm* form = operator_form(n.domain, n.type, n.version);
+    const onnx::OperatorForm* form = onnx::operator_form(n.domain, n.type, n.version);
     node.since = form ? form->since : n.version;
     const size_t own = n.inputs.size() - n.captures;
     for (size_t i = 0; i < n.inputs.size(); ++i) add_edge(node, n.inputs[i], i < own ? int64_t(i) : -1);
@@ -203,7 +203,7 @@ class Builder {
   }
 
   static void add_default(OrtNode& node, std::string_view text) {
-    auto [name, value] = read_default(text);
+    auto [name, value] = onnx::read_default(text);
     const bool given =
         std::any_of(node.attributes.begin(), node.attributes.end(), [&](const auto& a) { return a->name == name; });
     if (!given) add_attribute(node, name, std::move(value));

@@ -15,6 +15,9 @@ OrtStatusPtr caught_status() noexcept;
 /// What a pending slot answers.
 OrtStatusPtr not_implemented(const char* slot) noexcept;
 
+/// Throws what the status of a caller's function says, and releases it; null: nothing.
+void throw_status(OrtStatus* status);
+
 /// Runs `body`; null on success. A body that itself ends in a status returns it.
 template <typename F>
 OrtStatusPtr guard(F&& body) noexcept {

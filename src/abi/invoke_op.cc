@@ -25,6 +25,7 @@ void hand_over(const Value& from, OrtValue& to, size_t index) {
   require(given->dtype() == made->dtype() && given->shape() == made->shape(), ErrorCode::invalid_argument,
           "output {} is {}{}, the given value is {}{}; give one of that type and shape", index,
           dtype_name(made->dtype()), to_string(made->shape()), dtype_name(given->dtype()), to_string(given->shape()));
+  on_host(*given, "output_values");
   if (made->dtype() == DType::string) {
     std::copy_n(made->data<std::string>(), made->count(), given->mutable_data<std::string>());
   } else if (made->bytes() > 0) {
@@ -69,6 +70,9 @@ OrtStatusPtr ORT_API_CALL InvokeOp(const OrtKernelContext* context, const OrtOp*
     std::vector<const Value*> inputs;
     for (int i = 0; i < input_count; ++i)
       inputs.push_back(input_values[i] ? &handle(input_values[i], "input_values").value : nullptr);
+    for (const Value* v : inputs) {
+      if (v && v->tensor()) on_host(*v->tensor(), "input_values");
+    }
     const std::vector<Value> made = op.run(inputs, c.run->parallel());
     for (int i = 0; i < output_count; ++i) {
       if (output_values[i]) hand_over(made[size_t(i)], handle(output_values[i], "output_values"), size_t(i));

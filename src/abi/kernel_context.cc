@@ -22,6 +22,16 @@ Value value_of(const Slot& slot) {
 /// Views of inputs and outputs are made when they are asked for: a context is one call's, on one thread.
 OrtKernelContext& writable(const OrtKernelContext& context) { return const_cast<OrtKernelContext&>(context); }
 
+OrtSyncStream* stream_of(const OrtKernelContext& c) { return c.part ? c.part->stream() : nullptr; }
+
+/// The allocator of a device whose memory the kernel asks for; null for the host.
+std::shared_ptr<Allocator> device_memory(const OrtKernelContext& c, const OrtMemoryInfo& memory) {
+  auto found = c.part ? c.part->devices().find_allocator(memory.space) : nullptr;
+  require(found || memory.space.device == DeviceType::cpu, ErrorCode::fail, "the session has no memory '{}'",
+          memory.name);
+  return found;
+}
+
 void check_index(size_t index, size_t count, const char* what) {
   require(index < count, ErrorCode::invalid_argument, "{} {} of {} does not exist", what, index, count);
 }
@@ -50,7 +60,7 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetInput(const OrtKernelContext* context
     OrtKernelContext& c = writable(of(context));
     need(out, "out");
     check_index(index, c.inputs.size(), "input");
-    if (c.run->has(index) && !c.inputs[index])
+    if (c.run && c.run->has(index) && !c.inputs[index])
       c.inputs[index] = std::make_unique<OrtValue>(value_of(c.run->in_slot(index)));
     *out = c.inputs[index].get();
   });
@@ -62,12 +72,14 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetOutput(OrtKernelContext* context, siz
     OrtKernelContext& c = of(context);
     need(out, "out");
     check_index(index, c.outputs.size(), "output");
-    if (!c.run->wants(index)) {
+    if (c.run && !c.run->wants(index)) {
       *out = nullptr;
       return;
     }
     const std::span<const int64_t> dims = need_shape(dim_values, dim_count);
-    if (!c.outputs[index]) {
+    if (!c.outputs[index] && c.part) {
+      c.outputs[index] = std::make_unique<OrtValue>(c.part->output(index, Shape(dims)));
+    } else if (!c.outputs[index]) {
       c.run->allocate(index, output_type(c, index), Shape(dims));
       c.outputs[index] = std::make_unique<OrtValue>(c.run->out_slot(index).boxed);
     }
@@ -91,15 +103,12 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetPreallocatedOutput(const OrtKernelCon
 
 OrtStatusPtr ORT_API_CALL KernelContext_GetGPUComputeStream(const OrtKernelContext* context, void** out) noexcept {
   return guard([&] {
-    of(context);
-    need(out, "out") = nullptr;
+    const OrtSyncStream* stream = stream_of(of(context));
+    need(out, "out") = stream ? stream->stream->handle() : nullptr;
   });
 }
 OrtStatusPtr ORT_API_CALL KernelContext_GetSyncStream(const OrtKernelContext* context, OrtSyncStream** out) noexcept {
-  return guard([&] {
-    of(context);
-    need(out, "out") = nullptr;
-  });
+  return guard([&] { need(out, "out") = stream_of(of(context)); });
 }
 OrtStatusPtr ORT_API_CALL KernelContext_GetResource(const OrtKernelContext* context, int, int,
                                                     void** resource) noexcept {
@@ -110,17 +119,19 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetResource(const OrtKernelContext* cont
 }
 
 OrtStatusPtr ORT_API_CALL KernelContext_GetLogger(const OrtKernelContext* context, const OrtLogger** logger) noexcept {
-  return guard([&] { need(logger, "logger") = &of(context).info->logger; });
+  return guard([&] {
+    const OrtKernelContext& c = of(context);
+    need(logger, "logger") = c.part ? &c.part->logger() : &c.info->logger;
+  });
 }
 
 OrtStatusPtr ORT_API_CALL KernelContext_GetAllocator(const OrtKernelContext* context, const OrtMemoryInfo* mem_info,
                                                      OrtAllocator** out) noexcept {
   return guard([&] {
-    of(context);
-    const OrtMemoryInfo& memory = handle(mem_info, "mem_info");
+    const auto device = device_memory(of(context), handle(mem_info, "mem_info"));
     need(out, "out");
-    require(memory.space.device == DeviceType::cpu, ErrorCode::fail, "the session has no memory but that of the host");
-    *out = new HostAllocator;  // the caller's, freed by ReleaseAllocator
+    // The caller's, freed by ReleaseAllocator.
+    *out = device ? static_cast<OrtAllocator*>(new DeviceAllocator(device)) : new HostAllocator;
   });
 }
 
@@ -128,10 +139,10 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetScratchBuffer(const OrtKernelContext*
                                                          size_t count_or_bytes, void** out) noexcept {
   return guard([&] {
     OrtKernelContext& c = writable(of(context));
-    const OrtMemoryInfo& memory = handle(mem_info, "mem_info");
+    const auto device = device_memory(c, handle(mem_info, "mem_info"));
     need(out, "out");
-    require(memory.space.device == DeviceType::cpu, ErrorCode::fail, "the session has no memory but that of the host");
-    *out = c.scratch.emplace_back(allocate_host(count_or_bytes)).get();
+    auto memory = device ? allocate_from(device, count_or_bytes) : allocate_host(count_or_bytes);
+    *out = c.scratch.emplace_back(std::move(memory)).get();
   });
 }
 
@@ -143,7 +154,8 @@ OrtStatusPtr ORT_API_CALL KernelContext_ParallelFor(const OrtKernelContext* cont
     const size_t batches = num_batch == 0 ? total : std::min(num_batch, total);
     std::mutex mutex;
     std::exception_ptr thrown;  // must not leave a thread of the pool
-    c.run->parallel().for_each(batches, [&](size_t batch, int) {
+    const Parallel& parallel = c.part ? c.part->parallel() : c.run->parallel();
+    parallel.for_each(batches, [&](size_t batch, int) {
       try {
         for (size_t i = total * batch / batches; i < total * (batch + 1) / batches; ++i) fn(usr_data, i);
       } catch (...) {

@@ -8,7 +8,23 @@
 #include "abi/environment.h"
 #include "abi/type_info.h"
 #include "abi/value.h"
+#include "ep/devices.h"
 #include "ops/external.h"
+
+namespace retort::abi {
+
+/// The run of a part of a model that a plug-in has compiled.
+class PartRun {
+ public:
+  virtual ~PartRun() = default;
+  virtual Tensor output(size_t index, const Shape& shape) = 0;
+  virtual OrtSyncStream* stream() const = 0;  ///< null: the plug-in works on the caller's thread
+  virtual const Parallel& parallel() const = 0;
+  virtual const OrtLogger& logger() const = 0;
+  virtual const Devices& devices() const = 0;
+};
+
+}  // namespace retort::abi
 
 /// A node as a kernel sees it when it is made. Copies are the caller's.
 struct OrtKernelInfo : retort::abi::Handle<retort::abi::tag_of("kinf")> {
@@ -23,8 +39,9 @@ struct OrtKernelInfo : retort::abi::Handle<retort::abi::tag_of("kinf")> {
 
 /// One call of a kernel.
 struct OrtKernelContext : retort::abi::Handle<retort::abi::tag_of("kctx")> {
-  retort::RunContext* run = nullptr;
+  retort::RunContext* run = nullptr;  ///< of a custom operator, with its `info`; else null
   const OrtKernelInfo* info = nullptr;
+  retort::abi::PartRun* part = nullptr;  ///< of a plug-in's part of a model; its inputs are made before
   std::vector<std::unique_ptr<OrtValue>> inputs, outputs;  ///< made when they are asked for
   std::vector<std::shared_ptr<void>> scratch;
 };

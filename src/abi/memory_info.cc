@@ -45,7 +45,33 @@ OrtMemoryInfo make(std::string_view name, MemorySpace space, OrtAllocatorType ty
   return info;
 }
 
+/// Spaces that providers gave names, never destroyed.
+struct NamedSpaces {
+  std::mutex mutex;
+  std::deque<std::pair<MemorySpace, std::string>> all;
+  static NamedSpaces& get() {
+    static NamedSpaces& named = *new NamedSpaces;
+    return named;
+  }
+};
+
+std::string own_name(const MemorySpace& space) {
+  NamedSpaces& named = NamedSpaces::get();
+  const std::lock_guard lock(named.mutex);
+  for (const auto& [known, name] : named.all) {
+    if (known == space) return name;
+  }
+  return {};
+}
+
 }  // namespace
+
+void name_space(const MemorySpace& space, const std::string& name) {
+  if (!own_name(space).empty()) return;
+  NamedSpaces& named = NamedSpaces::get();
+  const std::lock_guard lock(named.mutex);
+  named.all.emplace_back(space, name);
+}
 
 const OrtMemoryInfo& cpu_memory_info() {
   static const OrtMemoryInfo& info = *new OrtMemoryInfo(make("Cpu", {}, OrtDeviceAllocator, OrtMemTypeDefault));
@@ -66,6 +92,8 @@ const OrtMemoryInfo& interned(const OrtMemoryInfo& info) {
 const OrtMemoryInfo& info_of(const MemorySpace& space) {
   if (space == MemorySpace{}) return cpu_memory_info();
   const OrtMemType mem_type = space.kind == kHost ? OrtMemTypeCPUOutput : OrtMemTypeDefault;
+  if (const std::string own = own_name(space); !own.empty())
+    return interned(make(own, space, OrtDeviceAllocator, mem_type));
   for (const Known& known : kKnown) {
     if (known.device == space.device && known.kind == space.kind && known.vendor == space.vendor_id) {
       return interned(make(known.name, space, OrtDeviceAllocator, mem_type));

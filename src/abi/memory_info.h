@@ -27,7 +27,9 @@ namespace retort::abi {
 const OrtMemoryInfo& cpu_memory_info();
 /// An equal info that lives as long as the library, so that values need not copy names.
 const OrtMemoryInfo& interned(const OrtMemoryInfo& info);
-/// An info for memory that came without one: the conventional name of its space.
+/// What info_of() calls a space from now on: its provider's own name. The first name stays.
+void name_space(const MemorySpace& space, const std::string& name);
+/// An info for memory that came without one: its provider's name for it, else the conventional one.
 const OrtMemoryInfo& info_of(const MemorySpace& space);
 
 }  // namespace retort::abi

@@ -80,7 +80,7 @@ OrtStatusPtr ORT_API_CALL CreateModelPackageOptionsFromSessionOptions(const OrtE
     need(out, "out");
     auto options = std::make_unique<OrtModelPackageOptions>();
     try {
-      options->provider = first_provider(from);
+      options->provider = first_provider(*env->devices, from);
     } catch (const Error& e) {
       throw Error(ErrorCode::fail, e.message());  // the official library gives no other code here
     }

@@ -20,7 +20,7 @@ OrtStatusPtr begin(const OrtEnv* env, const OrtSessionOptions* options, OrtSessi
     need(out, "out");
     draft->model = source().read(draft->options);
     draft->shown = interface_of(*draft->model);
-    auto session = std::make_unique<OrtSession>();
+    auto session = new_session(*env);
     session->opsets = draft->model->opsets;
     session->draft = std::move(draft);
     give(out, "out", std::move(session));
@@ -37,7 +37,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromModel(const OrtEnv* env, const OrtMod
     SessionOptions settings = opening_options(env, options);
     const OrtModel& made = handle(model, "model");
     need(out, "out");
-    auto session = std::make_unique<OrtSession>();
+    auto session = new_session(*env);
     finish_session(*session, env->environment, std::move(settings), options,
                    [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
                      return std::make_shared<Session>(environment, build_model(made), o);

@@ -25,7 +25,8 @@ struct OrtSessionOptions : retort::abi::Handle<retort::abi::tag_of("seso")> {
   retort::abi::CustomThreads custom_threads;
   std::vector<OrtCustomOpDomain*> domains;                 ///< the caller's
   std::vector<std::shared_ptr<void>> custom_op_libraries;  ///< closed with the last copy of the options, and no sooner
-  std::vector<size_t> devices;                             ///< how many each call of AppendExecutionProvider_V2 brought
+  /// What each call of AppendExecutionProvider_V2 brought: devices of one provider, alive while their environment is.
+  std::vector<std::vector<const OrtEpDevice*>> devices;
   OrtExecutionProviderDevicePolicy policy = OrtExecutionProviderDevicePolicy_DEFAULT;
   EpSelectionDelegate delegate = nullptr;  ///< in place of the policy
   void* delegate_state = nullptr;
@@ -36,6 +37,5 @@ struct OrtSessionOptions : retort::abi::Handle<retort::abi::tag_of("seso")> {
 
 struct OrtRunOptions : retort::abi::Handle<retort::abi::tag_of("runo")> {
   retort::RunOptions options;
-  OrtSyncStream* stream = nullptr;              ///< the caller's, or null
   std::vector<const OrtLoraAdapter*> adapters;  ///< the caller's
 };

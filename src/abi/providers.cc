@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "abi/allocators.h"
+#include "abi/environment.h"
 #include "abi/options.h"
 #include "abi/slots.h"
 
@@ -21,6 +22,25 @@ OrtStatusPtr unavailable(std::string_view provider) noexcept {
 }
 
 constexpr std::array kBuiltIn{"CPUExecutionProvider"};
+
+/// The registered provider that callers know by that name, as its factory calls it; empty: there is none.
+std::string registered(std::string_view name) {
+  const OrtEnv* env = current_environment();
+  for (const std::string& candidate : {std::string(name), cat("{}ExecutionProvider", name)}) {
+    if (env && !env->devices->of(candidate).empty()) return candidate;
+  }
+  return {};
+}
+
+/// Asks for a provider that a plug-in may have brought.
+OrtStatusPtr append(OrtSessionOptions* options, std::string_view provider) noexcept {
+  return guard([&] {
+    OrtSessionOptions& o = handle(options, "options");
+    const std::string name = registered(provider);
+    if (name.empty()) not_built_in(ErrorCode::fail, provider);
+    o.options.providers.push_back({name, {}});
+  });
+}
 
 }  // namespace
 
@@ -52,8 +72,9 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider(OrtSessionOption
   return guard([&] {
     OrtSessionOptions& o = handle(options, "options");
     const std::string name = need_text(provider_name, "provider_name");
-    if (name != "CPU" && name != "CPUExecutionProvider") not_built_in(ErrorCode::invalid_argument, name);
-    ProviderRequest request{"CPUExecutionProvider", {}};
+    const std::string known = name == "CPU" ? kBuiltIn[0] : registered(name);
+    if (known.empty() && name != kBuiltIn[0]) not_built_in(ErrorCode::invalid_argument, name);
+    ProviderRequest request{known.empty() ? name : known, {}};
     for (size_t i = 0; i < num_keys; ++i) {
       const char* key = need_text((&need(provider_options_keys, "provider_options_keys"))[i], "provider_options_keys");
       request.options[key] =
@@ -75,25 +96,25 @@ OrtStatusPtr ORT_API_CALL GetExecutionProviderApi(const char* provider_name, uin
 OrtStatusPtr ORT_API_CALL SetCurrentGpuDeviceId(int) noexcept { return unavailable("CUDA"); }
 OrtStatusPtr ORT_API_CALL GetCurrentGpuDeviceId(int*) noexcept { return unavailable("CUDA"); }
 
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA(OrtSessionOptions*,
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA(OrtSessionOptions* options,
                                                                      const OrtCUDAProviderOptions*) noexcept {
-  return unavailable("CUDA");
+  return append(options, "CUDA");
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_ROCM(OrtSessionOptions*,
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_ROCM(OrtSessionOptions* options,
                                                                      const OrtROCMProviderOptions*) noexcept {
-  return unavailable("ROCm");
+  return append(options, "ROCm");
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO(OrtSessionOptions*,
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO(OrtSessionOptions* options,
                                                                          const OrtOpenVINOProviderOptions*) noexcept {
-  return unavailable("OpenVINO");
+  return append(options, "OpenVINO");
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT(OrtSessionOptions*,
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT(OrtSessionOptions* options,
                                                                          const OrtTensorRTProviderOptions*) noexcept {
-  return unavailable("TensorRT");
+  return append(options, "TensorRT");
 }
-OrtStatusPtr ORT_API_CALL
-SessionOptionsAppendExecutionProvider_TensorRT_V2(OrtSessionOptions*, const OrtTensorRTProviderOptionsV2*) noexcept {
-  return unavailable("TensorRT");
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_TensorRT_V2(
+    OrtSessionOptions* options, const OrtTensorRTProviderOptionsV2*) noexcept {
+  return append(options, "TensorRT");
 }
 OrtStatusPtr ORT_API_CALL CreateTensorRTProviderOptions(OrtTensorRTProviderOptionsV2**) noexcept {
   return unavailable("TensorRT");
@@ -107,9 +128,9 @@ OrtStatusPtr ORT_API_CALL GetTensorRTProviderOptionsAsString(const OrtTensorRTPr
   return unavailable("TensorRT");
 }
 void ORT_API_CALL ReleaseTensorRTProviderOptions(OrtTensorRTProviderOptionsV2*) noexcept {}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA_V2(OrtSessionOptions*,
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA_V2(OrtSessionOptions* options,
                                                                         const OrtCUDAProviderOptionsV2*) noexcept {
-  return unavailable("CUDA");
+  return append(options, "CUDA");
 }
 OrtStatusPtr ORT_API_CALL CreateCUDAProviderOptions(OrtCUDAProviderOptionsV2**) noexcept { return unavailable("CUDA"); }
 OrtStatusPtr ORT_API_CALL UpdateCUDAProviderOptions(OrtCUDAProviderOptionsV2*, const char* const*, const char* const*,
@@ -121,13 +142,13 @@ OrtStatusPtr ORT_API_CALL GetCUDAProviderOptionsAsString(const OrtCUDAProviderOp
   return unavailable("CUDA");
 }
 void ORT_API_CALL ReleaseCUDAProviderOptions(OrtCUDAProviderOptionsV2*) noexcept {}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_MIGraphX(OrtSessionOptions*,
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_MIGraphX(OrtSessionOptions* options,
                                                                          const OrtMIGraphXProviderOptions*) noexcept {
-  return unavailable("MIGraphX");
+  return append(options, "MIGraphX");
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CANN(OrtSessionOptions*,
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CANN(OrtSessionOptions* options,
                                                                      const OrtCANNProviderOptions*) noexcept {
-  return unavailable("CANN");
+  return append(options, "CANN");
 }
 OrtStatusPtr ORT_API_CALL CreateCANNProviderOptions(OrtCANNProviderOptions**) noexcept { return unavailable("CANN"); }
 OrtStatusPtr ORT_API_CALL UpdateCANNProviderOptions(OrtCANNProviderOptions*, const char* const*, const char* const*,
@@ -139,9 +160,9 @@ OrtStatusPtr ORT_API_CALL GetCANNProviderOptionsAsString(const OrtCANNProviderOp
   return unavailable("CANN");
 }
 void ORT_API_CALL ReleaseCANNProviderOptions(OrtCANNProviderOptions*) noexcept {}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_Dnnl(OrtSessionOptions*,
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_Dnnl(OrtSessionOptions* options,
                                                                      const OrtDnnlProviderOptions*) noexcept {
-  return unavailable("oneDNN");
+  return append(options, "oneDNN");
 }
 OrtStatusPtr ORT_API_CALL CreateDnnlProviderOptions(OrtDnnlProviderOptions**) noexcept { return unavailable("oneDNN"); }
 OrtStatusPtr ORT_API_CALL UpdateDnnlProviderOptions(OrtDnnlProviderOptions*, const char* const*, const char* const*,
@@ -177,12 +198,24 @@ OrtStatusPtr ORT_API_CALL UpdateCUDAProviderOptionsWithValue(OrtCUDAProviderOpti
 OrtStatusPtr ORT_API_CALL GetCUDAProviderOptionsByName(const OrtCUDAProviderOptionsV2*, const char*, void**) noexcept {
   return unavailable("CUDA");
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO_V2(OrtSessionOptions*, const char* const*,
-                                                                            const char* const*, size_t) noexcept {
-  return unavailable("OpenVINO");
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO_V2(OrtSessionOptions* options,
+                                                                            const char* const* provider_options_keys,
+                                                                            const char* const* provider_options_values,
+                                                                            size_t num_keys) noexcept {
+  return guard([&]() -> OrtStatusPtr {
+    if (registered("OpenVINO").empty()) not_built_in(ErrorCode::fail, "OpenVINO");
+    return SessionOptionsAppendExecutionProvider(options, "OpenVINO", provider_options_keys, provider_options_values,
+                                                 num_keys);
+  });
 }
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_VitisAI(OrtSessionOptions*, const char* const*,
-                                                                        const char* const*, size_t) noexcept {
-  return unavailable("Vitis AI");
+OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_VitisAI(OrtSessionOptions* options,
+                                                                        const char* const* provider_options_keys,
+                                                                        const char* const* provider_options_values,
+                                                                        size_t num_keys) noexcept {
+  return guard([&]() -> OrtStatusPtr {
+    if (registered("VitisAI").empty()) not_built_in(ErrorCode::fail, "Vitis AI");
+    return SessionOptionsAppendExecutionProvider(options, "VitisAI", provider_options_keys, provider_options_values,
+                                                 num_keys);
+  });
 }
 }  // namespace retort::abi

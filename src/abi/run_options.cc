@@ -82,7 +82,9 @@ OrtStatusPtr ORT_API_CALL RunOptionsDisableProfiling(OrtRunOptions* options) noe
 }
 
 void ORT_API_CALL RunOptionsSetSyncStream(OrtRunOptions* options, OrtSyncStream* sync_stream) noexcept {
-  if (options && options->tag == OrtRunOptions::kTag) options->stream = sync_stream;
+  if (!options || options->tag != OrtRunOptions::kTag) return;
+  const bool given = sync_stream && sync_stream->tag == OrtSyncStream::kTag;
+  options->options.stream = given ? sync_stream->stream : nullptr;
 }
 
 }  // namespace retort::abi

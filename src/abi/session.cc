@@ -16,7 +16,7 @@ OrtStatusPtr open(const OrtEnv* env, const OrtSessionOptions* options, OrtSessio
   return guard([&] {
     SessionOptions settings = opening_options(env, options);
     need(out, "out");
-    auto session = std::make_unique<OrtSession>();
+    auto session = new_session(*env);
     finish_session(*session, env->environment, std::move(settings), options, load);
     give(out, "out", std::move(session));
   });
@@ -61,12 +61,13 @@ OrtTensorTypeAndShapeInfo tensor_info_of(const ValueType& type, const DimTable& 
   return info;
 }
 
-// `what` names the argument `infos`.
-void fill_infos(const std::vector<Port>& ports, const OrtMemoryInfo** infos, size_t count, const char* what) {
+// `what` names the argument `infos`; `space_of`: in which memory a port lies.
+template <typename F>
+void fill_infos(const std::vector<Port>& ports, const OrtMemoryInfo** infos, size_t count, const char* what,
+                F space_of) {
   require(count >= ports.size(), ErrorCode::invalid_argument, "room for {} of {} ports", count, ports.size());
   if (count) need(infos, what);
-  // Until providers with memory of their own take part, every port lies in host memory.
-  for (size_t i = 0; i < count; ++i) infos[i] = i < ports.size() ? &cpu_memory_info() : nullptr;
+  for (size_t i = 0; i < count; ++i) infos[i] = i < ports.size() ? &info_of(space_of(i)) : nullptr;
 }
 
 }  // namespace
@@ -100,6 +101,20 @@ const ModelInfo& info_of(const OrtSession* session) {
   return s.draft ? s.draft->shown.info : s.session->info();
 }
 
+MemorySpace input_space_of(const OrtSession& session, size_t index) {
+  return session.draft ? MemorySpace() : session.session->input_spaces(index).front();
+}
+
+MemorySpace output_space_of(const OrtSession& session, size_t index) {
+  return session.draft ? MemorySpace() : session.session->output_space(index);
+}
+
+std::unique_ptr<OrtSession> new_session(const OrtEnv& env) {
+  auto session = std::make_unique<OrtSession>();
+  session->ep_devices = env.devices;
+  return session;
+}
+
 SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* options) {
   const OrtEnv& e = handle(env, "env");
   SessionOptions settings = session_options(options);
@@ -118,8 +133,8 @@ void finish_session(OrtSession& session, const std::shared_ptr<Environment>& env
                     const OrtSessionOptions* options, Load load) {
   settings.choose_providers = [&session, options](const Model& model) {
     session.opsets = model.opsets;
-    if (options) choose_devices(*options, model);
-    return std::vector<std::shared_ptr<Provider>>();
+    if (!options) return std::vector<std::shared_ptr<Provider>>();
+    return choose_devices(*session.ep_devices, *options, model, session.devices);
   };
   std::shared_ptr<Session> made = load(environment, settings);
   const int threads =
@@ -243,34 +258,44 @@ OrtStatusPtr ORT_API_CALL SessionGetOverridableInitializerTypeInfo(const OrtSess
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForInputs(const OrtSession* session,
                                                         const OrtMemoryInfo** inputs_memory_info,
                                                         size_t num_inputs) noexcept {
-  return guard([&] { fill_infos(inputs_of(session), inputs_memory_info, num_inputs, "inputs_memory_info"); });
+  return guard([&] {
+    fill_infos(inputs_of(session), inputs_memory_info, num_inputs, "inputs_memory_info",
+               [&](size_t i) { return input_space_of(*session, i); });
+  });
 }
 
 OrtStatusPtr ORT_API_CALL SessionGetMemoryInfoForOutputs(const OrtSession* session,
                                                          const OrtMemoryInfo** outputs_memory_info,
                                                          size_t num_outputs) noexcept {
-  return guard([&] { fill_infos(outputs_of(session), outputs_memory_info, num_outputs, "outputs_memory_info"); });
+  return guard([&] {
+    fill_infos(outputs_of(session), outputs_memory_info, num_outputs, "outputs_memory_info",
+               [&](size_t i) { return output_space_of(*session, i); });
+  });
 }
 
 OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMemoryInfo* mem_info,
                                           OrtAllocator** out) noexcept {
   return guard([&] {
-    of(session);
+    const Session& s = of(session);
     const OrtMemoryInfo& info = handle(mem_info, "mem_info");
-    require(info.space.device == DeviceType::cpu, ErrorCode::invalid_argument,
+    const auto device = s.devices().devices->find_allocator(info.space);
+    require(device || info.space.device == DeviceType::cpu, ErrorCode::invalid_argument,
             "no provider of the session has memory '{}'", info.name);
     OrtAllocator*& to = need(out, "out");
-    to = std::make_unique<HostAllocator>().release();
+    to = device ? static_cast<OrtAllocator*>(new DeviceAllocator(device)) : new HostAllocator;
   });
 }
 
 OrtStatusPtr ORT_API_CALL SetEpDynamicOptions(OrtSession* sess, const char* const* keys, const char* const* values,
                                               size_t kv_len) noexcept {
   return guard([&] {
-    of(sess);
+    Session& session = *session_of(sess);
     require(kv_len > 0, ErrorCode::invalid_argument, "no options were given");
     need(keys, "keys");
-    need(values, "values");  // only plug-in providers have such options
+    need(values, "values");
+    std::map<std::string, std::string> entries;
+    for (size_t i = 0; i < kv_len; ++i) entries[need_text(keys[i], "keys")] = need_text(values[i], "values");
+    session.check_dynamic_options(entries);  // only plug-in providers have such options
   });
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "abi/devices.h"
 #include "abi/handle.h"
 #include "abi/options.h"
 #include "abi/type_info.h"
@@ -78,6 +79,10 @@ struct OrtSession : retort::abi::Handle<retort::abi::tag_of("sess")> {
   /// Who runs which nodes, when that is recorded.
   std::vector<std::unique_ptr<OrtEpAssignedSubgraph>> assigned;
   std::vector<const OrtEpAssignedSubgraph*> assigned_list;
+  std::shared_ptr<retort::abi::EpDevices> ep_devices;  ///< of the environment, which the session may outlive
+  std::vector<const OrtEpDevice*> devices;             ///< that the session uses, without the CPU
+  /// Whose memory that is; the CPU's where it is nobody's.
+  const OrtEpDevice& device_of(const retort::MemorySpace& space) const;
 };
 
 struct OrtIoBinding : retort::abi::Handle<retort::abi::tag_of("bind")> {
@@ -100,6 +105,9 @@ const std::shared_ptr<Session>& session_of(const OrtSession* session);
 const std::vector<Port>& inputs_of(const OrtSession* session);
 const std::vector<Port>& outputs_of(const OrtSession* session);
 const ModelInfo& info_of(const OrtSession* session);
+/// The memory that an input is read in, the first of several, and the one that an output is made in.
+MemorySpace input_space_of(const OrtSession& session, size_t index);
+MemorySpace output_space_of(const OrtSession& session, size_t index);
 
 /// Makes an engine's session from options that were set up for it.
 using Load = FunctionRef<std::shared_ptr<Session>(const std::shared_ptr<Environment>&, const SessionOptions&)>;
@@ -107,6 +115,8 @@ using Load = FunctionRef<std::shared_ptr<Session>(const std::shared_ptr<Environm
 void record_assignment(OrtSession& session, const Session& made);
 /// A path that a caller gave; a folder is an invalid argument.
 std::string model_file(const char* model_path);
+/// A session that there is nothing behind yet.
+std::unique_ptr<OrtSession> new_session(const OrtEnv& env);
 /// What every way to a session checks first: the options as the engine takes them.
 SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* options);
 /// Makes the session behind a handle ready to run. `options`: of whoever adds providers, or null.

@@ -10,7 +10,7 @@ namespace {
 const Tensor& need_tensor(const OrtValue* value, const char* what) {
   const Tensor* tensor = handle(value, what).value.tensor();
   require(tensor, ErrorCode::invalid_argument, "argument '{}' is not a tensor", what);
-  return *tensor;
+  return on_host(*tensor, what);
 }
 
 template <typename T>

@@ -73,4 +73,12 @@ void ORT_API_CALL ReleaseStatus(OrtStatus* input) noexcept {
   if (input != &out_of_memory()) delete input;
 }
 
+void throw_status(OrtStatus* status) {
+  if (!status) return;
+  const auto code = ErrorCode(GetErrorCode(status));
+  std::string message = GetErrorMessage(status);
+  ReleaseStatus(status);
+  throw Error(code, std::move(message));
+}
+
 }  // namespace retort::abi

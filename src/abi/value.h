@@ -17,6 +17,9 @@ namespace retort::abi {
 const Tensor& tensor_of(const OrtValue* value, ErrorCode code = ErrorCode::invalid_argument);
 Tensor& tensor_of(OrtValue* value, ErrorCode code = ErrorCode::invalid_argument);
 
+/// `tensor` if the host can read it; invalid_argument naming the argument `what` where it lies on a device.
+const Tensor& on_host(const Tensor& tensor, const char* what);
+
 /// Uninitialised elements in memory of `allocator`, which must outlive them. Strings are made empty.
 Tensor make_tensor(OrtAllocator& allocator, DType type, std::span<const int64_t> shape);
 /// Elements in the caller's memory, kept alive by `owner` (may be null).

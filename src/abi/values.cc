@@ -1,6 +1,7 @@
 // Tensors as values: made, wrapped, looked at.
 #include <cstring>
 
+#include "abi/allocators.h"
 #include "abi/slots.h"
 #include "abi/type_info.h"
 #include "abi/value.h"
@@ -9,9 +10,12 @@
 namespace retort::abi {
 namespace {
 
-/// Frees with the allocator that the memory came from; strings are destroyed first.
+/// Frees with the allocator that the memory came from; strings are destroyed first. A value may outlive an allocator of
+/// CreateAllocator: all of ours for the host are alike, and one lasts.
 std::shared_ptr<void> owned_by(OrtAllocator& allocator, void* p, size_t strings) {
-  return {p, [a = &allocator, strings](void* q) {
+  if (const auto memory = memory_behind(allocator)) return {p, [memory](void* q) { memory->release(q); }};
+  OrtAllocator& lasting = allocator.Free == default_allocator().Free ? default_allocator() : allocator;
+  return {p, [a = &lasting, strings](void* q) {
             std::destroy_n(static_cast<std::string*>(q), strings);
             if (q) a->Free(a, q);
           }};
@@ -41,6 +45,12 @@ Tensor& tensor_of(OrtValue* value, ErrorCode code) {
   return const_cast<Tensor&>(tensor_of(static_cast<const OrtValue*>(value), code));
 }
 
+const Tensor& on_host(const Tensor& tensor, const char* what) {
+  require(tensor.space().host_readable(), ErrorCode::invalid_argument,
+          "argument '{}' lies in memory of {}; copy it to the host by CopyTensors", what, to_string(tensor.space()));
+  return tensor;
+}
+
 std::span<const int64_t> need_shape(const int64_t* shape, size_t rank) {
   if (rank) need(shape, "shape");
   const std::span<const int64_t> dims(shape, rank);
@@ -54,8 +64,10 @@ Tensor make_tensor(OrtAllocator& allocator, DType type, std::span<const int64_t>
   const size_t count = element_count(shape);
   const size_t bytes = dtype_bytes(type, count);
   const OrtMemoryInfo& info = handle(need(allocator.Info, "allocator.Info")(&allocator), "allocator.Info()");
-  void* data = allocate(allocator, bytes);
   const bool strings = type == DType::string;
+  require(!strings || info.space.host_readable(), ErrorCode::invalid_argument,
+          "strings cannot lie in memory of {}; use an allocator of the host", to_string(info.space));
+  void* data = allocate(allocator, bytes);
   if (strings) std::uninitialized_value_construct_n(static_cast<std::string*>(data), count);
   return Tensor(type, Shape(shape), data, owned_by(allocator, data, strings ? count : 0), info.space);
 }

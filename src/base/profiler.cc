@@ -7,25 +7,9 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace retort {
-namespace {
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += cat("\\u{:04x}", int(c));
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 Profiler::Profiler()
     : start_ns_(uint64_t(
           std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -52,10 +36,10 @@ void Profiler::write(const std::string& path) const {
   std::fputs("[\n", file);
   for (size_t i = 0; i < events_.size(); ++i) {
     const Event& e = events_[i];
-    const std::string line = cat(
-        "{{\"cat\":\"{}\",\"pid\":{},\"tid\":{},\"dur\":{},\"ts\":{},\"ph\":\"X\",\"name\":\"{}\",\"args\":{}}}{}\n",
-        e.category, getpid(), e.thread, double(e.duration_ns) / 1e3, double(e.start_ns) / 1e3, escaped(e.name),
-        e.args.empty() ? "{}" : e.args, i + 1 < events_.size() ? "," : "");
+    const std::string line =
+        cat("{{\"cat\":\"{}\",\"pid\":{},\"tid\":{},\"dur\":{},\"ts\":{},\"ph\":\"X\",\"name\":{},\"args\":{}}}{}\n",
+            e.category, getpid(), e.thread, double(e.duration_ns) / 1e3, double(e.start_ns) / 1e3,
+            JsonWriter::quoted(e.name), e.args.empty() ? "{}" : e.args, i + 1 < events_.size() ? "," : "");
     std::fputs(line.c_str(), file);
   }
   std::fputs("]\n", file);

@@ -49,6 +49,7 @@ struct ThreadPool::Shared {
   alignas(kLine) std::atomic<size_t> next{0};
   alignas(kLine) std::atomic<int> inside{0};
   alignas(kLine) std::atomic<uint32_t> epoch{0};
+  std::atomic<uint32_t> rested{0};  // the epoch after which nobody need spin; 0: none
   std::atomic<bool> open{false};
   std::atomic<bool> stop{false};
   std::atomic<int> sleeping{0};
@@ -160,7 +161,7 @@ void ThreadPool::wait_for_work(int worker, uint32_t seen) {
         if (s.epoch.load(std::memory_order_acquire) != seen) return;
         pause();
       }
-    } while (std::chrono::steady_clock::now() < until);
+    } while (s.rested.load(std::memory_order_relaxed) != seen && std::chrono::steady_clock::now() < until);
   }
   Shared::Seat& seat = s.seats[size_t(worker)];
   {
@@ -236,6 +237,8 @@ void ThreadPool::settle() {
     if (left && options_.hooks.abandon) options_.hooks.abandon(options_.hooks.context, s.offers[w].data);
   }
 }
+
+void ThreadPool::rest() { shared_->rested.store(shared_->epoch.load()); }
 
 void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body) {
   const bool alone = options_.threads < 2 || tasks < 2 || shared_->busy.exchange(true, std::memory_order_acquire);

@@ -44,6 +44,8 @@ class ThreadPool {
 
   int threads() const { return options_.threads; }
   bool flushes_denormals() const { return options_.flush_denormals; }
+  /// Workers that look for the next loop sleep at once. Loops that others run meanwhile go on.
+  void rest();
   void for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body);
 
  private:

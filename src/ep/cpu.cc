@@ -1,15 +1,43 @@
 #include "ep/cpu.h"
 
+#include <algorithm>
+
+#include "ir/describe.h"
 #include "lift/lift.h"
-#include "passes/optimize.h"
 
 namespace retort {
 
 namespace {
 
+std::vector<ValueType> types_of(const Graph& graph) {
+  std::vector<ValueType> types;
+  for (size_t i = 0; i < graph.value_count(); ++i) types.push_back(graph.value(ValueId(i)).type);
+  return types;
+}
+
+bool contradict(Dim a, Dim b) { return is_known(a) && is_known(b) && a != b; }
+
+void check_declared_shapes(const Graph& graph, const std::vector<ValueType>& declared) {
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const GraphValue& v = graph.value(ValueId(i));
+    const ValueType &told = declared[i], &made = v.type;
+    if (!told.is_tensor() || !made.is_tensor() || !told.ranked || !made.ranked) continue;
+    const bool fits = std::equal(told.shape.begin(), told.shape.end(), made.shape.begin(), made.shape.end(),
+                                 [](Dim a, Dim b) { return !contradict(a, b); });
+    require(
+        fits, ErrorCode::fail,
+        "the model declares '{}' as {}, its nodes make {}, and session.strict_shape_type_inference is 1; declare it "
+        "so",
+        v.name, type_text(graph, told), type_text(graph, made));
+  }
+}
+
 void lower(Model& model, const LowerOptions& options, bool portable) {
+  const std::vector<ValueType> declared = options.strict_shapes ? types_of(*model.graph) : std::vector<ValueType>();
   lift(*model.graph, options.external);
-  PassOptions passes{.level = options.level, .portable = portable, .disabled = options.disabled};
+  check_declared_shapes(*model.graph, declared);
+  PassOptions passes{
+      .level = options.level, .portable = portable, .disabled = options.disabled, .folding = options.folding};
   if (options.logger && options.logger->wants(LogLevel::verbose)) {
     passes.report = [&](const PassReport& r) {
       if (r.changes()) options.logger->write(LogLevel::verbose, r.text());
@@ -32,6 +60,15 @@ Model portable_copy(const Model& model, const LowerOptions& options) {
   copy.graph = model.graph->clone();
   lower(copy, options, true);
   copy.opsets = lifted_opsets(*copy.graph, copy.opsets);
+  return copy;
+}
+
+Model compiled_copy(const Model& model, const LowerOptions& options) {
+  if (options.level > 0) return portable_copy(model, options);
+  Model copy = model;
+  copy.graph = model.graph->clone();
+  lift_constants(*copy.graph);
+  lift(*copy.graph->clone(), options.external);  // what cannot run is an error now
   return copy;
 }
 

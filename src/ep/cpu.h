@@ -7,13 +7,16 @@
 #include "base/parallel.h"
 #include "ir/graph.h"
 #include "ops/external.h"
+#include "passes/optimize.h"
 
 namespace retort {
 
 struct LowerOptions {
   int level = 99;                     ///< as GraphOptimizationLevel
   std::vector<std::string> disabled;  ///< passes switched off by name
-  Parallel parallel;                  ///< for folding constants
+  FoldLimits folding;
+  bool strict_shapes = false;  ///< extents that the model declares must be those that its nodes give
+  Parallel parallel;           ///< for folding constants
   const Logger* logger = nullptr;
   const ExternalOps* external = nullptr;  ///< operators of the caller
 };
@@ -28,5 +31,9 @@ void lower_for_cpu(Model& model, const LowerOptions& options);
 /// A copy of `model`, which was not lowered yet, optimised as far as that needs no operator that ONNX lacks: it can be
 /// saved and read again. Constants share their memory.
 Model portable_copy(const Model& model, const LowerOptions& options);
+
+/// What a compilation writes: without optimisation (level 0) a copy of `model` in its own dialect whose Constant nodes are
+/// constants, of which the CPU could run every node; else portable_copy().
+Model compiled_copy(const Model& model, const LowerOptions& options);
 
 }  // namespace retort

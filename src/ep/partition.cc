@@ -32,6 +32,7 @@ class StepRun : public PartitionRun {
   const Tensor& input(size_t i) const override { return inputs_.at(i); }
   Stream* stream() const override { return stream_; }
   bool cancelled() const override { return context_.parallel().cancelled(); }
+  const Parallel& parallel() const override { return context_.parallel(); }
 
   Tensor& output(size_t i, DType dtype, const Shape& shape) override {
     if (outputs_.at(i)) return outputs_[i];
@@ -256,16 +257,17 @@ std::vector<Assignment> partition(Model& model, const SessionDevices& session, c
   std::vector<Assignment> all;
   if (session.providers.empty()) return all;
   Graph& graph = *model.graph;
+  lift_constants(graph);
   add_types(graph, external);
   for (const auto& provider : session.providers) {
     size_t number = 0;
-    for (const Claim& claim : provider->claim(graph)) {
+    for (const Claim& claim : provider->claim(model)) {
       Cut cut(graph, *provider, claim);
       const std::string name = claim.name.empty() ? cat("{}_{}", provider->name(), number) : claim.name;
       ++number;
       std::shared_ptr<const Compiled> compiled;
       try {
-        compiled = provider->compile({name, cut.body(), &model.opsets});
+        compiled = provider->compile({name, cut.body(), &model, claim.drops_constants});
         require(compiled != nullptr, ErrorCode::ep_fail, "nothing came of it");
       } catch (Error& e) {
         e.add_context(cat("provider '{}' compiling part '{}' of {} nodes", provider->name(), name, claim.nodes.size()));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "ep/stream.h"
 #include "ep/transfer.h"
 #include "ir/graph.h"
@@ -17,15 +18,17 @@ namespace retort {
 /// Nodes that a provider runs as one.
 struct Claim {
   std::vector<NodeId> nodes;
-  std::string name;  ///< for messages and profiles; may be empty
+  std::string name;              ///< for messages and profiles; may be empty
+  bool drops_constants = false;  ///< the provider keeps copies of the part's constants
 };
 
 /// What was claimed, cut out: its graph in the model's own dialect, constants inside, with the inputs and outputs that the
 /// rest of the model has in common with it.
 struct Partition {
   std::string name;
-  std::shared_ptr<const Graph> graph;
-  const std::map<std::string, int>* opsets = nullptr;  ///< that the model imports
+  std::shared_ptr<Graph> graph;
+  const Model* model = nullptr;  ///< that it was cut out of
+  bool drops_constants = false;  ///< as claimed
 };
 
 /// What a compiled partition sees in a run.
@@ -42,6 +45,8 @@ class PartitionRun {
   virtual Stream* stream() const = 0;
   /// The run is to end; whatever is returned is thrown away.
   virtual bool cancelled() const = 0;
+  /// Threads of the session.
+  virtual const Parallel& parallel() const = 0;
 };
 
 /// Thread-safe: runs of a session may be concurrent.
@@ -62,9 +67,9 @@ class Provider {
   virtual const std::string& name() const = 0;
   /// The memory that its values lie in.
   virtual MemorySpace space() const = 0;
-  /// What it would run. Nodes are in the model's own dialect, types of values as far as they are known. Claims of earlier
-  /// providers are gone from the graph.
-  virtual std::vector<Claim> claim(const Graph& graph) = 0;
+  /// What it would run of the model's graph. Nodes are in the model's own dialect, Constant nodes are constants, types of
+  /// values there as far as they are known. Claims of earlier providers are gone from the graph.
+  virtual std::vector<Claim> claim(const Model& model) = 0;
   virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
   /// A stream for a run; null: it works on the thread of the caller.
   virtual std::unique_ptr<Stream> make_stream() { return nullptr; }

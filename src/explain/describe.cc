@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/json.h"
 #include "explain/arithmetic.h"
-#include "explain/json.h"
 #include "explain/memory.h"
 #include "ir/defaults.h"
 #include "ir/describe.h"

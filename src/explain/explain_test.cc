@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "explain/arithmetic.h"
-#include "explain/json.h"
 #include "explain/memory.h"
 #include "lift/lift.h"
 #include "ops/op.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "explain/json.h"
+#include "base/json.h"
 #include "lift/rewriter.h"
 #include "ops/op.h"
 

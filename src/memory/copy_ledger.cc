@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <memory>
+
+#include "base/error.h"
+#include "base/json.h"
 
 namespace retort {
 
@@ -12,6 +17,7 @@ std::string_view copy_cause_name(CopyCause cause) {
 
 void CopyLedger::add(CopyCause cause, std::string_view tensor, const MemorySpace& from, const MemorySpace& to,
                      size_t bytes) {
+  if (session_) session_->add(cause, tensor, from, to, bytes);
   total_.fetch_add(bytes, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   auto found = std::ranges::find_if(records_, [&](const CopyRecord& r) {
@@ -28,6 +34,27 @@ void CopyLedger::add(CopyCause cause, std::string_view tensor, const MemorySpace
 std::vector<CopyRecord> CopyLedger::records() const {
   const std::lock_guard lock(mutex_);
   return records_;
+}
+
+std::string CopyLedger::json() const {
+  JsonWriter json;
+  json.open('{').field("total_bytes", total_bytes()).key("copies").open('[');
+  for (const CopyRecord& r : records()) {
+    const auto side = [](const MemorySpace& s) { return s.host_readable() ? "host" : "device"; };
+    json.open('{').field("tensor", std::string_view(r.tensor)).field("cause", copy_cause_name(r.cause));
+    json.field("direction", std::string_view(cat("{}_to_{}", side(r.from), side(r.to))));
+    json.field("from", std::string_view(to_string(r.from))).field("to", std::string_view(to_string(r.to)));
+    json.field("bytes", r.bytes).field("count", r.count).close('}');
+  }
+  json.close(']').close('}');
+  return json.take();
+}
+
+void CopyLedger::write(const std::string& path) const {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
+  const std::string text = json() + "\n";
+  require(file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() && std::fflush(file.get()) == 0,
+          ErrorCode::fail, "cannot write the copies to '{}'; give a path that can be written", path);
 }
 
 }  // namespace retort

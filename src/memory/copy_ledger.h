@@ -32,12 +32,19 @@ struct CopyRecord {
 /// Thread-safe counters; one per session.
 class CopyLedger {
  public:
+  /// `session`: counts as well what this one does; null: nobody.
+  explicit CopyLedger(CopyLedger* session = nullptr) : session_(session) {}
   void add(CopyCause cause, std::string_view tensor, const MemorySpace& from, const MemorySpace& to, size_t bytes);
   uint64_t total_bytes() const { return total_.load(std::memory_order_relaxed); }
   /// In the order of the first copies.
   std::vector<CopyRecord> records() const;
+  /// {"total_bytes", "copies": [{"tensor", "cause", "direction", "from", "to", "bytes", "count"}]}
+  std::string json() const;
+  /// Replaces the file; throws fail when that is not possible.
+  void write(const std::string& path) const;
 
  private:
+  CopyLedger* const session_;
   std::atomic<uint64_t> total_{0};
   mutable std::mutex mutex_;
   std::vector<CopyRecord> records_;

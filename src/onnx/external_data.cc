@@ -63,9 +63,9 @@ const ExternalFiles::Opened& ExternalFiles::open(std::string_view location) {
   if (const auto found = opened_.find(location); found != opened_.end()) return found->second;
   Opened o;
   if (const auto memory = options_.memory_files.find(location); memory != options_.memory_files.end()) {
-    const auto& [bytes, owner] = memory->second;
+    const auto& [bytes, owner, outlives] = memory->second;
     o.size = bytes.size();
-    o.all = {{reinterpret_cast<const char*>(bytes.data()), bytes.size()}, owner, owner != nullptr};
+    o.all = {{reinterpret_cast<const char*>(bytes.data()), bytes.size()}, owner, outlives || owner};
   } else {
     File file = open_file(location);
     if (options_.files) options_.files->push_back({file.identity(), std::string(location)});

@@ -27,7 +27,8 @@ struct ReadLimits {
 /// A file of external data that the caller holds in memory.
 struct MemoryFile {
   std::span<const std::byte> bytes;
-  std::shared_ptr<void> owner;  ///< null: tensors copy what they need
+  std::shared_ptr<void> owner;  ///< null: tensors copy what they need, unless
+  bool outlives = false;        ///< the bytes are there for as long as the tensors
 };
 
 /// A file of external data that was opened, by what the model calls it.

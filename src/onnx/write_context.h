@@ -13,20 +13,8 @@ namespace retort::onnx {
 /// Constants of this size and more are placed with care.
 inline constexpr size_t kAlignFrom = 256;
 inline constexpr size_t kWeightAlignment = 64;
-/// External weights start at pages, as the ONNX spec recommends.
-inline constexpr size_t kExternalAlignment = 4096;
-
-/// The file of external data, as it grows.
-struct ExternalWriter {
-  std::string name;
-  size_t threshold = 0;
-  struct Piece {
-    size_t offset;
-    std::string_view bytes;
-  };
-  std::vector<Piece> pieces;
-  size_t size = 0;
-};
+/// Constants of the file of external data that are not aligned to more.
+inline constexpr size_t kExternalElement = 8;
 
 /// TensorProto without data that must lie somewhere: inline, copied when small.
 MessageWriter write_tensor(const Tensor& tensor, const std::string& name);
@@ -34,19 +22,25 @@ MessageWriter write_tensor(const Tensor& tensor, const std::string& name);
 /// lies at a multiple of kWeightAlignment.
 void write_aligned_tensor(MessageWriter& to, uint32_t field, size_t position, const Tensor& tensor,
                           const std::string& name);
-/// TensorProto whose data goes to the external file.
-MessageWriter write_external_tensor(const Tensor& tensor, const std::string& name, ExternalWriter& external);
+/// TensorProto whose data goes to the external file of the model.
+MessageWriter write_external_tensor(const Tensor& tensor, const std::string& name, const WriteOptions& options,
+                                    WrittenModel& to);
+/// TensorProto of a constant that the options have located elsewhere; nullopt: it stays.
+std::optional<MessageWriter> write_located_tensor(const Tensor& tensor, const std::string& name,
+                                                  const WriteOptions& options);
 /// TypeProto; symbols become dim_params, other unknown extents stay open.
 MessageWriter write_type(const DimTable& dims, const ValueType& type);
 /// AttributeProto
 MessageWriter write_attribute(const DimTable& dims, const std::string& name, const Attribute& value);
 MessageWriter write_entry(const std::string& key, const std::string& value);
 /// GraphProto with all of its constants. `captured` as for Names.
-MessageWriter write_body(const Graph& graph, const Names* outer, const std::vector<std::string>& captured);
+MessageWriter write_body(const Graph& graph, const Names* outer, const std::vector<std::string>& captured,
+                         const WriteOptions& options);
 /// GraphProto without the constants of the main graph.
-MessageWriter write_graph_head(const Graph& graph, const Names& names);
+MessageWriter write_graph_head(const Graph& graph, const Names& names, const WriteOptions& options);
 /// NodeProtos in the order of execution.
-void write_nodes(MessageWriter& to, uint32_t field, const Graph& graph, const Names& names);
+void write_nodes(MessageWriter& to, uint32_t field, const Graph& graph, const Names& names,
+                 const WriteOptions& options);
 /// ValueInfoProto
 MessageWriter write_value_info(const Graph& graph, const Names& names, ValueId id);
 /// ValueInfoProtos of values that nodes make, graph outputs left out.

@@ -8,7 +8,8 @@
 namespace retort::onnx {
 namespace {
 
-MessageWriter write_node(const Graph& graph, const Names& names, const Node& n, const std::string& node_name) {
+MessageWriter write_node(const Graph& graph, const Names& names, const Node& n, const std::string& node_name,
+                         const WriteOptions& options) {
   MessageWriter m;
   const size_t own = n.inputs.size() - n.captures;
   for (size_t i = 0; i < own; ++i) m.bytes(tag::node::input, names.of(n.inputs[i]));
@@ -23,7 +24,7 @@ MessageWriter write_node(const Graph& graph, const Names& names, const Node& n, 
   for (const Body& b : n.bodies) {
     MessageWriter a;
     a.bytes(tag::attribute::name, b.attribute);
-    a.message(tag::attribute::g, write_body(*b.graph, &names, captured));
+    a.message(tag::attribute::g, write_body(*b.graph, &names, captured, options));
     a.integer(tag::attribute::type, int64_t(AttributeKind::graph));
     m.message(tag::node::attribute, a);
   }
@@ -34,13 +35,14 @@ MessageWriter write_node(const Graph& graph, const Names& names, const Node& n, 
 
 }  // namespace
 
-void write_nodes(MessageWriter& to, uint32_t field, const Graph& graph, const Names& names) {
+void write_nodes(MessageWriter& to, uint32_t field, const Graph& graph, const Names& names,
+                 const WriteOptions& options) {
   std::unordered_set<std::string> taken;  // fused nodes share the name that they inherit; a file wants one each
   for (NodeId id : graph.order()) {
     const Node& n = graph.node(id);
     std::string name = n.name;
     for (size_t i = 1; !name.empty() && !taken.insert(name).second; ++i) name = cat("{}#{}", n.name, i);
-    to.message(field, write_node(graph, names, n, name));
+    to.message(field, write_node(graph, names, n, name, options));
   }
 }
 
@@ -74,9 +76,9 @@ void for_each_constant(const Graph& graph, const std::function<void(ValueId, con
   for (const auto& [id, tensor] : graph.defaults) f(id, tensor);
 }
 
-MessageWriter write_graph_head(const Graph& graph, const Names& names) {
+MessageWriter write_graph_head(const Graph& graph, const Names& names, const WriteOptions& options) {
   MessageWriter m;
-  write_nodes(m, tag::graph::node, graph, names);
+  write_nodes(m, tag::graph::node, graph, names, options);
   m.bytes(tag::graph::name, graph.name.empty() ? "graph" : graph.name);
   m.text(tag::graph::doc, graph.doc);
   const size_t formal = graph.inputs.size() - graph.captures;
@@ -86,11 +88,13 @@ MessageWriter write_graph_head(const Graph& graph, const Names& names) {
   return m;
 }
 
-MessageWriter write_body(const Graph& graph, const Names* outer, const std::vector<std::string>& captured) {
+MessageWriter write_body(const Graph& graph, const Names* outer, const std::vector<std::string>& captured,
+                         const WriteOptions& options) {
   const Names names(graph, outer, captured);
-  MessageWriter m = write_graph_head(graph, names);
+  MessageWriter m = write_graph_head(graph, names, options);
   for_each_constant(graph, [&](ValueId id, const Tensor& tensor) {
-    m.message(tag::graph::initializer, write_tensor(tensor, names.of(id)));
+    const auto located = write_located_tensor(tensor, names.of(id), options);
+    m.message(tag::graph::initializer, located ? *located : write_tensor(tensor, names.of(id)));
   });
   return m;
 }

@@ -26,6 +26,15 @@ void write_data(MessageWriter& m, const Tensor& t) {
   }
 }
 
+MessageWriter write_placed_tensor(const Tensor& t, const std::string& name, const ConstantPlace& place) {
+  MessageWriter m = write_head(t, name);
+  m.message(tag::tensor::external_data, write_entry("location", place.location));
+  m.message(tag::tensor::external_data, write_entry("offset", std::to_string(place.offset)));
+  m.message(tag::tensor::external_data, write_entry("length", std::to_string(t.bytes())));
+  m.integer(tag::tensor::data_location, 1);
+  return m;
+}
+
 }  // namespace
 
 MessageWriter write_entry(const std::string& key, const std::string& value) {
@@ -56,16 +65,20 @@ void write_aligned_tensor(MessageWriter& to, uint32_t field, size_t position, co
   }
 }
 
-MessageWriter write_external_tensor(const Tensor& t, const std::string& name, ExternalWriter& external) {
-  MessageWriter m = write_head(t, name);
-  const size_t offset = round_up(external.size, kExternalAlignment);
-  external.pieces.push_back({offset, data_of(t)});
-  external.size = checked_add(offset, t.bytes(), "size of external data");
-  m.message(tag::tensor::external_data, write_entry("location", external.name));
-  m.message(tag::tensor::external_data, write_entry("offset", std::to_string(offset)));
-  m.message(tag::tensor::external_data, write_entry("length", std::to_string(t.bytes())));
-  m.integer(tag::tensor::data_location, 1);
-  return m;
+MessageWriter write_external_tensor(const Tensor& t, const std::string& name, const WriteOptions& options,
+                                    WrittenModel& to) {
+  const size_t alignment = t.bytes() >= options.external_aligned_from ? options.external_alignment : kExternalElement;
+  const size_t offset = checked_add(to.external_size, alignment - 1, "size of external data") & ~(alignment - 1);
+  to.external.push_back({offset, data_of(t)});
+  to.external_size = checked_add(offset, t.bytes(), "size of external data");
+  return write_placed_tensor(t, name, {options.external_file, offset});
+}
+
+std::optional<MessageWriter> write_located_tensor(const Tensor& t, const std::string& name,
+                                                  const WriteOptions& options) {
+  if (!options.locate || t.dtype() == DType::string) return std::nullopt;
+  const std::optional<ConstantPlace> place = options.locate(name, t);
+  return place ? std::optional(write_placed_tensor(t, name, *place)) : std::nullopt;
 }
 
 }  // namespace retort::onnx

@@ -1,17 +1,11 @@
 #include "onnx/writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <random>
 
 #include "base/checked.h"
 #include "ir/describe.h"
+#include "onnx/new_file.h"
+#include "onnx/operator_facts.h"
 #include "onnx/write_context.h"
 
 namespace retort {
@@ -29,12 +23,21 @@ void write_opsets(MessageWriter& to, uint32_t field, const Opsets& opsets) {
   }
 }
 
+/// Whether a node says the same under another version of its operator set: files in ORT format name the version that
+/// brought its form.
+bool means_the_same(const Node& n, int version) {
+  if (n.op || n.version == 0 || n.version == version) return true;
+  const OperatorForm *form = operator_form(n.domain, n.type, n.version),
+                     *other = operator_form(n.domain, n.type, version);
+  return form && form == other;
+}
+
 /// Adds the domains that nodes use without an import, and finds nodes of another version than the file would say.
 void complete_opsets(const Graph& graph, Opsets& opsets) {
   for (NodeId id : graph.order()) {
     const Node& n = graph.node(id);
     const auto [at, added] = opsets.try_emplace(n.domain, std::max(n.version, 1));
-    if (!n.op && n.version != 0 && n.version != at->second) {
+    if (!means_the_same(n, at->second)) {
       fail(ErrorCode::not_implemented, "{} is of version {} of its operator set, the model imports {}",
            describe(graph, n), n.version, at->second);
     }
@@ -50,7 +53,7 @@ MessageWriter write_function(const Function& f) {
   for (ValueId id : body.inputs) m.bytes(tag::function::input, names.of(id));
   for (ValueId id : body.outputs) m.bytes(tag::function::output, names.of(id));
   for (const std::string& a : f.attributes) m.bytes(tag::function::attribute, a);
-  write_nodes(m, tag::function::node, body, names);
+  write_nodes(m, tag::function::node, body, names, {});
   for_each_constant(body, [&](ValueId id, const Tensor&) {
     fail(ErrorCode::not_implemented, "function '{}' has the constant '{}': functions have no initializers", f.name,
          names.of(id));
@@ -96,19 +99,23 @@ MessageWriter write_model_head(const Model& model, const WriteOptions& options) 
 /// The graph as the last field. Constants lie at aligned positions of the file, which depend on how many bytes the
 /// length of the graph takes: a first guess is corrected until it is enough. (At the edge of two lengths it may then be
 /// one too many; the constants are off by one byte and only cost their reader a copy.)
-MessageWriter write_whole(const Model& model, const WriteOptions& options, ExternalWriter& external) {
-  MessageWriter m = write_model_head(model, options);
+WrittenModel write_whole(const Model& model, const WriteOptions& options) {
+  WrittenModel to{.model = write_model_head(model, options)};
+  MessageWriter& m = to.model;
   const Graph& graph = *model.graph;
   const Names names(graph, nullptr, {});
-  const MessageWriter head = write_graph_head(graph, names);
+  const MessageWriter head = write_graph_head(graph, names, options);
   for (size_t length_bytes = varint_size(head.size());; ++length_bytes) {
     MessageWriter g = head;
-    external.pieces.clear();
-    external.size = 0;
+    to.external.clear();
+    to.external_size = 0;
     const size_t start = m.size() + varint_size(tag::model::graph << 3) + length_bytes;
     for_each_constant(graph, [&](ValueId id, const Tensor& t) {
-      if (!external.name.empty() && t.dtype() != DType::string && t.bytes() >= external.threshold) {
-        g.message(tag::graph::initializer, write_external_tensor(t, names.of(id), external));
+      if (const auto located = write_located_tensor(t, names.of(id), options)) {
+        g.message(tag::graph::initializer, *located);
+      } else if (!options.external_file.empty() && t.dtype() != DType::string &&
+                 t.bytes() >= std::max<size_t>(options.external_threshold, 1)) {
+        g.message(tag::graph::initializer, write_external_tensor(t, names.of(id), options, to));
       } else {
         write_aligned_tensor(g, tag::graph::initializer, start + g.size(), t, names.of(id));
       }
@@ -118,89 +125,35 @@ MessageWriter write_whole(const Model& model, const WriteOptions& options, Exter
     require(m.size() <= INT32_MAX, ErrorCode::invalid_argument,
             "the model takes {} bytes, more than the 2 GiB that protobuf allows; put weights in an external file",
             m.size());
-    return m;
+    return to;
   }
 }
-
-[[noreturn]] void fail_write(const std::string& path) {
-  fail(ErrorCode::fail, "cannot write '{}': {}; choose a path that can be written to", path, std::strerror(errno));
-}
-
-/// The file that `path` means: what symbolic links lead to. A device or a pipe would be replaced, not written to.
-std::string file_behind(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code missing;
-  const auto there = fs::status(path, missing);
-  require(!fs::exists(there) || fs::is_regular_file(there), ErrorCode::invalid_argument,
-          "cannot write '{}': it is no regular file, and only such a file can be replaced; choose another name", path);
-  fs::path file = path;
-  for (int links = 0; fs::is_symlink(fs::symlink_status(file, missing)); ++links) {
-    errno = ELOOP;
-    if (links == 40) fail_write(path);
-    file = file.parent_path() / fs::read_symlink(file);
-  }
-  return file.string();
-}
-
-/// A file under another name, until it is complete.
-class NewFile {
- public:
-  explicit NewFile(const std::string& path) : path_(file_behind(path)) {
-    temporary_ = cat("{}.{:08x}.part", path_, std::random_device()());
-    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ < 0) fail_write(path_);
-  }
-  ~NewFile() {
-    if (fd_ < 0) return;
-    close(fd_);
-    unlink(temporary_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-
-  void write_at(size_t offset, std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t done = pwrite(fd_, bytes.data(), bytes.size(), off_t(offset));
-      if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) fail_write(path_);
-      bytes.remove_prefix(size_t(done));
-      offset += size_t(done);
-    }
-  }
-  void finish() {
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_write(path_);
-    close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  std::string path_, temporary_;
-  int fd_;
-};
 
 }  // namespace
 }  // namespace onnx
 
+WrittenModel form_model(const Model& model, const WriteOptions& options) { return onnx::write_whole(model, options); }
+
 std::string write_model(const Model& model, const WriteOptions& options) {
   require(options.external_file.empty(), ErrorCode::invalid_argument, "external data needs a file beside it");
-  onnx::ExternalWriter none;
-  return onnx::write_whole(model, options, none).str();
+  return form_model(model, options).model.str();
 }
 
 void write_model(const Model& model, const std::string& path, const WriteOptions& options) {
   const std::string& name = options.external_file;
-  require(name.find('/') == name.npos && name != "." && name != "..", ErrorCode::invalid_argument,
-          "external data must lie beside the model, not in '{}'", name);
-  onnx::ExternalWriter external{name, std::max<size_t>(options.external_threshold, 1)};
-  const onnx::MessageWriter m = onnx::write_whole(model, options, external);
+  const size_t folder = path.rfind('/') + 1;
+  require(name.find('/') == name.npos && name != "." && name != ".." && path.substr(folder) != name,
+          ErrorCode::invalid_argument, "external data must lie in a file beside the model, not in '{}'", name);
+  const WrittenModel written = form_model(model, options);
   onnx::NewFile file(path);
   size_t offset = 0;
-  m.for_each_part([&](std::string_view part) {
+  written.model.for_each_part([&](std::string_view part) {
     file.write_at(offset, part);
     offset += part.size();
   });
-  if (!external.pieces.empty()) {
-    onnx::NewFile data(path.substr(0, path.rfind('/') + 1) + name);
-    for (const auto& piece : external.pieces) data.write_at(piece.offset, piece.bytes);
+  if (!written.external.empty()) {
+    onnx::NewFile data(path.substr(0, folder) + name);
+    for (const auto& piece : written.external) data.write_at(piece.offset, piece.bytes);
     data.finish();
   }
   file.finish();

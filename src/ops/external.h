@@ -26,6 +26,8 @@ class ExternalOp {
   virtual std::string type() const = 0;
   /// Whether it means nodes of models that import this version of the domain.
   virtual bool covers(int version) const = 0;
+  /// The version of the domain that brought it.
+  virtual int first_version() const { return 1; }
   /// Checks the inputs and sets what is known of the outputs; at least their element types, or nothing where only the kernel
   /// can tell.
   virtual void infer(const ExternalNode& node, InferContext& context) const = 0;
@@ -53,7 +55,7 @@ class ExternalOps {
   std::vector<std::shared_ptr<const ExternalOp>> all_;
 };
 
-/// Makes `node` one that `op` implements; its values are those of `graph`.
+/// Makes `node` one that `op` implements, of the version that brought it; its values are those of `graph`.
 void resolve_external(const Graph& graph, Node& node, std::shared_ptr<const ExternalOp> op);
 /// What `node` stands for; null for a node of the engine's own operators.
 const ExternalNode* external_node(const Node& node);

@@ -41,7 +41,7 @@ inline Offset<fbs::Tensor> floats(Builder& b, const std::string& name, const std
 
 inline Offset<fbs::Node> node(Builder& b, const std::string& type, const Strings& inputs, const Strings& outputs,
                               const std::vector<Offset<fbs::Attribute>>& attributes = {}, int version = 0) {
-  return fbs::CreateNode(b, 0, 0, version, b.CreateString(type), 0, strings(b, inputs), strings(b, outputs),
+  return fbs::CreateNode(b, 0, 0, version, 0, b.CreateString(type), 0, strings(b, inputs), strings(b, outputs),
                          b.CreateVector(attributes));
 }
 
@@ -53,7 +53,7 @@ struct GraphSpec {
   std::vector<Offset<fbs::Tensor>> initializers;
   std::vector<Offset<fbs::SparseTensor>> sparse;
   Offset<fbs::Graph> build(Builder& b) const {
-    return fbs::CreateGraph(b, b.CreateVector(initializers), b.CreateVector(values), b.CreateVector(nodes),
+    return fbs::CreateGraph(b, b.CreateVector(initializers), b.CreateVector(values), b.CreateVector(nodes), 0, 0,
                             strings(b, inputs), strings(b, outputs), b.CreateVector(sparse));
   }
 };

@@ -80,7 +80,7 @@ TEST(HostileOrtFormat, a_table_many_times) {
   const auto shared = b.CreateString("x");
   const std::vector<Offset<flatbuffers::String>> names(60000, shared);
   const Offset<flatbuffers::Vector<uint32_t>> inputs(b.CreateVector(names).o);
-  const std::vector<Offset<fbs::Node>> nodes(60000, fbs::CreateNode(b, 0, 0, 0, b.CreateString("Op"), 0, inputs));
+  const std::vector<Offset<fbs::Node>> nodes(60000, fbs::CreateNode(b, 0, 0, 0, 0, b.CreateString("Op"), 0, inputs));
   EXPECT_LT(seconds(finish(b, GraphSpec{nodes, {}, {}, {}, {}, {}}.build(b))), 5);
 }
 
@@ -91,7 +91,7 @@ TEST(HostileOrtFormat, a_list_many_times) {
   const Offset<flatbuffers::Vector<uint32_t>> inputs(b.CreateVector(names).o);
   std::vector<Offset<fbs::Node>> nodes;
   const auto type = b.CreateString("Op");
-  for (int i = 0; i < 20000; ++i) nodes.push_back(fbs::CreateNode(b, 0, 0, 0, type, 0, inputs));
+  for (int i = 0; i < 20000; ++i) nodes.push_back(fbs::CreateNode(b, 0, 0, 0, 0, type, 0, inputs));
   EXPECT_LT(seconds(finish(b, GraphSpec{nodes, {}, {}, {}, {}, {}}.build(b))), 5);
 }
 
@@ -99,7 +99,7 @@ TEST(HostileOrtFormat, a_long_string_many_times) {
   Builder b;
   const auto name = b.CreateString(std::string(1 << 20, 'x'));
   std::vector<Offset<fbs::Node>> nodes;
-  for (int i = 0; i < 5000; ++i) nodes.push_back(fbs::CreateNode(b, name, 0, 0, name));
+  for (int i = 0; i < 5000; ++i) nodes.push_back(fbs::CreateNode(b, name, 0, 0, 0, name));
   EXPECT_LT(seconds(finish(b, GraphSpec{nodes, {}, {}, {}, {}, {}}.build(b))), 5);
 }
 

@@ -208,7 +208,7 @@ TEST(OrtFormat, errors_say_what_is_wrong) {
   const auto outside = fbs::CreateTensor(b, b.CreateString("w"), 0, 1, 0, 0, 64);
   const std::string far = finish(b, GraphSpec{{}, {}, {}, {}, {outside}, {}}.build(b));
   EXPECT_NE(error_of(far, ErrorCode::not_implemented).find("outside of it"), std::string::npos);
-  const auto fused = fbs::CreateNodeDirect(c, "part", nullptr, 0, "Fused", 1);
+  const auto fused = fbs::CreateNodeDirect(c, "part", nullptr, 0, 0, "Fused", 1);
   EXPECT_NE(error_of(finish(c, GraphSpec{{fused}, {}, {}, {}, {}, {}}.build(c)), ErrorCode::not_implemented)
                 .find("node 'part'"),
             std::string::npos);

@@ -18,9 +18,9 @@ constexpr int64_t kSchemaMajor = 1;
 constexpr uintmax_t kMostBytes = 16 << 20;  // far more than any description, and no device file that never ends
 
 /// Options that make a session write files or change what it is for are the program's, not those of who made the package.
-constexpr std::array<std::string_view, 5> kOptionsOfPrograms = {
-    "session.optimized_model_filepath", "session.enable_profiling", "session.collect_node_memory_stats_to_file",
-    "session.debug_layout_transformation", "session.packed_weights_cache"};
+constexpr std::array<std::string_view, 6> kOptionsOfPrograms = {
+    "session.optimized_model_filepath",    "session.enable_profiling",     "session.collect_node_memory_stats_to_file",
+    "session.debug_layout_transformation", "session.packed_weights_cache", "session.copy_ledger_file"};
 
 JsonValue read_json(const fs::path& file) {
   std::error_code error;

@@ -56,6 +56,8 @@ TEST_F(PackageTest, MessagesNameComponentVariantAndMember) {
   expect_says({"'../x'", "'..'", "portable"});
   write_variant(R"({"executor_info": {"ort": {"session_options": {"session.packed_weights_cache": "/tmp"}}}})");
   expect_says({"session.packed_weights_cache", "to the program"});
+  write_variant(R"({"executor_info": {"ort": {"session_options": {"session.copy_ledger_file": "/tmp"}}}})");
+  expect_says({"session.copy_ledger_file", "to the program"});
   write("manifest.json", "{\n\n]");
   expect_says({"manifest.json", "line 3"});
 }

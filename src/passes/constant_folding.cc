@@ -9,9 +9,10 @@ namespace {
 // and Tile make much out of little.
 constexpr size_t kMaxGrowth = 4 << 20;
 
-bool foldable(const Graph& graph, const Node& n) {
+bool foldable(const Graph& graph, const Node& n, const FoldLimits& limits) {
   if (!n.op || n.op->has(kRandom) || n.op->has(kBoxed) || !n.bodies.empty() || n.captures != 0) return false;
   if (n.is("DequantizeLinear")) return false;  // int8 weights are a quarter of their float form; kernels want them so
+  if (n.is("QuantizeLinear") && !limits.quantize) return false;
   for (ValueId in : n.inputs) {
     if (in != ValueId::none && !graph.constant(in)) return false;
   }
@@ -27,33 +28,39 @@ std::vector<Value> constant_inputs(const Graph& graph, const Node& n) {
   return values;
 }
 
-bool small_enough(const Node& n, std::span<const Value* const> inputs) {
+bool within(size_t bytes, const FoldLimits& limits) { return limits.most_bytes == 0 || bytes <= limits.most_bytes; }
+
+bool small_enough(const Node& n, std::span<const Value* const> inputs, const FoldLimits& limits) {
   size_t in = 0, out = 0;
   for (const Value* v : inputs) in += v ? v->tensor()->bytes() : 0;
   for (const ValueType& t : output_types(n, inputs)) {
     if (t.is_tensor() && t.is_static()) out += dtype_bytes(t.dtype, element_count(t.shape));
   }
-  return out <= 2 * in + kMaxGrowth;
+  return out <= 2 * in + kMaxGrowth && within(out, limits);
 }
 
 // The outputs; empty when the node cannot run now (its error then appears when the model runs).
-std::vector<Value> try_evaluate(const Graph& graph, const Node& n) {
+std::vector<Value> try_evaluate(const Graph& graph, const Node& n, const FoldLimits& limits) {
   const std::vector<Value> values = constant_inputs(graph, n);
   std::vector<const Value*> inputs;
   for (const Value& v : values) inputs.push_back(v.empty() ? nullptr : &v);
   try {
-    if (!small_enough(n, inputs)) return {};
-    return evaluate(n, inputs);
+    if (!small_enough(n, inputs, limits)) return {};
+    std::vector<Value> results = evaluate(n, inputs);
+    size_t bytes = 0;  // extents that depend on contents are known only now
+    for (const Value& v : results) bytes += v.tensor() ? v.tensor()->bytes() : 0;
+    return within(bytes, limits) ? std::move(results) : std::vector<Value>();
   } catch (const Error&) {
     return {};
   }
 }
 
 void fold_constants(Graph& graph, PassContext& context) {
+  const FoldLimits& limits = context.options().folding;
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
-    if (graph.node(id).dead || !foldable(graph, graph.node(id))) continue;
-    const std::vector<Value> results = try_evaluate(graph, graph.node(id));
+    if (graph.node(id).dead || !foldable(graph, graph.node(id), limits)) continue;
+    const std::vector<Value> results = try_evaluate(graph, graph.node(id), limits);
     bool all = !results.empty();
     for (size_t i = 0; i < results.size(); ++i)
       all = all && (results[i].tensor() || graph.node(id).outputs[i] == ValueId::none);

@@ -20,6 +20,12 @@ struct PassReport {
   std::string text() const;                  ///< "cleanup (0.12 ms): noop_cast x2, other x1"
 };
 
+/// Which nodes of constants are computed before the model runs.
+struct FoldLimits {
+  size_t most_bytes = size_t(1) << 30;  ///< of a node's results; 0: any number, as far as it grows from little
+  bool quantize = true;                 ///< also QuantizeLinear
+};
+
 struct PassOptions {
   /// As ONNX Runtime's graph optimisation level: 0 nothing, 1 basic (folding, duplicates, dead code), 2 extended
   /// (fusions), 3 and above everything, layout included.
@@ -27,6 +33,7 @@ struct PassOptions {
   /// Leaves out the stages that make operators of the domains `retort` and `com.microsoft`: the result can be saved.
   bool portable = false;
   std::vector<std::string> disabled;  ///< names of passes and rules to leave out
+  FoldLimits folding;
   /// Gets a report of each pass that ran, in order. May be empty.
   std::function<void(const PassReport&)> report;
 };

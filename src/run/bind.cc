@@ -71,12 +71,20 @@ void* Frame::bind_tensor(size_t i, const Tensor& t) {
   return rows ? rows->block() : const_cast<void*>(t.data());
 }
 
-// The input where the plan reads it: a tensor from another memory is copied in every run; a binding does that once.
+// The input where the plan reads it: a tensor from another memory is copied in every run (a binding does that once), and
+// so is one at an address that does not suit its elements.
 const Tensor& Frame::brought(const RunRequest& request, size_t i, const Tensor& t) {
   static constexpr MemorySpace kHost;
   const MemorySpace& wanted = plan_->input_spaces.empty() ? kHost : plan_->input_spaces[i];
-  if (t.space().serves(wanted) || t.dtype() == DType::string) return t;
+  const bool is_there = t.space().serves(wanted);
+  if (t.dtype() == DType::string ||
+      (is_there && (!wanted.host_readable() || t.grown() || is_aligned(t.dtype(), t.data()))))
+    return t;
   const std::string& name = plan_->values[plan_->inputs[i]].name;
+  require(!request.disallow_copies || !is_there, ErrorCode::invalid_argument,
+          "input '{}', {}{}, lies at an address that does not suit its elements and would have to be copied, which "
+          "session.disallow_implicit_copies forbids; give aligned memory",
+          name, dtype_name(t.dtype()), to_string(t.shape()));
   require(!request.disallow_copies, ErrorCode::invalid_argument,
           "input '{}' lies in {} and is read in {}: it would have to be copied, which session.disallow_implicit_copies "
           "forbids; give it there",
@@ -196,7 +204,7 @@ void Frame::bind_output(const RunRequest& request, const Segment& segment, size_
   // A buffer that may turn out to have the wrong shape stays untouched until that is known.
   const bool on_host = given ? given->space().host_readable() : space_of_output(request, i).host_readable();
   const bool overlaps = given && on_host && overlaps_input(segment, i, data, given->bytes());
-  const bool staged = overlaps || !on_host || (given && !final_shape);
+  const bool staged = overlaps || !on_host || (given && (!final_shape || !is_aligned(given->dtype(), data)));
   if (overlaps && request.disallow_copies) {
     fail(ErrorCode::invalid_argument,
          "output '{}' overlaps an input and would have to be copied, which session.disallow_implicit_copies forbids; "

@@ -6,8 +6,9 @@
 #include "ep/cpu.h"
 #include "ir/defaults.h"
 #include "onnx/functions.h"
-#include "onnx/writer.h"
+#include "ort_format/write.h"
 #include "passes/optimize.h"
+#include "session/context_output.h"
 #include "session/session.h"
 
 namespace retort {
@@ -108,12 +109,8 @@ void Session::replace_initializer(const std::string& name, Tensor& tensor) const
 }
 
 void Session::save(const Model& optimized) const {
-  const std::string& format = options_.config_entry("session.save_model_format");
-  require(format.empty() || format == "ONNX", ErrorCode::not_implemented,
-          "session.save_model_format is '{}', models are saved as ONNX only; set it to ONNX", format);
-  require(!format.empty() || !options_.optimized_model_path.ends_with(".ort"), ErrorCode::not_implemented,
-          "the name '{}' asks for ORT format, models are saved as ONNX only; choose a name that ends in .onnx",
-          options_.optimized_model_path);
+  const std::string& path = options_.optimized_model_path;
+  const ModelFormat format = saved_format(options_.config_entry("session.save_model_format"), path);
   WriteOptions write{.external_file = options_.config_entry("session.optimized_model_external_initializers_file_name")};
   const std::string& least = options_.config_entry("session.optimized_model_external_initializers_min_size_in_bytes");
   const auto [end, error] = std::from_chars(least.data(), least.data() + least.size(), write.external_threshold);
@@ -121,7 +118,14 @@ void Session::save(const Model& optimized) const {
       least.empty() || (error == std::errc() && end == least.data() + least.size()), ErrorCode::invalid_argument,
       "session.optimized_model_external_initializers_min_size_in_bytes is '{}', not a number of bytes; set it to one",
       least);
-  write_model(optimized, options_.optimized_model_path, write);
+  save_model(optimized, path, format, write);
+}
+
+void Session::expand_functions(Model& model) const {
+  InlineOptions bounds;
+  bounds.nodes = options_.config_number("session.function_expansion_node_limit").value_or(bounds.nodes);
+  bounds.bytes = options_.config_number("session.function_expansion_byte_limit").value_or(bounds.bytes);
+  inline_functions(model, bounds);
 }
 
 LowerOptions Session::lower_options() const {
@@ -129,6 +133,10 @@ LowerOptions Session::lower_options() const {
   lower.level = int(options_.optimization);
   lower.logger = &logger_;
   lower.external = options_.external_ops.get();
+  lower.folding.most_bytes = options_.config_number("optimization.constant_folding_max_output_size_in_bytes")
+                                 .value_or(lower.folding.most_bytes);
+  lower.strict_shapes = options_.config_on("session.strict_shape_type_inference");
+  lower.folding.quantize = !options_.config_on("session.disable_qdq_constant_folding");
   lower.disabled = split_names(options_.config_entry("optimization.disable_specified_optimizers"));
   return lower;
 }
@@ -145,7 +153,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
     for (const Placement::Input& in : placement.inputs) input_spaces.push_back(in.space);
   }
   const PrepareOptions kernels{.strict = options_.config_on("session.strict"),
-                               .weights_16bit = options_.config_entry("session.weights_16bit") != "0"};
+                               .weights_16bit = options_.config_on("session.weights_16bit", true)};
   return build_plan(*model.graph, {.kernels = kernels,
                                    .prepack = !options_.config_on("session.disable_prepacking"),
                                    .parallel = lower.parallel,
@@ -156,7 +164,8 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
 }
 
 void Session::build(Model& model) {
-  inline_functions(model);
+  if (!options_.compile) check_context_keys(options_, source_.path());
+  expand_functions(model);
   if (options_.config_on("session.record_ep_graph_assignment_info")) add_assigned(*model.graph, assigned_);
   LowerOptions lower = lower_options();
   for (const std::string& name : lower.disabled) {
@@ -164,7 +173,9 @@ void Session::build(Model& model) {
     if (!unknown.empty()) logger_.warn("optimization.disable_specified_optimizers: {}", unknown);
   }
   lower.parallel = Parallel(pool_, options_.cancel_load.get());
+  if (options_.compile) return options_.compile(compiled_copy(model, lower), source_.external_files());
   if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
+  if (options_.config_on("session.compile_only")) return;
   const bool optimizes = options_.optimization != OptimizationLevel::none;
   // Of a model that was made in memory there is nothing to read again.
   const bool made = !ties_.empty() && !source_.exists();
@@ -203,7 +214,7 @@ std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vec
     route->defaults.push_back(route->defaults[origin]);
     if (std::ranges::count(route->scalars, origin)) route->scalars.push_back(uint32_t(i));
   }
-  if (input_spaces_.empty()) take_spaces(*route, placement);
+  if (!first_) take_spaces(*route, placement);
   return route;
 }
 
@@ -214,9 +225,10 @@ std::shared_ptr<Session::Route> Session::make_general_route(const std::vector<bo
     model->graph = kept_->graph->clone();
   } else {
     model = source_.read_again(options_);
+    lay_out_values(*model);
     apply_overrides(*model);
     forget_contents(*model->graph);
-    inline_functions(*model);
+    expand_functions(*model);
   }
   forget_names(*model->graph);
   LowerOptions lower = lower_options();

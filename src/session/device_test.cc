@@ -454,6 +454,36 @@ TEST_F(DeviceTest, ResultsThatTheDataSizesLieInTheCallersMemory) {
   EXPECT_EQ(y.at<int64_t>(0), 1);
 }
 
+TEST_F(DeviceTest, CopiesAreWrittenToFiles) {
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::remove(path.c_str());
+    return text;
+  };
+  const std::string of_session = ::testing::TempDir() + "session_copies.json", of_run = of_session + ".run";
+  SessionOptions o = options();
+  o.config["session.copy_ledger_file"] = of_session;
+  auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}), o);
+  run(*s, {host({1})});
+  RunOptions r;
+  r.config["copy_ledger_file"] = of_run;
+  {
+    Binding binding(s);
+    binding.bind_input("a", host({1}));
+    binding.bind_output("y", MemorySpace());
+    binding.run(&r);
+  }
+  EXPECT_EQ(read(of_run),
+            "{\"total_bytes\":4,\"copies\":[{\"tensor\":\"y\",\"cause\":\"output\",\"direction\":"
+            "\"device_to_host\",\"from\":\"GPU 0 (vendor 0xbeef)\",\"to\":\"the CPU\",\"bytes\":4,\"count\":1}]}\n");
+  s = nullptr;
+  const std::string all = read(of_session);
+  EXPECT_CONTAINS(all, "{\"total_bytes\":16,");
+  EXPECT_CONTAINS(all, "\"cause\":\"run_input\"");
+  EXPECT_CONTAINS(all, "\"cause\":\"bind_input\"");
+}
+
 TEST_F(DeviceTest, ProfilesTellProvidersAndCopies) {
   SessionOptions o = options();
   o.profiling = true;

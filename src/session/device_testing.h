@@ -27,6 +27,7 @@ class FencedMemory : public Allocator {
   ~FencedMemory() override { EXPECT_TRUE(blocks_.empty()) << "memory of the device was not given back"; }
 
   const MemorySpace& space() const override { return space_; }
+  std::string name() const override { return "TestMemory"; }
   void* allocate(size_t bytes) override {
     const size_t size = (std::max<size_t>(bytes, 1) + 4095) / 4096 * 4096;
     void* p = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -267,7 +268,8 @@ class TestProvider : public Provider {
   MemorySpace space() const override { return control_.space; }
 
   // Neighbours in the model's order become one part.
-  std::vector<Claim> claim(const Graph& graph) override {
+  std::vector<Claim> claim(const Model& model) override {
+    const Graph& graph = *model.graph;
     if (control_.claim) return control_.claim(graph);
     std::vector<Claim> claims;
     bool open = false;
@@ -298,11 +300,12 @@ class TestProvider : public Provider {
 /// One device with memory of its own. `control` must outlive whatever uses it.
 class TestFactory : public ProviderFactory {
  public:
-  explicit TestFactory(DeviceControl& control)
+  explicit TestFactory(DeviceControl& control, size_t hardware = 0)
       : control_(control),
         memory_(std::make_shared<FencedMemory>(control.space)),
         transfer_(control, *memory_),
-        devices_{ProviderDevice{.hardware = 0, .metadata = {{"version", "1"}}, .options = {}, .memory = {memory_}}} {}
+        devices_{
+            ProviderDevice{.hardware = hardware, .metadata = {{"version", "1"}}, .options = {}, .memory = {memory_}}} {}
   const std::string& name() const override { return control_.name; }
   const std::string& vendor() const override { return vendor_; }
   std::span<const ProviderDevice> devices() const override { return devices_; }

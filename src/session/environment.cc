@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "session/config.h"
 
 namespace retort {
 namespace {
@@ -45,6 +46,7 @@ std::unique_ptr<ThreadPool> make_branch_pool(const ThreadSettings& settings, Thr
 }
 
 Environment::Environment(EnvironmentOptions options) : options_(std::move(options)) {
+  ConfigWatch().check(ConfigScope::env, options_.config, options_.logger);
   if (!options_.threads) return;
   const ThreadPoolOptions inside = pool_options(*options_.threads);
   shared_pool_ = std::make_unique<ThreadPool>(inside);

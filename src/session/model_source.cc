@@ -13,10 +13,16 @@ namespace {
 // A second copy of a model is worth this much memory for calls that hardly any program makes.
 constexpr size_t kMostKept = size_t(64) << 20;
 
+/// Whether the caller promises that files in memory outlive the session.
+bool keeps_files(const SessionOptions& options) {
+  return options.config_on("session.use_external_initializer_file_buffers_directly");
+}
+
 ReadOptions read_options(const SessionOptions& options) {
   ReadOptions read{.unaligned_from = size_t(64) << 10};
   for (const auto& [name, file] : options.external_files) {
-    read.memory_files.emplace(name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner)});
+    read.memory_files.emplace(
+        name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner), keeps_files(options)});
   }
   read.external_folder = options.config_entry("session.model_external_initializers_file_folder_path");
   return read;
@@ -58,7 +64,8 @@ std::vector<FileIdentity> weight_files(const Graph& graph) {
 bool lends_weights(const SessionOptions& options) {
   const auto no_owner = [](const auto& file) { return !file.second.owner; };
   const auto no_memory = [](const auto& tensor) { return !tensor.second.owner(); };
-  return std::any_of(options.external_files.begin(), options.external_files.end(), no_owner) ||
+  const bool lends_files = !keeps_files(options) && std::ranges::any_of(options.external_files, no_owner);
+  return lends_files ||
          std::any_of(options.external_initializers.begin(), options.external_initializers.end(), no_memory);
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 namespace retort {
 
 struct Model;
+struct ExternalFile;
 class ExternalOps;
 class Provider;
 class Stream;
@@ -67,7 +69,10 @@ struct SessionOptions {
   std::map<std::string, std::string> config;
   /// The value of a configuration key; empty when it is not set.
   const std::string& config_entry(const std::string& key) const;
-  bool config_on(const std::string& key) const { return config_entry(key) == "1"; }
+  /// Of a key with the values 0 and 1; `standard` when it is not set.
+  bool config_on(const std::string& key, bool standard = false) const;
+  /// Of a key whose values are whole numbers from 0; nothing when it is not set, or to something else.
+  std::optional<size_t> config_number(const std::string& key) const;
   std::vector<ProviderRequest> providers;
 
   /// Values in place of initializers of that name, in memory of the caller that outlives the session.
@@ -80,6 +85,11 @@ struct SessionOptions {
     std::shared_ptr<const void> owner;
   };
   std::map<std::string, MemoryFile> external_files;
+
+  /// In place of making a session: gets the model as it would be compiled, in its own dialect or as far optimised as ONNX
+  /// can say, and the files of external data that the model was in. What it throws ends the creation; the session cannot
+  /// run. Empty: nobody compiles.
+  std::function<void(const Model&, std::span<const ExternalFile>)> compile;
 
   /// Operators of the caller; null: none.
   std::shared_ptr<const ExternalOps> external_ops;

@@ -148,11 +148,41 @@ TEST(Options, LargeWeightsOfASavedModelGoToAFileBesideIt) {
   for (const std::string& file : files_with(folder, name)) unlink(file.c_str());
   options.config["session.optimized_model_external_initializers_min_size_in_bytes"] = "1 KB";
   EXPECT_THROW(make_session(t.g, options), Error);
-  options.config["session.save_model_format"] = "ORT";
+  options.config["session.save_model_format"] = "TXT";
   EXPECT_THROW(make_session(t.g, options), Error);
-  options.config.clear();
-  options.optimized_model_path += ".ort";
-  EXPECT_THROW(make_session(t.g, options), Error);
+}
+
+TEST(Options, SavedInOrtFormatByNameOrKey) {
+  TestGraph t;
+  t.output(t.add("Add", {t.input("x", {300}), t.weight("w", {300})}), "y");
+  const std::vector<Value> inputs{Value(random_inputs(t.g)[0])};
+  for (const char* suffix : {".ort", ".ORT", ".onnx"}) {
+    SessionOptions options;
+    options.optimized_model_path = cat("{}retort_saved_{}{}", testing::TempDir(), getpid(), suffix);
+    if (suffix == std::string(".onnx")) options.config["session.save_model_format"] = "ORT";
+    const std::vector<Value> y = run(*make_session(t.g, options), inputs);
+    SessionOptions reading;
+    reading.config["session.load_model_format"] = "ORT";
+    Session again(std::make_shared<Environment>(EnvironmentOptions{}), options.optimized_model_path, reading);
+    expect_equal_results({*y[0].tensor()}, {*run(again, inputs)[0].tensor()});
+    unlink(options.optimized_model_path.c_str());
+  }
+}
+
+TEST(Options, OrtFormatHasNoOperatorsThatAreFunctionsElsewhere) {
+  TestGraph t;
+  const ValueId x = t.input("x", {8});
+  t.output(t.add("Mul", {x, t.add("Sigmoid", {x})}), "y");
+  for (const char* suffix : {".ort", ".onnx"}) {
+    SessionOptions options;
+    options.optimized_model_path = cat("{}retort_silu_{}{}", testing::TempDir(), getpid(), suffix);
+    make_session(t.g, options);
+    const auto saved = load_model(options.optimized_model_path);
+    size_t swish = 0;
+    for (const NodeId id : saved->graph->order()) swish += saved->graph->node(id).type == "Swish";
+    EXPECT_EQ(swish, suffix == std::string(".ort") ? 0u : 1u);
+    unlink(options.optimized_model_path.c_str());
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "ep/partition.h"
+#include "ir/describe.h"
 #include "session/session.h"
 
 namespace retort {
@@ -15,6 +16,13 @@ void Session::give_parts(Model& model) const {
     taken += part.nodes.size();
   }
   logger_.info("{} of {} nodes run on the CPU", nodes - taken, nodes);
+  if (!options_.config_on("session.disable_cpu_ep_fallback")) return;
+  for (const NodeId id : model.graph->order()) {
+    const Node& node = model.graph->node(id);
+    require(node.op || node.is("Constant"), ErrorCode::fail,
+            "no provider takes {}, and session.disable_cpu_ep_fallback forbids the CPU",
+            retort::describe(*model.graph, node));
+  }
 }
 
 void Session::check_placement(const Placement& placement) const {

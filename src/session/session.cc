@@ -9,6 +9,7 @@
 #include "base/denormals.h"
 #include "base/error.h"
 #include "memory/host.h"
+#include "session/value_layout.h"
 
 namespace retort {
 namespace {
@@ -35,16 +36,6 @@ std::string run_profile_path(const std::string& prefix) {
   return profile_path(cat("{}_{}", prefix, runs.fetch_add(1)));
 }
 
-ThreadPoolOptions own_pool_options(const SessionOptions& options) {
-  ThreadSettings threads = options.threads;
-  const std::string& affinity = options.config_entry("session.intra_op_thread_affinities");
-  if (!affinity.empty()) threads.affinity = affinity;
-  ThreadPoolOptions pool = pool_options(threads);
-  if (options.config_entry("session.intra_op.allow_spinning") == "0") pool.spin = false;
-  pool.flush_denormals |= options.config_on("session.set_denormal_as_zero");
-  return pool;
-}
-
 // Whether the workspace goes back to the system after the run, and that of idle frames.
 bool shrinks_memory(const RunOptions* options) {
   if (!options || options->config.empty()) return false;
@@ -55,23 +46,24 @@ bool shrinks_memory(const RunOptions* options) {
   return true;
 }
 
+/// Of runs: where what the run copied is written as JSON. Of sessions with "session." before it: what all runs did.
+constexpr const char* kCopiesFile = "copy_ledger_file";
+
+std::string entry(const std::map<std::string, std::string>& config, const char* key) {
+  const auto found = config.find(key);
+  return found == config.end() ? "" : found->second;
+}
+
 // Runs of sessions without devices look nothing up.
 StreamUse stream_use(const RunOptions* options, bool has_devices) {
   StreamUse use;
   if (!options || !has_devices) return use;
   use.callers = options->stream;
-  const auto found = options->config.find("disable_synchronize_execution_providers");
-  use.waits = found == options->config.end() || found->second != "1";
+  use.waits = entry(options->config, "disable_synchronize_execution_providers") != "1";
   return use;
 }
 
 }  // namespace
-
-const std::string& SessionOptions::config_entry(const std::string& key) const {
-  static const std::string none;
-  const auto found = config.find(key);
-  return found == config.end() ? none : found->second;
-}
 
 Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model,
                  const SessionOptions& options)
@@ -94,6 +86,15 @@ Session::Session(std::shared_ptr<Environment> environment, std::span<const std::
                  const SessionOptions& options)
     : Session(std::move(environment), ModelSource(bytes), options) {}
 
+Session::~Session() {
+  try {
+    const std::string& path = options_.config_entry("session.copy_ledger_file");
+    if (!path.empty()) ledger_.write(path);
+  } catch (const Error& e) {
+    logger_.warn("{}", e.message());
+  }
+}
+
 void Session::load(Model& model) {
   try {
     make(model);
@@ -104,6 +105,7 @@ void Session::load(Model& model) {
 }
 
 void Session::make(Model& model) {
+  watch_.check(ConfigScope::session, options_.config, logger_);
   devices_.devices = environment_->devices();
   if (options_.choose_providers) devices_.providers = std::exchange(options_.choose_providers, {})(model);
   if (options_.profiling) {
@@ -117,27 +119,15 @@ void Session::make(Model& model) {
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
   limit_memory();
   dims_ = std::make_shared<DimTable>(*model.dims);  // its own: later plans add to that of the model
+  lay_out_values(model);
   apply_overrides(model);
   name_ports(model);
+  input_spaces_.assign(input_count(), {MemorySpace()});
+  output_spaces_.assign(outputs_.size(), {});
   if (!ties_.empty() && overridable_.empty()) source_.keep(*model.graph, options_);
   forget_contents(*model.graph);
   build(model);
   if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
-}
-
-void Session::take_pools() {
-  pool_ = options_.own_threads ? nullptr : environment_->shared_pool();
-  if (!pool_) {
-    const ThreadPoolOptions inside = own_pool_options(options_);
-    own_pool_ = std::make_unique<ThreadPool>(inside);
-    pool_ = own_pool_.get();
-    if (options_.parallel_execution) {
-      own_branch_pool_ = make_branch_pool(options_.threads, inside);
-      branch_pool_ = own_branch_pool_ ? own_branch_pool_.get() : pool_;
-    }
-  } else if (options_.parallel_execution) {
-    branch_pool_ = environment_->branch_pool();
-  }
 }
 
 void Session::limit_memory() {
@@ -151,7 +141,7 @@ void Session::limit_memory() {
 }
 
 void Session::clear_idle_frames() {
-  first_->frames->clear();
+  if (first_) first_->frames->clear();
   const std::lock_guard lock(general_mutex_);
   if (general_) general_->frames->clear();
 }
@@ -172,7 +162,7 @@ void Session::log_ignored_options() const {
 
 size_t Session::workspace_bytes() {
   const std::lock_guard lock(general_mutex_);
-  return first_->frames->workspace_bytes() + (general_ ? general_->frames->workspace_bytes() : 0);
+  return (first_ ? first_->frames->workspace_bytes() : 0) + (general_ ? general_->frames->workspace_bytes() : 0);
 }
 
 /// What the run reads as an input; null: one that was left out, optional or read by nothing.
@@ -270,9 +260,35 @@ struct Session::Lease {
   const bool gives_back;
 };
 
+/// What is declared a scalar and came in another shape of one element is read through a view.
+void Session::view_scalars(const Route& route, std::span<const Value*> ordered, std::vector<Value>& views) {
+  for (const uint32_t i : route.scalars) {
+    const Tensor* t = ordered[i] ? ordered[i]->tensor() : nullptr;
+    if (!t || t->shape().rank() == 0) continue;
+    views.reserve(route.scalars.size());
+    ordered[i] = &views.emplace_back(t->reshaped({}));
+  }
+}
+
+/// Workers that wait for the next run sleep when the last one is over, where session.force_spinning_stop asks for it.
+struct Session::Rest {
+  explicit Rest(Session& s) : session(s) {
+    if (s.rests_) s.running_.fetch_add(1);
+  }
+  Rest(const Rest&) = delete;
+  ~Rest() {
+    if (session.rests_ && session.running_.fetch_sub(1) == 1) session.pool_->rest();
+  }
+  Session& session;
+};
+
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options, const Places& places) {
+  require(first_ != nullptr, ErrorCode::fail,
+          "the session was made with session.compile_only and cannot run; make one without");
+  if (options && !options->config.empty()) watch_.check(ConfigScope::run, options->config, logger_);
   const FlushDenormals flush(pool_->flushes_denormals());
+  const Rest rest(*this);
   const std::shared_ptr<Route> general = departs(inputs) ? general_route(inputs) : nullptr;
   Route& route = general ? *general : *first_;
   Lease lease(*route.frames, options);
@@ -284,13 +300,11 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] && !outputs[i]->empty()) check_output(i, *outputs[i]);
   }
-  std::vector<Value> scalars;  // views of one element that came in another shape
-  for (const uint32_t i : route.scalars) {
-    const Tensor* t = ordered[i] ? ordered[i]->tensor() : nullptr;
-    if (!t || t->shape().rank() == 0) continue;
-    scalars.reserve(route.scalars.size());
-    ordered[i] = &scalars.emplace_back(t->reshaped({}));
-  }
+  std::vector<Value> scalars;
+  view_scalars(route, ordered, scalars);
+  std::optional<CopyLedger> own_ledger;
+  const std::string copies_file = options && !options->config.empty() ? entry(options->config, kCopiesFile) : "";
+  if (!copies_file.empty()) own_ledger.emplace(&ledger_);
   std::optional<Profiler> own_profiler;
   Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();
   const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;
@@ -303,7 +317,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
                            .cancel = cancel,
                            .cancellations = options ? &options->terminations : nullptr,
                            .profiler = profiler,
-                           .ledger = &ledger_,
+                           .ledger = own_ledger ? &*own_ledger : &ledger_,
                            .devices = &devices_,
                            .streams = stream_use(options, !devices_.providers.empty()),
                            .disallow_copies = disallow_copies_,
@@ -315,9 +329,22 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
     if (general) e.add_context(departure(inputs));
     throw;
   }
+  if (own_ledger) own_ledger->write(copies_file);
   if (!profiler) return;
   profiler->add("model_run", "Session", begin, Profiler::Clock::now());
   if (own_profiler) own_profiler->write(run_profile_path(options->profile_prefix));
+}
+
+void Session::lay_out_values(Model& model) const {
+  if (options_.config_entry("session.gqa_value_layout") != "BNHS") return;
+  if (const size_t caches = lay_out_values_bnhs(model)) {
+    logger_.warn("session.gqa_value_layout is BNHS: each run copies {} caches of values into the order BNSH or back",
+                 caches);
+  }
+}
+
+void Session::check_dynamic_options(const std::map<std::string, std::string>& entries) {
+  watch_.check(ConfigScope::ep_dynamic, entries, logger_);
 }
 
 std::string Session::end_profiling() {

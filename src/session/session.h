@@ -14,6 +14,7 @@
 #include "ep/device_run.h"
 #include "ep/place.h"
 #include "ir/graph.h"
+#include "session/config.h"
 #include "session/environment.h"
 #include "session/frame_pool.h"
 #include "session/model_source.h"
@@ -67,6 +68,7 @@ class Session {
   Session(std::shared_ptr<Environment> environment, std::span<const std::byte> bytes, const SessionOptions& options);
   Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model, const SessionOptions& options);
   Session(const Session&) = delete;
+  ~Session();
 
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
@@ -111,11 +113,14 @@ class Session {
   Value bring(size_t index, const Tensor& tensor, const MemorySpace& space);
   /// Waits for all devices.
   void synchronize() const;
+  /// Warns of options that providers were given and that nobody knows.
+  void check_dynamic_options(const std::map<std::string, std::string>& entries);
   /// Bytes that idle frames hold.
   size_t workspace_bytes();
 
  private:
   struct Lease;
+  struct Rest;
   /// A plan and where its inputs come from.
   struct Route {
     std::vector<uint32_t> inputs;   ///< by position among the plan's inputs: index of the session's input
@@ -133,6 +138,7 @@ class Session {
   void load(Model& model);
   void make(Model& model);
   void take_pools();
+  void lay_out_values(Model& model) const;
   void apply_overrides(Model& model) const;
   void log_ignored_options() const;
   void name_ports(const Model& model);
@@ -143,6 +149,7 @@ class Session {
   std::unique_ptr<Route> make_route(Model& model, const std::vector<bool>& open, const LowerOptions& lower,
                                     PackedCache* cache = nullptr);
   std::shared_ptr<Route> make_general_route(const std::vector<bool>& open);
+  void expand_functions(Model& model) const;
   LowerOptions lower_options() const;
   std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache,
                                    Placement& placement) const;
@@ -160,6 +167,7 @@ class Session {
   bool departs(std::span<const Value* const> inputs) const;
   std::string departure(std::span<const Value* const> inputs) const;
   std::shared_ptr<Route> general_route(std::span<const Value* const> inputs);
+  static void view_scalars(const Route& route, std::span<const Value*> ordered, std::vector<Value>& views);
   void limit_memory();
   void clear_idle_frames();
 
@@ -180,6 +188,9 @@ class Session {
   ThreadPool* branch_pool_ = nullptr;  ///< null: branches run one after another
   std::vector<bool> is_read_;          ///< of inputs_: by any node, or as an output
   bool disallow_copies_ = false;
+  ConfigWatch watch_;
+  bool rests_ = false;           ///< workers, when no run is left
+  std::atomic<int> running_{0};  ///< counted where rests_
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;
   CopyLedger ledger_;

@@ -248,6 +248,55 @@ SCENE(binding_cache, grouped_queries_in_one_buffer) {
   }
 }
 
+// Values in the order in which some devices want them; keys stay as they are.
+SCENE(binding_cache, grouped_queries_of_values_in_bnhs) {
+  OrtSessionOptions* o = s.options();
+  CALL(AddSessionConfigEntry, o, "session.gqa_value_layout", "BNHS");
+  Maker model = Maker()
+                    .import("com.microsoft", 1)
+                    .floats_in("q", {1, 1, 16})
+                    .floats_in("k", {1, 1, 8})
+                    .floats_in("v", {1, 1, 8})
+                    .floats_in("past_k", {1, 1, "p", 8})
+                    .floats_in("past_v", {1, 1, "p", 8})
+                    .input("lengths", tensor_type(6, {1}))
+                    .input("total", tensor_type(6, {1}))
+                    .node("GroupQueryAttention", {"q", "k", "v", "past_k", "past_v", "lengths", "total"},
+                          {"y", "present_k", "present_v"}, {attribute("num_heads", 2), attribute("kv_num_heads", 1)},
+                          "com.microsoft")
+                    .floats_out("y", {1, 1, 16})
+                    .floats_out("present_k", {1, 1, "t", 8})
+                    .floats_out("present_v", {1, 1, "t", 8});
+  Binder b(s, model, o);
+  if (!b.session) return;
+  std::vector<float> q = made(16, 0), k = made(8, 1), v = made(8, 2), past = made(3 * 8, 4);
+  int32_t last = 3, total = 4;
+  b.in("q", floats(s, q.data(), {1, 1, 16}));
+  b.in("k", floats(s, k.data(), {1, 1, 8}));
+  b.in("v", floats(s, v.data(), {1, 1, 8}));
+  b.in("past_k", floats(s, past.data(), {1, 1, 3, 8}));
+  b.in("past_v", floats(s, past.data(), {1, 1, 8, 3}));
+  b.in("lengths", over(s, &last, sizeof last, {1}, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32));
+  b.in("total", over(s, &total, sizeof total, {1}, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32));
+  for (const char* name : {"y", "present_k", "present_v"}) b.out(name);
+  b.run();
+  for (const OrtValue* value : b.values()) note_rounded(s, "value", value);
+  b.in("past_v", floats(s, past.data(), {1, 1, 3, 8}));
+  b.run();
+  for (size_t i = 0; i < 7; ++i) {
+    OrtTypeInfo* info = nullptr;
+    CALL(SessionGetInputTypeInfo, b.session, i, &info);
+    const OrtTensorTypeAndShapeInfo* shape = nullptr;
+    CALL(CastTypeInfoToTensorInfo, info, &shape);
+    int64_t dims[4] = {};
+    size_t rank = 0;
+    CALL(GetDimensionsCount, shape, &rank);
+    CALL(GetDimensions, shape, dims, rank);
+    for (size_t d = 0; d < rank; ++d) s.note("extent", dims[d]);
+    s.api.ReleaseTypeInfo(info);
+  }
+}
+
 SCENE(binding_cache, grouped_queries_that_do_not_fit_the_buffer) {
   Binder b(s, grouped_query());
   std::vector<float> memory(2 * 8), q = made(16, 0), k = made(8, 1);

@@ -79,9 +79,74 @@ class Convert(ToolTest):
         self.fails(1, ["convert", self.wide(), self.path("a.onnx"), "--external", "../w.bin"], "../w.bin")
         self.fails(1, ["convert", self.wide(), "/nowhere/a.onnx"], "cannot write '/nowhere/a.onnx'")
         self.fails(2, ["convert", self.wide(), self.path("a.onnx"), "--optimize", "more"], "more")
-        for optimize in ([], ["--optimize", "basic"]):
-            self.fails(1, ["convert", self.wide(), self.path("a.ort"), *optimize], "a.ort' asks for ORT format", "ends in .onnx")
-            self.assertFalse(os.path.exists(self.path("a.ort")))
+        self.fails(1, ["convert", self.wide(), self.path("a.ort"), "--external", "w.bin"], "always inside", "w.bin")
+        self.fails(1, ["convert", self.wide(), self.path("a.ort"), "--format", "onnx", "--external", "../w.bin"], "../w.bin")
+        self.fails(2, ["convert", self.wide(), self.path("a.ort"), "--format", "tflite"], "tflite")
+        self.assertFalse(os.path.exists(self.path("a.ort")))
+
+    def test_ort_format(self):
+        model = self.wide()
+        expected = self.output(model)
+        for words in ([self.path("a.ort")], [self.path("a.bin"), "--format", "ort"], [self.path("b.ort"), "--optimize", "all"]):
+            self.assertEqual(retort("convert", model, *words)[0], 0)
+            with open(words[0], "rb") as f:
+                self.assertEqual(f.read(8)[4:], b"ORTM")
+            np.testing.assert_array_equal(self.output(words[0]), expected)
+        self.assertEqual(retort("convert", self.path("a.ort"), self.path("again.onnx"))[0], 0)
+        again = onnx.load(self.path("again.onnx"))
+        onnx.checker.check_model(again)
+        self.assertEqual((again.producer_name, again.opset_import[0].version, again.graph.node[0].name), ("test", 12, "mm"))
+        np.testing.assert_array_equal(self.output(self.path("again.onnx")), expected)
+
+    def test_the_official_library_runs_what_was_written_in_ort_format(self):
+        official = os.environ.get("RETORT_ORACLE")
+        if not official:
+            self.skipTest("no official ONNX Runtime")
+        for made in (self.bodies(), self.words(), DIGITS):
+            for optimize in ([], ["--optimize", "basic"]):
+                file = self.path("made.ort")
+                code, _, err = retort("convert", made, file, *optimize)
+                self.assertEqual(code, 0, err)
+                told = [json.loads(retort("run", *words, "--json", "--seed", 7)[1])["outputs"]
+                        for words in ((made, "--library", official), (file, "--library", official), (file,))]
+                for other in told[1:]:
+                    self.assertEqual(list(other), list(told[0]))
+                    for name, output in told[0].items():
+                        self.assertEqual([other[name][k] for k in ("shape", "type")], [output[k] for k in ("shape", "type")])
+                        if output["type"] == "string":
+                            self.assertEqual(other[name]["values"], output["values"])
+                        else:
+                            np.testing.assert_allclose(other[name]["values"], output["values"], rtol=1e-4, atol=1e-6)
+
+    def bodies(self):
+        """A Loop with an If in it, names from outside in both, an omitted input, and a Constant."""
+        f, i, b = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+        vi = helper.make_tensor_value_info
+        then = helper.make_graph([helper.make_node("Add", ["state", "x"], ["t"])], "then", [], [vi("t", f, None)])
+        other = helper.make_graph([helper.make_node("Clip", ["state", "", "most"], ["e"])], "else", [], [vi("e", f, None)])
+        body = helper.make_graph(
+            [helper.make_node("Constant", [], ["two"], value_int=2), helper.make_node("Less", ["round", "two"], ["early"]),
+             helper.make_node("If", ["early"], ["next"], then_branch=then, else_branch=other), helper.make_node("Identity", ["go"], ["go_on"])],
+            "body", [vi("round", i, []), vi("go", b, []), vi("state", f, None)], [vi("go_on", b, []), vi("next", f, None)])
+        graph = helper.make_graph(
+            [helper.make_node("Loop", ["rounds", "", "x"], ["y"], body=body)], "bodies", [vi("x", f, ["n", 3])], [vi("y", f, ["n", 3])],
+            [numpy_helper.from_array(np.array(4, np.int64), "rounds"), numpy_helper.from_array(np.array(1.5, np.float32), "most")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.path("bodies.onnx"))
+        return self.path("bodies.onnx")
+
+    def words(self):
+        """Strings chosen by number; a weight given as a sparse tensor; a sequence between two nodes."""
+        vi = helper.make_tensor_value_info
+        values = numpy_helper.from_array(np.array([3.0], np.float32), "sparse")
+        sparse = helper.make_sparse_tensor(values, numpy_helper.from_array(np.array([1], np.int64), "at"), [3])
+        graph = helper.make_graph(
+            [helper.make_node("Add", ["x", "sparse"], ["sum"]), helper.make_node("SequenceConstruct", ["sum", "x"], ["both"]),
+             helper.make_node("ConcatFromSequence", ["both"], ["y"], axis=0), helper.make_node("ArgMax", ["y"], ["best"], axis=0, keepdims=1),
+             helper.make_node("LabelEncoder", ["best"], ["word"], domain="ai.onnx.ml", keys_int64s=[0, 1], values_strings=["first", "other"])],
+            "words", [vi("x", TensorProto.FLOAT, [3])], [vi("y", TensorProto.FLOAT, [6]), vi("word", TensorProto.STRING, [1])], sparse_initializer=[sparse])
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), self.path("words.onnx"))
+        return self.path("words.onnx")
 
     def test_links_are_followed(self):
         model = self.wide()

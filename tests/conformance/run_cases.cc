@@ -134,13 +134,18 @@ void run_data_set(Engine& engine, Session& session, const Case& c, const std::st
 
 /// A file name that goes away with it, whether or not there is a file.
 struct Temporary {
-  std::string path = std::filesystem::temp_directory_path() / ("run_cases_" + std::to_string(getpid()) + ".onnx");
+  /// ONNX Runtime knows ORT format by the suffix.
+  explicit Temporary(bool ort) {
+    path =
+        std::filesystem::temp_directory_path() / ("run_cases_" + std::to_string(getpid()) + (ort ? ".ort" : ".onnx"));
+  }
+  std::string path;
   ~Temporary() { unlink(path.c_str()); }
 };
 
 Result run_case(Engine& engine, const Engine* saver, const Case& c, const Options& o) {
   Result r;
-  const Temporary saved;
+  const Temporary saved(o.saved_as == "ORT");
   const char* stage = "save/";
   try {
     if (saver) saver->save_optimized(c.model, saved.path, o.saved_as);

@@ -26,6 +26,7 @@ import cases_models  # noqa: F401
 import cases_packages  # noqa: F401
 import cases_calls  # noqa: F401
 import cases_runs  # noqa: F401
+import cases_compile  # noqa: F401
 from case import CASES
 from page import cell, code_of, page, read_oracle, unescape
 from program import Program

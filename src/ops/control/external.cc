@@ -55,6 +55,7 @@ void resolve_external(const Graph& graph, Node& node, std::shared_ptr<const Exte
   };
   made->node = {node.name,       node.domain,        node.type,           node.version,
                 node.attributes, names(node.inputs), names(node.outputs), graph.shared_dims()};
+  node.version = op->first_version();
   made->op = std::move(op);
   node.params = std::move(made);
   node.op = &ops::op_external;

@@ -1,15 +1,15 @@
-#include "abi/operator_facts.h"
+#include "onnx/operator_facts.h"
 
 #include <charconv>
 #include <unordered_map>
 
 #include "base/error.h"
 
-namespace retort::abi {
+namespace retort::onnx {
 namespace {
 
 constexpr std::string_view kFacts =
-#include "abi/operator_facts.inc"
+#include "onnx/operator_facts.inc"
     ;
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -45,9 +45,9 @@ Forms read_forms() {
   Forms forms;
   for (const std::string_view line : split(kFacts, '\n')) {
     const std::vector<std::string_view> cells = split(line, '\t');
-    if (cells.size() < 3) continue;
+    if (cells.size() < 4) continue;
     forms[cat("{} {}", cells[0], cells[1])].push_back(
-        {.since = number<int>(cells[2]), .defaults = {cells.begin() + 3, cells.end()}});
+        {.since = number<int>(cells[2]), .types = cells[3], .defaults = {cells.begin() + 4, cells.end()}});
   }
   return forms;
 }
@@ -78,4 +78,4 @@ Attributes::Item read_default(std::string_view text) {
   return {name, list<std::string>(value, word)};
 }
 
-}  // namespace retort::abi
+}  // namespace retort::onnx

@@ -1,4 +1,4 @@
-#include "explain/json.h"
+#include "base/json.h"
 
 #include <cstdint>
 

@@ -1,0 +1,122 @@
+// A plug-in's factory as the engine's.
+#include <algorithm>
+
+#include "abi/host/plugin.h"
+
+namespace retort::abi {
+namespace {
+
+constexpr size_t kMostDevices = 16;
+
+class PluginFactory : public ProviderFactory {
+ public:
+  PluginFactory(std::shared_ptr<Plugin> plugin, std::string vendor, Logger logger,
+                const std::shared_ptr<Devices>& shared)
+      : plugin_(std::move(plugin)),
+        vendor_(std::move(vendor)),
+        logger_(std::move(logger)),
+        shared_(shared),
+        transfer_(plugin_transfer(plugin_)) {}
+
+  void add(ProviderDevice device, const OrtHardwareDevice* hardware) {
+    devices_.push_back(std::move(device));
+    hardware_.push_back(hardware);
+  }
+
+  const std::string& name() const override { return plugin_->name(); }
+  const std::string& vendor() const override { return vendor_; }
+  std::span<const ProviderDevice> devices() const override { return devices_; }
+  DataTransfer* transfer() override { return transfer_.get(); }
+
+  std::unique_ptr<Provider> make_provider(std::span<const size_t> devices,
+                                          const std::map<std::string, std::string>& config) override {
+    std::vector<const ProviderDevice*> chosen;
+    std::vector<const OrtHardwareDevice*> hardware;
+    for (const size_t i : devices) {
+      chosen.push_back(&devices_.at(i));
+      hardware.push_back(hardware_.at(i));
+    }
+    return plugin_provider(plugin_, chosen, hardware, config, logger_, shared_.lock());
+  }
+
+  std::unique_ptr<Stream> make_stream(size_t device, const std::map<std::string, std::string>& options) override {
+    OrtEpFactory& factory = plugin_->factory();
+    const ProviderDevice& d = devices_.at(device);
+    const bool aware = plugin_->since(23) && factory.IsStreamAware && factory.IsStreamAware(&factory);
+    if (!aware || !factory.CreateSyncStreamForDevice || d.memory.empty()) return nullptr;
+    OrtMemoryDevice where;
+    static_cast<MemorySpace&>(where) = d.memory[0]->space();
+    const OrtKeyValuePairs pairs(options);
+    OrtSyncStreamImpl* made = nullptr;
+    check_plugin(factory.CreateSyncStreamForDevice(&factory, &where, &pairs, &made), plugin_->who(),
+                 "CreateSyncStreamForDevice");
+    return made ? plugin_stream(plugin_, made, where) : nullptr;
+  }
+
+  bool is_used() const { return plugin_->in_use > 0; }
+
+ private:
+  const std::shared_ptr<Plugin> plugin_;
+  const std::string vendor_;
+  const Logger logger_;
+  const std::weak_ptr<Devices> shared_;  // which holds this
+  const std::unique_ptr<DataTransfer> transfer_;
+  std::vector<ProviderDevice> devices_;
+  std::vector<const OrtHardwareDevice*> hardware_;
+};
+
+/// The devices that a factory makes of the hardware.
+std::vector<std::unique_ptr<OrtEpDevice>> ask_devices(const OrtEnv& env, Plugin& plugin) {
+  OrtEpFactory& factory = plugin.factory();
+  const auto& hardware = hardware_of(env);
+  OrtEpDevice* made[kMostDevices] = {};
+  size_t count = 0;
+  OrtStatus* const status =
+      factory.GetSupportedDevices(&factory, hardware.data(), hardware.size(), made, kMostDevices, &count);
+  std::vector<std::unique_ptr<OrtEpDevice>> devices;
+  for (OrtEpDevice* d : made) {
+    if (d) devices.emplace_back(d);
+  }
+  check_plugin(status, plugin.who(), "GetSupportedDevices");
+  require(count == devices.size(), ErrorCode::ep_fail, "{} says that it has {} devices, and gave {}", plugin.who(),
+          count, devices.size());
+  for (const auto& d : devices) {
+    require(d->tag == OrtEpDevice::kTag && d->plugin == &factory, ErrorCode::ep_fail,
+            "{} gave a device that it did not make by CreateEpDevice", plugin.who());
+  }
+  return devices;
+}
+
+}  // namespace
+
+OfferedProvider offered(const OrtEnv& env, const std::shared_ptr<Plugin>& plugin) {
+  OrtEpFactory& factory = plugin->factory();
+  const char* vendor = factory.GetVendor ? factory.GetVendor(&factory) : nullptr;
+  auto made = std::make_shared<PluginFactory>(plugin, vendor ? vendor : "", env.environment->logger(),
+                                              env.environment->devices());
+  OfferedProvider all{made, ask_devices(env, *plugin)};
+  const auto& hardware = hardware_of(env);
+  for (const auto& d : all.devices) {
+    const auto at = std::ranges::find(hardware, d->hardware);
+    ProviderDevice device{.hardware = size_t(at - hardware.begin()),
+                          .metadata = d->metadata.entries(),
+                          .options = d->options.entries(),
+                          .memory = {}};
+    for (const OrtMemoryInfo& info : d->allocators) {
+      if (info.allocator_type == OrtReadOnlyAllocator) continue;
+      if (auto allocator = plugin_allocator(plugin, info)) device.memory.push_back(std::move(allocator));
+    }
+    std::ranges::stable_sort(device.memory, {}, [](const auto& m) { return int(m->space().kind); });
+    made->add(std::move(device), d->hardware);
+    d->metadata.set("library_path", plugin->library_path());
+  }
+  return all;
+}
+
+void check_unused(const ProviderFactory& factory) {
+  const auto* plugin = dynamic_cast<const PluginFactory*>(&factory);
+  require(!plugin || !plugin->is_used(), ErrorCode::fail,
+          "provider '{}' is in use; release its sessions before its library is unregistered", factory.name());
+}
+
+}  // namespace retort::abi

@@ -1,0 +1,128 @@
+// Plug-in libraries: opened, registered with an environment, and let go.
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "abi/host/plugin.h"
+#include "abi/slots.h"
+
+namespace retort::abi {
+namespace {
+
+constexpr size_t kMostFactories = 4;
+
+/// What a registered name stands for.
+struct Registration {
+  std::string name;
+  const OrtEnv* env;
+  std::vector<std::string> providers;
+};
+
+struct Registrations {
+  std::mutex mutex;
+  std::vector<Registration> all;
+  static Registrations& get() {
+    static Registrations& registrations = *new Registrations;  // never destroyed: clients unregister in any order
+    return registrations;
+  }
+  std::vector<Registration>::iterator find(const OrtEnv& env, const std::string& name) {
+    return std::ranges::find_if(all, [&](const Registration& r) { return r.env == &env && r.name == name; });
+  }
+};
+
+std::vector<std::shared_ptr<Plugin>> make_plugins(const std::shared_ptr<PluginLibrary>& library,
+                                                  const std::string& name, const OrtLogger& logger) {
+  OrtEpFactory* made[kMostFactories] = {};
+  size_t count = 0;
+  check_plugin(library->create(name.c_str(), OrtGetApiBase(), &logger, made, kMostFactories, &count),
+               cat("library '{}'", library->path()), "CreateEpFactories");
+  require(count <= kMostFactories, ErrorCode::ep_fail, "library '{}' says that it made {} factories, of at most {}",
+          library->path(), count, kMostFactories);
+  std::vector<std::shared_ptr<Plugin>> plugins;
+  for (size_t i = 0; i < count; ++i) {
+    require(made[i] != nullptr, ErrorCode::ep_fail, "library '{}' made {} factories, number {} is null",
+            library->path(), count, i);
+    plugins.push_back(std::make_shared<Plugin>(library, made[i]));
+  }
+  require(!plugins.empty(), ErrorCode::ep_fail, "library '{}' has no factories", library->path());
+  return plugins;
+}
+
+}  // namespace
+
+void check_plugin(OrtStatus* status, std::string_view who, std::string_view call) {
+  if (!status) return;
+  const auto code = ErrorCode(GetErrorCode(status));
+  const std::string message = GetErrorMessage(status);
+  ReleaseStatus(status);
+  fail(code == ErrorCode::ok ? ErrorCode::ep_fail : code, "{}, {}: {}", who, call, message);
+}
+
+PluginLibrary::PluginLibrary(const std::string& path) : path_(path) {
+  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle_) fail(ErrorCode::fail, "the plug-in library '{}' cannot be opened: {}", path, dlerror());
+  create = reinterpret_cast<CreateEpApiFactoriesFn>(dlsym(handle_, "CreateEpFactories"));
+  release = reinterpret_cast<ReleaseEpApiFactoryFn>(dlsym(handle_, "ReleaseEpFactory"));
+  if (create && release) return;
+  dlclose(handle_);
+  fail(ErrorCode::fail, "the library '{}' is no plug-in: it lacks {}", path,
+       create ? "ReleaseEpFactory" : "CreateEpFactories");
+}
+
+PluginLibrary::~PluginLibrary() { dlclose(handle_); }
+
+Plugin::Plugin(std::shared_ptr<PluginLibrary> library, OrtEpFactory* factory)
+    : library_(std::move(library)), factory_(factory) {
+  const char* name = factory_->GetName ? factory_->GetName(factory_) : nullptr;
+  if (name && *name) {
+    name_ = name;
+    return;
+  }
+  library_->release(factory_);
+  fail(ErrorCode::ep_fail, "a factory of the library '{}' has no name", library_->path());
+}
+
+OrtStatusPtr ORT_API_CALL RegisterExecutionProviderLibrary(OrtEnv* env, const char* registration_name,
+                                                           const char* path) noexcept {
+  return guard([&] {
+    OrtEnv& e = handle(env, "env");
+    const std::string name = need_text(registration_name, "registration_name");
+    need_text(path, "path");
+    Registrations& registrations = Registrations::get();
+    const std::lock_guard lock(registrations.mutex);
+    require(registrations.find(e, name) == registrations.all.end(), ErrorCode::fail,
+            "a library is registered as '{}' already; unregister it first, or take another name", name);
+    // Alive as long as the process: plug-ins keep it.
+    const OrtLogger& logger = *new OrtLogger(e.environment->logger());
+    Registration made{name, &e, {}};
+    try {
+      for (const auto& plugin : make_plugins(std::make_shared<PluginLibrary>(path), name, logger)) {
+        OfferedProvider provider = offered(e, plugin);
+        e.devices->add(e, provider.factory, std::move(provider.devices));
+        made.providers.push_back(plugin->name());
+      }
+    } catch (...) {
+      for (const std::string& provider : made.providers) e.devices->remove(e, provider);
+      throw;
+    }
+    registrations.all.push_back(std::move(made));
+  });
+}
+
+OrtStatusPtr ORT_API_CALL UnregisterExecutionProviderLibrary(OrtEnv* env, const char* registration_name) noexcept {
+  return guard([&] {
+    OrtEnv& e = handle(env, "env");
+    const std::string name = need_text(registration_name, "registration_name");
+    Registrations& registrations = Registrations::get();
+    const std::lock_guard lock(registrations.mutex);
+    const auto found = registrations.find(e, name);
+    require(found != registrations.all.end(), ErrorCode::fail, "no library is registered as '{}'", name);
+    for (const std::string& provider : found->providers) {
+      for (const OrtEpDevice* device : e.devices->of(provider)) check_unused(*device->factory);
+    }
+    for (const std::string& provider : found->providers) e.devices->remove(e, provider);
+    registrations.all.erase(found);
+  });
+}
+
+}  // namespace retort::abi

@@ -1,0 +1,164 @@
+// A plug-in's allocators, copies and streams.
+#include <algorithm>
+
+#include "abi/host/plugin.h"
+
+namespace retort::abi {
+namespace {
+
+OrtMemoryDevice device_of(const MemorySpace& space) {
+  OrtMemoryDevice device;
+  static_cast<MemorySpace&>(device) = space;
+  return device;
+}
+
+class PluginAllocator : public Allocator {
+ public:
+  PluginAllocator(std::shared_ptr<Plugin> plugin, OrtAllocator* allocator, const OrtMemoryInfo& info)
+      : plugin_(std::move(plugin)), allocator_(allocator), info_(info) {}
+  ~PluginAllocator() override {
+    OrtEpFactory& factory = plugin_->factory();
+    if (factory.ReleaseAllocator) factory.ReleaseAllocator(&factory, allocator_);
+  }
+
+  const MemorySpace& space() const override { return info_.space; }
+  std::string name() const override { return info_.name; }
+  void* allocate(size_t bytes) override {
+    void* memory = allocator_->Alloc(allocator_, bytes);
+    require(memory || bytes == 0, ErrorCode::ep_fail, "{} has no {} bytes of memory '{}'", plugin_->who(), bytes,
+            info_.name);
+    return memory;
+  }
+  void release(void* memory) noexcept override {
+    if (memory) allocator_->Free(allocator_, memory);
+  }
+  std::map<std::string, std::string> statistics() const override {
+    constexpr uint32_t kStatsSince = 23;
+    OrtKeyValuePairs* pairs = nullptr;
+    if (allocator_->version < kStatsSince || !allocator_->GetStats) return {};
+    check_plugin(allocator_->GetStats(allocator_, &pairs), plugin_->who(), "GetStats");
+    const std::unique_ptr<OrtKeyValuePairs> owned(pairs);
+    return owned ? owned->entries() : std::map<std::string, std::string>();
+  }
+
+ private:
+  const std::shared_ptr<Plugin> plugin_;
+  OrtAllocator* const allocator_;
+  const OrtMemoryInfo info_;
+};
+
+class PluginStream;
+
+class PluginNotification : public Notification {
+ public:
+  PluginNotification(std::shared_ptr<Plugin> plugin, OrtSyncNotificationImpl* impl)
+      : plugin_(std::move(plugin)), impl_(impl) {}
+  ~PluginNotification() override {
+    if (impl_->Release) impl_->Release(impl_);
+  }
+  bool wait_on_device(Stream& later) override {
+    OrtSyncStream* stream = outward(&later);
+    if (!stream || !impl_->WaitOnDevice) return false;
+    check_plugin(impl_->WaitOnDevice(impl_, stream), plugin_->who(), "WaitOnDevice");
+    return true;
+  }
+  void wait_on_host() override { check_plugin(impl_->WaitOnHost(impl_), plugin_->who(), "WaitOnHost"); }
+
+ private:
+  const std::shared_ptr<Plugin> plugin_;
+  OrtSyncNotificationImpl* const impl_;
+};
+
+class PluginStream : public Stream {
+ public:
+  PluginStream(std::shared_ptr<Plugin> plugin, OrtSyncStreamImpl* impl, MemorySpace space)
+      : plugin_(std::move(plugin)), impl_(impl), space_(space) {
+    outward_.stream = this;
+  }
+  ~PluginStream() override {
+    if (impl_->Release) impl_->Release(impl_);
+  }
+  void* handle() const override { return impl_->GetHandle ? impl_->GetHandle(impl_) : nullptr; }
+  const MemorySpace& space() const override { return space_; }
+  std::unique_ptr<Notification> notify() override {
+    OrtSyncNotificationImpl* made = nullptr;
+    check_plugin(impl_->CreateNotification(impl_, &made), plugin_->who(), "CreateNotification");
+    require(made != nullptr, ErrorCode::ep_fail, "{} made no notification", plugin_->who());
+    auto notification = std::make_unique<PluginNotification>(plugin_, made);
+    check_plugin(made->Activate(made), plugin_->who(), "Activate");
+    return notification;
+  }
+  void flush() override {
+    if (impl_->Flush) check_plugin(impl_->Flush(impl_), plugin_->who(), "Flush");
+  }
+  OrtSyncStream* outward() { return &outward_; }
+  const OrtSyncStreamImpl* impl() const { return impl_; }
+
+ private:
+  const std::shared_ptr<Plugin> plugin_;
+  OrtSyncStreamImpl* const impl_;
+  const MemorySpace space_;
+  OrtSyncStream outward_;
+};
+
+class PluginTransfer : public DataTransfer {
+ public:
+  PluginTransfer(std::shared_ptr<Plugin> plugin, OrtDataTransferImpl* impl) : plugin_(std::move(plugin)), impl_(impl) {}
+  ~PluginTransfer() override {
+    if (impl_->Release) impl_->Release(impl_);
+  }
+  bool can_copy(const MemorySpace& from, const MemorySpace& to) const override {
+    const OrtMemoryDevice a = device_of(from), b = device_of(to);
+    return impl_->CanCopy && impl_->CanCopy(impl_, &a, &b);
+  }
+  void copy(std::span<const Transfer> transfers, Stream* stream) override {
+    std::vector<std::unique_ptr<OrtValue>> values;
+    std::vector<const OrtValue*> from;
+    std::vector<OrtValue*> to;
+    for (const Transfer& t : transfers) {
+      from.push_back(values.emplace_back(std::make_unique<OrtValue>(Tensor(*t.from))).get());
+      to.push_back(values.emplace_back(std::make_unique<OrtValue>(Tensor(*t.to))).get());
+    }
+    std::vector<OrtSyncStream*> streams(transfers.size(), abi::outward(stream));
+    check_plugin(impl_->CopyTensors(impl_, from.data(), to.data(), stream ? streams.data() : nullptr, transfers.size()),
+                 plugin_->who(), "CopyTensors");
+  }
+
+ private:
+  const std::shared_ptr<Plugin> plugin_;
+  OrtDataTransferImpl* const impl_;
+};
+
+}  // namespace
+
+std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugin, const OrtMemoryInfo& info) {
+  OrtEpFactory& factory = plugin->factory();
+  OrtAllocator* made = nullptr;
+  if (!plugin->since(23) || !factory.CreateAllocator) return nullptr;
+  check_plugin(factory.CreateAllocator(&factory, &info, nullptr, &made), plugin->who(), "CreateAllocator");
+  return made ? std::make_shared<PluginAllocator>(plugin, made, info) : nullptr;
+}
+
+std::unique_ptr<DataTransfer> plugin_transfer(const std::shared_ptr<Plugin>& plugin) {
+  OrtEpFactory& factory = plugin->factory();
+  OrtDataTransferImpl* made = nullptr;
+  if (!plugin->since(23) || !factory.CreateDataTransfer) return nullptr;
+  check_plugin(factory.CreateDataTransfer(&factory, &made), plugin->who(), "CreateDataTransfer");
+  return made ? std::make_unique<PluginTransfer>(plugin, made) : nullptr;
+}
+
+std::unique_ptr<Stream> plugin_stream(std::shared_ptr<Plugin> plugin, OrtSyncStreamImpl* stream, MemorySpace space) {
+  return std::make_unique<PluginStream>(std::move(plugin), stream, space);
+}
+
+OrtSyncStream* outward(Stream* stream) {
+  auto* plugin = dynamic_cast<PluginStream*>(stream);
+  return plugin ? plugin->outward() : nullptr;
+}
+
+const OrtSyncStreamImpl* stream_behind(const OrtSyncStream& stream) {
+  const auto* plugin = dynamic_cast<const PluginStream*>(stream.stream);
+  return plugin ? plugin->impl() : nullptr;
+}
+
+}  // namespace retort::abi

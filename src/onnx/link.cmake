@@ -1,0 +1,1 @@
+target_include_directories(retort_onnx PRIVATE ${CMAKE_BINARY_DIR}/generated)

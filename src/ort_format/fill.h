@@ -1,0 +1,70 @@
+// What the parts of the writer share while one model is written.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "onnx/names.h"
+#include "ort_generated.h"
+
+namespace retort::ort_format {
+
+template <typename T>
+using At = flatbuffers::Offset<T>;
+template <typename T>
+using ListAt = At<flatbuffers::Vector<T>>;
+template <typename T>
+using TablesAt = ListAt<At<T>>;
+
+/// The buffer of a model. flatbuffers ends at 2 GiB and does not look: every list and text asks for room first.
+class Fill {
+ public:
+  explicit Fill(size_t expected) : builder(expected) {}
+
+  flatbuffers::FlatBufferBuilder builder;
+
+  /// Throws invalid_argument when there is no room for so much and a few tables.
+  void room(size_t bytes) const;
+  At<flatbuffers::String> text(std::string_view s);
+  /// None for an empty text.
+  At<flatbuffers::String> optional_text(std::string_view s) { return s.empty() ? 0 : text(s); }
+  ListAt<uint32_t> texts(const std::vector<std::string>& all);
+  template <typename T>
+  ListAt<T> list(const std::vector<T>& all) {
+    room(all.size() * sizeof(T));
+    return builder.CreateVector(all);
+  }
+  /// The tables as our schema declares what is only written.
+  template <typename T>
+  ListAt<uint32_t> unread(const std::vector<At<T>>& all) {
+    return ListAt<uint32_t>(list(all).o);
+  }
+  At<fbs::Tensor> tensor(const Tensor& t, std::string_view name);
+  At<fbs::TypeInfo> type(const DimTable& dims, const ValueType& type);
+
+ private:
+  At<fbs::TensorType> tensor_type(const DimTable& dims, const ValueType& type);
+};
+
+/// Graphs of one model, and the operators that they have used so far.
+class GraphWriter {
+ public:
+  GraphWriter(Fill& fill, const std::map<std::string, int>& opsets) : fill_(fill), opsets_(opsets) {}
+  At<fbs::Graph> graph(const Graph& graph, const onnx::Names& names);
+  At<fbs::KernelTypes> kernel_types();
+
+ private:
+  At<fbs::Node> node(const Graph& graph, const onnx::Names& names, const Node& n, uint32_t index,
+                     const std::string& called);
+  At<fbs::NodeEdges> edges(const Graph& graph, const Node& n, const std::vector<uint32_t>& places);
+  TablesAt<fbs::Attribute> attributes(const Graph& graph, const onnx::Names& names, const Node& n);
+  TablesAt<fbs::ValueInfo> values(const Graph& graph, const onnx::Names& names);
+  TablesAt<fbs::Tensor> constants(const Graph& graph, const onnx::Names& names);
+
+  Fill& fill_;
+  const std::map<std::string, int>& opsets_;
+  std::map<std::string, std::string> used_;  ///< "domain:operator:version" → types as operator_facts.h says them
+};
+
+}  // namespace retort::ort_format

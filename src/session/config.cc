@@ -1,0 +1,149 @@
+#include "session/config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "base/advice.h"
+
+namespace retort {
+namespace {
+
+constexpr size_t kMostTold = 64;  // a program that makes up keys must not make the session grow
+constexpr std::string_view kSwitch = "0|1", kInteger = "integer", kAtLeast = "integer>=";
+
+struct Place {
+  std::string_view noun, function;
+};
+constexpr Place kPlaces[] = {{"sessions", "AddSessionConfigEntry"},
+                             {"runs", "AddRunConfigEntry"},
+                             {"environments", "CreateEnvWithOptions"},
+                             {"running sessions", "SetEpDynamicOptions"}};
+
+const ConfigKey* find_key(std::string_view key) {
+  const auto all = config_keys();
+  const auto at = std::ranges::lower_bound(all, key, {}, &ConfigKey::key);
+  return at != all.end() && at->key == key ? &*at : nullptr;
+}
+
+std::vector<std::string_view> split(std::string_view text, char by) {
+  std::vector<std::string_view> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(by, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+bool matches(std::string_view text, std::string_view pattern) {
+  const std::vector<std::string_view> parts = split(pattern, '*');
+  if (parts.size() == 1) return text == pattern;
+  if (!text.starts_with(parts[0])) return false;
+  text.remove_prefix(parts[0].size());
+  for (size_t i = 1; i + 1 < parts.size(); ++i) {
+    const size_t at = text.find(parts[i]);
+    if (at == text.npos) return false;
+    text.remove_prefix(at + parts[i].size());
+  }
+  return text.ends_with(parts.back());
+}
+
+bool is_integer(std::string_view text, int64_t least) {
+  int64_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() && end == text.data() + text.size() && n >= least;
+}
+
+bool has_one_form(std::string_view value, std::string_view form) {
+  if (form == kInteger) return is_integer(value, INT64_MIN);
+  if (!form.starts_with(kAtLeast)) return matches(value, form);
+  int64_t least = 0;
+  std::from_chars(form.data() + kAtLeast.size(), form.data() + form.size(), least);
+  return is_integer(value, least);
+}
+
+/// "0 or 1", "an integer from 1", "nothing, save or apply"
+std::string said(std::string_view form) {
+  std::string text;
+  const std::vector<std::string_view> forms = split(form, '|');
+  for (size_t i = 0; i < forms.size(); ++i) {
+    const bool at_least = forms[i].starts_with(kAtLeast);
+    const char* const between = i == 0 ? "" : i + 1 == forms.size() ? " or " : ", ";
+    text += between + (at_least               ? cat("an integer from {}", forms[i].substr(kAtLeast.size()))
+                       : forms[i] == kInteger ? std::string("an integer")
+                       : forms[i].empty()     ? std::string("nothing")
+                                              : std::string(forms[i]));
+  }
+  return text;
+}
+
+/// What a key begins with, up to the first dot; empty where there is none.
+std::string_view owner_of(std::string_view key) {
+  const size_t dot = key.find('.');
+  return key.substr(0, dot == key.npos ? 0 : dot);
+}
+
+/// Keys without a dot are nobody's but ours. What has an owner of its own is left to it, unless that is one of ours,
+/// misspelt; options of a provider ("ep.name.option") are its own.
+bool is_ours(std::string_view key, const std::vector<std::string_view>& owners) {
+  const std::string_view owner = owner_of(key);
+  if (owner.empty()) return true;
+  if (owner == "ep") return std::ranges::count(key, '.') < 2 || key.starts_with("ep.dynamic.");
+  return std::ranges::count(owners, owner) || !nearest(owner, owners).empty();
+}
+
+/// A warning; empty where there is nothing to say.
+std::string about_unknown(ConfigScope scope, std::string_view key) {
+  std::vector<std::string_view> keys, owners;
+  for (const ConfigKey& known : config_keys()) {
+    if (known.scope == scope) keys.push_back(known.key);
+    if (!owner_of(known.key).empty()) owners.push_back(owner_of(known.key));
+  }
+  if (!is_ours(key, owners)) return "";
+  const std::string_view near = nearest(key, keys);
+  return cat("config key '{}' of {} is unknown; {}", key, kPlaces[size_t(scope)].noun,
+             near.empty() ? "leave it out, or begin it with the name of its owner and a dot" : cat("use '{}'", near));
+}
+
+/// A warning about a value that does not count, or an error.
+std::string about_value(const ConfigKey& known, std::string_view value) {
+  require(known.otherwise == ErrorCode::ok, known.otherwise, "{} is '{}'; set it to {}", known.key, value,
+          said(known.form));
+  return cat("{} is '{}' and {}; set it to {}", known.key, value,
+             known.form == kSwitch ? "counts as 0" : "does not count", said(known.form));
+}
+
+}  // namespace
+
+bool has_form(std::string_view value, std::string_view form) {
+  return form.empty() || std::ranges::any_of(split(form, '|'), [&](auto one) { return has_one_form(value, one); });
+}
+
+bool ConfigWatch::is_new(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  return told_.size() < kMostTold && told_.insert(key).second;
+}
+
+void ConfigWatch::check(ConfigScope scope, const std::map<std::string, std::string>& entries, const Logger& logger) {
+  for (const auto& [key, value] : entries) {
+    const ConfigKey* const known = find_key(key);
+    std::string warning;
+    if (!known || known->scope != scope) {
+      if (!is_new(key)) continue;
+      warning = !known ? about_unknown(scope, key)
+                       : cat("{} has no effect on {}; give it to {} by {}", key, kPlaces[size_t(scope)].noun,
+                             kPlaces[size_t(known->scope)].noun, kPlaces[size_t(known->scope)].function);
+    } else if (!has_form(value, known->form)) {
+      warning = about_value(*known, value);
+      if (!is_new(key)) continue;
+    } else if (known->deed == ConfigDeed::rejected && value != known->standard) {
+      fail(ErrorCode::not_implemented, "{} is '{}', which is not done: {}; leave it out", key, value, known->why);
+    } else if (known->deed == ConfigDeed::no_effect && is_new(key)) {
+      logger.info("{} has no effect: {}", key, known->why);
+    }
+    if (!warning.empty()) logger.warn("{}", warning);
+  }
+}
+
+}  // namespace retort

@@ -1,0 +1,203 @@
+// What configuration entries are told of, and what those do that sessions honour.
+#include "session/config.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "session/session_testing.h"
+
+namespace retort {
+namespace {
+
+using Entries = std::map<std::string, std::string>;
+
+/// A logger whose lines are kept.
+struct Lines {
+  std::vector<std::string> all;
+  Logger::Sink sink() {
+    return [this](LogLevel, auto, auto, auto, std::string_view message) { all.emplace_back(message); };
+  }
+  Logger logger(LogLevel level = LogLevel::warning) { return Logger(level, "test", sink()); }
+};
+
+std::vector<std::string> told(ConfigScope scope, const Entries& entries, LogLevel level = LogLevel::warning) {
+  Lines lines;
+  ConfigWatch().check(scope, entries, lines.logger(level));
+  return lines.all;
+}
+
+void expect_refused(ConfigScope scope, const Entries& entries, ErrorCode code, const std::string& text) {
+  try {
+    told(scope, entries);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), code);
+    EXPECT_CONTAINS(e.message(), text);
+  }
+}
+
+TEST(Config, TheTableIsOrderedAndWhole) {
+  const auto keys = config_keys();
+  EXPECT_GT(keys.size(), 90u);
+  EXPECT_TRUE(std::ranges::is_sorted(keys, {}, &ConfigKey::key));
+  for (const ConfigKey& k : keys) {
+    EXPECT_EQ(k.why.empty(), k.deed == ConfigDeed::honoured) << k.key;
+    EXPECT_TRUE(k.standard.empty() || k.deed != ConfigDeed::rejected || has_form(k.standard, k.form)) << k.key;
+  }
+}
+
+TEST(Config, Forms) {
+  for (const char* yes : {"0", "1"}) EXPECT_TRUE(has_form(yes, "0|1"));
+  for (const char* no : {"", "01", "2", "true", " 1", "0|1"}) EXPECT_FALSE(has_form(no, "0|1")) << no;
+  for (const char* yes : {"-3", "0", "9223372036854775807"}) EXPECT_TRUE(has_form(yes, "integer")) << yes;
+  for (const char* no : {"", "1.5", "abc", " 1", "1 ", "9223372036854775808"})
+    EXPECT_FALSE(has_form(no, "integer")) << no;
+  EXPECT_TRUE(has_form("", "integer|"));
+  EXPECT_FALSE(has_form("0", "integer>=1"));
+  EXPECT_TRUE(has_form("1", "integer>=1"));
+  EXPECT_TRUE(has_form("x:[2,4]", "*:[*]*|"));
+  EXPECT_TRUE(has_form("", "*:[*]*|"));
+  for (const char* no : {"x", "x:[2", "x:2]", ":"}) EXPECT_FALSE(has_form(no, "*:[*]*|")) << no;
+  EXPECT_TRUE(has_form("aXbXb", "a*b"));
+  EXPECT_FALSE(has_form("ab", "ab*b"));
+  EXPECT_TRUE(has_form("anything", ""));
+}
+
+TEST(Config, UnknownKeysNameTheNearest) {
+  const auto near = [](ConfigScope scope, const char* key) {
+    const std::vector<std::string> lines = told(scope, {{key, "1"}});
+    return lines.size() == 1 ? lines[0] : cat("{} lines", lines.size());
+  };
+  EXPECT_CONTAINS(near(ConfigScope::session, "session.dissable_prepacking"), "use 'session.disable_prepacking'");
+  EXPECT_CONTAINS(near(ConfigScope::session, "sesion.strict"), "use 'session.strict'");
+  EXPECT_CONTAINS(near(ConfigScope::session, "optimisation.enable_gelu_approximation"),
+                  "use 'optimization.enable_gelu");
+  EXPECT_CONTAINS(near(ConfigScope::session, "ep.context_enabel"), "use 'ep.context_enable'");
+  EXPECT_CONTAINS(near(ConfigScope::session, "session.nothing_like_it_at_all"), "is unknown");
+  EXPECT_CONTAINS(near(ConfigScope::session, "verbose"), "is unknown");
+  EXPECT_CONTAINS(near(ConfigScope::run, "gpu_graph_idd"), "use 'gpu_graph_id'");
+  EXPECT_CONTAINS(near(ConfigScope::env, "retort.virtual_device"), "use 'retort.virtual_devices'");
+}
+
+TEST(Config, KeysOfOthersStaySilent) {
+  for (const ConfigScope scope : {ConfigScope::session, ConfigScope::run, ConfigScope::env, ConfigScope::ep_dynamic}) {
+    EXPECT_TRUE(
+        told(scope, {{"my_app.tag", "x"}, {"ep.myprovider.level", "3"}, {"custom_op.Mine.alpha", "2"}}).empty());
+  }
+  EXPECT_TRUE(told(ConfigScope::session, {{"session.strict", "1"}, {"session.intra_op.allow_spinning", "0"}}).empty());
+}
+
+TEST(Config, KeysOfOtherPlaces) {
+  EXPECT_CONTAINS(told(ConfigScope::run, {{"session.strict", "1"}}).at(0),
+                  "give it to sessions by AddSessionConfigEntry");
+  EXPECT_CONTAINS(told(ConfigScope::session, {{"gpu_graph_id", "x"}}).at(0), "give it to runs by AddRunConfigEntry");
+}
+
+TEST(Config, ValuesThatDoNotCountAndThoseThatAreRefused) {
+  EXPECT_EQ(told(ConfigScope::session, {{"session.strict", "true"}}).at(0),
+            "session.strict is 'true' and counts as 0; set it to 0 or 1");
+  EXPECT_CONTAINS(told(ConfigScope::session, {{"session.intra_op.spin_duration_us", "-1"}}).at(0),
+                  "does not count; set it to an integer from 0");
+  expect_refused(ConfigScope::session, {{"session.gqa_value_layout", "bnsh"}}, ErrorCode::invalid_argument,
+                 "session.gqa_value_layout is 'bnsh'; set it to BNSH or BNHS");
+  expect_refused(ConfigScope::session, {{"optimization.minimal_build_optimizations", "all"}},
+                 ErrorCode::invalid_argument, "set it to nothing, save or apply");
+  expect_refused(ConfigScope::run, {{"gpu_graph_id", "first"}}, ErrorCode::invalid_argument, "an integer or nothing");
+  expect_refused(ConfigScope::session, {{"session.max_shape_override", "x"}}, ErrorCode::fail, "set it to");
+}
+
+TEST(Config, WhatCannotBeDoneIsRejectedUnlessItIsTheStandard) {
+  expect_refused(ConfigScope::session, {{"session.enable_moe_expert_counting", "1"}}, ErrorCode::not_implemented,
+                 "experts of a mixture are not counted");
+  EXPECT_TRUE(told(ConfigScope::session, {{"session.enable_moe_expert_counting", "0"}}).empty());
+  EXPECT_TRUE(told(ConfigScope::session, {{"session.moe_expert_counter_state_file", ""}}).empty());
+}
+
+TEST(Config, KeysWithoutEffectSayWhyAsInformation) {
+  const Entries entries{{"mlas.use_lut_gemm", "1"}};
+  EXPECT_TRUE(told(ConfigScope::session, entries).empty());
+  EXPECT_CONTAINS(told(ConfigScope::session, entries, LogLevel::info).at(0), "mlas.use_lut_gemm has no effect: ");
+}
+
+TEST(Config, AWatchTellsOnceAndDoesNotGrowForEver) {
+  Lines lines;
+  const Logger logger = lines.logger();
+  ConfigWatch watch;
+  for (int i = 0; i < 3; ++i) watch.check(ConfigScope::run, {{"session.strict", "1"}, {"nonsense", "1"}}, logger);
+  EXPECT_EQ(lines.all.size(), 2u);
+  for (int i = 0; i < 1000; ++i) watch.check(ConfigScope::run, {{cat("nonsense{}", i), "1"}}, logger);
+  EXPECT_LT(lines.all.size(), 100u);
+  EXPECT_THROW(watch.check(ConfigScope::run, {{"gpu_graph_id", "x"}}, logger), Error) << "errors are told every time";
+}
+
+TEST(Config, SessionsRunsAndEnvironmentsTellTheirLoggers) {
+  TestGraph t;
+  t.output(t.add("Add", {t.input("x", {4}), t.scalar(1)}), "y");
+  Lines lines;
+  SessionOptions options;
+  options.log_sink = lines.sink();
+  options.config["session.dissable_prepacking"] = "1";
+  const auto session = make_session(t.g, options);
+  ASSERT_EQ(lines.all.size(), 1u);
+  const Value x(random_inputs(t.g)[0]);
+  const Value* const in[] = {&x};
+  RunOptions run_options;
+  run_options.config["gpu_graph_idd"] = "1";
+  for (int i = 0; i < 2; ++i) {
+    Value y;
+    Value* const out[] = {&y};
+    session->run(in, out, {}, &run_options);
+  }
+  session->check_dynamic_options({{"ep.dynamic.workload_typ", "Efficient"}});
+  ASSERT_EQ(lines.all.size(), 3u);
+  EXPECT_CONTAINS(lines.all[1], "gpu_graph_id");
+  EXPECT_CONTAINS(lines.all[2], "ep.dynamic.workload_type");
+  lines.all.clear();
+  const Environment environment({.logger = lines.logger(), .threads = {}, .config = {{"alow_virtual_devices", "1"}}});
+  ASSERT_EQ(lines.all.size(), 1u);
+  EXPECT_CONTAINS(lines.all[0], "allow_virtual_devices");
+}
+
+TEST(Config, NumbersAndSwitches) {
+  SessionOptions options;
+  EXPECT_TRUE(options.config_on("session.weights_16bit", true));
+  for (const char* off : {"0", "", "true", "2"}) {
+    options.config["session.weights_16bit"] = off;
+    EXPECT_FALSE(options.config_on("session.weights_16bit", true)) << off;
+  }
+  EXPECT_FALSE(options.config_number("n"));
+  for (const char* none : {"", "-1", "1.5", "x", "99999999999999999999999"}) {
+    options.config["n"] = none;
+    EXPECT_FALSE(options.config_number("n")) << none;
+  }
+  options.config["n"] = "7";
+  EXPECT_EQ(options.config_number("n"), 7u);
+}
+
+// Also that the time of spinning is kept to: without rest, workers would spin for two seconds.
+TEST(Config, SessionsWhoseRunsRestTheirThreads) {
+  TestGraph t;
+  t.output(t.add("Relu", {t.input("x", {1 << 20})}), "y");
+  SessionOptions options;
+  options.threads.intra_threads = 3;
+  options.config["session.force_spinning_stop"] = "1";
+  options.config["session.intra_op.spin_duration_us"] = "2000000";
+  const auto session = make_session(t.g, options);
+  const std::vector<Value> inputs{Value(random_inputs(t.g)[0])};
+  run(*session, inputs);
+  const std::clock_t before = std::clock();  // of all threads of the process
+  usleep(200'000);
+  EXPECT_LT(double(std::clock() - before) / CLOCKS_PER_SEC, 0.1) << "workers spin although no run is left";
+  options.config["session.force_spinning_stop"] = "0";
+  const auto spins = make_session(t.g, options);
+  run(*spins, inputs);
+  const std::clock_t then = std::clock();
+  usleep(200'000);
+  EXPECT_GT(double(std::clock() - then) / CLOCKS_PER_SEC, 0.1) << "spin_duration_us was not kept to";
+}
+
+}  // namespace
+}  // namespace retort

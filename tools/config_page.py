@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""docs/config.md and the engine's table of config keys, both made from abi/config_keys.tsv.
+
+    config_page.py               says whether the page is what the table says
+    config_page.py --update      writes it
+    config_page.py --table FILE  writes the table for the engine, as C++
+
+Columns of abi/config_keys.tsv: who an entry is given to; key; values; value of an entry that is not set; the values as the
+engine checks them (src/session/config.h; empty: whoever reads the entry does); what other values lead to, a warning or an
+error of that code; what becomes of the entry; what it does, or why it does nothing; whose key it is.
+"""
+import argparse
+import csv
+import difflib
+import json
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FACTS = os.path.join(ROOT, "abi", "config_keys.tsv")
+PAGE = os.path.join(ROOT, "docs", "config.md")
+SCOPES = {  # of entries that a program gives: a chapter each
+    "session": ("Sessions", "`AddSessionConfigEntry` before the session is made."),
+    "run": ("Runs", "`AddRunConfigEntry`."),
+    "env": ("Environments", "`OrtEnvCreationOptions.config_entries` of `CreateEnvWithOptions`; the first environment of a process counts."),
+    "ep_dynamic": ("Sessions that run", "`SetEpDynamicOptions`."),
+}
+METADATA = {
+    "ep_device_metadata": "`EpDevice_EpMetadata`",
+    "hw_device_metadata": "`HardwareDevice_Metadata`",
+    "model_metadata": "metadata of a model",
+}
+DEEDS = ("honoured", "rejected", "no effect")
+CELLS = {"|": "&#124;", "<": "&lt;", ">": "&gt;", "*": "&#42;"}
+HEAD = """# Config keys
+Programs set keys by the functions of ONNX Runtime; Retort knows all keys of release 1.31 and some of its own. Of each, this page says what becomes
+of it: **honoured**; **rejected**, an error that says why, since a result or a file would be missing; or without effect, since what it
+asks for is always so, or belongs to a provider or a kernel library that is not here. Those are logged as information, with the reason.
+
+| | {heads} |
+|---|{rules}|
+{counts}
+
+- Values that a key cannot have are an error where ONNX Runtime refuses them; elsewhere they do not count, and a warning says so. Keys of `0` and `1` take
+  every other value for 0.
+- A key that is unknown is warned of once, and the nearest one that is known is named: `session.dissable_prepacking`, `optimisation.x`, `verbose`. So is a
+  key that was given to something else, such as a session's to a run.
+- Keys of others stay silent: options of providers, `ep.<name>.<option>`, and keys that begin with an owner that is none of ONNX Runtime's,
+  such as `my_app.tag`. All of them can be read back.
+- Warnings go to the logger of the session (of a run too) or of the environment.
+
+Made by `tools/config_page.py` from `abi/config_keys.tsv`, which the engine's own table is made from; tests hold both against what the sources read.
+"""
+
+
+def read_facts():
+    with open(FACTS, encoding="utf-8", newline="") as f:
+        return list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def is_pattern(key):
+    return "<" in key
+
+
+def escaped(text):
+    return "".join(CELLS.get(c, c) for c in text)
+
+
+def cell(text):
+    """Text for a table; code stays in its backquotes, where nothing but the table needs an escape."""
+    parts = text.split("`")
+    return "`".join(part.replace("|", "\\|") if i % 2 else escaped(part) for i, part in enumerate(parts))
+
+
+def deed_of(row):
+    what = cell(row["what"])
+    return what if row["deed"] == "honoured" else f"**rejected**: {what}" if row["deed"] == "rejected" else f"no effect: {what}"
+
+
+def table(rows):
+    text = "| key | values | default | other values | what Retort does |\n|---|---|---|---|---|\n"
+    for r in rows:
+        text += f"| `{r['key']}` | {cell(r['values'])} | {cell(r['default'])} | {r['otherwise'] or '–'} | {deed_of(r)} |\n"
+    return text
+
+
+def counted(rows):
+    lines = []
+    for scope, (title, _) in SCOPES.items():
+        of = [r["deed"] for r in rows if r["scope"] == scope]
+        lines.append(f"| {title.lower()} | " + " | ".join(str(of.count(d)) for d in DEEDS) + " |")
+    return "\n".join(lines)
+
+
+def page(rows):
+    text = HEAD.format(heads=" | ".join(DEEDS), rules="|".join("---" for _ in DEEDS), counts=counted(rows))
+    for scope, (title, how) in SCOPES.items():
+        mine = [r for r in rows if r["scope"] == scope]
+        text += f"\n## {title}\nGiven by {how}\n"
+        for owner, name in ("retort", "Retort's own"), ("onnxruntime", "Of ONNX Runtime"):
+            of = [r for r in mine if r["of"] == owner]
+            if of:
+                text += f"\n### {name}\n" * any(r["of"] == "retort" for r in mine) + "\n" + table(of)
+    text += "\n## Metadata\nNot set by programs, but told by devices, providers and models.\n\n| key | in | values | what it says |\n|---|---|---|---|\n"
+    for r in rows:
+        if r["scope"] in METADATA:
+            text += f"| `{r['key']}` | {METADATA[r['scope']]} | {cell(r['values'])} | {cell(r['what'])} |\n"
+    return text
+
+
+def engine_table(rows):
+    """C++ rows of what programs set, ordered by key; reasons only where the engine tells them."""
+    text = '// Generated by tools/config_page.py from abi/config_keys.tsv.\n#include "session/config.h"\n\nnamespace retort {\n\n'
+    text += "std::span<const ConfigKey> config_keys() {\n  static constexpr ConfigKey kKeys[] = {\n"
+    for r in sorted(rows, key=lambda r: r["key"].encode()):
+        if r["scope"] not in SCOPES or is_pattern(r["key"]):
+            continue
+        why = r["what"] if r["deed"] != "honoured" else ""
+        code = r["otherwise"].lower() if r["otherwise"] not in ("", "warning") else "ok"
+        standard = "" if r["default"] == "empty" else r["default"]
+        key, form, standard, why = (json.dumps(t) for t in (r["key"], r["form"], standard, why))
+        text += (f"      {{{key}, ConfigScope::{r['scope']}, ConfigDeed::{r['deed'].replace(' ', '_')}, {form}, {standard},\n"
+                 f"       ErrorCode::{code}, {why}}},\n")
+    return text + "  };\n  return kKeys;\n}\n\n}  // namespace retort\n"
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("--update", action="store_true", help="write the page")
+    ap.add_argument("--table", metavar="FILE", help="write the engine's table")
+    a = ap.parse_args()
+    rows = read_facts()
+    if a.update or a.table:
+        with open(a.table or PAGE, "w", encoding="utf-8") as f:
+            f.write(engine_table(rows) if a.table else page(rows))
+        return 0
+    committed = ""
+    if os.path.exists(PAGE):
+        with open(PAGE, encoding="utf-8") as f:
+            committed = f.read()
+    if committed == page(rows):
+        return 0
+    print("FAIL docs/config.md is not what the table says; run tools/config_page.py --update")
+    print("".join(difflib.unified_diff(committed.splitlines(True), page(rows).splitlines(True), "docs/config.md", "now", n=0)))
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
