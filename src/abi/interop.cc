@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "abi/host/plugin.h"
 #include "abi/slots.h"
 #include "abi/type_info.h"
 #include "abi/value.h"
@@ -10,7 +11,24 @@
 
 namespace retort::abi {
 
-OrtExternalResourceImporterImpl* find_importer(const OrtEpDevice&) { return nullptr; }
+namespace {
+
+// Fields of factories that came later.
+constexpr uint32_t kImporterSince = 24, kGraphicsSince = 25;
+
+bool plugin_since(const OrtEpDevice& device, uint32_t version) {
+  return device.plugin && device.plugin->ort_version_supported >= version;
+}
+
+}  // namespace
+
+OrtExternalResourceImporterImpl* find_importer(const OrtEpDevice& device) {
+  OrtExternalResourceImporterImpl* made = nullptr;
+  if (!plugin_since(device, kImporterSince) || !device.plugin->CreateExternalResourceImporterForDevice) return nullptr;
+  check_plugin(device.plugin->CreateExternalResourceImporterForDevice(device.plugin, &device, &made),
+               cat("provider '{}'", device.name), "CreateExternalResourceImporterForDevice");
+  return made;
+}
 
 namespace interop_api {
 namespace {
@@ -157,6 +175,9 @@ OrtStatusPtr ORT_API_CALL InitGraphicsInteropForEpDevice(const OrtEpDevice* ep_d
   return guard([&] {
     const OrtEpDevice& device = handle(ep_device, "ep_device");
     need(config, "config");
+    if (plugin_since(device, kGraphicsSince) && device.plugin->InitGraphicsInterop)
+      return check_plugin(device.plugin->InitGraphicsInterop(device.plugin, &device, config),
+                          cat("provider '{}'", device.name), "InitGraphicsInterop");
     fail(ErrorCode::not_implemented, "{} shares no queue with a graphics interface; leave InitGraphicsInterop out",
          device.name);
   });
@@ -165,6 +186,9 @@ OrtStatusPtr ORT_API_CALL InitGraphicsInteropForEpDevice(const OrtEpDevice* ep_d
 OrtStatusPtr ORT_API_CALL DeinitGraphicsInteropForEpDevice(const OrtEpDevice* ep_device) noexcept {
   return guard([&] {
     const OrtEpDevice& device = handle(ep_device, "ep_device");
+    if (plugin_since(device, kGraphicsSince) && device.plugin->DeinitGraphicsInterop)
+      return check_plugin(device.plugin->DeinitGraphicsInterop(device.plugin, &device),
+                          cat("provider '{}'", device.name), "DeinitGraphicsInterop");
     fail(ErrorCode::not_implemented, "{} shares no queue with a graphics interface; there is nothing to end",
          device.name);
   });

@@ -14,8 +14,8 @@ struct OrtExternalResourceImporter : retort::abi::Handle<retort::abi::tag_of("ex
 
 namespace retort::abi {
 
-/// A new importer of the provider that drives the device; null when that provider has none. The place where providers
-/// with an importer join in: the CPU, the only one so far, has none, as in the official library.
+/// A new importer of the plug-in that drives the device; null when it has none. The CPU has none, as in the official
+/// library.
 OrtExternalResourceImporterImpl* find_importer(const OrtEpDevice& device);
 
 }  // namespace retort::abi
