@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <ctime>
+#include <fstream>
 
+#include "onnx/writer.h"
 #include "session/session_testing.h"
 
 namespace retort {
@@ -175,6 +177,70 @@ TEST(Config, NumbersAndSwitches) {
   }
   options.config["n"] = "7";
   EXPECT_EQ(options.config_number("n"), 7u);
+}
+
+/// y = -x, by a function of three nodes.
+std::shared_ptr<Model> with_function() {
+  auto model = std::make_shared<Model>();
+  model->opsets = {{"", 17}, {"f", 1}};
+  Function f{.domain = "f", .name = "Thrice", .opsets = {{"", 17}}, .body = std::make_shared<Graph>(model->dims)};
+  ValueId v = f.body->add_value("a");
+  f.body->inputs = {v};
+  for (int i = 0; i < 3; ++i) v = f.body->node(f.body->add({.type = "Neg", .inputs = {v}, .version = 17})).outputs[0];
+  f.body->outputs = {v};
+  model->functions.push_back(std::move(f));
+  Graph& g = *model->graph;
+  g.inputs = {g.add_value("x", ValueType::tensor(DType::f32, {4}))};
+  g.outputs = {g.node(g.add({.type = "Thrice", .inputs = g.inputs, .domain = "f", .version = 1})).outputs[0]};
+  return model;
+}
+
+TEST(Config, FunctionsMakeNoMoreThanTheirLimits) {
+  const auto makes = [](const char* key, const char* value) {
+    SessionOptions options;
+    options.config[key] = value;
+    try {
+      Session(std::make_shared<Environment>(EnvironmentOptions{}), with_function(), options);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  EXPECT_TRUE(makes("session.function_expansion_node_limit", "3"));
+  EXPECT_FALSE(makes("session.function_expansion_node_limit", "2"));
+  EXPECT_TRUE(makes("session.function_expansion_byte_limit", "1000000"));
+  EXPECT_FALSE(makes("session.function_expansion_byte_limit", "10"));
+}
+
+// What a program writes into the memory of a file shows where it promised to keep it, and only there.
+TEST(Config, FilesInMemoryAreCopiedUnlessTheCallerKeepsThem) {
+  constexpr int64_t kLong = 4096;
+  TestGraph t;
+  t.output(t.add("Add", {t.input("x", {kLong}), t.weight("w", {kLong})}), "y");
+  auto model = std::make_shared<Model>();
+  model->opsets = {{"", 17}};
+  model->dims = t.g.shared_dims();
+  model->graph = t.g.clone();
+  const std::string folder = testing::TempDir(), name = cat("retort_config_{}.bin", getpid());
+  const std::string path = cat("{}{}.onnx", folder, name);
+  write_model(*model, path, {.external_file = name});
+  std::ifstream in(folder + name, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  unlink((folder + name).c_str());
+  for (const char* kept : {"0", "1"}) {
+    alignas(64) static char memory[kLong * sizeof(float)];
+    ASSERT_EQ(bytes.size(), sizeof memory);
+    std::copy(bytes.begin(), bytes.end(), memory);
+    SessionOptions options;
+    options.external_files[name] = {memory, nullptr};
+    options.config["session.use_external_initializer_file_buffers_directly"] = kept;
+    Session session(std::make_shared<Environment>(EnvironmentOptions{}), path, options);
+    const float first = run(session, {Value(random_inputs(t.g)[0])})[0].tensor()->data<float>()[0];
+    reinterpret_cast<float*>(memory)[0] += 100;
+    const float then = run(session, {Value(random_inputs(t.g)[0])})[0].tensor()->data<float>()[0];
+    EXPECT_NEAR(then - first, *kept == '1' ? 100 : 0, 1e-3) << kept;
+  }
+  unlink(path.c_str());
 }
 
 // Also that the time of spinning is kept to: without rest, workers would spin for two seconds.

@@ -260,6 +260,12 @@ struct Session::Lease {
   const bool gives_back;
 };
 
+void Session::check_run(const RunOptions* options) {
+  require(first_ != nullptr, ErrorCode::fail,
+          "the session was made with session.compile_only and cannot run; make one without");
+  if (options && !options->config.empty()) watch_.check(ConfigScope::run, options->config, logger_);
+}
+
 /// What is declared a scalar and came in another shape of one element is read through a view.
 void Session::view_scalars(const Route& route, std::span<const Value*> ordered, std::vector<Value>& views) {
   for (const uint32_t i : route.scalars) {
@@ -284,9 +290,7 @@ struct Session::Rest {
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options, const Places& places) {
-  require(first_ != nullptr, ErrorCode::fail,
-          "the session was made with session.compile_only and cannot run; make one without");
-  if (options && !options->config.empty()) watch_.check(ConfigScope::run, options->config, logger_);
+  check_run(options);
   const FlushDenormals flush(pool_->flushes_denormals());
   const Rest rest(*this);
   const std::shared_ptr<Route> general = departs(inputs) ? general_route(inputs) : nullptr;

@@ -167,6 +167,7 @@ class Session {
   bool departs(std::span<const Value* const> inputs) const;
   std::string departure(std::span<const Value* const> inputs) const;
   std::shared_ptr<Route> general_route(std::span<const Value* const> inputs);
+  void check_run(const RunOptions* options);
   static void view_scalars(const Route& route, std::span<const Value*> ordered, std::vector<Value>& views);
   void limit_memory();
   void clear_idle_frames();
