@@ -133,8 +133,10 @@ OrtStatusPtr ORT_API_CALL GetAllocatorWithDefaultOptions(OrtAllocator** out) noe
 void ORT_API_CALL ReleaseAllocator(OrtAllocator* input) noexcept {
   // Only CreateAllocator makes allocators for callers.
   if (!input || input == &default_allocator()) return;
-  if (input->Alloc == host_alloc) delete static_cast<HostAllocator*>(input);
-  if (input->Alloc == device_alloc) delete static_cast<DeviceAllocator*>(input);
+  if (input->Alloc == host_alloc)
+    delete static_cast<HostAllocator*>(input);
+  else if (input->Alloc == device_alloc)
+    delete static_cast<DeviceAllocator*>(input);
 }
 
 OrtStatusPtr ORT_API_CALL AllocatorAlloc(OrtAllocator* ort_allocator, size_t size, void** out) noexcept {
