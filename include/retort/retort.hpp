@@ -17,6 +17,7 @@
 // only be destroyed or assigned to. Every function may throw Error.
 #pragma once
 #include "cxx/binding.hpp"
+#include "cxx/compile.hpp"
 #include "cxx/devices.hpp"
 #include "cxx/library.hpp"
 #include "cxx/memory.hpp"

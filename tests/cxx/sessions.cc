@@ -1,4 +1,4 @@
-// Sessions of the C++ interface: options, metadata, adapters, asynchronous runs, edited models, packages.
+// Sessions of the C++ interface: options, metadata, adapters, asynchronous runs, edited models, packages, compiled models.
 #define RETORT_API_DLOPEN
 #include <cstdlib>
 #include <fstream>
@@ -105,6 +105,33 @@ void packages() {
   std::filesystem::remove_all(folder);
 }
 
+/// From a file to bytes, and from bytes to a file; both run.
+void compiling() {
+  api::Env env;
+  std::vector<std::byte> bytes;
+  size_t pieces = 0;
+  api::Compilation(env)
+      .from(model("dense.onnx"))
+      .to([&](std::span<const std::byte> piece) {
+        bytes.insert(bytes.end(), piece.begin(), piece.end());
+        ++pieces;
+      })
+      .run();
+  expect(pieces > 0 && api::Session(env, bytes).inputs().size() == 1, "a compiled model in memory");
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / "cxx-compiled.onnx";
+  std::filesystem::remove(file);
+  api::Compilation(env).from(bytes).to(file).optimization(ORT_DISABLE_ALL).run();
+  expect(api::Session(env, file).outputs()[0].name == "y", "a compiled model in a file");
+  expect_error(ORT_FAIL, "disk full", "what the function throws", [&] {
+    api::Compilation(env)
+        .from(model("dense.onnx"))
+        .to([](std::span<const std::byte>) { throw std::runtime_error("disk full"); })
+        .run();
+  });
+  expect_error(ORT_INVALID_ARGUMENT, "", "nothing to compile", [&] { api::Compilation(env).to(file).run(); });
+  std::filesystem::remove(file);
+}
+
 }  // namespace
 
 void sessions() {
@@ -113,6 +140,7 @@ void sessions() {
   metadata();
   runs();
   packages();
+  compiling();
 }
 
 }  // namespace cxx_test
