@@ -4,14 +4,16 @@
 
 namespace retort::abi {
 
-// One node is one subgraph, as of every provider that does not fuse nodes.
+// Where a provider does not fuse nodes, one node is one subgraph.
 void record_assignment(OrtSession& session, const Session& made) {
-  for (const AssignedNode& node : made.assigned()) {
+  for (const AssignedPart& assigned : made.assigned()) {
     OrtEpAssignedSubgraph& part = *session.assigned.emplace_back(std::make_unique<OrtEpAssignedSubgraph>());
-    part.provider = "CPUExecutionProvider";
-    part.nodes.push_back(std::make_unique<OrtEpAssignedNode>());
-    part.nodes.back()->node = node;
-    part.list.push_back(part.nodes.back().get());
+    part.provider = assigned.provider;
+    for (const AssignedNode& node : assigned.nodes) {
+      part.nodes.push_back(std::make_unique<OrtEpAssignedNode>());
+      part.nodes.back()->node = node;
+      part.list.push_back(part.nodes.back().get());
+    }
     session.assigned_list.push_back(&part);
   }
 }

@@ -125,6 +125,10 @@ std::vector<std::shared_ptr<Provider>> make_providers(const std::vector<DeviceLi
   std::vector<std::shared_ptr<Provider>> providers;
   for (const DeviceList& list : lists) {
     if (is_cpu(list[0])) continue;
+    const auto times =
+        std::ranges::count_if(lists, [&](const DeviceList& l) { return l[0]->factory == list[0]->factory; });
+    require(times == 1, ErrorCode::fail, "provider '{}' was added {} times; add it once, with all its devices",
+            list[0]->name, times);
     std::vector<size_t> indices;
     for (const OrtEpDevice* d : list) indices.push_back(d->index);
     providers.push_back(list[0]->factory->make_provider(indices, config));

@@ -232,6 +232,29 @@ TEST_F(DeviceFlow, PartsOnTheCpu) {
   for (OrtValue* v : {host_a, host_b, results[0], results[1]}) ReleaseValue(v);
 }
 
+TEST_F(DeviceFlow, NodesOfEachProvider) {
+  const OrtEpDevice* d = device();
+  expect_ok(SessionOptionsAppendExecutionProvider_V2(session_options, env, &d, 1, nullptr, nullptr, 0));
+  expect_ok(AddSessionConfigEntry(session_options, "session.record_ep_graph_assignment_info", "1"));
+  OrtSession* s = session(true);
+  const OrtEpAssignedSubgraph* const* parts = nullptr;
+  size_t count = 0;
+  expect_ok(Session_GetEpGraphAssignmentInfo(s, &parts, &count));
+  ASSERT_EQ(count, 2u);
+  const size_t sizes[] = {2, 1};
+  for (size_t i = 0; i < 2; ++i) {
+    const OrtEpAssignedNode* const* nodes = nullptr;
+    const char* text = nullptr;
+    expect_ok(EpAssignedSubgraph_GetEpName(parts[i], &text));
+    EXPECT_STREQ(text, i == 0 ? "TestProvider" : "CPUExecutionProvider");
+    expect_ok(EpAssignedSubgraph_GetNodes(parts[i], &nodes, &count));
+    ASSERT_EQ(count, sizes[i]);
+    expect_ok(EpAssignedNode_GetName(nodes[count - 1], &text));
+    EXPECT_STREQ(text, i == 0 ? "product" : "minus");
+  }
+  ReleaseSession(s);
+}
+
 TEST_F(DeviceFlow, FallingBackCanBeForbidden) {
   const OrtEpDevice* d = device();
   expect_ok(SessionOptionsAppendExecutionProvider_V2(session_options, env, &d, 1, nullptr, nullptr, 0));
@@ -250,6 +273,8 @@ TEST_F(DeviceFlow, ProvidersByName) {
   expect_ok(SessionGetEpDeviceForInputs(s, in, 2));
   EXPECT_EQ(in[0], device());
   ReleaseSession(s);
+  expect_ok(SessionOptionsAppendExecutionProvider(session_options, "TestProvider", nullptr, nullptr, 0));
+  failure(CreateSession(env, model_file(false).c_str(), session_options, &s), ORT_FAIL);  // twice
   failure(SessionOptionsAppendExecutionProvider(session_options, "NobodysProvider", nullptr, nullptr, 0),
           ORT_INVALID_ARGUMENT);
 }

@@ -1,6 +1,8 @@
 #include "ep/device_run.h"
 
 #include <cstring>
+#include <exception>
+#include <utility>
 
 #include "base/error.h"
 
@@ -20,38 +22,80 @@ void copy_on_host(const Tensor& from, Tensor& to) {
 
 DeviceRun::~DeviceRun() {
   try {
-    if (pending_) wait();
-  } catch (const Error&) {  // the device is lost, and with it whatever it did in this memory
+    settle();
+  } catch (...) {  // the device is lost, and with it whatever it did in this memory
   }
 }
 
-bool DeviceRun::begin(const SessionDevices* session, const CopyBook& book, const StreamUse& use) {
-  const bool other_stream = unawaited_ && unawaited_ != use.callers;
-  if (pending_ && use.callers) wait();
+void DeviceRun::settle() {
+  if (pending_) wait_for_own();
+  if (const auto point = std::exchange(point_, nullptr)) point->wait_on_host();
+}
+
+// Memory of a frame serves one run after the other, whichever streams they use: this run may write where an earlier one
+// still reads or writes.
+void DeviceRun::come_after_earlier_runs() {
+  if (pending_ && (use_.callers || own_.size() > 1)) wait_for_own();
+  const auto point = std::exchange(point_, nullptr);
+  if (!point) return;
+  const bool same_device = use_.callers && use_.callers->space().serves(point_space_);
+  if (!same_device || !point->wait_on_device(*use_.callers)) point->wait_on_host();
+}
+
+void DeviceRun::begin(const SessionDevices* session, const CopyBook& book, const StreamUse& use) {
   session_ = session;
   book_ = book;
   use_ = use;
-  unawaited_ = nullptr;
-  if (!session_) return other_stream;
-  for (const auto& provider : session_->providers) provider->run_begins();
-  return other_stream;
+  begun_ = 0;
+  if (!session_) return;
+  come_after_earlier_runs();
+  for (const auto& provider : session_->providers) {
+    provider->run_begins();
+    ++begun_;
+  }
 }
 
 void DeviceRun::end(bool failed) {
   if (!session_) return;
+  std::exception_ptr error;
+  const auto attempt = [&](auto step) {
+    try {
+      step();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  };
   const bool waits = failed || use_.waits;
-  if (waits) wait();
-  if (!waits) unawaited_ = use_.callers;
-  use_.callers = nullptr;  // the caller may let go of it now
-  for (const auto& provider : session_->providers) provider->run_ends(waits);
+  Stream* const callers = std::exchange(use_.callers, nullptr);  // the caller may let go of it after the run
+  if (waits) attempt([&] { wait_for_own(); });
+  if (callers) {
+    attempt([&] {
+      if (waits) return synchronize(*callers);
+      callers->flush();
+      point_ = callers->notify();
+      point_space_ = callers->space();
+    });
+  }
+  for (size_t i = 0; i < begun_; ++i) attempt([&] { session_->providers[i]->run_ends(waits); });
+  begun_ = 0;
+  if (error && !failed) std::rethrow_exception(error);
 }
 
-void DeviceRun::wait() {
-  for (Own& own : own_) {
-    if (own.stream) synchronize(*own.stream);
-  }
-  if (use_.callers) synchronize(*use_.callers);
+// A stream that fails is not used again.
+void DeviceRun::wait_for_own() {
   pending_ = false;
+  std::exception_ptr error;
+  std::erase_if(own_, [&](const Own& own) {
+    if (!own.stream) return false;
+    try {
+      synchronize(*own.stream);
+      return false;
+    } catch (...) {
+      error = std::current_exception();
+      return true;
+    }
+  });
+  if (error) std::rethrow_exception(error);
 }
 
 Stream* DeviceRun::stream(const MemorySpace& space) {
@@ -88,7 +132,9 @@ void DeviceRun::move_bytes(const Tensor& from, Tensor& to, bool from_stays) {
   if (before && after && before != after && !before->notify()->wait_on_device(*after)) synchronize(*before);
   Stream* const on = after ? after : before;
   session_->devices->copy(from, to, on);
-  if (on && (to.space().host_readable() || !from_stays)) synchronize(*on);
+  // After a run that does not wait, callers may do with their memory on the host what they like.
+  const bool leaves = !from_stays || (from.space().host_readable() && !use_.waits);
+  if (on && (to.space().host_readable() || leaves)) synchronize(*on);
 }
 
 void DeviceRun::copy(CopyCause cause, std::string_view name, const Tensor& from, Tensor& to, bool from_stays) {

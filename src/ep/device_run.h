@@ -36,11 +36,12 @@ class DeviceRun {
   DeviceRun(const DeviceRun&) = delete;
   ~DeviceRun();
 
-  /// `session` may be null: there is only the host. True when memory of the last run may still be in use by a stream that
-  /// this run does not know.
-  bool begin(const SessionDevices* session, const CopyBook& book, const StreamUse& use);
-  /// Also after an error: then nothing of the run is left under way.
+  /// `session` may be null: there is only the host. What earlier runs left under way comes before this one.
+  void begin(const SessionDevices* session, const CopyBook& book, const StreamUse& use);
+  /// Also after an error, of begin() too: then nothing of the run is left under way, and nothing is thrown.
   void end(bool failed);
+  /// The host waits for what runs left under way: memory that they use may go then.
+  void settle();
   /// Null where nobody has one for that memory: the host, or a provider without streams.
   Stream* stream(const MemorySpace& space);
   /// Copies and counts. Waits where the host reads the result, and where `from` may change before the run ends.
@@ -55,14 +56,18 @@ class DeviceRun {
     const Provider* provider;
     std::unique_ptr<Stream> stream;
   };
-  void wait();
+  void wait_for_own();
+  void come_after_earlier_runs();
 
   const SessionDevices* session_ = nullptr;
   CopyBook book_;
   StreamUse use_;
-  std::vector<Own> own_;               ///< by the session's providers; made when first used
-  bool pending_ = false;               ///< own streams may have work of an earlier run
-  const Stream* unawaited_ = nullptr;  ///< the caller's stream that may have
+  size_t begun_ = 0;      ///< providers that were told of the run
+  std::vector<Own> own_;  ///< by the session's providers; made when first used
+  bool pending_ = false;  ///< own streams may have work of an earlier run
+  /// The end of an earlier run's work in a caller's stream, which may be gone by now; null: it was waited for.
+  std::unique_ptr<Notification> point_;
+  MemorySpace point_space_;  ///< the device of that stream
 };
 
 }  // namespace retort

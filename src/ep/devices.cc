@@ -94,6 +94,7 @@ void Devices::copy(std::span<const Transfer> transfers, Stream* stream) const {
   const auto down = carrier(from, {}), up = carrier({}, to);
   require(down && up && !from.host_readable() && !to.host_readable(), ErrorCode::not_implemented,
           "no provider copies from {} to {}; add the provider whose memory it is", to_string(from), to_string(to));
+  if (stream) synchronize(*stream);  // the host takes part, so that these copies cannot wait their turn there
   for (const Transfer& t : some) {
     Tensor between(t.from->dtype(), t.from->shape());
     const Transfer first{t.from, &between}, second{&between, t.to};

@@ -23,8 +23,8 @@ class Devices {
   std::shared_ptr<void> allocate(const MemorySpace& space, size_t bytes) const;
   /// Whether tensors can go from one to the other, if need be by way of the host.
   bool can_copy(const MemorySpace& from, const MemorySpace& to) const;
-  /// Copies a tensor into one of the same type and extents. `stream`: of one of the two devices, or null; without, the copy
-  /// is done when it returns. Throws not_implemented where nobody copies between the two.
+  /// Copies a tensor into one of the same type and extents. `stream`: of one of the two devices, or null; without, and where
+  /// it goes by way of the host, the copy is done when it returns. Throws not_implemented where nobody copies between the two.
   void copy(const Tensor& from, Tensor& to, Stream* stream) const;
   /// The same for several, which all go from one memory to one other.
   void copy(std::span<const Transfer> transfers, Stream* stream) const;

@@ -62,20 +62,26 @@ struct Uploaded : State {
 class PartitionOp : public ExternalOp {
  public:
   PartitionOp(std::shared_ptr<Provider> provider, std::shared_ptr<Devices> devices, std::string name,
-              std::shared_ptr<const Compiled> compiled, std::vector<ValueType> outputs)
+              std::shared_ptr<const Compiled> compiled, std::vector<ValueType> inputs, std::vector<ValueType> outputs)
       : provider_(std::move(provider)),
         devices_(std::move(devices)),
         name_(std::move(name)),
         compiled_(std::move(compiled)),
-        outputs_(std::move(outputs)) {}
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)) {
+    for (size_t i = 0; i < inputs_.size(); ++i) touches_host_ |= input_space(i).host_readable();
+    for (size_t i = 0; i < outputs_.size(); ++i) touches_host_ |= output_space(i).host_readable();
+  }
 
   std::string domain() const override { return provider_->name(); }
   std::string type() const override { return name_; }
   std::string provider() const override { return provider_->name(); }
   bool covers(int) const override { return true; }
-  MemorySpace input_space(size_t i) const override { return compiled_->input_space(i); }
+  MemorySpace input_space(size_t i) const override {
+    return holds_strings(inputs_[i]) ? MemorySpace{} : compiled_->input_space(i);
+  }
   MemorySpace output_space(size_t i) const override {
-    return outputs_[i].is_tensor() && outputs_[i].dtype != DType::string ? compiled_->output_space(i) : MemorySpace{};
+    return holds_strings(outputs_[i]) ? MemorySpace{} : compiled_->output_space(i);
   }
 
   void infer(const ExternalNode&, InferContext& context) const override {
@@ -98,9 +104,11 @@ class PartitionOp : public ExternalOp {
   }
 
   void run(const ExternalNode& node, RunContext& context) const override {
-    StepRun run(*compiled_, context, context.devices()->stream(provider_->space()),
-                context.state<Uploaded>()->constants);
+    Stream* const stream = context.devices()->stream(provider_->space());
+    StepRun run(*compiled_, context, stream, context.state<Uploaded>()->constants);
     compiled_->run(run);
+    // The steps behind read results on the host at once, and write where this one reads there.
+    if (stream && touches_host_) synchronize(*stream);
     for (size_t i = 0; i < outputs_.size(); ++i) {
       require(!context.out_slot(i).boxed.empty(), ErrorCode::ep_fail, "provider '{}' made no output '{}'",
               provider_->name(), node.outputs[i]);
@@ -108,11 +116,14 @@ class PartitionOp : public ExternalOp {
   }
 
  private:
+  static bool holds_strings(const ValueType& type) { return type.is_tensor() && type.dtype == DType::string; }
+
   const std::shared_ptr<Provider> provider_;
   const std::shared_ptr<Devices> devices_;
   const std::string name_;
   const std::shared_ptr<const Compiled> compiled_;
-  const std::vector<ValueType> outputs_;
+  const std::vector<ValueType> inputs_, outputs_;
+  bool touches_host_ = false;
 };
 
 /// Cuts one claim out of a graph.
@@ -156,14 +167,26 @@ class Cut {
     resolve_external(graph_, graph_.node(id), std::move(op));
   }
 
-  std::vector<ValueType> output_types() const {
-    std::vector<ValueType> types;
-    for (const ValueId out : outputs_) types.push_back(graph_.value(out).type);
-    return types;
-  }
+  std::vector<ValueType> input_types() const { return types_of(inputs_); }
+  std::vector<ValueType> output_types() const { return types_of(outputs_); }
 
  private:
   bool is_claimed(NodeId id) const { return claimed_.contains(id); }
+
+  std::vector<ValueType> types_of(const std::vector<ValueId>& values) const {
+    std::vector<ValueType> types;
+    for (const ValueId id : values) types.push_back(graph_.value(id).type);
+    return types;
+  }
+
+  // PartitionRun knows tensors only.
+  void check_tensor(const Node& node, std::string_view what, const GraphValue& v) const {
+    require(
+        v.type.is_tensor() || v.type.kind == ValueType::Kind::unknown, ErrorCode::ep_fail,
+        "provider '{}' claimed {}, whose {} '{}' is no tensor; it must leave the node, or claim all that have to do "
+        "with the value",
+        provider_.name(), retort::describe(graph_, node), what, v.name);
+  }
 
   // No result may leave the part and come back: neither could run first.
   void check_closed() {
@@ -190,6 +213,7 @@ class Cut {
     for (const NodeId id : order_) {
       for (const ValueId out : graph_.node(id).outputs) {
         if (out == ValueId::none || !is_wanted(out)) continue;
+        check_tensor(graph_.node(id), "output", graph_.value(out));
         outputs_.push_back(out);
         body_->outputs.push_back(inside_.at(out));
       }
@@ -205,14 +229,14 @@ class Cut {
     Node copy = node;
     copy.id = NodeId::none;
     for (Body& b : copy.bodies) b.graph = b.graph->clone();
-    for (ValueId& in : copy.inputs) in = in == ValueId::none ? in : inside(in);
+    for (ValueId& in : copy.inputs) in = in == ValueId::none ? in : inside(in, node);
     for (ValueId& out : copy.outputs) {
       if (out != ValueId::none) out = inside_[out] = body_->add_value(graph_.value(out).name, graph_.value(out).type);
     }
     body_->add_node(std::move(copy));
   }
 
-  ValueId inside(ValueId outside) {
+  ValueId inside(ValueId outside, const Node& reader) {
     const auto found = inside_.find(outside);
     if (found != inside_.end()) return found->second;
     const GraphValue& v = graph_.value(outside);
@@ -220,6 +244,7 @@ class Cut {
     if (v.is_constant()) {
       made = body_->add_constant(v.name, v.constant);
     } else {
+      check_tensor(reader, "input", v);
       made = body_->add_value(v.name, v.type);
       body_->inputs.push_back(made);
       inputs_.push_back(outside);
@@ -274,9 +299,9 @@ std::vector<Assignment> partition(Model& model, const SessionDevices& session, c
         throw;
       }
       all.push_back({provider->name(), name, claim.nodes});
-      cut.replace(
-          std::make_shared<PartitionOp>(provider, session.devices, name, std::move(compiled), cut.output_types()),
-          name);
+      cut.replace(std::make_shared<PartitionOp>(provider, session.devices, name, std::move(compiled), cut.input_types(),
+                                                cut.output_types()),
+                  name);
     }
   }
   return all;

@@ -26,7 +26,11 @@ class CopyOp : public ExternalOp {
     const Slot& in = context.in_slot(0);
     const Tensor from = in.boxed.tensor() ? *in.boxed.tensor() : Tensor(in.type.dtype, in.type.shape, in.data, nullptr);
     DeviceRun& devices = *context.devices();
-    context.allocate_in(to_, 0, from.dtype(), from.shape(), [&](size_t bytes) { return devices.allocate(to_, bytes); });
+    if (from.dtype() == DType::string)
+      context.allocate(0, DType::string,
+                       from.shape());  // on the host, also where only the run tells that it is strings
+    else
+      context.allocate_in(to_, 0, from.dtype(), from.shape(), [&](size_t n) { return devices.allocate(to_, n); });
     // What a step made on the host may lie where a later one writes; results of devices stay until the next run.
     const bool stays = !from.space().host_readable();
     devices.copy(CopyCause::border, tensor_, from, *context.out_slot(0).boxed.get<Tensor>(), stays);

@@ -60,7 +60,8 @@ class Compiled {
   virtual MemorySpace output_space(size_t i) const = 0;
 };
 
-/// One per session that uses it. claim() and compile() are called while the session is made, the rest from any thread.
+/// One per session that uses it. claim() and compile() are called by one thread at a time: while the session is made, and
+/// beside runs when a call needs a second plan. The rest comes from any thread.
 class Provider {
  public:
   virtual ~Provider() = default;

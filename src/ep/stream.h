@@ -8,7 +8,7 @@ namespace retort {
 
 class Stream;
 
-/// A point in the work of a stream.
+/// A point in the work of a stream. May outlive the stream.
 class Notification {
  public:
   virtual ~Notification() = default;

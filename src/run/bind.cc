@@ -112,8 +112,11 @@ void Frame::bind_inputs(const RunRequest& request) {
     if (slot.data != data) set_data(plan_->inputs[i], data);
     if (!t) {
       slot.boxed = v ? *v : Value(Optional());
-    } else if (t->dtype() == DType::string || !t->space().host_readable()) {
+    } else if (t->dtype() == DType::string) {
       slot.boxed = *t;
+    } else if (!t->space().host_readable()) {
+      // Without its owner: a frame that rests must not keep memory of a device from going back.
+      slot.boxed = Tensor(t->dtype(), t->shape(), data, nullptr, t->space());
     } else if (!slot.boxed.empty()) {
       slot.boxed = Value();  // of a run before
     }
@@ -226,7 +229,8 @@ Tensor Frame::make_output(const RunRequest& request, size_t i, const Slot& slot)
   const bool for_caller =
       request.outputs[i] && !request.outputs[i]->tensor() && space_of_output(request, i).host_readable();
   try {
-    return for_caller ? take_spare(request, i, slot, {}) : Tensor(slot.type.dtype, slot.type.shape);
+    return for_caller ? take_spare(request, i, slot, space_of_output(request, i))
+                      : Tensor(slot.type.dtype, slot.type.shape);
   } catch (Error& e) {
     e.add_context(cat("output '{}'", plan_->values[out].name));
     if (producer_[out] != kNever) e.add_context(plan_->steps[producer_[out]].name);

@@ -50,6 +50,7 @@ Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget)
   input_buffer_.resize(plan_->inputs.size());
   made_.resize(plan_->outputs.size());
   bound_.resize(plan_->outputs.size());
+  is_given_.resize(plan_->outputs.size());
   growing_.resize(plan_->caches.size());
   input_cache_.assign(plan_->inputs.size(), kNever);
   output_cache_.assign(plan_->outputs.size(), kNever);
@@ -118,18 +119,34 @@ void Frame::run_segments(const RunRequest& request) {
     if (segment.end == steps) break;
   }
   for (size_t i = 0; i < request.outputs.size(); ++i) finish_output(request, i);
+  let_go();
 }
 
 void Frame::run(const RunRequest& request) {
-  const CopyBook book{request.ledger, request.profiler};
-  if (device_run_.begin(request.devices, book, request.streams)) give_up_kept();
+  for (size_t i = 0; i < request.outputs.size(); ++i) {
+    is_given_[i] = request.outputs[i] && !request.outputs[i]->empty();
+  }
   try {
+    device_run_.begin(request.devices, {request.ledger, request.profiler}, request.streams);
     run_segments(request);
+    device_run_.end(false);
   } catch (...) {
     device_run_.end(true);
+    let_go();
+    for (size_t i = 0; i < request.outputs.size(); ++i) {
+      if (request.outputs[i] && !is_given_[i]) *request.outputs[i] = Value();
+    }
     throw;
   }
-  device_run_.end(false);
+}
+
+// The caller's memory for outputs is no business of ours any more.
+void Frame::let_go() {
+  for (const SlotIndex out : plan_->outputs) {
+    if (out == kNoSlot || !slots_[out].offered) continue;
+    slots_[out].offered = nullptr;
+    slots_[out].boxed = Value();
+  }
 }
 
 void Frame::run_step(const Active& active) {
@@ -233,6 +250,15 @@ Tensor Frame::result(size_t i) {
   return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr);
 }
 
+// Whether memory that the run made of output i belongs to another output, too, or to the caller.
+bool Frame::is_taken(const RunRequest& request, size_t i) const {
+  const SlotIndex out = plan_->outputs[i];
+  for (size_t j = 0; j < request.outputs.size(); ++j) {
+    if (j != i && plan_->outputs[j] == out && request.outputs[j] && !request.outputs[j]->empty()) return true;
+  }
+  return false;
+}
+
 void Frame::finish_output(const RunRequest& request, size_t i) {
   Value* wanted = request.outputs[i];
   if (!wanted) return;
@@ -252,14 +278,14 @@ void Frame::finish_output(const RunRequest& request, size_t i) {
     return;
   }
   const Tensor made = result(i);
-  if (moves && made.owner() && made.space().serves(space)) {
+  if (moves && made.owner() && made.space().serves(space) && !is_taken(request, i)) {
     *wanted = made;
     return;
   }
   Tensor copy =
       made.dtype() == DType::string ? Tensor(made.dtype(), made.shape()) : take_spare(request, i, slot, space);
   if (made.space().serves(space)) {
-    device_run_.move_bytes(made, copy, false);  // an input or a constant that is an output as well
+    device_run_.move_bytes(made, copy, false);  // an input, a constant or another output that is this one as well
   } else {
     require(!request.disallow_copies, ErrorCode::invalid_argument,
             "output '{}' is made in {} and wanted in {}: it would have to be copied, which "
@@ -276,10 +302,7 @@ void Frame::finish_given(const RunRequest& request, size_t i, Tensor& given) {
   const Slot& slot = slots_[out];
   if (given.dtype() != slot.type.dtype || !(given.shape() == slot.type.shape))
     throw Error(ErrorCode::invalid_argument, shape_clash(i, given, slot));
-  if (given.data() == slot.data) {
-    if (slot.offered) slots_[out].boxed = Value();  // the caller's memory is no business of ours any more
-    return;
-  }
+  if (given.data() == slot.data) return;
   const Tensor made = result(i);
   const bool elsewhere = !made.space().serves(given.space());
   if (request.disallow_copies) {
@@ -291,14 +314,6 @@ void Frame::finish_given(const RunRequest& request, size_t i, Tensor& given) {
   }
   const CopyCause cause = elsewhere ? CopyCause::output : bound_[i] == kBound ? CopyCause::alias : CopyCause::dynamic;
   device_run_.copy(cause, plan_->values[out].name, made, given, !made.space().host_readable());
-}
-
-// Memory that another stream may still write to.
-void Frame::give_up_kept() {
-  for (Slot& slot : slots_) {
-    if (slot.kept.memory && !slot.kept.space.host_readable()) slot.kept = Spare();
-  }
-  brought_.clear();
 }
 
 }  // namespace retort

@@ -185,7 +185,8 @@ class Frame {
   void run_step(const Active& active);
   void run_segments(const RunRequest& request);
   Tensor result(size_t i);
-  void give_up_kept();
+  void let_go();
+  bool is_taken(const RunRequest& request, size_t i) const;
   void finish_output(const RunRequest& request, size_t i);
   void finish_given(const RunRequest& request, size_t i, Tensor& given);
 
@@ -207,8 +208,9 @@ class Frame {
   bool laid_out_ = false;  ///< the first segment is valid for the types in the input slots
   std::shared_ptr<void> scratch_;
   size_t scratch_bytes_ = 0;
-  std::vector<Tensor> made_;  ///< per output: memory that this run made or staged
-  std::vector<Bound> bound_;  ///< per output: whether its memory is settled in this run
+  std::vector<Tensor> made_;    ///< per output: memory that this run made or staged
+  std::vector<Bound> bound_;    ///< per output: whether its memory is settled in this run
+  std::vector<char> is_given_;  ///< per output: whether it was a value when this run began
   /// An input that was given in another memory, in that which the plan reads.
   struct Brought {
     Tensor tensor;

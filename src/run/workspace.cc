@@ -199,6 +199,7 @@ void Frame::give_back() {
   for (const auto& s : segments_) drop_memory(*s);
   drop_scratch();
   for (Slot& slot : slots_) slot.kept = Spare();
+  device_run_.settle();
   brought_.clear();
   for (const auto& b : bodies_) {
     if (b) b->give_back();

@@ -53,13 +53,14 @@ void forget_names(Graph& graph) {
 }
 
 // As ONNX Runtime does, without Constant nodes: they are initializers.
-void add_assigned(const Graph& graph, std::vector<AssignedNode>& all) {
+void add_assigned(const Graph& graph, NodeId within, std::vector<AssignedPart>& all) {
+  const auto outermost = [&](NodeId id) { return within == NodeId::none ? id : within; };
   for (const NodeId id : graph.order()) {
-    for (const Body& b : graph.node(id).bodies) add_assigned(*b.graph, all);
+    for (const Body& b : graph.node(id).bodies) add_assigned(*b.graph, outermost(id), all);
   }
   for (const NodeId id : graph.order()) {
     const Node& n = graph.node(id);
-    if (!n.is("Constant")) all.push_back({n.name, n.domain, n.type});
+    if (!n.is("Constant")) all.push_back({"CPUExecutionProvider", {{n.name, n.domain, n.type, outermost(id)}}});
   }
 }
 
@@ -142,7 +143,7 @@ LowerOptions Session::lower_options() const {
 }
 
 std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lower, PackedCache* cache,
-                                          Placement& placement) const {
+                                          Placement& placement) {
   if (!devices_.providers.empty()) give_parts(model);
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
@@ -166,7 +167,8 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
 void Session::build(Model& model) {
   if (!options_.compile) check_context_keys(options_, source_.path());
   expand_functions(model);
-  if (options_.config_on("session.record_ep_graph_assignment_info")) add_assigned(*model.graph, assigned_);
+  if (options_.config_on("session.record_ep_graph_assignment_info"))
+    add_assigned(*model.graph, NodeId::none, assigned_);
   LowerOptions lower = lower_options();
   for (const std::string& name : lower.disabled) {
     const std::string unknown = unknown_pass(name);
@@ -214,6 +216,7 @@ std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vec
     route->defaults.push_back(route->defaults[origin]);
     if (std::ranges::count(route->scalars, origin)) route->scalars.push_back(uint32_t(i));
   }
+  place_defaults(*route, placement);
   if (!first_) take_spaces(*route, placement);
   return route;
 }

@@ -29,6 +29,7 @@ class FencedMemory : public Allocator {
   const MemorySpace& space() const override { return space_; }
   std::string name() const override { return "TestMemory"; }
   void* allocate(size_t bytes) override {
+    if (full) throw Error(ErrorCode::fail, "allocate failed");
     const size_t size = (std::max<size_t>(bytes, 1) + 4095) / 4096 * 4096;
     void* p = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const std::lock_guard lock(mutex_);
@@ -58,6 +59,7 @@ class FencedMemory : public Allocator {
     return blocks_.size();
   }
   std::atomic<int> allocations{0};
+  std::atomic<bool> full{false};
 
  private:
   struct Block {
@@ -79,11 +81,23 @@ class FencedMemory : public Allocator {
   std::map<char*, Block> blocks_;
 };
 
+/// Host memory that the device can reach.
+class PinnedMemory : public Allocator {
+ public:
+  explicit PinnedMemory(MemorySpace space) : space_(space) { space_.kind = MemoryKind::host_accessible; }
+  const MemorySpace& space() const override { return space_; }
+  void* allocate(size_t bytes) override { return ::operator new(std::max<size_t>(bytes, 1)); }
+  void release(void* p) noexcept override { ::operator delete(p); }
+
+ private:
+  MemorySpace space_;
+};
+
 /// Does its work one after the other on a thread of its own.
 class ThreadStream : public Stream {
  public:
-  ThreadStream(MemorySpace space, std::chrono::microseconds delay)
-      : space_(space), delay_(delay), thread_([this] { work(); }) {}
+  ThreadStream(MemorySpace space, std::chrono::microseconds delay, const std::atomic<bool>* lost = nullptr)
+      : space_(space), delay_(delay), state_(std::make_shared<State>(lost)), thread_([this] { work(); }) {}
   ~ThreadStream() override {
     {
       const std::lock_guard lock(state_->mutex);
@@ -108,6 +122,8 @@ class ThreadStream : public Stream {
 
  private:
   struct State {
+    explicit State(const std::atomic<bool>* l) : lost(l) {}
+    const std::atomic<bool>* lost;
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<std::function<void()>> tasks;
@@ -120,6 +136,7 @@ class ThreadStream : public Stream {
     void wait_on_host() override {
       std::unique_lock lock(state_->mutex);
       state_->changed.wait(lock, [&] { return state_->done >= at_; });
+      if (state_->lost && *state_->lost) throw Error(ErrorCode::ep_fail, "wait failed");
     }
     bool wait_on_device(Stream& later) override {
       auto* stream = dynamic_cast<ThreadStream*>(&later);
@@ -153,7 +170,7 @@ class ThreadStream : public Stream {
 
   const MemorySpace space_;
   const std::chrono::microseconds delay_;
-  std::shared_ptr<State> state_ = std::make_shared<State>();
+  std::shared_ptr<State> state_;
   std::thread thread_;
 };
 
@@ -166,11 +183,20 @@ struct DeviceControl {
   bool streams = true;
   std::chrono::microseconds delay{0};
   std::function<std::vector<Claim>(const Graph&)> claim;  ///< in place of all that
-  std::string fail_compile, fail_run;                     ///< with this message
-  bool no_output = false;                                 ///< run() makes nothing
+  /// In place of the engine's kernels.
+  std::function<std::shared_ptr<const Compiled>(const Partition&, FencedMemory&)> compile;
+  std::set<std::string> failing;  ///< functions that throw: run_begins, run_ends, make_stream, copy
+  std::atomic<bool> lost{false};  ///< waiting for a stream throws
+  bool pinned = false;            ///< it has host memory that it can reach
+  bool results_on_host = false;
+  std::string fail_compile, fail_run;  ///< with this message
+  bool no_output = false;              ///< run() makes nothing
   std::atomic<int> runs{0}, copies_up{0}, copies_down{0}, copies_across{0};
   std::atomic<size_t> bytes_up{0}, bytes_down{0};
   std::atomic<int> run_begins{0}, run_ends{0};
+  void may_fail(const std::string& function) const {
+    if (failing.contains(function)) throw Error(ErrorCode::ep_fail, function + " failed");
+  }
 };
 
 class TestTransfer : public DataTransfer {
@@ -183,6 +209,7 @@ class TestTransfer : public DataTransfer {
     return (ours(from) || from.host_readable()) && (ours(to) || to.host_readable());
   }
   void copy(std::span<const Transfer> transfers, Stream* stream) override {
+    control_.may_fail("copy");
     for (const Transfer& t : transfers) {
       const bool up = t.from->space().host_readable(), down = t.to->space().host_readable();
       ++(up ? control_.copies_up : down ? control_.copies_down : control_.copies_across);
@@ -215,7 +242,7 @@ class TestCompiled : public Compiled {
     plan_ = build_plan(*model.graph, {});
   }
   MemorySpace input_space(size_t) const override { return control_.space; }
-  MemorySpace output_space(size_t) const override { return control_.space; }
+  MemorySpace output_space(size_t) const override { return control_.results_on_host ? MemorySpace() : control_.space; }
 
   void run(PartitionRun& run) const override {
     ++control_.runs;
@@ -284,13 +311,21 @@ class TestProvider : public Provider {
   }
   std::shared_ptr<const Compiled> compile(const Partition& part) override {
     if (!control_.fail_compile.empty()) throw Error(ErrorCode::ep_fail, control_.fail_compile);
+    if (control_.compile) return control_.compile(part, *memory_);
     return std::make_shared<TestCompiled>(control_, *memory_, part);
   }
   std::unique_ptr<Stream> make_stream() override {
-    return control_.streams ? std::make_unique<ThreadStream>(control_.space, control_.delay) : nullptr;
+    control_.may_fail("make_stream");
+    return control_.streams ? std::make_unique<ThreadStream>(control_.space, control_.delay, &control_.lost) : nullptr;
   }
-  void run_begins() override { ++control_.run_begins; }
-  void run_ends(bool) override { ++control_.run_ends; }
+  void run_begins() override {
+    control_.may_fail("run_begins");
+    ++control_.run_begins;
+  }
+  void run_ends(bool) override {
+    ++control_.run_ends;
+    control_.may_fail("run_ends");
+  }
 
  private:
   DeviceControl& control_;
@@ -304,8 +339,8 @@ class TestFactory : public ProviderFactory {
       : control_(control),
         memory_(std::make_shared<FencedMemory>(control.space)),
         transfer_(control, *memory_),
-        devices_{
-            ProviderDevice{.hardware = hardware, .metadata = {{"version", "1"}}, .options = {}, .memory = {memory_}}} {}
+        devices_{ProviderDevice{
+            .hardware = hardware, .metadata = {{"version", "1"}}, .options = {}, .memory = all_memory()}} {}
   const std::string& name() const override { return control_.name; }
   const std::string& vendor() const override { return vendor_; }
   std::span<const ProviderDevice> devices() const override { return devices_; }
@@ -319,6 +354,12 @@ class TestFactory : public ProviderFactory {
   FencedMemory& memory() { return *memory_; }
 
  private:
+  std::vector<std::shared_ptr<Allocator>> all_memory() const {
+    std::vector<std::shared_ptr<Allocator>> all{memory_};
+    if (control_.pinned) all.push_back(std::make_shared<PinnedMemory>(control_.space));
+    return all;
+  }
+
   DeviceControl& control_;
   const std::string vendor_ = "Retort tests";
   const std::shared_ptr<FencedMemory> memory_;

@@ -1,5 +1,6 @@
 // What a session has to do with devices: which providers run what, and in which memory inputs and outputs lie.
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "ep/partition.h"
@@ -8,10 +9,12 @@
 
 namespace retort {
 
-void Session::give_parts(Model& model) const {
+void Session::give_parts(Model& model) {
   const size_t nodes = model.graph->order().size();
   size_t taken = 0;
-  for (const Assignment& part : partition(model, devices_, options_.external_ops.get())) {
+  const std::vector<Assignment> parts = partition(model, devices_, options_.external_ops.get());
+  if (!first_ && !assigned_.empty()) record_parts(parts);
+  for (const Assignment& part : parts) {
     logger_.info("part '{}' of {} nodes runs on {}", part.name, part.nodes.size(), part.provider);
     taken += part.nodes.size();
   }
@@ -23,6 +26,24 @@ void Session::give_parts(Model& model) const {
             "no provider takes {}, and session.disable_cpu_ep_fallback forbids the CPU",
             retort::describe(*model.graph, node));
   }
+}
+
+// Until now every node was the CPU's.
+void Session::record_parts(std::span<const Assignment> parts) {
+  std::vector<AssignedPart> all;
+  std::map<NodeId, size_t> part_of;
+  for (const Assignment& part : parts) {
+    for (const NodeId id : part.nodes) part_of[id] = all.size();
+    all.push_back({part.provider, {}});
+  }
+  for (AssignedPart& one : assigned_) {
+    const auto part = part_of.find(one.nodes[0].within);
+    if (part == part_of.end())
+      all.push_back(std::move(one));
+    else
+      all[part->second].nodes.push_back(std::move(one.nodes[0]));
+  }
+  assigned_ = std::move(all);
 }
 
 void Session::check_placement(const Placement& placement) const {
@@ -49,6 +70,19 @@ void Session::take_spaces(const Route& route, const Placement& placement) {
   }
   output_spaces_ = placement.outputs;
   output_spaces_.resize(outputs_.size());
+}
+
+// The model's own values of inputs that calls may leave out, once where the plan reads them, as constants are.
+void Session::place_defaults(Route& route, const Placement& placement) const {
+  for (size_t i = 0; i < placement.inputs.size(); ++i) {
+    const Tensor* host = route.defaults[i].tensor();
+    const MemorySpace& space = placement.inputs[i].space;
+    if (!host || host->dtype() == DType::string || host->space().serves(space)) continue;
+    const std::shared_ptr<void> memory = devices_.devices->allocate(space, host->bytes());
+    Tensor placed(host->dtype(), host->shape(), memory.get(), memory, space);
+    devices_.devices->copy(*host, placed, nullptr);
+    route.defaults[i] = std::move(placed);
+  }
 }
 
 const Value* Session::where_read(const Route& route, size_t position, const Value* given, const Places& places) const {

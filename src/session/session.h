@@ -42,9 +42,18 @@ struct ModelInterface {
 };
 ModelInterface interface_of(const Model& model);
 
+struct Assignment;
+
 /// A node of the model that a session runs, functions expanded.
 struct AssignedNode {
   std::string name, domain, type;
+  NodeId within = NodeId::none;  ///< the node outside of all bodies that it is or belongs to
+};
+
+/// Nodes that a provider runs as one; the CPU runs each alone.
+struct AssignedPart {
+  std::string provider;
+  std::vector<AssignedNode> nodes;
 };
 
 /// An input in one more memory than the caller gave it in.
@@ -75,8 +84,9 @@ class Session {
   /// Inputs that have a value in the model already.
   const std::vector<Port>& overridable() const { return overridable_; }
   const ModelInfo& info() const { return info_; }
-  /// All nodes, those of bodies first; recorded only with session.record_ep_graph_assignment_info.
-  const std::vector<AssignedNode>& assigned() const { return assigned_; }
+  /// All nodes, the parts of providers first, nodes of bodies before those outside; recorded only with
+  /// session.record_ep_graph_assignment_info.
+  const std::vector<AssignedPart>& assigned() const { return assigned_; }
   const SessionOptions& options() const { return options_; }
   const DimTable& dims() const { return *dims_; }
   CopyLedger& ledger() { return ledger_; }
@@ -151,11 +161,12 @@ class Session {
   std::shared_ptr<Route> make_general_route(const std::vector<bool>& open);
   void expand_functions(Model& model) const;
   LowerOptions lower_options() const;
-  std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache,
-                                   Placement& placement) const;
-  void give_parts(Model& model) const;
+  std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache, Placement& placement);
+  void give_parts(Model& model);
+  void record_parts(std::span<const Assignment> parts);
   void check_placement(const Placement& placement) const;
   void take_spaces(const Route& route, const Placement& placement);
+  void place_defaults(Route& route, const Placement& placement) const;
   const Value* where_read(const Route& route, size_t position, const Value* given, const Places& places) const;
   std::unique_ptr<PackedCache> open_packed_cache() const;
   void save(const Model& optimized) const;
@@ -178,7 +189,7 @@ class Session {
   ModelInfo info_;
   std::shared_ptr<DimTable> dims_;
   std::vector<Port> inputs_, outputs_, overridable_;
-  std::vector<AssignedNode> assigned_;
+  std::vector<AssignedPart> assigned_;
   SessionDevices devices_;
   std::vector<std::vector<MemorySpace>> input_spaces_;
   std::vector<MemorySpace> output_spaces_;
