@@ -206,7 +206,7 @@ TEST(Config, FunctionsMakeNoMoreThanTheirLimits) {
       return false;
     }
   };
-  EXPECT_TRUE(makes("session.function_expansion_node_limit", "3"));
+  EXPECT_TRUE(makes("session.function_expansion_node_limit", "10"));
   EXPECT_FALSE(makes("session.function_expansion_node_limit", "2"));
   EXPECT_TRUE(makes("session.function_expansion_byte_limit", "1000000"));
   EXPECT_FALSE(makes("session.function_expansion_byte_limit", "10"));
