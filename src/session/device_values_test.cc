@@ -109,6 +109,32 @@ TEST_F(DeviceValues, OneValueAsTwoOutputs) {
   }
 }
 
+// A graph may list an output twice: results are apart, and a caller's memory is only his.
+TEST_F(DeviceValues, OutputsListedTwice) {
+  for (const char* node : {"y = Add a two", "y = Neg a", "y = Compress a which"}) {
+    const bool selects = std::string(node).find("Compress") != std::string::npos;
+    auto model = model_of({"a", "which"}, {node}, {"y", "y"});
+    if (selects) model->graph->value(model->graph->inputs[1]).type.dtype = DType::boolean;
+    const auto s = session(model);
+    const Value a = host({1, 1}), which = selects ? Value(Tensor::of<bool>({2}, {true, true})) : host({1, 1});
+    const auto results = run(*s, {a, which});
+    EXPECT_EQ(content(results[0]), content(results[1]));
+    EXPECT_NE(results[0].tensor()->data(), results[1].tensor()->data());
+    const Value* const in[] = {&a, &which};
+    for (const bool on_host : {false, true}) {
+      Value given = on_host ? host({9, 9}) : Value(on_device({9, 9})), made;
+      Value *const first[] = {&given, &made}, *const second[] = {&made, &given};
+      for (const auto& out : {first, second}) {
+        made = Value();
+        s->run(in, std::span(out, 2), {}, nullptr);
+        EXPECT_EQ(content(given), content(results[0]));
+        EXPECT_EQ(content(made), content(results[0]));
+        EXPECT_NE(given.tensor()->data(), made.tensor()->data());
+      }
+    }
+  }
+}
+
 TEST_F(DeviceValues, ResultsInMemoryThatTheDeviceReaches) {
   environment->devices()->remove(factory->name());
   control.pinned = true;
