@@ -56,7 +56,7 @@ void DeviceRun::begin(const SessionDevices* session, const CopyBook& book, const
 }
 
 void DeviceRun::end(bool failed) {
-  if (!session_) return;
+  if (!session_ || (session_->providers.empty() && own_.empty() && !use_.callers)) return;
   std::exception_ptr error;
   const auto attempt = [&](auto step) {
     try {

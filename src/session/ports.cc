@@ -81,10 +81,11 @@ std::string Session::no_output(std::string_view name) const {
 // What lies on a device is an address that only the device can follow.
 void Session::check_memory(std::string_view what, std::string_view name, const Value& value) const {
   const Tensor* t = value.tensor();
-  require(!t || t->space().host_readable() || devices_.devices->can_copy(t->space(), {}), ErrorCode::fail,
-          "{} '{}': no provider copies from or to {}; give a tensor in memory of the CPU, or add the provider whose "
-          "memory it is",
-          what, name, to_string(t ? t->space() : MemorySpace()));
+  if (!t || t->space().host_readable() || devices_.devices->can_copy(t->space(), {})) return;
+  fail(ErrorCode::fail,
+       "{} '{}': no provider copies from or to {}; give a tensor in memory of the CPU, or add the provider whose "
+       "memory it is",
+       what, name, to_string(t->space()));
 }
 
 void Session::check_input(size_t index, const Value& value) const {

@@ -60,8 +60,8 @@ Tensor::Tensor(DType dtype, Shape shape, std::shared_ptr<GrownRows> rows)
       owner_(std::move(rows)) {}
 
 bool is_aligned(DType dtype, const void* data) {
-  const size_t element = std::clamp<size_t>(dtype_bits(dtype) / 8, 1, 8);
-  return reinterpret_cast<uintptr_t>(data) % element == 0;
+  const size_t element = std::clamp<size_t>(dtype_bits(dtype) / 8, 1, 8);  // a power of two
+  return (reinterpret_cast<uintptr_t>(data) & (element - 1)) == 0;
 }
 
 Tensor aligned(const Tensor& tensor) {
