@@ -10,9 +10,12 @@ KEY=/usr/share/keyrings/debian-archive-keyring.gpg
 HEADERS=$W/x/usr/include/onnxruntime
 if [ ! -f "$HEADERS/onnxruntime_cxx_api.h" ]; then
   [ -f "$KEY" ] || { echo "no $KEY"; echo "0 passed, 0 failed, 1 skipped"; exit; }
+  # From where the system itself has its packages.
+  MIRROR=$(apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' | grep -v security | head -1 || true)
+  [ -n "$MIRROR" ] || { echo "apt knows no archive"; echo "0 passed, 0 failed, 1 skipped"; exit; }
   # Lists and archives of its own: the system's are left as they are, and nothing is installed.
   mkdir -p state/lists/partial cache/archives/partial
-  echo "deb [signed-by=$KEY] http://deb.debian.org/debian $SUITE main" > sources.list
+  echo "deb [signed-by=$KEY] $MIRROR $SUITE main" > sources.list
   APT=(apt-get -qq -o Dir::Etc::sourcelist="$W/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State="$W/state" -o Dir::Cache="$W/cache"
        -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false)
   { "${APT[@]}" update && "${APT[@]}" download libonnxruntime-dev; } > apt.log 2>&1 || { tail -5 apt.log; exit 1; }
