@@ -6,44 +6,12 @@
 
 #include "abi/graph.h"
 #include "abi/session.h"
-#include "lift/lift.h"
+#include "lift/infer_types.h"
 #include "onnx/functions.h"
 #include "onnx/operator_facts.h"
 
 namespace retort::abi {
 namespace {
-
-/// Pairs of graphs that are copies of each other, bodies included.
-using Copies = std::vector<std::pair<Graph*, std::shared_ptr<Graph>>>;
-
-void pair_up(Graph& graph, const std::shared_ptr<Graph>& copy, Copies& all) {
-  all.emplace_back(&graph, copy);
-  for (const NodeId id : graph.order()) {
-    const auto &bodies = graph.node(id).bodies, &copies = copy->node(id).bodies;
-    for (size_t i = 0; i < bodies.size(); ++i) pair_up(*bodies[i].graph, copies[i].graph, all);
-  }
-}
-
-/// Inference works on the newest forms of operators: a copy is lifted, and the types of its values, which keep their
-/// ids, are those of the originals.
-void infer_types(Graph& graph) {
-  Copies copies;
-  const std::shared_ptr<Graph> copy = graph.clone();
-  pair_up(graph, copy, copies);
-  try {
-    lift(*copy);
-  } catch (const Error&) {
-    // An operator that only a provider knows ends it: what comes behind keeps the types that the model declares.
-  }
-  for (auto& [original, lifted] : copies) {
-    for (size_t i = 0; i < original->value_count(); ++i) {
-      ValueType& type = original->value(ValueId(i)).type;
-      const ValueType& inferred = lifted->value(ValueId(i)).type;
-      const bool better = type.kind == ValueType::Kind::unknown || (type.is_tensor() && !type.ranked);
-      if (better && inferred.kind != ValueType::Kind::unknown) type = inferred;
-    }
-  }
-}
 
 /// Makes one view: of a whole graph, or of some of its nodes.
 class Builder {

@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "abi/options.h"
 #include "abi/slots.h"
 #include "abi/text.h"
@@ -57,7 +59,11 @@ OrtStatusPtr ORT_API_CALL RunOptionsUnsetTerminate(OrtRunOptions* options) noexc
 
 OrtStatusPtr ORT_API_CALL AddRunConfigEntry(OrtRunOptions* options, const char* config_key,
                                             const char* config_value) noexcept {
-  return guard([&] { add_config_entry(of(options).config, config_key, config_value); });
+  return guard([&] {
+    static std::atomic<uint64_t> last{0};
+    add_config_entry(of(options).config, config_key, config_value);
+    options->options.config_stamp = last.fetch_add(1) + 1;
+  });
 }
 
 const char* ORT_API_CALL GetRunConfigEntry(const OrtRunOptions* options, const char* config_key) noexcept {

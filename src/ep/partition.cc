@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "ir/describe.h"
-#include "lift/lift.h"
+#include "lift/infer_types.h"
 
 namespace retort {
 namespace {
@@ -261,21 +261,6 @@ class Cut {
   std::vector<ValueId> inputs_, outputs_;
 };
 
-// Providers ask for types that the file need not tell. What an operator unknown to the engine makes stays unknown.
-void add_types(Graph& graph, const ExternalOps* external) {
-  const std::shared_ptr<Graph> typed = graph.clone();
-  try {
-    lift(*typed, external);
-  } catch (const Error&) {  // a node for one of the providers: what came before it has its types
-  }
-  for (size_t i = 0; i < graph.value_count(); ++i) {
-    GraphValue& v = graph.value(ValueId(i));
-    const ValueType& known = typed->value(ValueId(i)).type;
-    if (v.type.kind == ValueType::Kind::unknown || (v.type.is_tensor() && !v.type.ranked && known.ranked))
-      v.type = known;
-  }
-}
-
 }  // namespace
 
 std::vector<Assignment> partition(Model& model, const SessionDevices& session, const ExternalOps* external) {
@@ -283,7 +268,7 @@ std::vector<Assignment> partition(Model& model, const SessionDevices& session, c
   if (session.providers.empty()) return all;
   Graph& graph = *model.graph;
   lift_constants(graph);
-  add_types(graph, external);
+  infer_types(graph, external);  // a node that only a provider knows ends it: types before it are told
   for (const auto& provider : session.providers) {
     size_t number = 0;
     for (const Claim& claim : provider->claim(model)) {

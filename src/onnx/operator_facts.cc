@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/split.h"
 
 namespace retort::onnx {
 namespace {
@@ -11,16 +12,6 @@ namespace {
 constexpr std::string_view kFacts =
 #include "onnx/operator_facts.inc"
     ;
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (size_t from = 0; from <= text.size();) {
-    const size_t to = std::min(text.find(at, from), text.size());
-    parts.push_back(text.substr(from, to - from));
-    from = to + 1;
-  }
-  return parts;
-}
 
 template <typename T>
 T number(std::string_view text) {

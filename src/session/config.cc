@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/advice.h"
+#include "base/split.h"
 
 namespace retort {
 namespace {
@@ -24,16 +25,6 @@ const ConfigKey* find_key(std::string_view key) {
   const auto all = config_keys();
   const auto at = std::ranges::lower_bound(all, key, {}, &ConfigKey::key);
   return at != all.end() && at->key == key ? &*at : nullptr;
-}
-
-std::vector<std::string_view> split(std::string_view text, char by) {
-  std::vector<std::string_view> parts;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(by, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
 }
 
 bool matches(std::string_view text, std::string_view pattern) {
@@ -135,7 +126,7 @@ void ConfigWatch::check(ConfigScope scope, const std::map<std::string, std::stri
                        : cat("{} has no effect on {}; give it to {} by {}", key, kPlaces[size_t(scope)].noun,
                              kPlaces[size_t(known->scope)].noun, kPlaces[size_t(known->scope)].function);
     } else if (!has_form(value, known->form)) {
-      warning = about_value(*known, value);
+      warning = about_value(*known, value);  // which fails, each time, where the value is refused
       if (!is_new(key)) continue;
     } else if (known->deed == ConfigDeed::rejected && value != known->standard) {
       fail(ErrorCode::not_implemented, "{} is '{}', which is not done: {}; leave it out", key, value, known->why);

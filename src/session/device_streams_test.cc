@@ -10,6 +10,12 @@ namespace {
 
 using namespace retort::testing;
 
+/// The run gives its work to the caller's stream and returns.
+void do_not_wait(RunOptions& options, Stream* stream) {
+  options.stream = stream;
+  options.config["disable_synchronize_execution_providers"] = "1";
+}
+
 TEST_F(DeviceTest, StreamsWorkBesideTheHost) {
   control.delay = std::chrono::milliseconds(3);
   const auto s =
@@ -25,8 +31,7 @@ TEST_F(DeviceTest, RunsNeedNotWait) {
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   const auto stream = factory->make_stream(0, {});
   RunOptions run_options;
-  run_options.stream = stream.get();
-  run_options.config["disable_synchronize_execution_providers"] = "1";
+  do_not_wait(run_options, stream.get());
   Binding binding(s);
   binding.bind_input("a", on_device({1}));
   const Tensor y = on_device({0});
@@ -67,8 +72,7 @@ TEST_F(DeviceTest, RunsThatDoNotWaitHaveReadTheHostsMemory) {
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   const auto stream = factory->make_stream(0, {});
   RunOptions run_options;
-  run_options.stream = stream.get();
-  run_options.config["disable_synchronize_execution_providers"] = "1";
+  do_not_wait(run_options, stream.get());
   float content_of_a[1] = {1};
   const Value a = Tensor(DType::f32, {1}, content_of_a, nullptr);
   Value y = on_device({0});

@@ -115,6 +115,8 @@ struct RunOptions {
   bool profiling = false;  ///< this run goes to a profile of its own, not to the session's
   std::string profile_prefix;
   std::map<std::string, std::string> config;
+  /// Another number for other entries, so that a session checks them once; 0: nobody keeps it.
+  uint64_t config_stamp = 0;
   /// For the work of its device, in place of one of the run's own; outlives the run.
   Stream* stream = nullptr;
 };

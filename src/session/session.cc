@@ -36,22 +36,23 @@ std::string run_profile_path(const std::string& prefix) {
   return profile_path(cat("{}_{}", prefix, runs.fetch_add(1)));
 }
 
-// Whether the workspace goes back to the system after the run, and that of idle frames.
-bool shrinks_memory(const RunOptions* options) {
-  if (!options || options->config.empty()) return false;
-  const auto found = options->config.find("memory.enable_memory_arena_shrinkage");
-  if (found == options->config.end() || found->second.empty()) return false;
-  require(found->second == "cpu:0", ErrorCode::invalid_argument,
-          "memory.enable_memory_arena_shrinkage is '{}'; the memory of runs is that of 'cpu:0'", found->second);
-  return true;
-}
-
 /// Of runs: where what the run copied is written as JSON. Of sessions with "session." before it: what all runs did.
 constexpr const char* kCopiesFile = "copy_ledger_file";
 
-std::string entry(const std::map<std::string, std::string>& config, const char* key) {
-  const auto found = config.find(key);
-  return found == config.end() ? "" : found->second;
+/// The value of a run's key, empty when it is not set. Runs have few entries, and make no text to find one.
+std::string_view entry(const RunOptions* options, std::string_view key) {
+  if (!options) return {};
+  const auto found = std::ranges::find_if(options->config, [&](const auto& e) { return e.first == key; });
+  return found == options->config.end() ? std::string_view() : std::string_view(found->second);
+}
+
+// Whether the workspace goes back to the system after the run, and that of idle frames.
+bool shrinks_memory(const RunOptions* options) {
+  const std::string_view arenas = entry(options, "memory.enable_memory_arena_shrinkage");
+  if (arenas.empty()) return false;
+  require(arenas == "cpu:0", ErrorCode::invalid_argument,
+          "memory.enable_memory_arena_shrinkage is '{}'; the memory of runs is that of 'cpu:0'", arenas);
+  return true;
 }
 
 // Runs of sessions without devices look nothing up.
@@ -59,7 +60,7 @@ StreamUse stream_use(const RunOptions* options, bool has_devices) {
   StreamUse use;
   if (!options || !has_devices) return use;
   use.callers = options->stream;
-  use.waits = entry(options->config, "disable_synchronize_execution_providers") != "1";
+  use.waits = entry(options, "disable_synchronize_execution_providers") != "1";
   return use;
 }
 
@@ -263,7 +264,10 @@ struct Session::Lease {
 void Session::check_run(const RunOptions* options) {
   require(first_ != nullptr, ErrorCode::fail,
           "the session was made with session.compile_only and cannot run; make one without");
-  if (options && !options->config.empty()) watch_.check(ConfigScope::run, options->config, logger_);
+  if (!options || options->config.empty()) return;
+  if (options->config_stamp != 0 && options->config_stamp == checked_stamp_.load(std::memory_order_relaxed)) return;
+  watch_.check(ConfigScope::run, options->config, logger_);
+  checked_stamp_.store(options->config_stamp, std::memory_order_relaxed);
 }
 
 /// What is declared a scalar and came in another shape of one element is read through a view.
@@ -307,7 +311,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   std::vector<Value> scalars;
   view_scalars(route, ordered, scalars);
   std::optional<CopyLedger> own_ledger;
-  const std::string copies_file = options && !options->config.empty() ? entry(options->config, kCopiesFile) : "";
+  const std::string_view copies_file = entry(options, kCopiesFile);
   if (!copies_file.empty()) own_ledger.emplace(&ledger_);
   std::optional<Profiler> own_profiler;
   Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();
@@ -333,7 +337,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
     if (general) e.add_context(departure(inputs));
     throw;
   }
-  if (own_ledger) own_ledger->write(copies_file);
+  if (own_ledger) own_ledger->write(std::string(copies_file));
   if (!profiler) return;
   profiler->add("model_run", "Session", begin, Profiler::Clock::now());
   if (own_profiler) own_profiler->write(run_profile_path(options->profile_prefix));

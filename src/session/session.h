@@ -201,8 +201,9 @@ class Session {
   std::vector<bool> is_read_;          ///< of inputs_: by any node, or as an output
   bool disallow_copies_ = false;
   ConfigWatch watch_;
-  bool rests_ = false;           ///< workers, when no run is left
-  std::atomic<int> running_{0};  ///< counted where rests_
+  std::atomic<uint64_t> checked_stamp_{0};  ///< of the entries of a run that were checked last
+  bool rests_ = false;                      ///< workers, when no run is left
+  std::atomic<int> running_{0};             ///< counted where rests_
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;
   CopyLedger ledger_;
