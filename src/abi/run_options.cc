@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "abi/devices.h"
 #include "abi/options.h"
 #include "abi/slots.h"
 #include "abi/text.h"

@@ -7,6 +7,7 @@ target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGE
                            RETORT_OTHER_LIBRARY_PATH="$<TARGET_FILE:retort_shared>"
                            RETORT_ORT_MODEL="${CMAKE_SOURCE_DIR}/tests/abi/dense.ort"
                            RETORT_MODELS="${CMAKE_SOURCE_DIR}/tests/clients/data"
+                           RETORT_OPERATOR_SCHEMAS="${CMAKE_SOURCE_DIR}/src/onnx/operator_schemas.tsv"
                            RETORT_DIFFERENCES="${CMAKE_SOURCE_DIR}/tests/abi/differences.tsv"
                            RETORT_COMPILING_PROVIDER="$<TARGET_FILE:abi_compiling_provider>")
 target_include_directories(abi_differential PRIVATE ${CMAKE_BINARY_DIR}/generated/abi)

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Writes src/onnx/operator_schemas.tsv: of every operator that ONNX Runtime or onnx knows, in each version, the names of
+its inputs and outputs, the type parameter of each, and the types that each parameter allows.
+
+    gen_operator_schemas.py src/onnx/operator_schemas.tsv    (needs the packages onnx and onnxruntime)
+
+The file begins with a line of all types, and a line for each set of them (numbers in that line, from 0). Then one line for
+each version of an operator: domain, name, version, inputs, outputs, parameters. Ports are `name:parameter`, `name` alone where
+the type is no parameter; parameters are `T=set`; `-` is an empty list, an empty cell repeats the line above. What onnxruntime
+says holds over what onnx says: versions that it does not know come from onnx.
+"""
+import sys
+
+import onnx
+from onnxruntime.capi import onnxruntime_pybind11_state as ort
+
+
+def ports(all_of, type_of, parameters):
+    return " ".join(f"{p.name}:{type_of(p)}" if type_of(p) in parameters else p.name for p in all_of) or "-"
+
+
+def schemas():
+    """(domain, name, version) -> inputs, outputs, [(parameter, types)]"""
+    found = {}
+    told = [(s, lambda p: p.type_str) for s in onnx.defs.get_all_schemas_with_history()]
+    told += [(s, lambda p: p.typeStr) for s in ort.get_all_operator_schema()]
+    for schema, type_of in told:
+        constraints = [(c.type_param_str, tuple(c.allowed_type_strs)) for c in schema.type_constraints]
+        parameters = {name for name, _ in constraints}
+        found[schema.domain, schema.name, schema.since_version] = (
+            ports(schema.inputs, type_of, parameters), ports(schema.outputs, type_of, parameters), constraints)
+    return found
+
+
+def numbered(values):
+    """value -> number, the most frequent first: their numbers are short"""
+    count = {}
+    for v in values:
+        count[v] = count.get(v, 0) + 1
+    return {v: i for i, v in enumerate(sorted(count, key=lambda v: (-count[v], v)))}
+
+
+def lines(found):
+    sets = numbered(types for *_, constraints in found.values() for _, types in constraints)
+    types = numbered(t for types in sets for t in types)
+    yield list(types)
+    for one in sets:
+        yield [" ".join(str(types[t]) for t in one)]
+    above = [""] * 6
+    for (domain, name, version), (inputs, outputs, constraints) in sorted(found.items()):
+        allowed = " ".join(f"{parameter}={sets[types]}" for parameter, types in constraints) or "-"
+        row = [domain or "ai.onnx", name, str(version), inputs, outputs, allowed]
+        yield ["" if cell == before else cell for cell, before in zip(row, above)]
+        above = row
+
+
+def main():
+    with open(sys.argv[1], "w") as out:
+        for line in lines(schemas()):
+            out.write("\t".join(line) + "\n")
+
+
+if __name__ == "__main__":
+    main()
