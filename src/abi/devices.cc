@@ -1,6 +1,7 @@
 // Devices and what they are asked. The machine's are all listed; only the processor has a provider until a plug-in library
 // brings another one.
 #include "abi/devices.h"
+#include "abi/host/plugin.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -216,31 +217,33 @@ GetHardwareDeviceEpIncompatibilityDetails(const OrtEnv* env, const char* ep_name
     require(!env->devices->of(name).empty(), ErrorCode::invalid_argument,
             "there is no provider '{}' in this environment; ask GetEpDevices", name);
     handle(hw, "hw");
-    give(details, "details", std::make_unique<OrtDeviceEpIncompatibilityDetails>());
+    auto found = std::make_unique<OrtDeviceEpIncompatibilityDetails>();
+    ask_incompatibility(*env->devices->of(name).front(), *hw, *found);
+    give(details, "details", std::move(found));
   });
 }
 
 OrtStatusPtr ORT_API_CALL DeviceEpIncompatibilityDetails_GetReasonsBitmask(
     const OrtDeviceEpIncompatibilityDetails* details, uint32_t* reasons_bitmask) noexcept {
   return guard([&] {
-    handle(details, "details");
-    need(reasons_bitmask, "reasons_bitmask") = OrtDeviceEpIncompatibility_NONE;
+    const uint32_t reasons = handle(details, "details").reasons;
+    need(reasons_bitmask, "reasons_bitmask") = reasons;
   });
 }
 
 OrtStatusPtr ORT_API_CALL DeviceEpIncompatibilityDetails_GetNotes(const OrtDeviceEpIncompatibilityDetails* details,
                                                                   const char** notes) noexcept {
   return guard([&] {
-    handle(details, "details");
-    need(notes, "notes") = nullptr;
+    const std::string& text = handle(details, "details").notes;
+    need(notes, "notes") = text.empty() ? nullptr : text.c_str();
   });
 }
 
 OrtStatusPtr ORT_API_CALL DeviceEpIncompatibilityDetails_GetErrorCode(const OrtDeviceEpIncompatibilityDetails* details,
                                                                       int32_t* error_code) noexcept {
   return guard([&] {
-    handle(details, "details");
-    need(error_code, "error_code") = 0;
+    const int32_t code = handle(details, "details").code;
+    need(error_code, "error_code") = code;
   });
 }
 
@@ -271,10 +274,13 @@ OrtStatusPtr ORT_API_CALL GetModelCompatibilityForEpDevices(const OrtEpDevice* c
   return guard([&] {
     need(ep_devices, "ep_devices");
     require(num_ep_devices > 0, ErrorCode::invalid_argument, "no devices were given");
-    for (size_t i = 0; i < num_ep_devices; ++i) handle(ep_devices[i], "ep_devices");
+    for (size_t i = 0; i < num_ep_devices; ++i) {
+      require(handle(ep_devices[i], "ep_devices").plugin == handle(ep_devices[0], "ep_devices").plugin,
+              ErrorCode::invalid_argument, "devices {} and 0 are of different providers, '{}' and '{}'", i,
+              ep_devices[i]->name, ep_devices[0]->name);
+    }
     need_text(compatibility_info, "compatibility_info");
-    // The CPU compiles nothing ahead of time.
-    need(out_status, "out_status") = OrtCompiledModelCompatibility_EP_NOT_APPLICABLE;
+    need(out_status, "out_status") = ask_compatibility({ep_devices, num_ep_devices}, compatibility_info);
   });
 }
 

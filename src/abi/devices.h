@@ -34,7 +34,12 @@ struct OrtSyncStream : retort::abi::Handle<retort::abi::tag_of("strm")> {
   retort::Stream* stream = nullptr;
 };
 
-struct OrtDeviceEpIncompatibilityDetails : retort::abi::Handle<retort::abi::tag_of("epin")> {};
+/// Why a provider cannot use a piece of hardware.
+struct OrtDeviceEpIncompatibilityDetails : retort::abi::Handle<retort::abi::tag_of("epin")> {
+  uint32_t reasons = OrtDeviceEpIncompatibility_NONE;
+  int32_t code = 0;   ///< of the provider's
+  std::string notes;  ///< empty: it says no more
+};
 
 namespace retort {
 struct Model;

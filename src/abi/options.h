@@ -36,6 +36,8 @@ struct OrtSessionOptions : retort::abi::Handle<retort::abi::tag_of("seso")> {
 };
 
 struct OrtRunOptions : retort::abi::Handle<retort::abi::tag_of("runo")> {
+  OrtRunOptions() { options.outward = this; }
+  OrtRunOptions(const OrtRunOptions&) = delete;
   retort::RunOptions options;
   std::vector<const OrtLoraAdapter*> adapters;  ///< the caller's
 };

@@ -1,17 +1,7 @@
 // Objects that only carry data: places of external initializers, events of profiles.
 #include "abi/plain_data.h"
 
-#include <map>
-
 #include "abi/slots.h"
-
-struct OrtProfilingEvent : retort::abi::Handle<retort::abi::tag_of("even")> {
-  OrtProfilingEventCategory category = OrtProfilingEventCategory_SESSION;
-  int32_t process = 0, thread = 0;
-  std::string name;
-  int64_t timestamp_us = 0, duration_us = 0;
-  std::map<std::string, std::string, std::less<>> arguments;
-};
 
 namespace retort::abi {
 

@@ -293,9 +293,11 @@ OrtStatusPtr ORT_API_CALL SetEpDynamicOptions(OrtSession* sess, const char* cons
     require(kv_len > 0, ErrorCode::invalid_argument, "no options were given");
     need(keys, "keys");
     need(values, "values");
-    std::map<std::string, std::string> entries;
-    for (size_t i = 0; i < kv_len; ++i) entries[need_text(keys[i], "keys")] = need_text(values[i], "values");
-    session.check_dynamic_options(entries);  // only plug-in providers have such options
+    for (size_t i = 0; i < kv_len; ++i) {
+      need_text(keys[i], "keys");
+      need_text(values[i], "values");
+    }
+    session.set_dynamic_options({keys, kv_len}, {values, kv_len});
   });
 }
 

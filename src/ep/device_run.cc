@@ -50,7 +50,7 @@ void DeviceRun::begin(const SessionDevices* session, const CopyBook& book, const
   if (!session_) return;
   come_after_earlier_runs();
   for (const auto& provider : session_->providers) {
-    provider->run_begins();
+    provider->run_begins(use_.options);
     ++begun_;
   }
 }
@@ -76,7 +76,7 @@ void DeviceRun::end(bool failed) {
       point_space_ = callers->space();
     });
   }
-  for (size_t i = 0; i < begun_; ++i) attempt([&] { session_->providers[i]->run_ends(waits); });
+  for (size_t i = 0; i < begun_; ++i) attempt([&] { session_->providers[i]->run_ends(use_.options, waits); });
   begun_ = 0;
   if (error && !failed) std::rethrow_exception(error);
 }
@@ -138,7 +138,7 @@ void DeviceRun::move_bytes(const Tensor& from, Tensor& to, bool from_stays) {
 }
 
 void DeviceRun::copy(CopyCause cause, std::string_view name, const Tensor& from, Tensor& to, bool from_stays) {
-  const auto begin = book_.profiler ? Profiler::Clock::now() : Profiler::Clock::time_point();
+  const Profiler::Span span = book_.profiler ? book_.profiler->begin() : Profiler::Span();
   try {
     move_bytes(from, to, from_stays);
   } catch (Error& e) {
@@ -148,9 +148,11 @@ void DeviceRun::copy(CopyCause cause, std::string_view name, const Tensor& from,
   const size_t bytes = from.bytes();
   if (book_.ledger) book_.ledger->add(cause, name, from.space(), to.space(), bytes);
   if (!book_.profiler) return;
-  book_.profiler->add(cat("copy {}", name), "Copy", begin, Profiler::Clock::now(),
-                      cat("{{\"bytes\":{},\"cause\":\"{}\",\"from\":\"{}\",\"to\":\"{}\"}}", bytes,
-                          copy_cause_name(cause), to_string(from.space()), to_string(to.space())));
+  book_.profiler->end(span, cat("copy {}", name), "Copy",
+                      {{"bytes", std::to_string(bytes), true},
+                       {"cause", std::string(copy_cause_name(cause))},
+                       {"from", to_string(from.space())},
+                       {"to", to_string(to.space())}});
 }
 
 }  // namespace retort

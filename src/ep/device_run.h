@@ -25,8 +25,9 @@ struct CopyBook {
 
 /// How a run treats the streams of devices.
 struct StreamUse {
-  Stream* callers = nullptr;  ///< for the work of its device; null: the run has its own
-  bool waits = true;          ///< the run returns after the devices are done
+  Stream* callers = nullptr;            ///< for the work of its device; null: the run has its own
+  bool waits = true;                    ///< the run returns after the devices are done
+  const RunOptions* options = nullptr;  ///< for providers; outlive the run
 };
 
 /// Belongs to one run at a time; streams stay for the next.

@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/profiler.h"
 #include "ep/stream.h"
 #include "ep/transfer.h"
 #include "ir/graph.h"
 #include "memory/allocator.h"
 
 namespace retort {
+
+struct RunOptions;
 
 /// Nodes that a provider runs as one.
 struct Claim {
@@ -74,9 +77,18 @@ class Provider {
   virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
   /// A stream for a run; null: it works on the thread of the caller.
   virtual std::unique_ptr<Stream> make_stream() { return nullptr; }
-  /// Around every run of the session, on the thread of its caller. `waits`: the run returns after the device is done.
-  virtual void run_begins() {}
-  virtual void run_ends([[maybe_unused]] bool waits) {}
+  /// The session is made; what is thrown ends that.
+  virtual void session_made() {}
+  /// Whether runs of a session may be under way at the same time.
+  virtual bool runs_at_once() const { return true; }
+  /// Options that may change between runs, in the order in which they were given; null-terminated.
+  virtual void set_options(std::span<const char* const> /*keys*/, std::span<const char* const> /*values*/) {}
+  /// Around every run of the session, on the thread of its caller. `options`: of the run, null where it has none.
+  /// `waits`: the run returns after the device is done.
+  virtual void run_begins(const RunOptions* /*options*/) {}
+  virtual void run_ends(const RunOptions* /*options*/, bool /*waits*/) {}
+  /// Follows one profile, of the session or of a run, and tells what the device did; null: there is nothing to tell.
+  virtual std::unique_ptr<ProfileListener> make_listener() { return nullptr; }
   /// Waits until its device is done with everything.
   virtual void synchronize() {}
 };

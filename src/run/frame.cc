@@ -193,12 +193,11 @@ void Frame::run_active(const RunRequest& request, const Segment& segment, const 
   }
   if (kAccessIsChecked && seat(active.step).branch == 0) guard_memory(segment, active);
   if (!request.profiler) return run_step(active);
-  const auto begin = Profiler::Clock::now();
+  const Profiler::Span span = request.profiler->begin();
   run_step(active);
   const Step& step = plan_->steps[active.step];
-  request.profiler->add(step.label.empty() ? std::string(step.op->info.name) : step.label, "Node", begin,
-                        Profiler::Clock::now(),
-                        cat("{{\"op_name\":\"{}\",\"provider\":\"{}\"}}", step.op->info.name, step.provider));
+  request.profiler->end(span, step.label.empty() ? std::string(step.op->info.name) : step.label, "Node",
+                        {{"op_name", std::string(step.op->info.name)}, {"provider", std::string(step.provider)}});
 }
 
 void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch,

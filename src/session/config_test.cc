@@ -153,7 +153,8 @@ TEST(Config, SessionsRunsAndEnvironmentsTellTheirLoggers) {
     Value* const out[] = {&y};
     session->run(in, out, {}, &run_options);
   }
-  session->check_dynamic_options({{"ep.dynamic.workload_typ", "Efficient"}});
+  const char *key = "ep.dynamic.workload_typ", *value = "Efficient";
+  session->set_dynamic_options({&key, 1}, {&value, 1});
   ASSERT_EQ(lines.all.size(), 3u);
   EXPECT_CONTAINS(lines.all[1], "gpu_graph_id");
   EXPECT_CONTAINS(lines.all[2], "ep.dynamic.workload_type");

@@ -318,11 +318,11 @@ class TestProvider : public Provider {
     control_.may_fail("make_stream");
     return control_.streams ? std::make_unique<ThreadStream>(control_.space, control_.delay, &control_.lost) : nullptr;
   }
-  void run_begins() override {
+  void run_begins(const RunOptions*) override {
     control_.may_fail("run_begins");
     ++control_.run_begins;
   }
-  void run_ends(bool) override {
+  void run_ends(const RunOptions*, bool) override {
     ++control_.run_ends;
     control_.may_fail("run_ends");
   }

@@ -112,6 +112,8 @@ struct RunOptions {
   /// How often `terminate` was set, raised before it is: a run during which that happened fails, even when the flag is
   /// down again at its end.
   std::atomic<uint32_t> terminations{0};
+  /// What a caller's interface knows them as, for plug-ins that are told of the run; null: it has no such thing.
+  const void* outward = nullptr;
   bool profiling = false;  ///< this run goes to a profile of its own, not to the session's
   std::string profile_prefix;
   std::map<std::string, std::string> config;

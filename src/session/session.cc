@@ -59,6 +59,7 @@ bool shrinks_memory(const RunOptions* options) {
 StreamUse stream_use(const RunOptions* options, bool has_devices) {
   StreamUse use;
   if (!options || !has_devices) return use;
+  use.options = options;
   use.callers = options->stream;
   use.waits = entry(options, "disable_synchronize_execution_providers") != "1";
   return use;
@@ -109,11 +110,13 @@ void Session::make(Model& model) {
   watch_.check(ConfigScope::session, options_.config, logger_);
   devices_.devices = environment_->devices();
   if (options_.choose_providers) devices_.providers = std::exchange(options_.choose_providers, {})(model);
+  for (const auto& provider : devices_.providers) serial_ = serial_ || !provider->runs_at_once();
   if (options_.profiling) {
     profiler_ = std::make_unique<Profiler>();
+    followed(*profiler_);
     profile_path_ = profile_path(options_.profile_prefix);
   }
-  const auto begin = Profiler::Clock::now();
+  const Profiler::Span span = profiler_ ? profiler_->begin() : Profiler::Span();
   take_pools();
   log_ignored_options();
   const FlushDenormals flush(pool_->flushes_denormals());  // for folding constants
@@ -128,7 +131,13 @@ void Session::make(Model& model) {
   if (!ties_.empty() && overridable_.empty()) source_.keep(*model.graph, options_);
   forget_contents(*model.graph);
   build(model);
-  if (profiler_) profiler_->add("session_initialization", "Session", begin, Profiler::Clock::now());
+  for (const auto& provider : devices_.providers) provider->session_made();
+  if (profiler_) profiler_->end(span, "session_initialization", "Session");
+}
+
+Profiler& Session::followed(Profiler& profiler) const {
+  for (const auto& provider : devices_.providers) profiler.listen(provider->make_listener());
+  return profiler;
 }
 
 void Session::limit_memory() {
@@ -314,7 +323,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   const std::string_view copies_file = entry(options, kCopiesFile);
   if (!copies_file.empty()) own_ledger.emplace(&ledger_);
   std::optional<Profiler> own_profiler;
-  Profiler* const profiler = options && options->profiling ? &own_profiler.emplace() : profiler_.get();
+  Profiler* const profiler = options && options->profiling ? &followed(own_profiler.emplace()) : profiler_.get();
   const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;
   const RunRequest request{.inputs = ordered,
                            .outputs = outputs,
@@ -330,7 +339,8 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
                            .streams = stream_use(options, !devices_.providers.empty()),
                            .disallow_copies = disallow_copies_,
                            .caches_grow = true};
-  const auto begin = profiler ? Profiler::Clock::now() : Profiler::Clock::time_point();
+  const Profiler::Span span = profiler ? profiler->begin() : Profiler::Span();
+  const auto alone = serial_ ? std::unique_lock(serial_mutex_) : std::unique_lock<std::mutex>();
   try {
     lease.frame->run(request);
   } catch (Error& e) {
@@ -339,7 +349,7 @@ void Session::run(std::span<const Value* const> inputs, std::span<Value* const> 
   }
   if (own_ledger) own_ledger->write(std::string(copies_file));
   if (!profiler) return;
-  profiler->add("model_run", "Session", begin, Profiler::Clock::now());
+  profiler->end(span, "model_run", "Session");
   if (own_profiler) own_profiler->write(run_profile_path(options->profile_prefix));
 }
 
@@ -351,8 +361,11 @@ void Session::lay_out_values(Model& model) const {
   }
 }
 
-void Session::check_dynamic_options(const std::map<std::string, std::string>& entries) {
+void Session::set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values) {
+  std::map<std::string, std::string> entries;
+  for (size_t i = 0; i < keys.size(); ++i) entries[keys[i]] = values[i];
   watch_.check(ConfigScope::ep_dynamic, entries, logger_);
+  for (const auto& provider : devices_.providers) provider->set_options(keys, values);
 }
 
 std::string Session::end_profiling() {

@@ -124,7 +124,7 @@ class Session {
   /// Waits for all devices.
   void synchronize() const;
   /// Warns of options that providers were given and that nobody knows.
-  void check_dynamic_options(const std::map<std::string, std::string>& entries);
+  void set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
   /// Bytes that idle frames hold.
   size_t workspace_bytes();
 
@@ -179,6 +179,8 @@ class Session {
   std::string departure(std::span<const Value* const> inputs) const;
   std::shared_ptr<Route> general_route(std::span<const Value* const> inputs);
   void check_run(const RunOptions* options);
+  /// The profile, which providers follow from now on.
+  Profiler& followed(Profiler& profiler) const;
   static void view_scalars(const Route& route, std::span<const Value*> ordered, std::vector<Value>& views);
   void limit_memory();
   void clear_idle_frames();
@@ -204,6 +206,8 @@ class Session {
   std::atomic<uint64_t> checked_stamp_{0};  ///< of the entries of a run that were checked last
   bool rests_ = false;                      ///< workers, when no run is left
   std::atomic<int> running_{0};             ///< counted where rests_
+  bool serial_ = false;                     ///< a provider's device serves one run at a time
+  std::mutex serial_mutex_;                 ///< held by runs where serial_
   std::unique_ptr<Profiler> profiler_;
   std::string profile_path_;
   CopyLedger ledger_;

@@ -9,11 +9,15 @@ target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGE
                            RETORT_MODELS="${CMAKE_SOURCE_DIR}/tests/clients/data"
                            RETORT_OPERATOR_SCHEMAS="${CMAKE_SOURCE_DIR}/src/onnx/operator_schemas.tsv"
                            RETORT_DIFFERENCES="${CMAKE_SOURCE_DIR}/tests/abi/differences.tsv"
-                           RETORT_COMPILING_PROVIDER="$<TARGET_FILE:abi_compiling_provider>")
+                           RETORT_COMPILING_PROVIDER="$<TARGET_FILE:abi_compiling_provider>"
+                           RETORT_TELLING_PROVIDER="$<TARGET_FILE:abi_telling_provider>")
 target_include_directories(abi_differential PRIVATE ${CMAKE_BINARY_DIR}/generated/abi)
-add_library(abi_compiling_provider MODULE ${CMAKE_SOURCE_DIR}/tests/abi/plugins/compiling.cc)
-target_include_directories(abi_compiling_provider PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/retort)
-add_dependencies(abi_differential retort_onnxruntime retort_shared abi_compiling_provider)
+foreach(plugin compiling telling)
+  add_library(abi_${plugin}_provider MODULE ${CMAKE_SOURCE_DIR}/tests/abi/plugins/${plugin}.cc)
+  target_include_directories(abi_${plugin}_provider PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/retort)
+  add_dependencies(abi_differential abi_${plugin}_provider)
+endforeach()
+add_dependencies(abi_differential retort_onnxruntime retort_shared)
 add_test(NAME abi_differential COMMAND abi_differential --gtest_brief=1)
 
 # The header is C, too.

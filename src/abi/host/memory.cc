@@ -1,7 +1,9 @@
 // A plug-in's allocators, copies and streams.
 #include <algorithm>
+#include <map>
 
 #include "abi/host/plugin.h"
+#include "abi/slots.h"
 
 namespace retort::abi {
 namespace {
@@ -47,26 +49,23 @@ class PluginAllocator : public Allocator {
   const OrtMemoryInfo info_;
 };
 
-class PluginStream;
+/// How far into the work of other streams, by their numbers, everything that comes now is known to be behind.
+using SyncClock = std::map<uint64_t, uint64_t>;
 
 class PluginNotification : public Notification {
  public:
-  PluginNotification(std::shared_ptr<Plugin> plugin, OrtSyncNotificationImpl* impl)
-      : plugin_(std::move(plugin)), impl_(impl) {}
+  PluginNotification(std::shared_ptr<Plugin> plugin, OrtSyncNotificationImpl* impl, SyncClock clock)
+      : plugin_(std::move(plugin)), impl_(impl), clock_(std::move(clock)) {}
   ~PluginNotification() override {
     if (impl_->Release) impl_->Release(impl_);
   }
-  bool wait_on_device(Stream& later) override {
-    OrtSyncStream* stream = outward(&later);
-    if (!stream || !impl_->WaitOnDevice) return false;
-    check_plugin(impl_->WaitOnDevice(impl_, stream), plugin_->who(), "WaitOnDevice");
-    return true;
-  }
+  bool wait_on_device(Stream& later) override;
   void wait_on_host() override { check_plugin(impl_->WaitOnHost(impl_), plugin_->who(), "WaitOnHost"); }
 
  private:
   const std::shared_ptr<Plugin> plugin_;
   OrtSyncNotificationImpl* const impl_;
+  const SyncClock clock_;  ///< at the point that it is
 };
 
 class PluginStream : public Stream {
@@ -84,7 +83,9 @@ class PluginStream : public Stream {
     OrtSyncNotificationImpl* made = nullptr;
     check_plugin(impl_->CreateNotification(impl_, &made), plugin_->who(), "CreateNotification");
     require(made != nullptr, ErrorCode::ep_fail, "{} made no notification", plugin_->who());
-    auto notification = std::make_unique<PluginNotification>(plugin_, made);
+    SyncClock now = clock_;
+    now[number_] = ++sync_id_;
+    auto notification = std::make_unique<PluginNotification>(plugin_, made, std::move(now));
     check_plugin(made->Activate(made), plugin_->who(), "Activate");
     return notification;
   }
@@ -93,13 +94,37 @@ class PluginStream : public Stream {
   }
   OrtSyncStream* outward() { return &outward_; }
   const OrtSyncStreamImpl* impl() const { return impl_; }
+  uint64_t sync_id() const { return sync_id_; }
+  /// The producer's id at the point that this stream waited for last; 0: it never waited for it.
+  uint64_t waited_for(const PluginStream& producer) const {
+    const auto found = clock_.find(producer.number_);
+    return found == clock_.end() ? 0 : found->second;
+  }
+  void come_after(const SyncClock& point) {
+    for (const auto& [stream, id] : point) clock_[stream] = std::max(clock_[stream], id);
+  }
 
  private:
+  static uint64_t next_number() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
+  const uint64_t number_ = next_number();  ///< no later stream has it, unlike an address
+  std::atomic<uint64_t> sync_id_{0};       ///< points in its work that there were notifications for
+  SyncClock clock_;                        ///< of the thread that gives it work
   const std::shared_ptr<Plugin> plugin_;
   OrtSyncStreamImpl* const impl_;
   const MemorySpace space_;
   OrtSyncStream outward_;
 };
+
+bool PluginNotification::wait_on_device(Stream& later) {
+  auto* stream = dynamic_cast<PluginStream*>(&later);
+  if (!stream || !impl_->WaitOnDevice) return false;
+  check_plugin(impl_->WaitOnDevice(impl_, stream->outward()), plugin_->who(), "WaitOnDevice");
+  stream->come_after(clock_);
+  return true;
+}
 
 class PluginTransfer : public DataTransfer {
  public:
@@ -128,6 +153,11 @@ class PluginTransfer : public DataTransfer {
   const std::shared_ptr<Plugin> plugin_;
   OrtDataTransferImpl* const impl_;
 };
+
+const PluginStream* plugin_stream_behind(const OrtSyncStream* stream) {
+  if (!stream || stream->tag != OrtSyncStream::kTag) return nullptr;
+  return dynamic_cast<const PluginStream*>(stream->stream);
+}
 
 }  // namespace
 
@@ -161,4 +191,19 @@ const OrtSyncStreamImpl* stream_behind(const OrtSyncStream& stream) {
   return plugin ? plugin->impl() : nullptr;
 }
 
+namespace ep_api {
+
+uint64_t ORT_API_CALL SyncStream_GetSyncId(const OrtSyncStream* stream) noexcept {
+  const PluginStream* own = plugin_stream_behind(stream);
+  return own ? own->sync_id() : 0;
+}
+
+uint64_t ORT_API_CALL GetSyncIdForLastWaitOnSyncStream(const OrtSyncStream* producer_stream,
+                                                       const OrtSyncStream* consumer_stream) noexcept {
+  const PluginStream* producer = plugin_stream_behind(producer_stream);
+  const PluginStream* consumer = plugin_stream_behind(consumer_stream);
+  return producer && consumer ? consumer->waited_for(*producer) : 0;
+}
+
+}  // namespace ep_api
 }  // namespace retort::abi

@@ -64,6 +64,26 @@ OrtSyncStream* outward(Stream* stream);
 /// What is behind it; null for streams of others.
 const OrtSyncStreamImpl* stream_behind(const OrtSyncStream& stream);
 
+// profiling.cc
+/// What the provider tells profiles; null where it tells nothing. `owner` keeps the provider.
+std::unique_ptr<ProfileListener> plugin_listener(std::shared_ptr<const void> owner, OrtEp& ep, std::string who,
+                                                 const Logger& logger);
+
+// session_hooks.cc: what a provider is told of its session. Functions that it has not, or is too old for, are passed over.
+void tell_session_made(OrtEp& ep, const std::string& who);
+bool asked_runs_at_once(OrtEp& ep, const std::string& who);
+void tell_options(OrtEp& ep, const std::string& who, std::span<const char* const> keys,
+                  std::span<const char* const> values);
+void tell_run_begins(OrtEp& ep, const std::string& who, const RunOptions* options);
+void tell_run_ends(OrtEp& ep, const std::string& who, const RunOptions* options, bool waits);
+
+// questions.cc
+/// Why the provider of the device cannot use that hardware, as its plug-in says; nothing where it says nothing.
+void ask_incompatibility(const OrtEpDevice& device, const OrtHardwareDevice& hardware,
+                         OrtDeviceEpIncompatibilityDetails& details);
+/// Whether what was compiled elsewhere, and left that note, runs on these devices of one provider.
+OrtCompiledModelCompatibility ask_compatibility(std::span<const OrtEpDevice* const> devices, const char* note);
+
 // factory.cc
 /// The provider of a plug-in, and its devices of this environment's hardware.
 struct OfferedProvider {

@@ -220,15 +220,19 @@ class PluginProvider : public Provider {
     return made ? plugin_stream(instance_->plugin, made, space_) : nullptr;
   }
 
-  void run_begins() override {
-    OrtEp& ep = instance_->ep();
-    if (instance_->since(23) && ep.OnRunStart)
-      check_plugin(ep.OnRunStart(&ep, &run_options_), instance_->plugin->who(), "OnRunStart");
+  void session_made() override { tell_session_made(instance_->ep(), instance_->plugin->who()); }
+  bool runs_at_once() const override { return asked_runs_at_once(instance_->ep(), instance_->plugin->who()); }
+  void set_options(std::span<const char* const> keys, std::span<const char* const> values) override {
+    tell_options(instance_->ep(), instance_->plugin->who(), keys, values);
   }
-  void run_ends(bool waits) override {
-    OrtEp& ep = instance_->ep();
-    if (instance_->since(23) && ep.OnRunEnd)
-      check_plugin(ep.OnRunEnd(&ep, &run_options_, waits), instance_->plugin->who(), "OnRunEnd");
+  void run_begins(const RunOptions* options) override {
+    tell_run_begins(instance_->ep(), instance_->plugin->who(), options);
+  }
+  void run_ends(const RunOptions* options, bool waits) override {
+    tell_run_ends(instance_->ep(), instance_->plugin->who(), options, waits);
+  }
+  std::unique_ptr<ProfileListener> make_listener() override {
+    return plugin_listener(instance_, instance_->ep(), instance_->plugin->who(), instance_->logger.logger);
   }
   void synchronize() override {
     OrtEp& ep = instance_->ep();
@@ -252,7 +256,6 @@ class PluginProvider : public Provider {
   const std::shared_ptr<Instance> instance_;
   const std::shared_ptr<Devices> shared_;
   const MemorySpace space_;
-  const OrtRunOptions run_options_{};
   size_t number_ = 0;
 };
 

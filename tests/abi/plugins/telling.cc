@@ -1,0 +1,415 @@
+// A plug-in library for tests: a provider that runs Neg, on a device with streams whose memory is that of the host under
+// another name, and tells what it was asked: one line for each call, in `plugin_story`. Options of the provider choose how
+// it answers.
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "retort/onnxruntime_ep_c_api.h"
+
+namespace {
+
+const OrtApi* api = nullptr;
+const OrtEpApi* ep_api = nullptr;
+
+std::mutex mutex;
+std::vector<std::string> story;
+std::atomic<int> running{0}, most{0};
+
+void tell(std::string line) {
+  const std::lock_guard lock(mutex);
+  story.push_back(std::move(line));
+}
+OrtStatus* error(const char* text) { return api->CreateStatus(ORT_EP_FAIL, text); }
+
+#define TRY(call)                        \
+  do {                                   \
+    if (OrtStatus* s = (call)) return s; \
+  } while (false)
+
+// Memory and streams
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct Memory : OrtAllocator {
+  OrtMemoryInfo* info = nullptr;
+  Memory() : OrtAllocator{} {
+    version = 23;
+    Alloc = [](OrtAllocator*, size_t size) { return std::malloc(size ? size : 1); };
+    Reserve = Alloc;
+    Free = [](OrtAllocator*, void* p) { std::free(p); };
+    Info = [](const OrtAllocator* a) -> const OrtMemoryInfo* { return static_cast<const Memory*>(a)->info; };
+  }
+};
+
+struct Transfer : OrtDataTransferImpl {
+  Transfer() : OrtDataTransferImpl{} {
+    ort_version_supported = 23;
+    OrtDataTransferImpl::Release = [](OrtDataTransferImpl* t) noexcept { delete static_cast<Transfer*>(t); };
+    CanCopy = [](const OrtDataTransferImpl*, const OrtMemoryDevice* from, const OrtMemoryDevice* to) noexcept {
+      const auto known = [](const OrtMemoryDevice* d) {
+        return ep_api->MemoryDevice_GetDeviceType(d) == OrtMemoryInfoDeviceType_CPU ||
+               ep_api->MemoryDevice_GetVendorId(d) == 0xcafe;
+      };
+      return known(from) && known(to);
+    };
+    CopyTensors = [](OrtDataTransferImpl*, const OrtValue** from, OrtValue** to, OrtSyncStream**,
+                     size_t count) noexcept -> OrtStatus* {
+      for (size_t i = 0; i < count; ++i) {
+        size_t bytes = 0;
+        const void* source = nullptr;
+        void* target = nullptr;
+        TRY(api->GetTensorSizeInBytes(from[i], &bytes));
+        TRY(api->GetTensorData(from[i], &source));
+        TRY(api->GetTensorMutableData(to[i], &target));
+        std::memcpy(target, source, bytes);
+      }
+      return nullptr;
+    };
+  }
+};
+
+struct Notification : OrtSyncNotificationImpl {
+  const OrtSyncStream* stream = nullptr;
+  Notification() : OrtSyncNotificationImpl{} {
+    ort_version_supported = 23;
+    OrtSyncNotificationImpl::Release = [](OrtSyncNotificationImpl* n) noexcept {
+      delete static_cast<Notification*>(n);
+    };
+    Activate = [](OrtSyncNotificationImpl*) noexcept -> OrtStatus* {
+      tell("Activate");
+      return nullptr;
+    };
+    WaitOnDevice = [](OrtSyncNotificationImpl*, OrtSyncStream* later) noexcept -> OrtStatus* {
+      tell("WaitOnDevice " + std::to_string(ep_api->SyncStream_GetSyncId(later)));
+      return nullptr;
+    };
+    WaitOnHost = [](OrtSyncNotificationImpl*) noexcept -> OrtStatus* {
+      tell("WaitOnHost");
+      return nullptr;
+    };
+  }
+};
+
+struct Stream : OrtSyncStreamImpl {
+  Stream() : OrtSyncStreamImpl{} {
+    ort_version_supported = 23;
+    OrtSyncStreamImpl::Release = [](OrtSyncStreamImpl* s) noexcept { delete static_cast<Stream*>(s); };
+    GetHandle = [](OrtSyncStreamImpl* s) noexcept -> void* { return s; };
+    CreateNotification = [](OrtSyncStreamImpl*, OrtSyncNotificationImpl** made) noexcept -> OrtStatus* {
+      *made = new Notification;
+      return nullptr;
+    };
+    Flush = [](OrtSyncStreamImpl*) noexcept -> OrtStatus* { return nullptr; };
+    OnSessionRunEnd = [](OrtSyncStreamImpl*) noexcept -> OrtStatus* {
+      tell("OnSessionRunEnd");
+      return nullptr;
+    };
+  }
+};
+
+// What it tells the profile
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct Profiler : OrtEpProfilerImpl {
+  std::set<uint64_t> open;
+  std::mutex own;
+  Profiler() : OrtEpProfilerImpl{} {
+    ort_version_supported = 25;
+    OrtEpProfilerImpl::Release = [](OrtEpProfilerImpl* p) noexcept {
+      tell("profiler released");
+      delete static_cast<Profiler*>(p);
+    };
+    StartProfiling = [](OrtEpProfilerImpl*, int64_t offset) noexcept -> OrtStatus* {
+      tell("StartProfiling " + std::to_string(offset >= 0 && offset < 5'000'000'000));
+      return nullptr;
+    };
+    StartEvent = [](OrtEpProfilerImpl* p, uint64_t id) noexcept -> OrtStatus* {
+      const std::lock_guard lock(static_cast<Profiler*>(p)->own);
+      static_cast<Profiler*>(p)->open.insert(id);
+      return nullptr;
+    };
+    StopEvent = [](OrtEpProfilerImpl* p, uint64_t id, const OrtProfilingEvent* event) noexcept -> OrtStatus* {
+      return static_cast<Profiler*>(p)->stop(id, event);
+    };
+    EndProfiling = [](OrtEpProfilerImpl* p, OrtProfilingEventsContainer* events) noexcept -> OrtStatus* {
+      return static_cast<Profiler*>(p)->end(events);
+    };
+  }
+  OrtStatus* stop(uint64_t id, const OrtProfilingEvent* event) {
+    const std::lock_guard lock(own);
+    OrtProfilingEventCategory category{};
+    const char *name = "", *op = nullptr, *provider = nullptr;
+    int64_t start = 0, duration = 0;
+    TRY(ep_api->ProfilingEvent_GetCategory(event, &category));
+    TRY(ep_api->ProfilingEvent_GetName(event, &name));
+    TRY(ep_api->ProfilingEvent_GetTimestampUs(event, &start));
+    TRY(ep_api->ProfilingEvent_GetDurationUs(event, &duration));
+    TRY(ep_api->ProfilingEvent_GetArgValue(event, "op_name", &op));
+    TRY(ep_api->ProfilingEvent_GetArgValue(event, "provider", &provider));
+    const bool closed = open.erase(id) == 1, mine = provider && std::strcmp(provider, "telling") == 0;
+    const bool timed = start >= 0 && duration >= 0 && start < 5'000'000;
+    tell("event of category " + std::to_string(category) + (op ? " op " : " name ") +
+         (mine ? "of this provider"
+          : op ? op
+               : name) +
+         (provider ? std::string(" provider ") + provider : "") + (timed ? "" : " at a strange time") +
+         (closed || category == 0 ? "" : " that never began"));
+    return nullptr;
+  }
+  OrtStatus* end(OrtProfilingEventsContainer* events) {
+    tell("EndProfiling, not ended: " + std::to_string(open.size()));
+    const char *keys[] = {"who", "count"}, *values[] = {"told \"it\"", "3"};
+    for (int category = 0; category < 4; ++category) {
+      OrtProfilingEvent* event = nullptr;
+      TRY(ep_api->CreateProfilingEvent(OrtProfilingEventCategory(category), 12, 34, "kernel of a test", 56 - category,
+                                       78, keys, values, size_t(category) / 2, &event));
+      const OrtProfilingEvent* all[1] = {event};
+      OrtStatus* status = ep_api->ProfilingEventsContainer_AddEvents(events, all, 1);
+      ep_api->ReleaseProfilingEvent(event);
+      TRY(status);
+    }
+    OrtStatus* none = ep_api->ProfilingEventsContainer_AddEvents(events, nullptr, 0);
+    tell("no events: " + std::to_string(none ? api->GetErrorCode(none) : ORT_OK));
+    api->ReleaseStatus(none);
+    return nullptr;
+  }
+};
+
+// A compiled part
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct Part : OrtNodeComputeInfo {
+  bool slow = false;
+  Part() : OrtNodeComputeInfo{} {
+    ort_version_supported = 23;
+    CreateState = [](OrtNodeComputeInfo* p, OrtNodeComputeContext*, void** state) -> OrtStatus* {
+      *state = p;
+      return nullptr;
+    };
+    Compute = [](OrtNodeComputeInfo*, void* state, OrtKernelContext* context) {
+      if (const int now = ++running; now > most) most = now;
+      if (static_cast<Part*>(state)->slow) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      OrtStatus* status = negate(context);
+      --running;
+      return status;
+    };
+    ReleaseState = [](OrtNodeComputeInfo*, void*) {};
+  }
+  static OrtStatus* negate(OrtKernelContext* context) {
+    const OrtValue* x = nullptr;
+    OrtValue* y = nullptr;
+    const void* from = nullptr;
+    void* to = nullptr;
+    OrtTensorTypeAndShapeInfo* info = nullptr;
+    size_t count = 0, rank = 0;
+    TRY(api->KernelContext_GetInput(context, 0, &x));
+    TRY(api->GetTensorData(x, &from));
+    TRY(api->GetTensorTypeAndShape(x, &info));
+    TRY(api->GetTensorShapeElementCount(info, &count));
+    TRY(api->GetDimensionsCount(info, &rank));
+    std::vector<int64_t> shape(rank);
+    TRY(api->GetDimensions(info, shape.data(), rank));
+    api->ReleaseTensorTypeAndShapeInfo(info);
+    TRY(api->KernelContext_GetOutput(context, 0, shape.data(), rank, &y));
+    TRY(api->GetTensorMutableData(y, &to));
+    for (size_t i = 0; i < count; ++i) static_cast<float*>(to)[i] = -static_cast<const float*>(from)[i];
+    return nullptr;
+  }
+};
+
+// The provider
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct Ep : OrtEp {
+  std::map<std::string, std::string> options;
+  bool is(const char* option) const { return options.count(option) && options.at(option) == "1"; }
+  Ep() : OrtEp{} {
+    ort_version_supported = 31;
+    GetName = [](const OrtEp*) noexcept { return "telling"; };
+    GetCapability = [](OrtEp*, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept -> OrtStatus* {
+      size_t count = 0;
+      TRY(api->Graph_GetNumNodes(graph, &count));
+      std::vector<const OrtNode*> nodes(count);
+      TRY(api->Graph_GetNodes(graph, nodes.data(), count));
+      const OrtNodeFusionOptions how{23, false};
+      for (const OrtNode* node : nodes) {
+        const char* type = "";
+        TRY(api->Node_GetOperatorType(node, &type));
+        if (std::strcmp(type, "Neg") == 0) TRY(ep_api->EpGraphSupportInfo_AddNodesToFuse(info, &node, 1, &how));
+      }
+      return nullptr;
+    };
+    Compile = [](OrtEp* e, const OrtGraph**, const OrtNode**, size_t count, OrtNodeComputeInfo** infos,
+                 OrtNode**) noexcept -> OrtStatus* {
+      tell("Compile");
+      for (size_t i = 0; i < count; ++i) {
+        auto* part = new Part;
+        part->slow = static_cast<Ep*>(e)->is("slow");
+        infos[i] = part;
+      }
+      return nullptr;
+    };
+    ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
+      for (size_t i = 0; i < count; ++i) delete static_cast<Part*>(infos[i]);
+    };
+    hooks();
+  }
+  void hooks();
+};
+
+OrtStatus* told_run(const char* what, const OrtRunOptions* options) {
+  const char *tag = nullptr, *entry = nullptr;
+  TRY(api->RunOptionsGetRunTag(options, &tag));
+  entry = api->GetRunConfigEntry(options, "tests.key");
+  tell(std::string(what) + " tag '" + (tag ? tag : "null") + "' entry '" + (entry ? entry : "null") + "'");
+  return nullptr;
+}
+
+void Ep::hooks() {
+  SetDynamicOptions = [](OrtEp* e, const char* const* keys, const char* const* values, size_t count) noexcept {
+    for (size_t i = 0; i < count; ++i) tell(std::string("SetDynamicOptions ") + keys[i] + "=" + values[i]);
+    return static_cast<Ep*>(e)->is("refuse_options") ? error("no such option") : nullptr;
+  };
+  OnRunStart = [](OrtEp*, const OrtRunOptions* options) noexcept { return told_run("OnRunStart", options); };
+  OnRunEnd = [](OrtEp*, const OrtRunOptions* options, bool) noexcept { return told_run("OnRunEnd", options); };
+  GetCompiledModelCompatibilityInfo = [](OrtEp*, const OrtGraph* graph) noexcept {
+    const char* name = "";
+    api->ReleaseStatus(api->Graph_GetName(graph, &name));
+    tell(std::string("GetCompiledModelCompatibilityInfo ") + name);
+    return "fits device 7";
+  };
+  IsConcurrentRunSupported = [](OrtEp* e, bool* is) noexcept -> OrtStatus* {
+    tell("IsConcurrentRunSupported");
+    *is = !static_cast<Ep*>(e)->is("serial");
+    return nullptr;
+  };
+  OnSessionInitializationEnd = [](OrtEp* e) noexcept {
+    tell("OnSessionInitializationEnd");
+    return static_cast<Ep*>(e)->is("refuse_session") ? error("not this session") : nullptr;
+  };
+  CreateProfiler = [](OrtEp* e, OrtEpProfilerImpl** made) noexcept -> OrtStatus* {
+    tell("CreateProfiler");
+    *made = static_cast<Ep*>(e)->is("no_profiler") ? nullptr : new Profiler;
+    return nullptr;
+  };
+}
+
+struct Factory : OrtEpFactory {
+  OrtMemoryInfo* info = nullptr;
+  OrtCustomOpDomain* domain = nullptr;
+  Factory();
+  ~Factory() { api->ReleaseMemoryInfo(info); }
+};
+
+OrtStatus* make_ep(const OrtSessionOptions* options, OrtEp** made) {
+  auto* ep = new Ep;
+  for (const char* key : {"slow", "serial", "refuse_options", "refuse_session", "no_profiler"}) {
+    char value[8] = {};
+    size_t size = sizeof value;
+    const std::string entry = std::string("ep.telling.") + key;
+    OrtStatus* status = api->GetSessionConfigEntry(options, entry.c_str(), value, &size);
+    if (!status) ep->options[key] = value;
+    api->ReleaseStatus(status);
+  }
+  *made = ep;
+  return nullptr;
+}
+
+Factory::Factory() : OrtEpFactory{} {
+  ort_version_supported = 31;
+  GetName = [](const OrtEpFactory*) noexcept { return "telling"; };
+  GetVendor = [](const OrtEpFactory*) noexcept { return "Retort tests"; };
+  GetVendorId = [](const OrtEpFactory*) noexcept { return 0xcafeu; };
+  GetVersion = [](const OrtEpFactory*) noexcept { return "4.5.6"; };
+  GetSupportedDevices = [](OrtEpFactory* f, const OrtHardwareDevice* const* devices, size_t count, OrtEpDevice** made,
+                           size_t room, size_t* number) noexcept -> OrtStatus* {
+    *number = 0;
+    for (size_t i = 0; i < count && *number < room; ++i) {
+      if (api->HardwareDevice_Type(devices[i]) != OrtHardwareDeviceType_CPU) continue;
+      TRY(ep_api->CreateEpDevice(f, devices[i], nullptr, nullptr, &made[*number]));
+      TRY(ep_api->EpDevice_AddAllocatorInfo(made[*number], static_cast<Factory*>(f)->info));
+      ++*number;
+    }
+    return nullptr;
+  };
+  CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
+                const OrtSessionOptions* options, const OrtLogger*,
+                OrtEp** made) noexcept -> OrtStatus* { return make_ep(options, made); };
+  ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept {
+    tell("ReleaseEp");
+    delete static_cast<Ep*>(ep);
+  };
+  CreateAllocator = [](OrtEpFactory* f, const OrtMemoryInfo*, const OrtKeyValuePairs*,
+                       OrtAllocator** made) noexcept -> OrtStatus* {
+    auto* memory = new Memory;
+    memory->info = static_cast<Factory*>(f)->info;
+    *made = memory;
+    return nullptr;
+  };
+  ReleaseAllocator = [](OrtEpFactory*, OrtAllocator* a) noexcept { delete static_cast<Memory*>(a); };
+  CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** made) noexcept -> OrtStatus* {
+    *made = new Transfer;
+    return nullptr;
+  };
+  IsStreamAware = [](const OrtEpFactory*) noexcept { return true; };
+  CreateSyncStreamForDevice = [](OrtEpFactory*, const OrtMemoryDevice*, const OrtKeyValuePairs*,
+                                 OrtSyncStreamImpl** made) noexcept -> OrtStatus* {
+    *made = new Stream;
+    return nullptr;
+  };
+  ValidateCompiledModelCompatibilityInfo = [](OrtEpFactory*, const OrtHardwareDevice* const*, size_t count,
+                                              const char* text,
+                                              OrtCompiledModelCompatibility* how) noexcept -> OrtStatus* {
+    tell("ValidateCompiledModelCompatibilityInfo of " + std::to_string(count) + " devices: " + text);
+    if (std::strcmp(text, "broken") == 0) return error("cannot read that");
+    *how = std::strcmp(text, "fits device 7") == 0 ? OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL
+                                                   : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
+    return nullptr;
+  };
+  GetHardwareDeviceIncompatibilityDetails = [](OrtEpFactory*, const OrtHardwareDevice* hardware,
+                                               OrtDeviceEpIncompatibilityDetails* details) noexcept -> OrtStatus* {
+    tell("GetHardwareDeviceIncompatibilityDetails " + std::to_string(api->HardwareDevice_Type(hardware)));
+    return ep_api->DeviceEpIncompatibilityDetails_SetDetails(
+        details, OrtDeviceEpIncompatibility_DRIVER_INCOMPATIBLE | OrtDeviceEpIncompatibility_MISSING_DEPENDENCY, 99,
+        "an older driver");
+  };
+}
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base,
+                                                                    const OrtLogger*, OrtEpFactory** factories,
+                                                                    size_t room, size_t* count) {
+  api = base->GetApi(ORT_API_VERSION);
+  ep_api = api->GetEpApi();
+  if (room < 1) return error("no room for a factory");
+  auto* factory = new Factory;
+  *count = 1;
+  factories[0] = factory;
+  return api->CreateMemoryInfo_V2("TellingMemory", OrtMemoryInfoDeviceType_GPU, 0xcafe, 0, OrtDeviceMemoryType_DEFAULT,
+                                  0, OrtDeviceAllocator, &factory->info);
+}
+
+__attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
+  delete static_cast<Factory*>(factory);
+  return nullptr;
+}
+
+/// The line after those that were read before; null at the end.
+__attribute__((visibility("default"))) const char* plugin_story() {
+  static size_t next = 0;
+  const std::lock_guard lock(mutex);
+  return next < story.size() ? story[next++].c_str() : nullptr;
+}
+
+/// How many runs of parts there were at once, at most.
+__attribute__((visibility("default"))) int plugin_most_at_once() { return most; }
+}

@@ -1,0 +1,311 @@
+// What plug-in providers are asked beside running parts: each scene notes the calls that they were told of.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "binder.h"
+#include "folder.h"
+#include "retort/onnxruntime_ep_c_api.h"
+
+using scenes::Maker;
+using scenes::Scene;
+
+namespace {
+
+constexpr const char* kTelling = RETORT_TELLING_PROVIDER;
+
+template <typename F>
+F of_plugin(const char* name) {
+  void* library = dlopen(kTelling, RTLD_NOW | RTLD_NOLOAD);
+  F function = library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
+  if (library) dlclose(library);
+  return function;
+}
+
+/// The lines since the last time that begin like that.
+void note_story(Scene& s, const std::vector<std::string_view>& beginnings) {
+  const auto next = of_plugin<const char* (*)()>("plugin_story");
+  while (const char* line = next ? next() : nullptr) {
+    for (const std::string_view b : beginnings) {
+      if (std::string_view(line).substr(0, b.size()) == b) s.note("told", line);
+    }
+  }
+}
+
+const OrtEpDevice* telling(Scene& s) {
+  const OrtEpDevice* const* all = nullptr;
+  size_t n = 0;
+  CALL(GetEpDevices, s.env(), &all, &n);
+  for (size_t i = 0; i < n; ++i) {
+    if (std::strcmp(s.api.EpDevice_EpName(all[i]), "telling") == 0) return all[i];
+  }
+  return nullptr;
+}
+
+const OrtEpDevice* loaded(Scene& s) {
+  CALL(RegisterExecutionProviderLibrary, s.env(), "tests", kTelling);
+  return telling(s);
+}
+
+OrtSessionOptions* with_provider(Scene& s, std::vector<const char*> on = {}) {
+  OrtSessionOptions* o = s.options();
+  const OrtEpDevice* d = telling(s);
+  const std::vector<const char*> values(on.size(), "1");
+  CALL(SessionOptionsAppendExecutionProvider_V2, o, s.env(), &d, 1, on.data(), values.data(), on.size());
+  return o;
+}
+
+Maker negation() { return Maker().floats_in("x", {2}).floats_out("y", {2}).node("Neg", {"x"}, {"y"}); }
+
+void run(Scene& s, OrtSession* session, const OrtRunOptions* options = nullptr) {
+  float x[2] = {1, -2};
+  const OrtValue* in = scenes::floats(s, x, {2});
+  const char *name = "x", *out = "y";
+  OrtValue* y = nullptr;
+  CALL(Run, session, options, &name, &in, 1, &out, 1, &y);
+  if (y) scenes::note_tensor(s, "y", y);
+  s.api.ReleaseValue(y);
+}
+
+}  // namespace
+
+SCENE(plugin_hooks, incompatibility) {
+  const OrtEpDevice* d = loaded(s);
+  OrtDeviceEpIncompatibilityDetails* details = nullptr;
+  CALL(GetHardwareDeviceEpIncompatibilityDetails, s.env(), "telling", s.api.EpDevice_Device(d), &details);
+  note_story(s, {"GetHardware"});
+  uint32_t reasons = 77;
+  int32_t code = 77;
+  const char* notes = "unset";
+  CALL(DeviceEpIncompatibilityDetails_GetReasonsBitmask, details, &reasons);
+  CALL(DeviceEpIncompatibilityDetails_GetErrorCode, details, &code);
+  CALL(DeviceEpIncompatibilityDetails_GetNotes, details, &notes);
+  s.note("reasons", reasons);
+  s.note("code", code);
+  s.note("notes", notes);
+  const OrtEpApi& ep = *s.api.GetEpApi();
+  for (const char* text : {static_cast<const char*>(nullptr), ""}) {
+    s.call("SetDetails", ep.DeviceEpIncompatibilityDetails_SetDetails(details, 0x80000000u | 8u, -5, text));
+    CALL(DeviceEpIncompatibilityDetails_GetReasonsBitmask, details, &reasons);
+    CALL(DeviceEpIncompatibilityDetails_GetErrorCode, details, &code);
+    CALL(DeviceEpIncompatibilityDetails_GetNotes, details, &notes);
+    s.note("reasons", reasons);
+    s.note("code", code);
+    s.note("notes", notes);
+  }
+  s.api.ReleaseDeviceEpIncompatibilityDetails(details);
+}
+
+SCENE(plugin_hooks, tensor_types) {
+  s.env();
+  const OrtEpApi& ep = *s.api.GetEpApi();
+  std::vector<const OrtDataType*> seen;
+  for (int type = -1; type < 30; ++type) {
+    const OrtDataType *made = nullptr, *again = nullptr;
+    OrtStatus* status = ep.GetTensorDataType(ONNXTensorElementDataType(type), &made);
+    const int code = status ? s.api.GetErrorCode(status) : ORT_OK;
+    s.api.ReleaseStatus(status);
+    s.api.ReleaseStatus(ep.GetTensorDataType(ONNXTensorElementDataType(type), &again));
+    const bool other = made && std::find(seen.begin(), seen.end(), made) == seen.end();
+    s.note("type " + std::to_string(type), std::to_string(code) + (made ? " made" : "") +
+                                               (made == again ? ", the same again" : "") +
+                                               (other ? ", of no other" : ""));
+    if (made) seen.push_back(made);
+  }
+}
+
+SCENE(plugin_hooks, ids_of_streams) {
+  const OrtEpDevice* d = loaded(s);
+  const OrtEpApi& ep = *s.api.GetEpApi();
+  OrtSyncStream *a = nullptr, *b = nullptr;
+  CALL(CreateSyncStreamForEpDevice, d, nullptr, &a);
+  CALL(CreateSyncStreamForEpDevice, d, nullptr, &b);
+  const auto note = [&] {
+    s.note("a by b", ep.GetSyncIdForLastWaitOnSyncStream(a, b));
+    s.note("b by a", ep.GetSyncIdForLastWaitOnSyncStream(b, a));
+    s.note("a by a", ep.GetSyncIdForLastWaitOnSyncStream(a, a));
+  };
+  s.note("a", ep.SyncStream_GetSyncId(a));
+  s.note("b", ep.SyncStream_GetSyncId(b));
+  note();
+  OrtSession* session = negation().open(s, with_provider(s));
+  OrtRunOptions* options = nullptr;
+  CALL(CreateRunOptions, &options);
+  for (OrtSyncStream* stream : {a, a, b}) {
+    const uint64_t before = ep.SyncStream_GetSyncId(stream);
+    s.api.RunOptionsSetSyncStream(options, stream);
+    run(s, session, options);
+    note();
+    s.note("ids only grow", ep.SyncStream_GetSyncId(stream) >= before);
+  }
+  CALL(AddRunConfigEntry, options, "disable_synchronize_execution_providers", "1");
+  for (OrtSyncStream* stream : {a, b}) {
+    s.api.RunOptionsSetSyncStream(options, stream);
+    run(s, session, options);
+  }
+  const uint64_t waited = ep.GetSyncIdForLastWaitOnSyncStream(a, b);
+  s.note("b came after a", waited > 0 && waited <= ep.SyncStream_GetSyncId(a));
+  s.note("b by a", ep.GetSyncIdForLastWaitOnSyncStream(b, a));
+  s.api.ReleaseSession(session);
+  s.api.ReleaseSyncStream(a);
+  s.api.ReleaseSyncStream(b);
+}
+
+SCENE(plugin_hooks, runs) {
+  loaded(s);
+  OrtSession* session = negation().open(s, with_provider(s));
+  note_story(s, {"On", "IsConcurrent", "Compile"});
+  run(s, session);
+  note_story(s, {"OnRun"});
+  OrtRunOptions* options = nullptr;
+  CALL(CreateRunOptions, &options);
+  CALL(RunOptionsSetRunTag, options, "third run");
+  CALL(AddRunConfigEntry, options, "tests.key", "told");
+  run(s, session, options);
+  note_story(s, {"OnRun"});
+  s.api.ReleaseSession(session);
+  note_story(s, {"ReleaseEp"});
+}
+
+SCENE(plugin_hooks, session_refused_at_its_end) {
+  loaded(s);
+  s.note("session", static_cast<const void*>(negation().open(s, with_provider(s, {"refuse_session"}))));
+  note_story(s, {"On", "Compile", "ReleaseEp"});
+}
+
+SCENE(plugin_hooks, dynamic_options) {
+  loaded(s);
+  OrtSession* session = negation().open(s, with_provider(s));
+  const char *keys[] = {"ep.dynamic.workload_type", "any"}, *values[] = {"Efficient", "thing"};
+  CALL(SetEpDynamicOptions, session, keys, values, 2);
+  CALL(SetEpDynamicOptions, session, keys, values, 1);
+  CALL(SetEpDynamicOptions, session, keys, values, 0);
+  note_story(s, {"Set"});
+  session = negation().open(s, with_provider(s, {"refuse_options"}));
+  CALL(SetEpDynamicOptions, session, keys, values, 2);
+  note_story(s, {"Set"});
+}
+
+SCENE(plugin_hooks, runs_at_once) {
+  loaded(s);
+  for (const char* how : {"serial", "slow"}) {
+    OrtSession* session = negation().open(s, with_provider(s, {"slow", how}));
+    float x[4][2] = {};
+    OrtValue *in[4] = {}, *y[4] = {};
+    for (int i = 0; i < 4; ++i) in[i] = scenes::floats(s, x[i], {2});
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        const char *name = "x", *out = "y";
+        const OrtValue* one = in[i];
+        s.api.ReleaseStatus(s.api.Run(session, nullptr, &name, &one, 1, &out, 1, &y[i]));
+      });
+    }
+    for (std::thread& t : threads) t.join();
+    for (OrtValue* one : y) s.note("ran", static_cast<const void*>(one));
+    if (std::strcmp(how, "serial") == 0) s.note("at once", of_plugin<int (*)()>("plugin_most_at_once")());
+  }
+}
+
+namespace {
+
+/// Calls that have to do with profiles, and the events that are the same in both engines.
+const std::vector<std::string_view> kProfile = {"CreateProfiler",
+                                                "StartProfiling",
+                                                "EndProfiling",
+                                                "profiler",
+                                                "event of category 1",
+                                                "event of category 0 name session_initialization",
+                                                "event of category 0 name model_run"};
+
+/// The lines of a profile that speak of a kernel of the plug-in's, without what changes from run to run.
+void note_profile(Scene& s, const std::string& path) {
+  std::ifstream in(path);
+  s.note("profile", in.good());
+  for (std::string line; std::getline(in, line);) {
+    if (line.find("kernel of a test") == std::string::npos) continue;
+    // The official library writes spaces around colons, and no comma after the last event.
+    std::string text;
+    bool quoted = false;
+    for (const char c : line.substr(0, line.rfind('}') + 1)) {
+      if (c == '"') quoted = !quoted;
+      if (quoted || c != ' ') text += c;
+    }
+    s.note("event", text);
+  }
+}
+
+/// One part for the device, one node for the CPU.
+Maker two_branches() { return negation().floats_in("a", {2}).floats_out("b", {2}).node("Abs", {"a"}, {"b"}); }
+
+}  // namespace
+
+SCENE(plugin_hooks, profile) {
+  loaded(s);
+  OrtSessionOptions* o = with_provider(s);
+  const scenes::Folder folder;
+  CALL(EnableProfiling, o, (folder / "profile").c_str());
+  OrtSession* session = two_branches().open(s, o);
+  note_story(s, kProfile);
+  float x[2] = {1, -2};
+  const OrtValue* in[2] = {scenes::floats(s, x, {2}), scenes::floats(s, x, {2})};
+  const char *names[2] = {"x", "a"}, *outs[2] = {"y", "b"};
+  OrtValue* y[2] = {};
+  for (int i = 0; i < 2; ++i) CALL(Run, session, nullptr, names, in, 2, outs, 2, y);
+  note_story(s, kProfile);
+  char* path = nullptr;
+  CALL(SessionEndProfiling, session, s.allocator(), &path);
+  note_story(s, kProfile);
+  note_profile(s, path);
+  s.api.ReleaseSession(session);
+  note_story(s, kProfile);
+}
+
+SCENE(plugin_hooks, profile_of_a_run) {
+  loaded(s);
+  OrtSession* session = two_branches().open(s, with_provider(s));
+  float x[2] = {1, -2};
+  const OrtValue* in[2] = {scenes::floats(s, x, {2}), scenes::floats(s, x, {2})};
+  const char *names[2] = {"x", "a"}, *outs[2] = {"y", "b"};
+  OrtValue* y[2] = {};
+  OrtRunOptions* options = nullptr;
+  CALL(CreateRunOptions, &options);
+  const scenes::Folder folder;
+  CALL(RunOptionsEnableProfiling, options, (folder / "profile").c_str());
+  CALL(Run, session, options, names, in, 2, outs, 2, y);
+  // The official library makes one for the session, too, which tells nothing.
+  note_story(s, {kProfile.begin() + 1, kProfile.end()});
+}
+
+SCENE(plugin_hooks, provider_without_a_profiler) {
+  loaded(s);
+  OrtSessionOptions* o = with_provider(s, {"no_profiler"});
+  const scenes::Folder folder;
+  CALL(EnableProfiling, o, (folder / "profile").c_str());
+  OrtSession* session = negation().open(s, o);
+  run(s, session);
+  char* path = nullptr;
+  CALL(SessionEndProfiling, session, s.allocator(), &path);
+  note_story(s, kProfile);
+  note_profile(s, path);
+}
+
+SCENE(plugin_hooks, compatibility) {
+  const OrtEpDevice* d = loaded(s);
+  for (const char* info : {"fits device 7", "other", "broken", ""}) {
+    OrtCompiledModelCompatibility answer = OrtCompiledModelCompatibility(77);
+    CALL(GetModelCompatibilityForEpDevices, &d, 1, info, &answer);
+    s.note("answer", answer);
+    note_story(s, {"Validate"});
+  }
+  const OrtEpDevice* twice[2] = {d, d};
+  OrtCompiledModelCompatibility answer = OrtCompiledModelCompatibility(77);
+  CALL(GetModelCompatibilityForEpDevices, twice, 2, "fits device 7", &answer);
+  s.note("answer", answer);
+  note_story(s, {"Validate"});
+  negation().open(s, with_provider(s));
+  note_story(s, {"GetCompiled", "Validate"});
+}
