@@ -5,6 +5,7 @@
 
 #include "abi/devices.h"
 #include "abi/environment.h"
+#include "abi/host/plugin.h"
 #include "abi/slots.h"
 #include "ir/graph.h"
 
@@ -176,6 +177,8 @@ std::vector<std::shared_ptr<Provider>> choose_devices(const EpDevices& devices, 
     require(!alone || model.graph->order().empty(), ErrorCode::fail,
             "session.disable_cpu_ep_fallback leaves nobody to run the nodes: no other provider was added");
   }
+  const bool optimal = options.options.config_on("session.fail_on_suboptimal_compiled_model");
+  for (const DeviceList& list : lists) check_compiled_model(list, model, optimal);
   std::map<std::string, std::string> config = options.options.config;
   for (const ProviderRequest& request : options.options.providers) {
     for (const auto& [key, value] : request.options) config[config_key(request.name, key)] = value;
@@ -213,6 +216,7 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(
       const char* value = need_text((&need(ep_option_vals, "ep_option_vals"))[i], "ep_option_vals");
       config[config_key(ep_devices[0]->name, key)] = value;
     }
+    add_operator_domains(*ep_devices[0], o.domains);
     o.devices.emplace_back(ep_devices, ep_devices + num_ep_devices);
     o.options.config = std::move(config);
   });

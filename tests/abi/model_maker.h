@@ -112,12 +112,17 @@ class Maker {
   Maker& integers(std::string_view name, const std::vector<int64_t>& dims, const std::vector<int64_t>& data) {
     return initializer(name, 7, dims, data);
   }
+  Maker& metadata(std::string_view key, std::string_view value) {
+    metadata_.push_back(Message().text(1, key).text(2, value));
+    return *this;
+  }
   /// The graph alone, for a body.
   Message graph() const { return Message(graph_).text(2, "made"); }
   std::string bytes() const {
     Message model;
     model.number(1, 10).message(7, graph());
     for (const Message& m : imports_) model.message(8, m);
+    for (const Message& m : metadata_) model.message(14, m);
     return model.bytes();
   }
   OrtSession* open(Scene& s, const OrtSessionOptions* options = nullptr) const {
@@ -136,7 +141,7 @@ class Maker {
     return *this;
   }
   Message graph_;
-  std::vector<Message> imports_;
+  std::vector<Message> imports_, metadata_;
 };
 
 }  // namespace scenes

@@ -309,3 +309,37 @@ SCENE(plugin_hooks, compatibility) {
   negation().open(s, with_provider(s));
   note_story(s, {"GetCompiled", "Validate"});
 }
+
+SCENE(plugin_hooks, compiled_for_another) {
+  loaded(s);
+  for (const char* strict : {"0", "1"}) {
+    for (const char* note : {"fits device 7", "recompile", "other", "broken", "", "unknown"}) {
+      OrtSessionOptions* o = with_provider(s);
+      CALL(AddSessionConfigEntry, o, "session.fail_on_suboptimal_compiled_model", strict);
+      const Maker model = negation().metadata("ep_compatibility_info.telling", note);
+      s.note(note, static_cast<const void*>(model.open(s, o)));
+      note_story(s, {"Validate"});
+    }
+  }
+  const Maker others = negation().metadata("ep_compatibility_info.nobody", "other");
+  s.note("session", static_cast<const void*>(others.open(s, with_provider(s))));
+  note_story(s, {"Validate"});
+}
+
+SCENE(plugin_hooks, operators_of_a_provider) {
+  loaded(s);
+  const Maker model = Maker()
+                          .import("tests.telling", 1)
+                          .floats_in("x", {2})
+                          .floats_out("y", {2})
+                          .node("Twice", {"x"}, {"y"}, {}, "tests.telling");
+  s.note("without it", static_cast<const void*>(model.open(s)));
+  OrtSessionOptions* o = with_provider(s);
+  note_story(s, {"GetCustom"});
+  run(s, model.open(s, o));
+  note_story(s, {"GetCustom"});
+  const OrtEpDevice* d = telling(s);
+  OrtSessionOptions* twice = with_provider(s);
+  CALL(SessionOptionsAppendExecutionProvider_V2, twice, s.env(), &d, 1, nullptr, nullptr, 0);
+  note_story(s, {"GetCustom"});
+}

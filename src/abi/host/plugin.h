@@ -83,6 +83,11 @@ void ask_incompatibility(const OrtEpDevice& device, const OrtHardwareDevice& har
                          OrtDeviceEpIncompatibilityDetails& details);
 /// Whether what was compiled elsewhere, and left that note, runs on these devices of one provider.
 OrtCompiledModelCompatibility ask_compatibility(std::span<const OrtEpDevice* const> devices, const char* note);
+/// Throws fail where the provider of the devices cannot run a model that was compiled elsewhere and says so in its metadata;
+/// with `optimal`, also where it had better be compiled again.
+void check_compiled_model(std::span<const OrtEpDevice* const> devices, const Model& model, bool optimal);
+/// Adds the domains of operators that the plug-in of the device brings, each once.
+void add_operator_domains(const OrtEpDevice& device, std::vector<OrtCustomOpDomain*>& domains);
 
 // factory.cc
 /// The provider of a plug-in, and its devices of this environment's hardware.

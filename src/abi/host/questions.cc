@@ -1,10 +1,13 @@
 // What callers ask plug-ins before they make a session, and types that plug-ins ask for.
+#include <algorithm>
 #include <array>
 
 #include "abi/host/data_type.h"
 #include "abi/host/plugin.h"
+#include "abi/options.h"
 #include "abi/slots.h"
 #include "abi/type_info.h"
+#include "ir/graph.h"
 
 namespace retort::abi {
 
@@ -30,6 +33,44 @@ OrtCompiledModelCompatibility ask_compatibility(std::span<const OrtEpDevice* con
       factory->ValidateCompiledModelCompatibilityInfo(factory, hardware.data(), hardware.size(), note, &answer),
       cat("provider '{}'", devices[0]->name), "ValidateCompiledModelCompatibilityInfo");
   return answer;
+}
+
+void check_compiled_model(std::span<const OrtEpDevice* const> devices, const Model& model, bool optimal) {
+  const std::string& name = devices[0]->name;
+  const std::string key = cat("ep_compatibility_info.{}", name);
+  const auto note = std::ranges::find(model.metadata, key, [](const auto& entry) { return entry.first; });
+  if (note == model.metadata.end()) return;
+  OrtCompiledModelCompatibility answer{};
+  try {
+    answer = ask_compatibility(devices, note->second.c_str());
+  } catch (const Error& e) {
+    fail(ErrorCode::fail, "whether the compiled model runs here is not known: {}", e.what());
+  }
+  require(answer != OrtCompiledModelCompatibility_EP_UNSUPPORTED, ErrorCode::fail,
+          "the model was compiled for '{}', which provider '{}' cannot run here; compile it again for this device",
+          note->second, name);
+  require(!optimal || answer != OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION, ErrorCode::fail,
+          "the model was compiled for '{}', which provider '{}' would run faster compiled again, and "
+          "session.fail_on_suboptimal_compiled_model is set; compile it again for this device",
+          note->second, name);
+}
+
+void add_operator_domains(const OrtEpDevice& device, std::vector<OrtCustomOpDomain*>& domains) {
+  constexpr uint32_t kSince = 24;
+  OrtEpFactory* factory = device.plugin;
+  if (!factory || factory->ort_version_supported < kSince || !factory->GetNumCustomOpDomains ||
+      !factory->GetCustomOpDomains)
+    return;
+  const std::string who = cat("provider '{}'", device.name);
+  size_t count = 0;
+  check_plugin(factory->GetNumCustomOpDomains(factory, &count), who, "GetNumCustomOpDomains");
+  if (count == 0) return;
+  std::vector<OrtCustomOpDomain*> added(count);
+  check_plugin(factory->GetCustomOpDomains(factory, added.data(), count), who, "GetCustomOpDomains");
+  for (OrtCustomOpDomain* domain : added) {
+    handle(domain, "the domain of a plug-in");
+    if (std::ranges::count(domains, domain) == 0) domains.push_back(domain);
+  }
 }
 
 namespace ep_api {

@@ -2,116 +2,20 @@
 // another name, and tells what it was asked: one line for each call, in `plugin_story`. Options of the provider choose how
 // it answers.
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "retort/onnxruntime_ep_c_api.h"
+#include "telling_twice.h"
+
+using namespace telling;
 
 namespace {
 
-const OrtApi* api = nullptr;
-const OrtEpApi* ep_api = nullptr;
-
-std::mutex mutex;
-std::vector<std::string> story;
 std::atomic<int> running{0}, most{0};
-
-void tell(std::string line) {
-  const std::lock_guard lock(mutex);
-  story.push_back(std::move(line));
-}
-OrtStatus* error(const char* text) { return api->CreateStatus(ORT_EP_FAIL, text); }
-
-#define TRY(call)                        \
-  do {                                   \
-    if (OrtStatus* s = (call)) return s; \
-  } while (false)
-
-// Memory and streams
-// ---------------------------------------------------------------------------------------------------------------------
-
-struct Memory : OrtAllocator {
-  OrtMemoryInfo* info = nullptr;
-  Memory() : OrtAllocator{} {
-    version = 23;
-    Alloc = [](OrtAllocator*, size_t size) { return std::malloc(size ? size : 1); };
-    Reserve = Alloc;
-    Free = [](OrtAllocator*, void* p) { std::free(p); };
-    Info = [](const OrtAllocator* a) -> const OrtMemoryInfo* { return static_cast<const Memory*>(a)->info; };
-  }
-};
-
-struct Transfer : OrtDataTransferImpl {
-  Transfer() : OrtDataTransferImpl{} {
-    ort_version_supported = 23;
-    OrtDataTransferImpl::Release = [](OrtDataTransferImpl* t) noexcept { delete static_cast<Transfer*>(t); };
-    CanCopy = [](const OrtDataTransferImpl*, const OrtMemoryDevice* from, const OrtMemoryDevice* to) noexcept {
-      const auto known = [](const OrtMemoryDevice* d) {
-        return ep_api->MemoryDevice_GetDeviceType(d) == OrtMemoryInfoDeviceType_CPU ||
-               ep_api->MemoryDevice_GetVendorId(d) == 0xcafe;
-      };
-      return known(from) && known(to);
-    };
-    CopyTensors = [](OrtDataTransferImpl*, const OrtValue** from, OrtValue** to, OrtSyncStream**,
-                     size_t count) noexcept -> OrtStatus* {
-      for (size_t i = 0; i < count; ++i) {
-        size_t bytes = 0;
-        const void* source = nullptr;
-        void* target = nullptr;
-        TRY(api->GetTensorSizeInBytes(from[i], &bytes));
-        TRY(api->GetTensorData(from[i], &source));
-        TRY(api->GetTensorMutableData(to[i], &target));
-        std::memcpy(target, source, bytes);
-      }
-      return nullptr;
-    };
-  }
-};
-
-struct Notification : OrtSyncNotificationImpl {
-  const OrtSyncStream* stream = nullptr;
-  Notification() : OrtSyncNotificationImpl{} {
-    ort_version_supported = 23;
-    OrtSyncNotificationImpl::Release = [](OrtSyncNotificationImpl* n) noexcept {
-      delete static_cast<Notification*>(n);
-    };
-    Activate = [](OrtSyncNotificationImpl*) noexcept -> OrtStatus* {
-      tell("Activate");
-      return nullptr;
-    };
-    WaitOnDevice = [](OrtSyncNotificationImpl*, OrtSyncStream* later) noexcept -> OrtStatus* {
-      tell("WaitOnDevice " + std::to_string(ep_api->SyncStream_GetSyncId(later)));
-      return nullptr;
-    };
-    WaitOnHost = [](OrtSyncNotificationImpl*) noexcept -> OrtStatus* {
-      tell("WaitOnHost");
-      return nullptr;
-    };
-  }
-};
-
-struct Stream : OrtSyncStreamImpl {
-  Stream() : OrtSyncStreamImpl{} {
-    ort_version_supported = 23;
-    OrtSyncStreamImpl::Release = [](OrtSyncStreamImpl* s) noexcept { delete static_cast<Stream*>(s); };
-    GetHandle = [](OrtSyncStreamImpl* s) noexcept -> void* { return s; };
-    CreateNotification = [](OrtSyncStreamImpl*, OrtSyncNotificationImpl** made) noexcept -> OrtStatus* {
-      *made = new Notification;
-      return nullptr;
-    };
-    Flush = [](OrtSyncStreamImpl*) noexcept -> OrtStatus* { return nullptr; };
-    OnSessionRunEnd = [](OrtSyncStreamImpl*) noexcept -> OrtStatus* {
-      tell("OnSessionRunEnd");
-      return nullptr;
-    };
-  }
-};
 
 // What it tells the profile
 // ---------------------------------------------------------------------------------------------------------------------
@@ -303,8 +207,18 @@ void Ep::hooks() {
 struct Factory : OrtEpFactory {
   OrtMemoryInfo* info = nullptr;
   OrtCustomOpDomain* domain = nullptr;
+  const Twice operation;
   Factory();
-  ~Factory() { api->ReleaseMemoryInfo(info); }
+  ~Factory() {
+    api->ReleaseMemoryInfo(info);
+    api->ReleaseCustomOpDomain(domain);
+  }
+  OrtStatus* prepare() {
+    TRY(api->CreateCustomOpDomain("tests.telling", &domain));
+    TRY(api->CustomOpDomain_Add(domain, &operation));
+    return api->CreateMemoryInfo_V2("TellingMemory", OrtMemoryInfoDeviceType_GPU, 0xcafe, 0,
+                                    OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &info);
+  }
 };
 
 OrtStatus* make_ep(const OrtSessionOptions* options, OrtEp** made) {
@@ -368,8 +282,20 @@ Factory::Factory() : OrtEpFactory{} {
                                               OrtCompiledModelCompatibility* how) noexcept -> OrtStatus* {
     tell("ValidateCompiledModelCompatibilityInfo of " + std::to_string(count) + " devices: " + text);
     if (std::strcmp(text, "broken") == 0) return error("cannot read that");
-    *how = std::strcmp(text, "fits device 7") == 0 ? OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL
-                                                   : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
+    const std::string note = text;
+    *how = note == "fits device 7" ? OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL
+           : note == "recompile"   ? OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION
+           : note == "unknown"     ? OrtCompiledModelCompatibility_EP_NOT_APPLICABLE
+                                   : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
+    return nullptr;
+  };
+  GetNumCustomOpDomains = [](OrtEpFactory*, size_t* count) noexcept -> OrtStatus* {
+    *count = 1;
+    return nullptr;
+  };
+  GetCustomOpDomains = [](OrtEpFactory* f, OrtCustomOpDomain** domains, size_t count) noexcept -> OrtStatus* {
+    tell("GetCustomOpDomains " + std::to_string(count));
+    domains[0] = static_cast<Factory*>(f)->domain;
     return nullptr;
   };
   GetHardwareDeviceIncompatibilityDetails = [](OrtEpFactory*, const OrtHardwareDevice* hardware,
@@ -394,8 +320,7 @@ __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char*,
   auto* factory = new Factory;
   *count = 1;
   factories[0] = factory;
-  return api->CreateMemoryInfo_V2("TellingMemory", OrtMemoryInfoDeviceType_GPU, 0xcafe, 0, OrtDeviceMemoryType_DEFAULT,
-                                  0, OrtDeviceAllocator, &factory->info);
+  return factory->prepare();
 }
 
 __attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
