@@ -1,16 +1,22 @@
 // OrtModelPackageApi: looks into a model package, selects the variant for a provider, and opens it.
+#include <strings.h>
+
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <set>
 
 #include "abi/devices.h"
 #include "abi/environment.h"
+#include "abi/host/plugin.h"
 #include "abi/listing.h"
 #include "abi/slots.h"
 #include "package/package.h"
 
 struct OrtModelPackageOptions : retort::abi::Handle<retort::abi::tag_of("mpop")> {
   std::string provider;  ///< that variants are selected for
+  std::shared_ptr<const retort::abi::EpDevices> owner;
+  std::vector<const OrtEpDevice*> devices;  ///< of a provider that drives some; of the owner's
 };
 
 struct OrtModelPackageContext : retort::abi::Handle<retort::abi::tag_of("mpcx")> {
@@ -54,6 +60,42 @@ OrtStatusPtr give_names(const std::vector<const char*>& names, const char* const
   return nullptr;
 }
 
+/// The devices that a session of these options would drive with that provider; none for the CPU.
+std::vector<const OrtEpDevice*> driven_devices(const EpDevices& all, const OrtSessionOptions& options,
+                                               const std::string& provider) {
+  if (provider == cpu_device().name) return {};
+  for (const auto& added : options.devices) {
+    if (added[0]->name == provider) return added;
+  }
+  return all.of(provider);
+}
+
+bool is_of_kind(const OrtEpDevice& device, const std::string& kind) {
+  const char* const kNames[] = {"cpu", "gpu", "npu"};  // by OrtHardwareDeviceType
+  return strcasecmp(kNames[device.hardware->type], kind.c_str()) == 0;
+}
+
+/// What a plug-in cannot read was not compiled for it.
+int rank_for_devices(const PackageVariant& variant, const std::vector<const OrtEpDevice*>& devices) {
+  const bool fits = variant.device.empty() ||
+                    std::ranges::any_of(devices, [&](const auto* d) { return is_of_kind(*d, variant.device); });
+  if (!fits || variant.compatibility.empty()) return fits ? 0 : -1;
+  try {
+    switch (ask_compatibility(devices, variant.compatibility.c_str())) {
+      case OrtCompiledModelCompatibility_EP_SUPPORTED_OPTIMAL:
+        return 2;
+      case OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION:
+        return 1;
+      case OrtCompiledModelCompatibility_EP_UNSUPPORTED:
+        return -1;
+      default:
+        return 0;
+    }
+  } catch (const Error&) {
+    return -1;
+  }
+}
+
 /// Options for a session that the caller has none for: what the variant asks for.
 OrtSessionOptions options_of(const OrtModelPackageComponentContext& selected) {
   OrtSessionOptions options;
@@ -81,6 +123,8 @@ OrtStatusPtr ORT_API_CALL CreateModelPackageOptionsFromSessionOptions(const OrtE
     auto options = std::make_unique<OrtModelPackageOptions>();
     try {
       options->provider = first_provider(*env->devices, from);
+      options->owner = env->devices;
+      options->devices = driven_devices(*env->devices, from, options->provider);
     } catch (const Error& e) {
       throw Error(ErrorCode::fail, e.message());  // the official library gives no other code here
     }
@@ -183,7 +227,9 @@ OrtStatusPtr ORT_API_CALL SelectComponent(const OrtModelPackageContext* ctx, con
     auto selected = std::make_unique<OrtModelPackageComponentContext>();
     selected->package = ctx->package;
     selected->component = &component;
-    selected->variant = &select_variant(component, provider);
+    selected->variant = &select_variant(component, provider, [&](const PackageVariant& variant) {
+      return options->devices.empty() ? rank_for_cpu(variant) : rank_for_devices(variant, options->devices);
+    });
     selected->provider = provider;
     give(out, "out", std::move(selected));
   });

@@ -124,7 +124,7 @@ class ComponentReader {
     made.name = name;
     made.provider = text_of(all, "ep");
     made.device = text_of(all, "device").value_or("");
-    text_of(all, "compatibility_string");  // for a provider that compiles; the CPU runs models of any
+    made.compatibility = text_of(all, "compatibility_string").value_or("");
     made.folder = folder_of(name, text_of(all, "variant_directory"));
     const JsonValue* info = all.find("executor_info");
     if (!info) return made;
@@ -245,16 +245,24 @@ std::string ModelPackage::resolve(const char* base, const std::string& name, boo
   return paths_.resolve_reference(from, name, must_exist ? Must::exist : Must::be_allowed).string();
 }
 
-const PackageVariant& select_variant(const PackageComponent& component, const std::string& provider) {
-  const auto at = std::find_if(component.variants.begin(), component.variants.end(),
-                               [&](const PackageVariant& v) { return v.provider == provider && v.device.empty(); });
-  if (at != component.variants.end()) return *at;
+int rank_for_cpu(const PackageVariant& variant) { return variant.device.empty() ? 0 : -1; }
+
+const PackageVariant& select_variant(const PackageComponent& component, const std::string& provider, VariantRank rank) {
+  const PackageVariant* best = nullptr;
+  int highest = -1;
+  for (const PackageVariant& v : component.variants) {
+    const int fits = v.provider == provider ? rank(v) : -1;
+    if (fits > highest) best = &v;
+    highest = std::max(highest, fits);
+  }
+  if (best) return *best;
   std::string offers;
   for (const PackageVariant& v : component.variants) {
     offers += cat("{}'{}' ({}{}{})", offers.empty() ? "" : ", ", v.name, v.provider.value_or("no provider"),
                   v.device.empty() ? "" : " on device ", v.device);
   }
-  fail(ErrorCode::fail, "component '{}' has no variant for {}, but {}; give one that provider as 'ep', and no 'device'",
+  fail(ErrorCode::fail,
+       "component '{}' has no variant for {}, but {}; give one that provider as 'ep', and no 'device'",
        component.name, provider, offers.empty() ? "none at all" : offers);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "package/paths.h"
 
 namespace retort {
@@ -14,6 +15,7 @@ struct PackageVariant {
   std::string name;
   std::optional<std::string> provider;                  ///< that runs it
   std::string device;                                   ///< "cpu", "gpu", "npu"; empty: any of that provider
+  std::string compatibility;                            ///< what it was compiled for; empty: nothing special
   std::string folder;                                   ///< empty: it has none
   std::optional<std::string> model;                     ///< absolute path; the file need not be there
   std::map<std::string, std::string> session_options;   ///< configuration entries for a session without options
@@ -45,8 +47,12 @@ class ModelPackage {
   std::vector<PackageComponent> components_;
 };
 
-/// The first variant for that provider. As in the official library a variant that names a device is for providers of
-/// plug-in libraries, which drive devices; the CPU's does not. Throws ErrorCode::fail with the variants that there are.
-const PackageVariant& select_variant(const PackageComponent& component, const std::string& provider);
+/// How well a variant suits its provider; negative: it does not.
+using VariantRank = FunctionRef<int(const PackageVariant&)>;
+/// As in the official library a variant that names a device is for providers of plug-in libraries, which drive devices; the
+/// CPU's does not.
+int rank_for_cpu(const PackageVariant& variant);
+/// The variant for that provider that suits it best, the first of several. Throws ErrorCode::fail with those that there are.
+const PackageVariant& select_variant(const PackageComponent& component, const std::string& provider, VariantRank rank);
 
 }  // namespace retort

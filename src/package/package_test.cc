@@ -99,7 +99,8 @@ TEST_F(PackageTest, SelectionSaysWhatThereIs) {
   write_variant(R"({"ep": "CPUExecutionProvider", "device": "npu"})");
   const ModelPackage package(root_);
   try {
-    select_variant(package.component("main"), "CPUExecutionProvider");
+    select_variant(package.component("main"), "CPUExecutionProvider",
+                   [](const PackageVariant& v) { return rank_for_cpu(v); });
     FAIL();
   } catch (const Error& e) {
     EXPECT_NE(e.message().find("'v' (CPUExecutionProvider on device npu)"), std::string::npos) << e.message();

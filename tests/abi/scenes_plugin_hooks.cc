@@ -1,6 +1,4 @@
 // What plug-in providers are asked beside running parts: each scene notes the calls that they were told of.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -9,64 +7,21 @@
 #include "binder.h"
 #include "folder.h"
 #include "retort/onnxruntime_ep_c_api.h"
+#include "telling.h"
 
-using scenes::Maker;
-using scenes::Scene;
+using namespace scenes;
 
 namespace {
-
-constexpr const char* kTelling = RETORT_TELLING_PROVIDER;
-
-template <typename F>
-F of_plugin(const char* name) {
-  void* library = dlopen(kTelling, RTLD_NOW | RTLD_NOLOAD);
-  F function = library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
-  if (library) dlclose(library);
-  return function;
-}
-
-/// The lines since the last time that begin like that.
-void note_story(Scene& s, const std::vector<std::string_view>& beginnings) {
-  const auto next = of_plugin<const char* (*)()>("plugin_story");
-  while (const char* line = next ? next() : nullptr) {
-    for (const std::string_view b : beginnings) {
-      if (std::string_view(line).substr(0, b.size()) == b) s.note("told", line);
-    }
-  }
-}
-
-const OrtEpDevice* telling(Scene& s) {
-  const OrtEpDevice* const* all = nullptr;
-  size_t n = 0;
-  CALL(GetEpDevices, s.env(), &all, &n);
-  for (size_t i = 0; i < n; ++i) {
-    if (std::strcmp(s.api.EpDevice_EpName(all[i]), "telling") == 0) return all[i];
-  }
-  return nullptr;
-}
-
-const OrtEpDevice* loaded(Scene& s) {
-  CALL(RegisterExecutionProviderLibrary, s.env(), "tests", kTelling);
-  return telling(s);
-}
-
-OrtSessionOptions* with_provider(Scene& s, std::vector<const char*> on = {}) {
-  OrtSessionOptions* o = s.options();
-  const OrtEpDevice* d = telling(s);
-  const std::vector<const char*> values(on.size(), "1");
-  CALL(SessionOptionsAppendExecutionProvider_V2, o, s.env(), &d, 1, on.data(), values.data(), on.size());
-  return o;
-}
 
 Maker negation() { return Maker().floats_in("x", {2}).floats_out("y", {2}).node("Neg", {"x"}, {"y"}); }
 
 void run(Scene& s, OrtSession* session, const OrtRunOptions* options = nullptr) {
   float x[2] = {1, -2};
-  const OrtValue* in = scenes::floats(s, x, {2});
+  const OrtValue* in = floats(s, x, {2});
   const char *name = "x", *out = "y";
   OrtValue* y = nullptr;
   CALL(Run, session, options, &name, &in, 1, &out, 1, &y);
-  if (y) scenes::note_tensor(s, "y", y);
+  if (y) note_tensor(s, "y", y);
   s.api.ReleaseValue(y);
 }
 
@@ -195,7 +150,7 @@ SCENE(plugin_hooks, runs_at_once) {
     OrtSession* session = negation().open(s, with_provider(s, {"slow", how}));
     float x[4][2] = {};
     OrtValue *in[4] = {}, *y[4] = {};
-    for (int i = 0; i < 4; ++i) in[i] = scenes::floats(s, x[i], {2});
+    for (int i = 0; i < 4; ++i) in[i] = floats(s, x[i], {2});
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&, i] {
@@ -246,12 +201,12 @@ Maker two_branches() { return negation().floats_in("a", {2}).floats_out("b", {2}
 SCENE(plugin_hooks, profile) {
   loaded(s);
   OrtSessionOptions* o = with_provider(s);
-  const scenes::Folder folder;
+  const Folder folder;
   CALL(EnableProfiling, o, (folder / "profile").c_str());
   OrtSession* session = two_branches().open(s, o);
   note_story(s, kProfile);
   float x[2] = {1, -2};
-  const OrtValue* in[2] = {scenes::floats(s, x, {2}), scenes::floats(s, x, {2})};
+  const OrtValue* in[2] = {floats(s, x, {2}), floats(s, x, {2})};
   const char *names[2] = {"x", "a"}, *outs[2] = {"y", "b"};
   OrtValue* y[2] = {};
   for (int i = 0; i < 2; ++i) CALL(Run, session, nullptr, names, in, 2, outs, 2, y);
@@ -268,12 +223,12 @@ SCENE(plugin_hooks, profile_of_a_run) {
   loaded(s);
   OrtSession* session = two_branches().open(s, with_provider(s));
   float x[2] = {1, -2};
-  const OrtValue* in[2] = {scenes::floats(s, x, {2}), scenes::floats(s, x, {2})};
+  const OrtValue* in[2] = {floats(s, x, {2}), floats(s, x, {2})};
   const char *names[2] = {"x", "a"}, *outs[2] = {"y", "b"};
   OrtValue* y[2] = {};
   OrtRunOptions* options = nullptr;
   CALL(CreateRunOptions, &options);
-  const scenes::Folder folder;
+  const Folder folder;
   CALL(RunOptionsEnableProfiling, options, (folder / "profile").c_str());
   CALL(Run, session, options, names, in, 2, outs, 2, y);
   // The official library makes one for the session, too, which tells nothing.
@@ -283,7 +238,7 @@ SCENE(plugin_hooks, profile_of_a_run) {
 SCENE(plugin_hooks, provider_without_a_profiler) {
   loaded(s);
   OrtSessionOptions* o = with_provider(s, {"no_profiler"});
-  const scenes::Folder folder;
+  const Folder folder;
   CALL(EnableProfiling, o, (folder / "profile").c_str());
   OrtSession* session = negation().open(s, o);
   run(s, session);

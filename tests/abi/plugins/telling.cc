@@ -235,6 +235,29 @@ OrtStatus* make_ep(const OrtSessionOptions* options, OrtEp** made) {
   return nullptr;
 }
 
+// The one whose note names itself the best, else the last.
+OrtStatus* select_candidate(const OrtHardwareDevice* device, const OrtKeyValuePairs* const* candidates, size_t count,
+                            const OrtSessionOptions* options, size_t* selected) {
+  tell("SelectBestModelCandidate of " + std::to_string(count) + (device ? " for a device" : "") +
+       (options ? " with options" : ""));
+  *selected = count - 1;
+  for (size_t i = 0; i < count; ++i) {
+    const char *const *keys = nullptr, *const *values = nullptr;
+    size_t pairs = 0;
+    api->GetKeyValuePairs(candidates[i], &keys, &values, &pairs);
+    std::string line = "candidate";
+    for (size_t k = 0; k < pairs; ++k) {
+      line += std::string(" ") + keys[k] + "=" + values[k];
+      const std::string value = values[k];
+      if (value == "best") *selected = i;
+      if (value == "beyond") *selected = count;
+      if (value == "refuse") return error("none of them");
+    }
+    tell(line);
+  }
+  return nullptr;
+}
+
 Factory::Factory() : OrtEpFactory{} {
   ort_version_supported = 31;
   GetName = [](const OrtEpFactory*) noexcept { return "telling"; };
@@ -288,6 +311,11 @@ Factory::Factory() : OrtEpFactory{} {
            : note == "unknown"     ? OrtCompiledModelCompatibility_EP_NOT_APPLICABLE
                                    : OrtCompiledModelCompatibility_EP_UNSUPPORTED;
     return nullptr;
+  };
+  SelectBestModelCandidate = [](OrtEpFactory*, const OrtHardwareDevice* device,
+                                const OrtKeyValuePairs* const* candidates, size_t count,
+                                const OrtSessionOptions* options, size_t* selected) noexcept {
+    return select_candidate(device, candidates, count, options, selected);
   };
   GetNumCustomOpDomains = [](OrtEpFactory*, size_t* count) noexcept -> OrtStatus* {
     *count = 1;
