@@ -7,7 +7,7 @@ import unittest
 
 import config_page as cp
 
-READ = re.compile(r'\b(?:config_entry\(|config_on\(|config_number\(|config\.find\(|entry\([\w.>-]*config,)\s*(?:"([^"]+)"|(k[A-Z]\w*)\))')
+READ = re.compile(r'\b(?:config_entry\(|config_on\(|config_number\(|config\.find\(|entry\((?:[\w.>-]*config|options),)\s*(?:"([^"]+)"|(k[A-Z]\w*)\))')
 NAMED = re.compile(r'constexpr (?:const char\*|std::string_view|char) (k\w+)(?:\[\])?\s*(?:=\s*|\{)"([^"]+)"')
 LITERAL = re.compile(r'"([a-z0-9_]+(?:\.[a-z0-9_]+)+)"')
 NO_READERS = "src/package/"  # names keys that packages may not set
