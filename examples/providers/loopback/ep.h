@@ -1,0 +1,32 @@
+// The provider of one session.
+#pragma once
+#include <vector>
+
+#include "host.h"
+#include "kernels.h"
+
+namespace loopback {
+
+class Ep : public OrtEp {
+ public:
+  Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memory, const OrtSessionOptions* options);
+  ~Ep();
+
+ private:
+  class Part;
+  void read_options(const OrtSessionOptions* options);
+  void claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const;
+  void compile(const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** infos,
+               OrtNode** contexts);
+
+  const Host host_;
+  const std::string name_;
+  const int device_;
+  const OrtMemoryInfo* const memory_;
+  const KernelState kernels_;
+  OrtKernelRegistry* registry_ = nullptr;
+  Style style_;
+  bool makes_contexts_ = false;
+};
+
+}  // namespace loopback
