@@ -1,6 +1,5 @@
 #include "device.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 namespace loopback {
 
 constexpr size_t kMemory = size_t(8) << 30;  // of addresses; pages are taken when they are written
-constexpr size_t kPage = 4096;               // a block has pages of its own, so that they can be given back
+constexpr size_t kPage = 4096;               // what blocks are aligned to
 
 Device& Device::get(int number) {
   static Device* const devices[kDevices] = {new Device, new Device};  // never destroyed: values may outlive all else
@@ -51,9 +50,6 @@ void Device::release(void* address) {
   if (block == used_.end()) return;
   auto [offset, size] = *block;
   used_.erase(block);
-  // The pages go back to the system, and who reads them later reads zeros, not what was there.
-  if (fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(offset), off_t(size)) != 0)
-    std::memset(own_ + offset, 0, size);
   const auto next = free_.lower_bound(offset);
   if (next != free_.end() && next->first == offset + size) {
     size += next->second;

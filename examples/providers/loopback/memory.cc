@@ -92,14 +92,18 @@ void copy_tensor(const Host& host, const OrtValue* from, OrtValue* to, Stream* s
   if (bytes_of(host, to) < bytes) throw Error(ORT_INVALID_ARGUMENT, "a tensor is copied into a smaller one");
   count_copy(source, target, bytes);
   const int number = stream ? stream->number() : 0;
-  if (stream && !source.device && !is_pinned(host, from)) {
-    // Ordinary memory of the host may change, or be gone, as soon as this returns: it is read now.
-    const auto staged = std::make_shared<std::vector<char>>(bytes);
-    if (bytes) std::memcpy(staged->data(), source.address, bytes);
-    stream->later([=] { copy({nullptr, staged->data()}, target, bytes, number); });
+  const bool ordinary = !source.device && !is_pinned(host, from);
+  // Ordinary memory of the host may change, or be gone, as soon as this returns. Little of it is put aside; for more, the
+  // host waits until it has been read.
+  constexpr size_t kLittle = 64 << 10;
+  if (stream && ordinary && bytes <= kLittle) {
+    const auto aside = std::make_shared<std::vector<char>>(bytes);
+    if (bytes) std::memcpy(aside->data(), source.address, bytes);
+    stream->later([=] { copy({nullptr, aside->data()}, target, bytes, number); });
   } else {
     // Device memory and pinned memory stay until the stream has passed this point, and so does the target.
     perform(stream, [=] { copy(source, target, bytes, number); });
+    if (stream && ordinary) stream->pass();
   }
 }
 

@@ -142,7 +142,7 @@ void Stream::after_all(std::function<void()> work) {
 
 bool Stream::Queue::idle() {
   const std::lock_guard lock(mutex_);
-  return queue_.empty() && !busy_;
+  return done_ == ordered_;
 }
 
 void Stream::Queue::end() {
@@ -157,6 +157,7 @@ void Stream::Queue::end() {
 void Stream::Queue::add(Work work) {
   const std::lock_guard lock(mutex_);
   queue_.push_back(std::move(work));
+  ++ordered_;
   changed_.notify_all();
 }
 
@@ -168,7 +169,6 @@ void Stream::Queue::serve() {
     Work work = std::move(queue_.front());
     queue_.pop_front();
     const bool drops = error_ && !work.always;
-    busy_ = true;
     lock.unlock();
     std::exception_ptr error;
     try {
@@ -178,18 +178,16 @@ void Stream::Queue::serve() {
     }
     work = {};  // memory that it kept goes back before anybody hears that it is done
     lock.lock();
-    busy_ = false;
+    ++done_;
     if (error && !error_) error_ = error;
     changed_.notify_all();
   }
 }
 
-void Stream::Queue::wait() {
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return queue_.empty() && !busy_; });
-  }
-  throw_error(true);
+void Stream::Queue::pass() {
+  std::unique_lock lock(mutex_);
+  const int64_t wanted = ordered_;
+  changed_.wait(lock, [&] { return done_ >= wanted; });
 }
 
 void Stream::Queue::throw_error(bool forget) {

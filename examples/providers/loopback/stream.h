@@ -24,6 +24,8 @@ class Stream : public OrtSyncStreamImpl {
   void later(std::function<void()> work) { queue_->add({std::move(work), false}); }
   /// Waits for what was given so far. Throws the first error since the last wait.
   void wait() { queue_->wait(); }
+  /// Waits likewise, and leaves errors to be told later.
+  void pass() { queue_->pass(); }
   /// Waits for all streams of an owner that live now. Throws the first error.
   static void wait_all(const void* owner);
   /// Does `work` when all streams have done what they have to do now; at once where they have nothing to do.
@@ -48,7 +50,11 @@ class Stream : public OrtSyncStreamImpl {
     Queue() : thread_([this] { serve(); }) {}
     ~Queue() { end(); }
     void add(Work work);
-    void wait();
+    void wait() {
+      pass();
+      throw_error(true);
+    }
+    void pass();
     void throw_error(bool forget);
     bool idle();
     void end();  // when all is done
@@ -58,7 +64,8 @@ class Stream : public OrtSyncStreamImpl {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Work> queue_;
-    bool busy_ = false, ends_ = false;
+    int64_t ordered_ = 0, done_ = 0;
+    bool ends_ = false;
     std::exception_ptr error_;
     std::thread thread_;
   };
