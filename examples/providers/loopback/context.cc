@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "graph.h"
@@ -10,6 +13,8 @@ namespace loopback {
 namespace {
 
 constexpr const char* kDomain = "com.microsoft";  // where the official library has the operator
+
+Error invalid(const std::string& what) { return {ORT_INVALID_GRAPH, what}; }
 
 /// Words with blanks between them. Floats are in hexadecimal, which loses nothing.
 class Writer {
@@ -41,23 +46,21 @@ class Reader {
   explicit Reader(const std::string& text) : text_(text), room_(text.size()) {}
   std::string word() {
     std::string w;
-    if (!(text_ >> w)) throw Error(ORT_INVALID_GRAPH, "the program of an EPContext node ends too early");
+    if (!(text_ >> w)) throw invalid("the program of an EPContext node ends too early");
     return w;
   }
   int64_t whole() {
     const std::string w = word();
     char* end = nullptr;
     const int64_t n = std::strtoll(w.c_str(), &end, 10);
-    if (*end)
-      throw Error(ORT_INVALID_GRAPH, "the program of an EPContext node has '" + w + "' where a number should be");
+    if (*end) throw invalid("the program of an EPContext node has '" + w + "' where a number should be");
     return n;
   }
   double real() {
     const std::string w = word();
     char* end = nullptr;
     const double v = std::strtod(w.c_str(), &end);
-    if (*end)
-      throw Error(ORT_INVALID_GRAPH, "the program of an EPContext node has '" + w + "' where a number should be");
+    if (*end) throw invalid("the program of an EPContext node has '" + w + "' where a number should be");
     return v;
   }
   /// Each thing takes a character at least.
@@ -91,7 +94,7 @@ Constant constant(Reader& r) {
   Constant c{integers(r), std::vector<float>(r.count())};
   for (float& v : c.data) v = float(r.real());
   if (Tensor{ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, c.shape, nullptr}.elements() != c.data.size())
-    throw Error(ORT_INVALID_GRAPH, "a constant of an EPContext node has not as many elements as its shape says");
+    throw invalid("a constant of an EPContext node has not as many elements as its shape says");
   return c;
 }
 
@@ -109,10 +112,33 @@ Program::Step step(Reader& r, size_t values) {
   }
   s.in.resize(r.count());
   for (size_t& v : s.in) v = r.below(values);
+  // Shapes and axes are in the constants, all else is a value.
+  for (const auto& [input, data] : s.operation.constants) {
+    if (input == 0 || input != kind.constant_input)
+      throw invalid(s.operation.type + " of an EPContext node has a constant as input " + std::to_string(input));
+  }
   const size_t all = s.in.size() + s.operation.constants.size();
-  if (all < kind.least || all > kind.most)
-    throw Error(ORT_INVALID_GRAPH, s.operation.type + " of an EPContext node has " + std::to_string(all) + " inputs");
+  if (s.in.empty() || all < kind.least || all > kind.most)
+    throw invalid(s.operation.type + " of an EPContext node has " + std::to_string(all) + " inputs");
   return s;
+}
+
+std::string write_beside(const std::string& model, const std::string& part, const std::string& content) {
+  const std::filesystem::path path = model;
+  const std::string file = path.stem().string() + "_" + part + ".bin";
+  std::ofstream out(path.parent_path() / file, std::ios::binary);
+  if (!(out << content).flush()) throw Error("the file '" + file + "' cannot be written beside '" + model + "'");
+  return file;
+}
+
+std::string read_beside(const std::string& model, const std::string& file) {
+  // A model says what it reads, so it is held to its own folder.
+  const std::filesystem::path name = file;
+  if (name.has_parent_path() || name == ".." || model.empty())
+    throw invalid("an EPContext node reads '" + file + "', which is no file beside the model '" + model + "'");
+  std::ifstream in(std::filesystem::path(model).parent_path() / name, std::ios::binary);
+  if (!in) throw invalid("the file '" + file + "' of an EPContext node is not beside the model '" + model + "'");
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 OrtOpAttr* attribute(const Host& host, const char* name, const std::string& value) {
@@ -151,8 +177,8 @@ std::string written(const Program& p) {
 Program read(const std::string& text) {
   Reader r(text);
   if (const std::string version = r.word(); version != kCompatibility)
-    throw Error(ORT_INVALID_GRAPH, "an EPContext node has a program of version '" + version +
-                                       "', this provider reads '" + kCompatibility + "'");
+    throw invalid("an EPContext node has a program of version '" + version + "', this provider reads '" +
+                  kCompatibility + "'");
   Program p;
   p.inputs = r.count();
   for (size_t n = r.count(); n > 0; --n) p.constants.push_back(constant(r));
@@ -160,7 +186,7 @@ Program read(const std::string& text) {
   p.outputs.resize(r.count());
   for (size_t& v : p.outputs) v = r.below(p.first_result() + p.steps.size());
   for (const size_t v : p.outputs) {
-    if (v < p.first_result()) throw Error(ORT_INVALID_GRAPH, "an output of an EPContext node is none of its results");
+    if (v < p.first_result()) throw invalid("an output of an EPContext node is none of its results");
   }
   return p;
 }
@@ -170,9 +196,9 @@ bool is_context(const Host& host, const OrtNode* node, const std::string& provid
          text_of(host, node, "source") == provider;
 }
 
-OrtNode* make_context(const Host& host, const OrtNode* fused, const Program& program, const std::string& provider) {
-  std::vector<std::string> inputs, outputs = names_of(host, outputs_of(host, fused));
-  for (const OrtValueInfo* value : inputs_of(host, fused)) inputs.push_back(name_of(host, value));
+OrtNode* make_context(const Host& host, const OrtNode* fused, const Program& program, const std::string& provider,
+                      const ContextPlace& place) {
+  const auto inputs = names_of(host, inputs_of(host, fused)), outputs = names_of(host, outputs_of(host, fused));
   const auto pointers = [](const std::vector<std::string>& texts) {
     std::vector<const char*> all;
     for (const std::string& t : texts) all.push_back(t.c_str());
@@ -180,24 +206,25 @@ OrtNode* make_context(const Host& host, const OrtNode* fused, const Program& pro
   };
   const auto in = pointers(inputs), out = pointers(outputs);
   const std::string name = name_of(host, fused);
+  const bool inside = place.inside || place.model.empty();
+  const std::string content = inside ? written(program) : write_beside(place.model, name, written(program));
   // The node takes the attributes over.
-  std::vector<OrtOpAttr*> attributes{attribute(host, "main_context", int64_t(1)),
-                                     attribute(host, "embed_mode", int64_t(1)),
-                                     attribute(host, "ep_cache_context", written(program)),
-                                     attribute(host, "ep_sdk_version", kCompatibility),
-                                     attribute(host, "partition_name", name),
-                                     attribute(host, "source", provider)};
+  std::vector<OrtOpAttr*> attributes{
+      attribute(host, "main_context", int64_t(1)),  attribute(host, "embed_mode", int64_t(inside)),
+      attribute(host, "ep_cache_context", content), attribute(host, "ep_sdk_version", kCompatibility),
+      attribute(host, "partition_name", name),      attribute(host, "source", provider)};
   OrtNode* node = nullptr;
   check(host, host.editor->CreateNode("EPContext", kDomain, name.c_str(), in.data(), in.size(), out.data(), out.size(),
                                       attributes.data(), attributes.size(), &node));
   return node;
 }
 
-Program read_context(const Host& host, const OrtNode* node) {
-  Program program = read(text_of(host, node, "ep_cache_context"));
+Program read_context(const Host& host, const OrtNode* node, const std::string& model) {
+  const std::string content = text_of(host, node, "ep_cache_context");
+  const bool inside = number_of(host, node, "embed_mode", 1) != 0;
+  Program program = read(inside ? content : read_beside(model, content));
   if (program.inputs != inputs_of(host, node).size() || program.outputs.size() != outputs_of(host, node).size())
-    throw Error(ORT_INVALID_GRAPH,
-                "EPContext node '" + name_of(host, node) + "' has other inputs or outputs than its program");
+    throw invalid("EPContext node '" + name_of(host, node) + "' has other inputs or outputs than its program");
   return program;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "context.h"
 #include "graph.h"
 
 namespace loopback {
@@ -20,6 +19,12 @@ std::string entry_of(const Host& host, const OrtSessionOptions* options, const s
   std::string value(size, '\0');
   check(host, host.api->GetSessionConfigEntry(options, key.c_str(), value.data(), &size));
   return value.c_str();  // the size counts the zero at the end
+}
+
+std::string path_of(const Host& host, const OrtGraph* graph) {
+  const char* path = nullptr;
+  check(host, host.api->Graph_GetModelPath(graph, &path));
+  return path ? path : "";
 }
 
 }  // namespace
@@ -92,7 +97,10 @@ void Ep::read_options(const OrtSessionOptions* options) {
     if (!value.empty() && !control.set(key, value, style_))
       throw Error(ORT_INVALID_ARGUMENT, std::string("option '") + key + "' cannot be '" + value + "'");
   }
+  // The application wants a model with compiled parts in it.
   makes_contexts_ = entry_of(host_, options, "ep.context_enable") == "1";
+  context_inside_ = entry_of(host_, options, "ep.context_embed_mode") == "1";
+  context_model_ = entry_of(host_, options, "ep.context_file_path");
 }
 
 /// Which nodes go into one part. A part runs at once, so nothing that it makes may come back into it by way of a node
@@ -148,6 +156,12 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const {
   part.close(host_, info, options);
 }
 
+ContextPlace Ep::context_place(const OrtGraph* graph) const {
+  const std::string source = path_of(host_, graph);
+  const bool named = !context_model_.empty() || source.empty();
+  return {context_inside_, named ? context_model_ : source.substr(0, source.rfind('.')) + "_ctx.onnx"};
+}
+
 void Ep::compile(const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** infos,
                  OrtNode** contexts) {
   // What is stored in `infos` and `contexts` is the host's, also where a later one fails.
@@ -155,9 +169,10 @@ void Ep::compile(const OrtGraph** graphs, const OrtNode** fused, size_t count, O
     const auto nodes = nodes_of(host_, graphs[i]);
     const bool stored = nodes.size() == 1 && is_context(host_, nodes[0], name_);
     const bool own_constants = style_.drop_constants || makes_contexts_;
-    Program program =
-        stored ? read_context(host_, nodes[0]) : loopback::compile(host_, graphs[i], fused[i], own_constants);
-    if (makes_contexts_ && !stored) contexts[i] = make_context(host_, fused[i], program, name_);
+    Program program = stored ? read_context(host_, nodes[0], path_of(host_, graphs[i]))
+                             : loopback::compile(host_, graphs[i], fused[i], own_constants);
+    if (makes_contexts_ && !stored)
+      contexts[i] = make_context(host_, fused[i], program, name_, context_place(graphs[i]));
     infos[i] = new loopback::Part(host_, device_, std::move(program));
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "context.h"
 #include "host.h"
 #include "kernels.h"
 
@@ -16,6 +17,7 @@ class Ep : public OrtEp {
   class Part;
   void read_options(const OrtSessionOptions* options);
   void claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const;
+  ContextPlace context_place(const OrtGraph* graph) const;
   void compile(const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** infos,
                OrtNode** contexts);
 
@@ -26,7 +28,9 @@ class Ep : public OrtEp {
   const KernelState kernels_;
   OrtKernelRegistry* registry_ = nullptr;
   Style style_;
-  bool makes_contexts_ = false;
+  bool makes_contexts_ = false;  ///< EPContext nodes, in the place of parts
+  bool context_inside_ = false;
+  std::string context_model_;  ///< the model that gets them
 };
 
 }  // namespace loopback

@@ -21,6 +21,12 @@ bool names(const std::string& list, const std::string& type) {
   return list == "*" || ("," + list + ",").find("," + type + ",") != std::string::npos;
 }
 
+const OrtOpAttr* attribute_of(const Host& host, const OrtNode* node, const char* name) {
+  const OrtOpAttr* found = nullptr;
+  if (OrtStatus* missing = host.api->Node_GetAttributeByName(node, name, &found)) host.api->ReleaseStatus(missing);
+  return found;
+}
+
 std::vector<int64_t> integers(const Host& host, const OrtValue* value) {
   const Tensor t = tensor_of(host, value);
   const auto* data = static_cast<const int64_t*>(t.data);
@@ -96,14 +102,21 @@ const OrtValue* constant_of(const Host& host, const OrtValueInfo* value) {
 }
 
 std::string text_of(const Host& host, const OrtNode* node, const char* attribute) {
-  const OrtOpAttr* found = nullptr;
   size_t size = 0;
-  if (OrtStatus* missing = host.api->Node_GetAttributeByName(node, attribute, &found)) host.api->ReleaseStatus(missing);
+  const OrtOpAttr* found = attribute_of(host, node, attribute);
   if (!found) return {};
   // The first call asks for the size only, and says by an error that there was no room.
   host.api->ReleaseStatus(host.api->ReadOpAttr(found, ORT_OP_ATTR_STRING, nullptr, 0, &size));
   std::string value(size, '\0');
-  check(host, host.api->ReadOpAttr(found, ORT_OP_ATTR_STRING, value.data(), size, &size));
+  if (size) check(host, host.api->ReadOpAttr(found, ORT_OP_ATTR_STRING, value.data(), size, &size));
+  return value;
+}
+
+int64_t number_of(const Host& host, const OrtNode* node, const char* attribute, int64_t otherwise) {
+  size_t size = 0;
+  int64_t value = otherwise;
+  if (const OrtOpAttr* found = attribute_of(host, node, attribute))
+    check(host, host.api->ReadOpAttr(found, ORT_OP_ATTR_INT, &value, sizeof value, &size));
   return value;
 }
 

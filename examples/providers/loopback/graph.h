@@ -19,8 +19,9 @@ std::vector<std::string> read_by(const Host& host, const OrtNode* node);
 std::vector<std::string> names_of(const Host& host, const std::vector<const OrtValueInfo*>& values);
 /// The value of a constant; null for others.
 const OrtValue* constant_of(const Host& host, const OrtValueInfo* value);
-/// A string attribute, or "".
+/// Attributes of a node; "" or `otherwise` where there is none of the name.
 std::string text_of(const Host& host, const OrtNode* node, const char* attribute);
+int64_t number_of(const Host& host, const OrtNode* node, const char* attribute, int64_t otherwise);
 
 /// Whether the node is one of these operators, at a version and on types that are known, and `claim` names it.
 bool can_do(const Host& host, const OrtNode* node, const std::string& claim);
