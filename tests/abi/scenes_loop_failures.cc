@@ -184,3 +184,21 @@ SCENE(loopback, options_while_the_session_runs) {
   CALL(SetEpDynamicOptions, session, &key, &good, 1);
   CALL(SetEpDynamicOptions, session, &key, &bad, 1);
 }
+
+// The environment's options are the library's from its registration on.
+SCENE(loopback, options_of_the_environment) {
+  Loop loop(s, {}, false);
+  for (const char* value : {"12", "soon"}) {
+    OrtKeyValuePairs* entries = nullptr;
+    s.api.CreateKeyValuePairs(&entries);
+    s.api.AddKeyValuePair(entries, "ep_factory.loop.delay_us", value);
+    const OrtEnvCreationOptions options{ORT_API_VERSION, ORT_LOGGING_LEVEL_FATAL, "scene", nullptr, nullptr, nullptr,
+                                        entries};
+    OrtEnv* env = nullptr;
+    CALL(CreateEnvWithOptions, &options, &env);
+    s.api.ReleaseKeyValuePairs(entries);
+    CALL(RegisterExecutionProviderLibrary, env, "loop", RETORT_LOOPBACK_PROVIDER);
+    CALL(UnregisterExecutionProviderLibrary, env, "loop");
+    s.api.ReleaseEnv(env);
+  }
+}
