@@ -90,6 +90,36 @@ STORY(packed_weights) {
           .node("Reshape", {"g", "flat"}, {"y"}));
 }
 
+// Two sessions with one weight of the application, and a container for what they make of it.
+STORY(shared_weights) {
+  const std::string model = Maker()
+                                .floats_in("x", {2})
+                                .floats("w", {2, 2}, {1, 2, 3, 4})
+                                .node("MatMul", {"x", "w"}, {"y"})
+                                .floats_out("y", {2})
+                                .bytes();
+  float w[4] = {1, 2, 3, 4}, x[2] = {1, -2};
+  OrtValue* weight = floats(s, w, {2, 2});
+  OrtPrepackedWeightsContainer* container = nullptr;
+  CALL(CreatePrepackedWeightsContainer, &container);
+  const OrtValue* value = floats(s, x, {2});
+  OrtSession* sessions[2] = {};
+  for (OrtSession*& session : sessions) {
+    OrtSessionOptions* options = loop.options();
+    CALL(AddInitializer, options, "w", weight);
+    CALL(CreateSessionFromArrayWithPrepackedWeightsContainer, s.env(), model.data(), model.size(), options, container,
+         &session);
+  }
+  for (OrtSession* session : sessions) {
+    const char *in = "x", *out = "y";
+    OrtValue* y = nullptr;
+    if (session) CALL(Run, session, nullptr, &in, &value, 1, &out, 1, &y);
+    loop.note("y", y);
+    s.api.ReleaseSession(session);
+  }
+  s.api.ReleasePrepackedWeightsContainer(container);
+}
+
 STORY(operators) {
   const Maker base = xy().integers("axis", {1}, {0});
   for (const char* type : {"Neg", "Relu", "Sigmoid", "Identity", "Softmax"}) {

@@ -58,10 +58,19 @@ class Kernel : public OrtKernelImpl {
       auto& self = *static_cast<Kernel*>(k);
       return entry(self.host_, "Compute", [&] { self.run(context); });
     };
-    OrtKernelImpl::PrePackWeight = [](OrtKernelImpl* k, const OrtValue* weight, int input, OrtAllocator*,
-                                      OrtSharedPrePackedWeightCache*, bool* packed) noexcept {
+    OrtKernelImpl::PrePackWeight = [](OrtKernelImpl* k, const OrtValue* weight, int input, OrtAllocator* allocator,
+                                      OrtSharedPrePackedWeightCache* cache, bool* packed) noexcept {
       auto& self = *static_cast<Kernel*>(k);
-      return entry(self.host_, "PrePackWeight", [&] { *packed = self.pack(weight, size_t(input)); });
+      return entry(self.host_, "PrePackWeight", [&] { *packed = self.pack(weight, size_t(input), allocator, cache); });
+    };
+    OrtKernelImpl::SetSharedPrePackedWeight = [](OrtKernelImpl* k, const void* const* buffers, const size_t*,
+                                                 size_t count, int) noexcept {
+      auto& self = *static_cast<Kernel*>(k);
+      return entry(self.host_, "SetSharedPrePackedWeight", [&] {
+        if (count != 1) throw Error("a packed weight is one buffer");
+        self.packed_.data = const_cast<void*>(buffers[0]);
+        self.has_packed_ = true;
+      });
     };
   }
 
@@ -97,17 +106,23 @@ class Kernel : public OrtKernelImpl {
     operation_->constants[input].assign(data, data + t.elements());
   }
 
-  bool pack(const OrtValue* weight, size_t input) {
+  bool pack(const OrtValue* weight, size_t input, OrtAllocator* allocator, OrtSharedPrePackedWeightCache* cache) {
     const bool wanted = input == 1 && (operation_->type == "MatMul" || operation_->type == "Gemm");
     if (!wanted) return false;
-    const size_t size = bytes_of(host_, weight);
+    size_t size = bytes_of(host_, weight);
+    void* memory = allocator->Alloc(allocator, size);
+    if (!memory) throw Error("no " + std::to_string(size) + " bytes for a packed weight");
     packed_ = tensor_of(host_, weight);
-    const Place from{device_of(host_, weight) < 0 ? nullptr : &device_, packed_.data};
-    memory_ = scratch(device_, size);
-    packed_.data = memory_.get();
-    const Place to{&device_, packed_.data};
+    const Place from{device_of(host_, weight) < 0 ? nullptr : &device_, packed_.data}, to{&device_, memory};
     count_copy(from, to, size);
     copy(from, to, size, 0);
+    if (cache) {  // of all sessions: it takes the memory, and tells by SetSharedPrePackedWeight which one to use
+      check(host_, host_.ep->SharedPrePackedWeightCache_StoreWeightData(cache, &memory, &size, 1));
+    } else {
+      memory_ = {memory, [allocator](void* p) { allocator->Free(allocator, p); }};
+      packed_.data = memory;
+      has_packed_ = true;
+    }
     return true;
   }
 
@@ -121,7 +136,7 @@ class Kernel : public OrtKernelImpl {
     for (size_t i = 0; i < inputs; ++i) {
       const OrtValue* value = nullptr;
       if (kind.constant_input && i == kind.constant_input) continue;
-      if (i == 1 && memory_) {  // its place is empty now
+      if (i == 1 && has_packed_) {  // its place is empty now
         in.push_back(packed_);
         continue;
       }
@@ -139,7 +154,8 @@ class Kernel : public OrtKernelImpl {
   Device& device_;
   const std::shared_ptr<Operation> operation_;
   Tensor packed_;
-  std::shared_ptr<void> memory_;
+  bool has_packed_ = false;
+  std::shared_ptr<void> memory_;  // of the packed weight, where it is this kernel's own
 };
 
 OrtStatus* make_memcpy(void* state, const OrtKernelInfo*, OrtKernelImpl** made) {
