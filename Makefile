@@ -21,7 +21,7 @@ SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustnes
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build programs run example test test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-engines expected agree zoo format format-check tidy clean setup setup-neon venv digits
+.PHONY: help build programs run example test test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-engines expected agree zoo format format-check tidy clean setup setup-neon venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -127,6 +127,14 @@ $(REPORT):
 
 bench-frugal: programs venv ## memory, idle processor, cancellation, fork: what is taken and given back, beside ONNX Runtime
 	@$(PYTHON) bench/frugal/frugal.py $(OUT) $(NAMES) --programs $(RELEASE) --json $(BUILD)/frugal.json
+
+# The two libraries in one process, on a device whose copies take as long as over PCIe.
+BINDING = $(RELEASE)/binding_bench $(RELEASE)/examples/providers/loopback/libloopback.so $(RELEASE)/libretort.so.1 $$($(PYTHON) bench/zoo/peers.py | tr ' ' '\n' | grep libonnxruntime)
+bench-binding: programs venv ## copies of a hundred runs on a device, without I/O binding and with, beside ONNX Runtime
+	@set -o pipefail; $(BINDING) | grep -v '^{'
+
+bench-binding-docs: programs venv ## the same, into docs/binding_timeline.html and .png
+	@set -o pipefail; $(BINDING) | $(PYTHON) bench/binding/timeline.py docs/binding_timeline.html docs/binding_timeline.png
 
 bench-kernels: $(RELEASE)/build.ninja ## products, convolutions and vector kernels beside the limits of the processor
 	@$(call NINJA,$(RELEASE)) --target kernel_benches

@@ -11,6 +11,10 @@ foreach(program IN ITEMS frugal/frugal frugal/idle_cpu frugal/call_overhead zoo/
   target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
 endforeach()
 
+add_executable(binding_bench ${CMAKE_SOURCE_DIR}/bench/binding/binding.cc)
+target_include_directories(binding_bench PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/examples/providers/loopback)
+target_link_libraries(binding_bench PRIVATE ${CMAKE_DL_LIBS})
+
 # Of the kernels, beside what the processor can do.
 add_custom_target(kernel_benches)
 foreach(name IN ITEMS gemm_bench conv_bench vec_bench)

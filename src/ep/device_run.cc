@@ -76,6 +76,10 @@ void DeviceRun::end(bool failed) {
       point_space_ = callers->space();
     });
   }
+  if (callers) attempt([&] { callers->run_ends(); });
+  for (const Own& own : own_) {
+    if (own.stream) attempt([&] { own.stream->run_ends(); });
+  }
   for (size_t i = 0; i < begun_; ++i) attempt([&] { session_->providers[i]->run_ends(use_.options, waits); });
   begun_ = 0;
   if (error && !failed) std::rethrow_exception(error);

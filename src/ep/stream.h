@@ -30,6 +30,8 @@ class Stream {
   virtual std::unique_ptr<Notification> notify() = 0;
   /// Hands work that was only collected to the device.
   virtual void flush() = 0;
+  /// A run that it worked for has ended; its work may still be under way.
+  virtual void run_ends() {}
 };
 
 /// The host waits for all work given so far.

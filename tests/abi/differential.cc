@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -70,10 +71,11 @@ std::vector<std::string> perform(Story story, const OrtApiBase* base, bool quiet
   return in_child(quiet, [&](int out) { tell(story, base, out); });
 }
 
-/// A known difference: scene ("group.*" for all of a group), our line, their line.
+/// A known difference: scene ("group.*" for all of a group), our line, their line; and why.
 using Difference = std::tuple<std::string, std::string, std::string>;
-std::set<Difference> read_differences(const std::string& path) {
-  std::set<Difference> known;
+using Reasons = std::map<Difference, std::string>;
+Reasons read_differences(const std::string& path) {
+  Reasons known;
   std::ifstream in(path);
   std::string line;
   std::getline(in, line);
@@ -85,9 +87,18 @@ std::set<Difference> read_differences(const std::string& path) {
       std::fprintf(stderr, "%s: a row needs scene, ours, theirs, reason: %s\n", path.c_str(), line.c_str());
       exit(2);
     }
-    known.emplace(cells[0], cells[1], cells[2]);
+    known.emplace(Difference(cells[0], cells[1], cells[2]), cells[3]);
   }
   return known;
+}
+
+/// Whether both lines count copies ("copied … = N"), and ours has more of them. Each such line needs a reason of its own,
+/// which says so: "more is copied".
+bool copies_more(const std::string& ours, const std::string& theirs) {
+  const size_t equals = ours.find(" = ");
+  if (ours.rfind("copied ", 0) != 0 || equals == std::string::npos || theirs.compare(0, equals, ours, 0, equals) != 0)
+    return false;
+  return std::stoll(ours.substr(equals + 3)) > std::stoll(theirs.substr(equals + 3));
 }
 
 std::vector<std::string> facts(const std::vector<std::string>& lines) {
@@ -101,7 +112,7 @@ std::vector<std::string> facts(const std::vector<std::string>& lines) {
 struct Engines {
   const OrtApiBase* ours;
   const OrtApiBase* theirs;
-  std::set<Difference> known;
+  Reasons known;
   mutable std::set<Difference> met;
 };
 
@@ -110,6 +121,7 @@ class Compare : public testing::Test {
   Compare(const Engines& engines, const Registered& scene) : engines_(engines), scene_(scene) {}
   void TestBody() override {
     const auto ours = facts(perform(scene_.story, engines_.ours, true));
+    if (!ours.empty() && ours.back().rfind("pending = ", 0) == 0) GTEST_SKIP() << ours.back();
     auto theirs = facts(perform(scene_.story, engines_.theirs, true));
     for (const std::string& line : ours)
       EXPECT_NE(line.rfind("died", 0), 0u) << line << " after " << ours.size() << " lines";
@@ -129,8 +141,11 @@ class Compare : public testing::Test {
   bool is_known(const std::string& ours, const std::string& theirs) const {
     for (const std::string& name : {scene_.name, scene_.name.substr(0, scene_.name.find('.')) + ".*"}) {
       const Difference difference{name, ours, theirs};
-      if (engines_.known.count(difference) == 0) continue;
+      const auto reason = engines_.known.find(difference);
+      if (reason == engines_.known.end()) continue;
       engines_.met.insert(difference);
+      const bool says_so = reason->second.rfind("more is copied", 0) == 0;
+      EXPECT_TRUE(says_so || !copies_more(ours, theirs)) << ours << " | " << theirs;
       return true;
     }
     return false;
@@ -177,7 +192,7 @@ class NoStaleDifference : public testing::Test {
  public:
   explicit NoStaleDifference(const Engines& engines) : engines_(engines) {}
   void TestBody() override {
-    for (const Difference& d : engines_.known) {
+    for (const auto& [d, reason] : engines_.known) {
       EXPECT_TRUE(engines_.met.count(d)) << std::get<0>(d) << ": " << std::get<1>(d) << " | " << std::get<2>(d);
     }
   }

@@ -1,7 +1,8 @@
 # The differential test: the same scenes on this build's library and on the official one.
 file(GLOB abi_scenes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/abi/*.cc)
 add_executable(abi_differential ${abi_scenes})
-target_include_directories(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests/abi)
+target_include_directories(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests/abi
+                           ${CMAKE_SOURCE_DIR}/examples/providers/loopback)
 target_link_libraries(abi_differential PRIVATE GTest::gtest ${CMAKE_DL_LIBS})
 target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGET_FILE:retort_onnxruntime>"
                            RETORT_OTHER_LIBRARY_PATH="$<TARGET_FILE:retort_shared>"
@@ -10,14 +11,15 @@ target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGE
                            RETORT_OPERATOR_SCHEMAS="${CMAKE_SOURCE_DIR}/src/onnx/operator_schemas.tsv"
                            RETORT_DIFFERENCES="${CMAKE_SOURCE_DIR}/tests/abi/differences.tsv"
                            RETORT_COMPILING_PROVIDER="$<TARGET_FILE:abi_compiling_provider>"
-                           RETORT_TELLING_PROVIDER="$<TARGET_FILE:abi_telling_provider>")
+                           RETORT_TELLING_PROVIDER="$<TARGET_FILE:abi_telling_provider>"
+                           RETORT_LOOPBACK_PROVIDER="$<TARGET_FILE:loopback>")
 target_include_directories(abi_differential PRIVATE ${CMAKE_BINARY_DIR}/generated/abi)
 foreach(plugin compiling telling)
   add_library(abi_${plugin}_provider MODULE ${CMAKE_SOURCE_DIR}/tests/abi/plugins/${plugin}.cc)
   target_include_directories(abi_${plugin}_provider PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/retort)
   add_dependencies(abi_differential abi_${plugin}_provider)
 endforeach()
-add_dependencies(abi_differential retort_onnxruntime retort_shared)
+add_dependencies(abi_differential retort_onnxruntime retort_shared loopback)
 add_test(NAME abi_differential COMMAND abi_differential --gtest_brief=1)
 
 # The header is C, too.

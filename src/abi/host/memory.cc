@@ -92,6 +92,9 @@ class PluginStream : public Stream {
   void flush() override {
     if (impl_->Flush) check_plugin(impl_->Flush(impl_), plugin_->who(), "Flush");
   }
+  void run_ends() override {
+    if (impl_->OnSessionRunEnd) check_plugin(impl_->OnSessionRunEnd(impl_), plugin_->who(), "OnSessionRunEnd");
+  }
   OrtSyncStream* outward() { return &outward_; }
   const OrtSyncStreamImpl* impl() const { return impl_; }
   uint64_t sync_id() const { return sync_id_; }

@@ -1,0 +1,180 @@
+#include "ep.h"
+
+#include <algorithm>
+#include <set>
+
+#include "graph.h"
+
+namespace loopback {
+namespace {
+
+Ep& own(OrtEp* ep) { return *static_cast<Ep*>(ep); }
+
+std::string entry_of(const Host& host, const OrtSessionOptions* options, const std::string& key) {
+  int has = 0;
+  size_t size = 0;
+  check(host, host.api->HasSessionConfigEntry(options, key.c_str(), &has));
+  if (!has) return {};
+  check(host, host.api->GetSessionConfigEntry(options, key.c_str(), nullptr, &size));
+  std::string value(size, '\0');
+  check(host, host.api->GetSessionConfigEntry(options, key.c_str(), value.data(), &size));
+  return value.c_str();  // the size counts the zero at the end
+}
+
+std::string path_of(const Host& host, const OrtGraph* graph) {
+  const char* path = nullptr;
+  check(host, host.api->Graph_GetModelPath(graph, &path));
+  return path ? path : "";
+}
+
+}  // namespace
+
+Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memory, const OrtSessionOptions* options)
+    : OrtEp{}, host_(host), name_(name), device_(device), memory_(memory), kernels_{host, device} {
+  read_options(options);
+  // Functions that stay null are those that a host does without: layouts, profilers, captured graphs and others.
+  ort_version_supported = ORT_API_VERSION;
+  OrtEp::GetName = [](const OrtEp* ep) noexcept { return static_cast<const Ep*>(ep)->name_.c_str(); };
+  OrtEp::GetCapability = [](OrtEp* ep, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
+    return entry(own(ep).host_, "GetCapability", [&] { own(ep).claim(graph, info); });
+  };
+  OrtEp::Compile = [](OrtEp* ep, const OrtGraph** graphs, const OrtNode** fused, size_t count,
+                      OrtNodeComputeInfo** infos, OrtNode** contexts) noexcept {
+    return entry(own(ep).host_, "Compile", [&] { own(ep).compile(graphs, fused, count, infos, contexts); });
+  };
+  OrtEp::ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
+    for (size_t i = 0; i < count; ++i) delete static_cast<loopback::Part*>(infos[i]);
+  };
+  OrtEp::GetKernelRegistry = [](OrtEp* ep, const OrtKernelRegistry** registry) noexcept {
+    Ep& self = own(ep);
+    return entry(self.host_, "GetKernelRegistry", [&] {
+      if (!self.registry_)
+        self.registry_ = make_registry(self.host_, self.name_.c_str(), &self.kernels_, self.style_.kernels);
+      *registry = self.registry_;
+    });
+  };
+  OrtEp::CreateSyncStreamForDevice = [](OrtEp* ep, const OrtMemoryDevice*, OrtSyncStreamImpl** stream) noexcept {
+    return entry(own(ep).host_, "CreateSyncStreamForDevice", [&] { *stream = new Stream(own(ep).host_, ep); });
+  };
+  OrtEp::GetDefaultMemoryDevice = [](const OrtEp* ep, const OrtMemoryDevice** device) noexcept {
+    const Ep& self = *static_cast<const Ep*>(ep);
+    return entry(self.host_, "GetDefaultMemoryDevice",
+                 [&] { *device = self.host_.ep->MemoryInfo_GetMemoryDevice(self.memory_); });
+  };
+  OrtEp::IsConcurrentRunSupported = [](OrtEp*, bool* is) noexcept -> OrtStatus* { return *is = true, nullptr; };
+  OrtEp::OnRunStart = [](OrtEp* ep, const OrtRunOptions*) noexcept {
+    return entry(own(ep).host_, "OnRunStart", [] {});
+  };
+  // The official library leaves it to the provider to wait at the end of a run: what the application reads next has to be
+  // there. Streams of the application are its own to wait for.
+  OrtEp::OnRunEnd = [](OrtEp* ep, const OrtRunOptions*, bool waits) noexcept {
+    return entry(own(ep).host_, "OnRunEnd", [&] {
+      if (waits) Stream::wait_all(ep);
+    });
+  };
+  OrtEp::Sync = [](OrtEp* ep) noexcept { return entry(own(ep).host_, "Sync", [&] { Stream::wait_all(ep); }); };
+  OrtEp::SetDynamicOptions = [](OrtEp* ep, const char* const* keys, const char* const* values, size_t n) noexcept {
+    return entry(own(ep).host_, "SetDynamicOptions", [&] {
+      for (size_t i = 0; i < n; ++i) {
+        if (!Control::get().set(keys[i], values[i]))
+          throw Error(ORT_INVALID_ARGUMENT, std::string("no option '") + keys[i] + "' that can be '" + values[i] + "'");
+      }
+    });
+  };
+  OrtEp::GetCompiledModelCompatibilityInfo = [](OrtEp*, const OrtGraph*) noexcept { return kCompatibility; };
+}
+
+Ep::~Ep() {
+  if (registry_) host_.ep->ReleaseKernelRegistry(registry_);
+}
+
+/// Options of a provider come as entries of the session's: "ep.<name>.<option>".
+void Ep::read_options(const OrtSessionOptions* options) {
+  Control& control = Control::get();
+  style_ = control.style();
+  for (const char* key : {"style", "claim", "drop_constants", "rate", "latency_us", "delay_us", "fail"}) {
+    const std::string value = entry_of(host_, options, "ep." + name_ + "." + key);
+    if (!value.empty() && !control.set(key, value, style_))
+      throw Error(ORT_INVALID_ARGUMENT, std::string("option '") + key + "' cannot be '" + value + "'");
+  }
+  // The application wants a model with compiled parts in it.
+  makes_contexts_ = entry_of(host_, options, "ep.context_enable") == "1";
+  context_inside_ = entry_of(host_, options, "ep.context_embed_mode") == "1";
+  context_model_ = entry_of(host_, options, "ep.context_file_path");
+}
+
+/// Which nodes go into one part. A part runs at once, so nothing that it makes may come back into it by way of a node
+/// outside. Nodes come in an order in which they can run: `outside` gathers what nodes outside make of the part's results.
+class Ep::Part {
+ public:
+  bool may_take(const std::vector<std::string>& inputs) const { return !reads(inputs, outside_); }
+  void take(const OrtNode* node, const std::vector<std::string>& outputs) {
+    nodes_.push_back(node);
+    made_.insert(outputs.begin(), outputs.end());
+  }
+  void leave_out(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+    if (reads(inputs, made_) || reads(inputs, outside_)) outside_.insert(outputs.begin(), outputs.end());
+  }
+  void close(const Host& host, OrtEpGraphSupportInfo* info, const OrtNodeFusionOptions& options) {
+    if (!nodes_.empty())
+      check(host, host.ep->EpGraphSupportInfo_AddNodesToFuse(info, nodes_.data(), nodes_.size(), &options));
+    *this = Part();
+  }
+
+ private:
+  static bool reads(const std::vector<std::string>& inputs, const std::set<std::string>& values) {
+    return std::any_of(inputs.begin(), inputs.end(), [&](const std::string& v) { return values.count(v) > 0; });
+  }
+  std::vector<const OrtNode*> nodes_;
+  std::set<std::string> made_, outside_;
+};
+
+void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const {
+  const OrtNode* parent = nullptr;
+  check(host_, host_.api->Graph_GetParentNode(graph, &parent));
+  if (parent) return;  // bodies of If, Loop and Scan stay where they are
+  const OrtNodeFusionOptions options{ORT_API_VERSION, style_.drop_constants || makes_contexts_};
+  Part part, alone;
+  for (const OrtNode* node : nodes_of(host_, graph)) {
+    const auto inputs = read_by(host_, node), outputs = names_of(host_, outputs_of(host_, node));
+    const bool stored = is_context(host_, node, name_);
+    if (!stored && !style_.kernels && can_do(host_, node, style_.claim)) {
+      if (!part.may_take(inputs)) part.close(host_, info, options);
+      part.take(node, outputs);
+      continue;
+    }
+    part.leave_out(inputs, outputs);
+    if (stored) {
+      alone.take(node, outputs);
+      alone.close(host_, info, options);
+    } else if (style_.kernels && can_do(host_, node, style_.claim)) {
+      const OrtKernelDef* found = nullptr;  // is there a kernel for these types and this version?
+      check(host_, host_.ep->EpGraphSupportInfo_LookUpKernel(info, node, &found));
+      if (found) check(host_, host_.ep->EpGraphSupportInfo_AddSingleNode(info, node));
+    }
+  }
+  part.close(host_, info, options);
+}
+
+ContextPlace Ep::context_place(const OrtGraph* graph) const {
+  const std::string source = path_of(host_, graph);
+  const bool named = !context_model_.empty() || source.empty();
+  return {context_inside_, named ? context_model_ : source.substr(0, source.rfind('.')) + "_ctx.onnx"};
+}
+
+void Ep::compile(const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** infos,
+                 OrtNode** contexts) {
+  // What is stored in `infos` and `contexts` is the host's, also where a later one fails.
+  for (size_t i = 0; i < count; ++i) {
+    const auto nodes = nodes_of(host_, graphs[i]);
+    const bool stored = nodes.size() == 1 && is_context(host_, nodes[0], name_);
+    const bool own_constants = style_.drop_constants || makes_contexts_;
+    Program program = stored ? read_context(host_, nodes[0], path_of(host_, graphs[i]))
+                             : loopback::compile(host_, graphs[i], fused[i], own_constants);
+    if (makes_contexts_ && !stored)
+      contexts[i] = make_context(host_, fused[i], program, name_, context_place(graphs[i]));
+    infos[i] = new loopback::Part(host_, device_, std::move(program));
+  }
+}
+
+}  // namespace loopback

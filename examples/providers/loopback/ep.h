@@ -1,0 +1,36 @@
+// The provider of one session.
+#pragma once
+#include <vector>
+
+#include "context.h"
+#include "host.h"
+#include "kernels.h"
+
+namespace loopback {
+
+class Ep : public OrtEp {
+ public:
+  Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memory, const OrtSessionOptions* options);
+  ~Ep();
+
+ private:
+  class Part;
+  void read_options(const OrtSessionOptions* options);
+  void claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const;
+  ContextPlace context_place(const OrtGraph* graph) const;
+  void compile(const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** infos,
+               OrtNode** contexts);
+
+  const Host host_;
+  const std::string name_;
+  const int device_;
+  const OrtMemoryInfo* const memory_;
+  const KernelState kernels_;
+  OrtKernelRegistry* registry_ = nullptr;
+  Style style_;
+  bool makes_contexts_ = false;  ///< EPContext nodes, in the place of parts
+  bool context_inside_ = false;
+  std::string context_model_;  ///< the model that gets them
+};
+
+}  // namespace loopback

@@ -1,0 +1,30 @@
+// Graphs and nodes, as the host shows them. They live as long as the call that they were given to.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "operators.h"
+
+namespace loopback {
+
+std::string name_of(const Host& host, const OrtValueInfo* value);  ///< "" for one that is left out
+std::string name_of(const Host& host, const OrtNode* node);
+std::string type_of(const Host& host, const OrtNode* node);
+std::string domain_of(const Host& host, const OrtNode* node);
+std::vector<const OrtNode*> nodes_of(const Host& host, const OrtGraph* graph);  ///< in an order that they can run in
+std::vector<const OrtValueInfo*> inputs_of(const Host& host, const OrtNode* node);
+std::vector<const OrtValueInfo*> outputs_of(const Host& host, const OrtNode* node);
+/// Names of all that a node reads, bodies of If, Loop and Scan included.
+std::vector<std::string> read_by(const Host& host, const OrtNode* node);
+std::vector<std::string> names_of(const Host& host, const std::vector<const OrtValueInfo*>& values);
+/// The value of a constant; null for others.
+const OrtValue* constant_of(const Host& host, const OrtValueInfo* value);
+/// Attributes of a node; "" or `otherwise` where there is none of the name.
+std::string text_of(const Host& host, const OrtNode* node, const char* attribute);
+int64_t number_of(const Host& host, const OrtNode* node, const char* attribute, int64_t otherwise);
+
+/// Whether the node is one of these operators, at a version and on types that are known, and `claim` names it.
+bool can_do(const Host& host, const OrtNode* node, const std::string& claim);
+Operation operation_of(const Host& host, const OrtNode* node);
+
+}  // namespace loopback

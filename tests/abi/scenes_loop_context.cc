@@ -1,0 +1,131 @@
+// The loopback provider: compiled parts that are saved into a model as EPContext nodes, and loaded again.
+#include "compile.h"
+#include "loop.h"
+
+using namespace scenes;
+
+namespace {
+
+Maker model() {
+  return Maker()
+      .floats_in("x", {2})
+      .floats("w", {2}, {3, 4})
+      .integers("axis", {1}, {0})
+      .node("Mul", {"x", "w"}, {"a"})
+      .node("Abs", {"a"}, {"b"})
+      .node("ReduceSum", {"b", "axis"}, {"c"})
+      .node("Sub", {"b", "c"}, {"y"})
+      .floats_out("y", {2});
+}
+
+/// Compiles the model; "" where no part of it was saved, as in a library that does not host such nodes.
+std::string compiled(Scene& s, Loop& loop, bool inside = true) {
+  const OrtCompileApi& api = *s.api.GetCompileApi();
+  OrtModelCompilationOptions* options = nullptr;
+  Buffer out;
+  const std::string source = model().bytes();
+  const auto ok = [&](OrtStatus* status) {
+    if (status) s.note("# message", s.api.GetErrorMessage(status));
+    s.note("compiling goes well", !status);
+    s.api.ReleaseStatus(status);
+  };
+  ok(api.CreateModelCompilationOptionsFromSessionOptions(s.env(), loop.options(), &options));
+  ok(api.ModelCompilationOptions_SetInputModelFromBuffer(options, source.data(), source.size()));
+  ok(api.ModelCompilationOptions_SetOutputModelBuffer(options, s.allocator(), &out.data, &out.size));
+  ok(api.ModelCompilationOptions_SetEpContextEmbedMode(options, inside));
+  ok(api.CompileModel(s.env(), options));
+  api.ReleaseModelCompilationOptions(options);
+  const std::string bytes = out.str();
+  return bytes.find("EPContext") == std::string::npos ? "" : bytes;
+}
+
+void run(Scene& s, Loop& loop, OrtSession* session) {
+  s.note("session", static_cast<const void*>(session));
+  if (!session) return;
+  float x[2] = {1, -2};
+  const OrtValue* value = floats(s, x, {2});
+  const char *in = "x", *out = "y";
+  OrtValue* y = nullptr;
+  loop.forget();
+  CALL(Run, session, nullptr, &in, &value, 1, &out, 1, &y);
+  loop.note_counts("a run");
+  loop.note("y", y);
+}
+
+void load(Scene& s, Loop& loop, const std::string& bytes, OrtSessionOptions* options) {
+  OrtSession* session = nullptr;
+  loop.forget();
+  CALL(CreateSessionFromArray, s.env(), bytes.data(), bytes.size(), options, &session);
+  s.note("compiled parts", loop.counts().compiled);
+  run(s, loop, session);
+}
+
+/// The same bytes with one text in them replaced by another of the same length.
+std::string changed(std::string bytes, std::string_view from, std::string_view to) {
+  const size_t at = bytes.find(from);
+  return at == std::string::npos ? bytes : bytes.replace(at, from.size(), to);
+}
+
+/// A story that a library that does not save parts does not tell: it is compared as soon as it does.
+#define STORY(NAME)                                                 \
+  static void NAME(Scene& s, Loop& loop, const std::string& saved); \
+  SCENE(loopback_context, NAME) {                                   \
+    Loop loop(s);                                                   \
+    const std::string saved = compiled(s, loop);                    \
+    if (saved.empty()) return s.note("pending", #NAME);             \
+    NAME(s, loop, saved);                                           \
+  }                                                                 \
+  static void NAME(Scene& s, [[maybe_unused]] Loop& loop, [[maybe_unused]] const std::string& saved)
+
+}  // namespace
+
+STORY(saved_and_loaded) { load(s, loop, saved, loop.options()); }
+
+STORY(without_the_provider) { load(s, loop, saved, s.options()); }
+
+STORY(with_the_other_provider) { load(s, loop, saved, loop.options({}, Where::device2)); }
+
+STORY(of_another_version) {
+  load(s, loop, changed(saved, "loopback-program-1 ", "loopback-program-7 "), loop.options());
+}
+
+STORY(that_is_broken) {
+  load(s, loop, changed(saved, "ReduceSum ", "ReduceProd"), loop.options());
+  load(s, loop, changed(saved, "Mul 0 0 2 0 1", "Mul 0 0 2 0 9"), loop.options());
+  load(s, loop, changed(saved, "loopback-program-1 1 1 ", "loopback-program-1 9 1 "), loop.options());
+}
+
+STORY(compatibility) {
+  char* info = nullptr;
+  CALL(GetCompatibilityInfoFromModelBytes, saved.data(), saved.size(), "loopback", s.allocator(), &info);
+  s.note("info", info);
+  const OrtEpDevice* device = loop.device();
+  for (const char* text : {"loopback-program-1", "loopback-program-7", ""}) {
+    OrtCompiledModelCompatibility answer = OrtCompiledModelCompatibility(-7);
+    CALL(GetModelCompatibilityForEpDevices, &device, 1, text, &answer);
+    s.note("answer", answer);
+  }
+}
+
+STORY(beside_the_model) {
+  const Folder folder;
+  OrtSessionOptions* options = loop.options();
+  CALL(AddSessionConfigEntry, options, "ep.context_enable", "1");
+  CALL(AddSessionConfigEntry, options, "ep.context_embed_mode", "0");
+  CALL(AddSessionConfigEntry, options, "ep.context_file_path", (folder / "ctx.onnx").c_str());
+  OrtSession* session = model().open(s, options);
+  run(s, loop, session);
+  s.note("the model is there", folder.has("ctx.onnx"));
+  s.note("files", std::distance(std::filesystem::directory_iterator(folder / ""), {}));
+  session = nullptr;
+  CALL(CreateSession, s.env(), (folder / "ctx.onnx").c_str(), loop.options(), &session);
+  run(s, loop, session);
+}
+
+STORY(failures) {
+  for (const char* fail : {"Compile", "CreateState"}) {
+    loop.set("fail", fail);
+    load(s, loop, saved, loop.options());
+    loop.set("fail", "");
+  }
+}
