@@ -33,6 +33,21 @@ Dims broadcast(const Dims& a, const Dims& b) {
   return c;
 }
 
+Desc last_channels(const Dims& dims, DataType type) {
+  Dims last{dims[0]};
+  last.insert(last.end(), dims.begin() + 2, dims.end());
+  last.push_back(dims[1]);
+  std::vector<int> to(dims.size());
+  for (size_t i = 0; i < to.size(); ++i) to[i] = i == 0 ? 0 : int(i) + 1;
+  to.back() = 1;
+  return plain(last, type).permute_axes(to);
+}
+
+bool channels_last(const Desc& desc) {
+  const Dims dims = desc.dims();
+  return dims.size() > 2 && desc != plain(dims, desc.data_type()) && desc == last_channels(dims, desc.data_type());
+}
+
 Builder::Builder(const Program& program, const std::vector<Dims>& shapes)
     : program_(program), instance_(std::make_unique<Instance>()), tensors_(program.values.size()) {
   instance_->shapes = shapes;
@@ -70,10 +85,15 @@ Tensor Builder::fresh(const Dims& dims, const Desc& desc) {
   return {dims, desc, int(instance_->blocks.size()) - 1};
 }
 
-void Builder::made(const Operation& op, Tensor tensor) {
-  const Slot& slot = program_.values[size_t(op.out)];
+void Builder::made(const Operation& op, Tensor tensor) { made(op.out, std::move(tensor)); }
+
+void Builder::made(int id, Tensor tensor) {
+  const Slot& slot = program_.values[size_t(id)];
+  // Steps of axes of size 1 may be anything; the library chooses its code by them.
+  const Desc straight = plain(tensor.desc.dims(), tensor.type());
+  if (tensor.desc == straight) tensor.desc = straight;
   instance_->blocks[size_t(tensor.block)].readers += slot.uses + (slot.output >= 0);
-  tensors_[size_t(op.out)] = std::move(tensor);
+  tensors_[size_t(id)] = std::move(tensor);
 }
 
 bool Builder::dies(const Tensor& t, int uses) const {
@@ -110,7 +130,7 @@ void Builder::work(std::vector<Tensor> tensors, std::function<void(const std::ve
 }
 
 Tensor Builder::in(const Tensor& t, const Desc& desc) {
-  if (t.desc == desc) return t;
+  if (t.desc == desc) return {t.dims, desc, t.block};
   Tensor to = fresh(t.dims, desc);
   const dnnl::reorder::primitive_desc pd(engine(), t.desc, engine(), desc, attributes());
   step_of(pd, {{DNNL_ARG_FROM, t}, {DNNL_ARG_TO, to}});
@@ -153,6 +173,12 @@ std::vector<int64_t> steps_over(const Dims& from, const Dims& to) {
   return steps;
 }
 
+// Forms that the library's code for two operands knows: blocks of channels, row by row, or channels last.
+bool common(const Desc& desc) {
+  return desc.data.format_desc.blocking.inner_nblks || desc == plain(desc.dims(), desc.data_type()) ||
+         channels_last(desc);
+}
+
 }  // namespace
 
 // The library repeats only the second operand; where both repeat, the first is written out before.
@@ -188,7 +214,10 @@ Tensor Builder::binary(dnnl::algorithm f, const Tensor& a, const Tensor& b, bool
     return fitted;
   };
   Tensor x = fit(a), y = fit(b);
-  if (x.desc.dims() != wide) x = expanded(x, wide);
+  if (x.desc.dims() != wide)
+    x = expanded(x, wide);
+  else if (!common(x.desc))
+    x = plain_of(x);
   const bool over = over_a && x.block == a.block;
   if (y.desc.dims() == wide) y = in(y, Desc(x.desc));
   Tensor to = over ? x : fresh(dims, x.desc);

@@ -73,6 +73,7 @@ class Builder {
   Tensor weights(int id, const Desc& form, const Desc& view);
   /// Records what an operation made.
   void made(const Operation& op, Tensor tensor);
+  void made(int value, Tensor tensor);
   Tensor fresh(const Dims& dims, const Desc& desc);
   /// The same tensor in another form, by a reorder where it has not got it.
   Tensor in(const Tensor& t, const Desc& desc);
@@ -110,5 +111,8 @@ dnnl::primitive_attr attributes();
 /// Shape of a sum and the like; throws providers::Error where the two do not fit.
 Dims broadcast(const Dims& a, const Dims& b);
 int64_t count_of(const Dims& dims);
+/// Batch, then the axes from the third on, then the channels; at least three axes.
+Desc last_channels(const Dims& dims, DataType type);
+bool channels_last(const Desc& desc);
 
 }  // namespace onednn

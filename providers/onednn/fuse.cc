@@ -16,6 +16,8 @@ class Fusion {
   void run() {
     while (once([&](Operation& op) { return gated(op) || gelu(op); })) {
     }
+    while (once([&](Operation& op) { return numbered(op); })) {
+    }
     while (once([&](Operation& op) { return normalised(op) || biased(op) || after(op) || summed(op); })) {
     }
     p_.count_uses();
@@ -50,6 +52,32 @@ class Fusion {
   float number(int id) const {
     Weights* w = id < 0 ? nullptr : p_.values[size_t(id)].constant.get();
     return w && w->type() == DataType::f32 && count_of(w->dims()) == 1 ? w->values()[0] : NAN;
+  }
+
+  // Sums and products with a number are functions of one value.
+  bool numbered(Operation& op) {
+    auto* f = dynamic_cast<Binary*>(&op);
+    if (!f) return false;
+    for (const size_t i : {1, 0}) {
+      const float c = number(op.in[i]);
+      if (std::isnan(c) || p_.values[size_t(op.in[i])].constant->dims().size() > 1) continue;
+      if (p_.values[size_t(op.in[1 - i])].constant) return false;
+      PostOp linear{algorithm::eltwise_linear, 1, 0};
+      const bool first = i == 0;
+      if (f->function == algorithm::binary_add)
+        linear.beta = c;
+      else if (f->function == algorithm::binary_mul)
+        linear.alpha = c;
+      else if (f->function == algorithm::binary_sub)
+        linear = {linear.function, first ? -1.f : 1.f, first ? c : -c};
+      else if (f->function == algorithm::binary_div && !first && std::isnormal(1 / c))
+        linear.alpha = 1 / c;
+      else
+        return false;
+      replace(op, op.in[1 - i], {linear});
+      return true;
+    }
+    return false;
   }
 
   bool normalised(Operation& op) {
@@ -162,7 +190,7 @@ class Fusion {
     return -1;
   }
 
-  // 0.5 * x * (1 + erf(x / sqrt 2)), in either order of the products.
+  // 0.5 * x * (1 + erf(x / sqrt 2)), whichever two of the three are multiplied first.
   bool gelu(Operation& op) {
     auto* erf = dynamic_cast<Erf*>(&op);
     Operation* inner = erf ? p_.maker(op.in[0]) : nullptr;
@@ -177,6 +205,11 @@ class Fusion {
     if (other == x) {
       half = last = p_.only_reader(product->out);
       if (!half || scaled(half, 0.5f, 2) != product->out) return false;
+    } else if (number(other) == 0.5f) {
+      auto* outer = dynamic_cast<Binary*>(p_.only_reader(product->out));
+      if (!outer || outer->function != algorithm::binary_mul) return false;
+      if (outer->in[outer->in[0] == product->out ? 1 : 0] != x) return false;
+      half = last = outer;
     } else {
       half = p_.maker(other);
       if (!half || scaled(half, 0.5f, 2) != x || p_.only_reader(other) != product) return false;

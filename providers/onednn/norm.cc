@@ -43,18 +43,36 @@ class Softmax : public Operation {
   Softmax(dnnl::algorithm f, size_t axis, bool flat) : function_(f), axis_(axis), flat_(flat) {}
   void build(Builder& b) const override {
     const Tensor& x = b.value(in[0]);
-    Tensor from = b.plain_of(x, DataType::f32);
     const auto split = x.dims.begin() + ptrdiff_t(axis_);
-    // Before version 13 all axes from this one on are one.
-    if (flat_) from = b.reshaped(from, {count_of({x.dims.begin(), split}), count_of({split, x.dims.end()})});
-    const Tensor to = b.fresh(from.dims, from.desc);
-    const dnnl::softmax_v2_forward::desc desc(kInference, function_, from.desc, to.desc, flat_ ? 1 : int(axis_));
-    b.step_of(dnnl::softmax_v2_forward::primitive_desc(desc, attributes(), engine()),
-              {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}});
-    b.made(*this, b.reshaped(to, x.dims));
+    if (flat_) {  // before version 13 all axes from this one on are one
+      const Dims rows{count_of({x.dims.begin(), split}), count_of({split, x.dims.end()})};
+      b.made(*this, b.reshaped(over_last(b, b.reshaped(b.plain_of(x), rows)), x.dims));
+      return;
+    }
+    // The library is quick along the last axis only: this one changes places with it, and back in the view of the result.
+    std::vector<int> swap(x.dims.size());
+    for (size_t i = 0; i < swap.size(); ++i) swap[i] = int(i);
+    std::swap(swap[axis_], swap.back());
+    Tensor seen = x;
+    seen.desc = x.desc.permute_axes(swap);
+    seen.dims = seen.desc.dims();
+    Tensor y = over_last(b, seen);
+    y.desc = y.desc.permute_axes(swap);
+    y.dims = x.dims;
+    b.made(*this, y);
   }
 
  private:
+  Tensor over_last(Builder& b, const Tensor& x) const {
+    const Tensor from = b.plain_of(x, DataType::f32);
+    const bool over = from.block != x.block || b.dies(x);
+    const Tensor to = over ? from : b.fresh(from.dims, from.desc);
+    const dnnl::softmax_v2_forward::desc desc(kInference, function_, from.desc, to.desc, int(from.dims.size()) - 1);
+    b.step_of(dnnl::softmax_v2_forward::primitive_desc(desc, attributes(), engine()),
+              {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}});
+    return to;
+  }
+
   const dnnl::algorithm function_;
   const size_t axis_;
   const bool flat_;

@@ -1,7 +1,7 @@
 #include "operators.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 namespace onednn {
 namespace {
@@ -16,6 +16,8 @@ const Rules& rules() {
     add_functions(r);
     add_binaries(r);
     add_moves(r);
+    add_pieces(r);
+    add_resizes(r);
     add_quantized(r);
     return r;
   }();
@@ -30,7 +32,7 @@ const Rule* rule_for(const Node& node) {
     if (node.type != rule.type || node.since < rule.since) continue;
     if (node.in.empty() || !node.in[0] || node.out.empty() || !node.out[0]) return nullptr;
     const bool one = std::all_of(node.out.begin() + 1, node.out.end(), [](const Value* v) { return !v; });
-    return one && rule.claims(node) ? &rule : nullptr;
+    return (one || rule.many) && rule.claims(node) ? &rule : nullptr;
   }
   return nullptr;
 }
@@ -69,8 +71,11 @@ float constant_number(const Node& node, size_t i, float otherwise) {
 }
 
 Posts::Posts(const Builder& b, const Operation& op, const Dims& dims) : op_(op) {
+  std::set<dnnl::algorithm> seen;
   for (const PostOp& p : op.post) {
     if (p.add < 0) {
+      // oneDNN 2.6 gives the second of two functions of one kind the parameters of the first.
+      if (!seen.insert(p.function).second) break;
       ops_.append_eltwise(1, p.function, p.alpha, p.beta);
     } else {
       if (addend_ >= 0 || b.value(p.add).dims != dims) break;

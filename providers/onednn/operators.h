@@ -13,6 +13,7 @@ struct Rule {
   bool (*claims)(const Node& node);
   std::unique_ptr<Operation> (*make)(const Node& node);
   bool moves = false;  ///< only looks at data in another way: no reason to make a part
+  bool many = false;   ///< may have several results
 };
 using Rules = std::vector<Rule>;
 
@@ -24,6 +25,8 @@ void add_norms(Rules& rules);
 void add_functions(Rules& rules);
 void add_binaries(Rules& rules);
 void add_moves(Rules& rules);
+void add_pieces(Rules& rules);
+void add_resizes(Rules& rules);
 void add_quantized(Rules& rules);
 
 /// The rule of a node that may be claimed; null for others.

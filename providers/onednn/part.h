@@ -43,6 +43,7 @@ class Operation {
   std::string type;     ///< of the node
   std::vector<int> in;  ///< values, -1: left out
   int out = -1;
+  std::vector<int> outs;  ///< of operators with several results, in place of `out`; -1: left out
   std::vector<PostOp> post;
 };
 

@@ -60,7 +60,10 @@ class Lowering {
     op->who = node.who();
     op->type = node.type;
     for (const Value* v : node.in) op->in.push_back(id_of(v));
-    op->out = id_of(node.out[0]);
+    if (rule->many)
+      for (const Value* v : node.out) op->outs.push_back(id_of(v));
+    else
+      op->out = id_of(node.out[0]);
     program_.operations.push_back(std::move(op));
   }
 
