@@ -33,6 +33,16 @@ bool switch_of(const std::string& name, const std::string& value) {
   return value == "1";
 }
 
+void check_bf16() {
+  const auto isa = int(dnnl::get_effective_cpu_isa());
+  constexpr auto least = int(dnnl::cpu_isa::avx512_core);
+  if ((isa & least) != least)
+    throw Error(
+        "OneDnnExecutionProvider: option 'bf16' is 1, but oneDNN multiplies 16-bit floats only on processors with "
+        "AVX-512; leave it at 0",
+        ORT_INVALID_ARGUMENT);
+}
+
 std::set<std::string> operators_of(const std::string& value) {
   std::set<std::string> names;
   std::istringstream list(value);
@@ -63,6 +73,7 @@ Settings read_settings(const providers::Options& options) {
       throw Error(text("OneDnnExecutionProvider has no option '", name, "'; there are threads, bf16 and disable"),
                   ORT_INVALID_ARGUMENT);
   }
+  if (s.bf16) check_bf16();
   return s;
 }
 
