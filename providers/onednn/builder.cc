@@ -71,9 +71,12 @@ const Tensor& Builder::value(int id) const {
 }
 
 Tensor Builder::weights(int id, const Desc& form, const Desc& view) {
-  const Slot& slot = program_.values[size_t(id)];
+  return weights(*program_.values[size_t(id)].constant, form, view);
+}
+
+Tensor Builder::weights(Weights& constant, const Desc& form, const Desc& view) {
   Block block;
-  block.constant = slot.constant->in(form, view);
+  block.constant = constant.in(form, view);
   instance_->blocks.push_back(block);
   return {form.dims(), form, int(instance_->blocks.size()) - 1};
 }

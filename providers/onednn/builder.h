@@ -71,6 +71,7 @@ class Builder {
   Weights* constant(int id) const { return id < 0 ? nullptr : program_.values[size_t(id)].constant.get(); }
   /// A constant in a form; see Weights::in.
   Tensor weights(int id, const Desc& form, const Desc& view);
+  Tensor weights(Weights& constant, const Desc& form, const Desc& view);
   /// Records what an operation made.
   void made(const Operation& op, Tensor tensor);
   void made(int value, Tensor tensor);

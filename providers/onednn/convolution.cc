@@ -1,7 +1,8 @@
 // Conv and ConvTranspose.
 #include <algorithm>
 
-#include "operators.h"
+#include "quantized.h"
+#include "window.h"
 
 namespace onednn {
 namespace {
@@ -11,82 +12,19 @@ using providers::shape_text;
 using providers::text;
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
-struct Window {
-  Dims strides, dilations, begin, end;
-  std::string auto_pad;
-  int64_t groups = 1;
-
-  explicit Window(const Node& node) {
-    const size_t n = node.in[0]->rank() - 2;
-    strides = node.integers("strides", Dims(n, 1));
-    dilations = node.integers("dilations", Dims(n, 1));
-    const Dims pads = node.integers("pads", Dims(2 * n, 0));
-    if (strides.size() != n || dilations.size() != n || pads.size() != 2 * n) return;
-    begin.assign(pads.begin(), pads.begin() + ptrdiff_t(n));
-    end.assign(pads.begin() + ptrdiff_t(n), pads.end());
-    auto_pad = node.string("auto_pad", "NOTSET");
-    groups = node.integer("group", 1);
-  }
-  bool sound() const {
-    const auto positive = [](const Dims& d) {
-      return std::all_of(d.begin(), d.end(), [](int64_t v) { return v > 0; });
-    };
-    const auto no_less = [](const Dims& d) {
-      return std::all_of(d.begin(), d.end(), [](int64_t v) { return v >= 0; });
-    };
-    return !begin.empty() && positive(strides) && positive(dilations) && no_less(begin) && no_less(end) && groups > 0;
-  }
-  int64_t span(size_t i, int64_t kernel) const { return (kernel - 1) * dilations[i] + 1; }
-  Dims gaps() const {
-    Dims d = dilations;
-    for (int64_t& v : d) --v;
-    return d;
-  }
-};
-
 class Convolution : public Operation {
  public:
   explicit Convolution(const Node& node) : window_(node) {}
   bool takes_post() const override { return true; }
+  std::unique_ptr<Operation> quantized(Quantization q) const override {
+    return quantized_convolution(window_, std::move(q));
+  }
   bool fold(Program& p, const std::vector<float>& scale, const std::vector<float>& shift) override;
   void build(Builder& b) const override;
 
  private:
-  Dims result(const Dims& x, const Dims& w, Window& window) const;
   const Window window_;
 };
-
-// Pads are settled on the way.
-Dims Convolution::result(const Dims& x, const Dims& w, Window& window) const {
-  if (w.size() != x.size() || x[1] != w[1] * window.groups || w[0] % window.groups)
-    throw Error(text("weights ", shape_text(w), " with group ", window.groups, " do not fit an input ", shape_text(x)),
-                ORT_INVALID_ARGUMENT);
-  Dims y{x[0], w[0]};
-  for (size_t i = 0; i + 2 < x.size(); ++i) {
-    const int64_t size = x[i + 2], stride = window.strides[i], span = window.span(i, w[i + 2]);
-    if (window.auto_pad == "SAME_UPPER" || window.auto_pad == "SAME_LOWER") {
-      const int64_t whole = (size + stride - 1) / stride,
-                    pad = std::max<int64_t>(0, (whole - 1) * stride + span - size);
-      window.begin[i] = window.auto_pad == "SAME_UPPER" ? pad / 2 : pad - pad / 2;
-      window.end[i] = pad - window.begin[i];
-    } else if (window.auto_pad == "VALID") {
-      window.begin[i] = window.end[i] = 0;
-    }
-    const int64_t room = size + window.begin[i] + window.end[i] - span;
-    if (room < 0)
-      throw Error(text("a window of ", span, " does not fit size ", size, " with its padding"), ORT_INVALID_ARGUMENT);
-    y.push_back(room / stride + 1);
-  }
-  return y;
-}
-
-// Weights of groups have a dimension for them.
-Dims grouped(const Dims& w, int64_t groups) {
-  if (groups == 1) return w;
-  Dims g{groups, w[0] / groups};
-  g.insert(g.end(), w.begin() + 1, w.end());
-  return g;
-}
 
 Tensor formed(Builder& b, int id, const Desc& form, const Desc& view) {
   if (b.constant(id)) return b.weights(id, form, view);
@@ -125,7 +63,7 @@ void Convolution::build(Builder& b) const {
   const Dims w = b.constant(in[1]) ? b.constant(in[1])->dims() : b.value(in[1]).dims;
   const bool bias = in.size() > 2 && in[2] >= 0;
   Window window = window_;
-  const Dims y = result(x.dims, w, window), dims = grouped(w, window.groups);
+  const Dims y = window.settle(x.dims, w), dims = window.grouped(w);
   const DataType type = b.settings().bf16 ? DataType::bf16 : DataType::f32;
   constexpr auto any = dnnl::memory::format_tag::any;
   const Desc bias_desc = bias ? plain({w[0]}, DataType::f32) : Desc();

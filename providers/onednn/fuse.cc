@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operators.h"
+#include "quantized.h"
 
 namespace onednn {
 namespace {
@@ -20,6 +20,9 @@ class Fusion {
     }
     while (once([&](Operation& op) { return normalised(op) || biased(op) || after(op) || summed(op); })) {
     }
+    while (once([&](Operation& op) { return stored(op); })) {
+    }
+    drop_unread();
     p_.count_uses();
   }
 
@@ -218,6 +221,72 @@ class Fusion {
     replace(*last, x, {{algorithm::eltwise_gelu_erf}});
     for (const Operation* o : gone) remove(o);
     return true;
+  }
+
+  // A product between integers that are made real before it and stored again behind it.
+  bool stored(Operation& op) {
+    auto* last = dynamic_cast<Quantize*>(&op);
+    Operation* product = last ? p_.maker(op.in[0]) : nullptr;
+    if (!product || p_.only_reader(op.in[0]) != &op || product->in.size() > 3) return false;
+    auto* x = dynamic_cast<Dequantize*>(p_.maker(product->in[0]));
+    auto* w = dynamic_cast<Dequantize*>(product->in.size() > 1 ? p_.maker(product->in[1]) : nullptr);
+    Weights* weights = w ? p_.values[size_t(w->in[0])].constant.get() : nullptr;
+    if (!x || !weights || x->scale.scales.size() != 1) return false;
+    Quantization q{x->scale, w->scale, nullptr, nullptr, last->scale, last->type, {}};
+    // Scales of weights stand for results: of a convolution along their first axis, of a product along the last one.
+    const bool conv = product->type == "Conv";
+    const size_t along = conv ? 0 : 1;
+    if (w->scale.scales.size() > 1 && (w->scale.axis != along || product->type == "Gemm")) return false;
+    for (const PostOp& f : product->post) {
+      if (f.function == algorithm::eltwise_relu && f.alpha == 0)
+        q.post.push_back(f);
+      else
+        return false;
+    }
+    q.weights = signed_weights(*weights, q.w.zero);
+    if (!q.weights || !stored_bias(*product, q)) return false;
+    std::unique_ptr<Operation> made = product->quantized(std::move(q));
+    if (!made) return false;
+    made->who = product->who;
+    made->type = product->type;
+    made->in = {x->in[0]};
+    made->out = op.out;
+    p_.operations[place(product)].reset();
+    p_.operations[place(&op)] = std::move(made);
+    return true;
+  }
+
+  // The third input of a product as integers of the scale that its sums have.
+  bool stored_bias(const Operation& product, Quantization& q) {
+    if (product.in.size() < 3 || product.in[2] < 0) return true;
+    auto* source = dynamic_cast<Dequantize*>(p_.maker(product.in[2]));
+    const int id = source ? source->in[0] : product.in[2];
+    Weights* c = p_.values[size_t(id)].constant.get();
+    if (!c || c->dims().size() != 1 || (source && source->scale.zero)) return false;
+    std::vector<float> real = c->values();
+    const auto at = [](const std::vector<float>& list, size_t i) { return list[list.size() > 1 ? i : 0]; };
+    std::vector<int32_t> sums(real.size());
+    for (size_t i = 0; i < real.size(); ++i) {
+      if (source) real[i] *= at(source->scale.scales, i);
+      const double stored = std::nearbyint(double(real[i]) / (double(q.x.scales[0]) * at(q.w.scales, i)));
+      if (!(std::abs(stored) < 2e9)) return false;
+      sums[i] = int32_t(stored);
+    }
+    providers::TensorView view;
+    view.type = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+    view.dims = c->dims();
+    view.data = sums.data();
+    q.bias = std::make_shared<Weights>(view);
+    return true;
+  }
+
+  void drop_unread() {
+    for (bool found = true; found;) {
+      p_.count_uses();
+      found = std::erase_if(p_.operations, [&](const auto& op) {
+                return op->out >= 0 && !p_.values[size_t(op->out)].uses && p_.values[size_t(op->out)].output < 0;
+              }) > 0;
+    }
   }
 
   Program& p_;

@@ -14,6 +14,7 @@ struct Rule {
   std::unique_ptr<Operation> (*make)(const Node& node);
   bool moves = false;  ///< only looks at data in another way: no reason to make a part
   bool many = false;   ///< may have several results
+  bool first = false;  ///< reads its first input at runs; `make` has read the others, which are constant
 };
 using Rules = std::vector<Rule>;
 

@@ -24,6 +24,7 @@ struct PostOp {
 
 class Builder;
 struct Program;
+struct Quantization;
 
 /// An operation of a part. It says how it is built for shapes, which `Builder` knows.
 class Operation {
@@ -38,6 +39,9 @@ class Operation {
   }
   /// Sum with a constant along the last axis becomes part of it; false where it cannot.
   virtual bool fold_bias(const Program&, int /*value*/) { return false; }
+
+  /// The same on 8-bit integers; null where it has no such form.
+  virtual std::unique_ptr<Operation> quantized(Quantization) const;
 
   std::string who;      ///< for messages: "node 'name' (Type)"
   std::string type;     ///< of the node

@@ -1,7 +1,7 @@
 // MatMul and Gemm.
 #include <algorithm>
 
-#include "operators.h"
+#include "quantized.h"
 
 namespace onednn {
 namespace {
@@ -21,6 +21,10 @@ class Product : public Operation {
   explicit Product(const Form& form) : form_(form) {}
   bool takes_post() const override { return true; }
   bool fold_bias(const Program& p, int value) override;
+  std::unique_ptr<Operation> quantized(Quantization q) const override {
+    if (form_.transpose_a || form_.alpha != 1 || form_.beta != 1) return nullptr;
+    return quantized_product(form_.transpose_b, std::move(q));
+  }
   void build(Builder& b) const override;
 
  private:

@@ -59,7 +59,10 @@ class Lowering {
     std::unique_ptr<Operation> op = rule->make(node);
     op->who = node.who();
     op->type = node.type;
-    for (const Value* v : node.in) op->in.push_back(id_of(v));
+    for (const Value* v : node.in) {
+      op->in.push_back(id_of(v));
+      if (rule->first) break;
+    }
     if (rule->many)
       for (const Value* v : node.out) op->outs.push_back(id_of(v));
     else

@@ -29,6 +29,7 @@ import run_cases as conformance
 ZOO_BUILDER = os.path.join(ROOT, "bench", "zoo", "build_zoo.py")
 ZOO = {"mobilenet_v2": "b1", "resnet50": "b1", "minilm_l6": "b1s16"}
 LEAST_CASES = 500  # that the provider takes part in, on either engine
+INTEGER_RULE = ("close", "0", "1")  # the next one
 GRAPH_RULE, MODEL_RULE, BF16_RULE = ("close", "1e-4", "1e-5"), ("scale", "1e-3", "0"), ("scale", "0.1", "0")
 WRONG = {"thread=1": "no option 'thread'", "threads=-1": "give a number", "threads=two": "give a number", "bf16=yes": "give 0 or 1",
          "disable=Conv,Konv": "names 'Konv'"}
@@ -94,10 +95,11 @@ class Check:
                 self.verdict(f"{engine} {label} {name}", "" if ok and nodes else f"{reason or 'claims no node'}: {message}")
 
     def graphs(self):
-        rows = graphs.write(os.path.join(self.a.work, "graphs"))
-        for _, model, folders in rows:
-            self.expect(model, folders)
-        self.hold("graph", rows, GRAPH_RULE)
+        for label, chosen, rule in (("graph", graphs.GRAPHS, GRAPH_RULE), ("integers", graphs.INTEGER_GRAPHS, INTEGER_RULE)):
+            rows = graphs.write(os.path.join(self.a.work, "graphs"), chosen)
+            for _, model, folders in rows:
+                self.expect(model, folders)
+            self.hold(label, rows, rule)
 
     def models(self):
         zoo = os.path.join(self.a.work, "zoo")

@@ -7,7 +7,7 @@ import onnx.numpy_helper
 import onnx.parser
 
 HEADER = '<ir_version: 8, opset_import: ["": 17]>'
-# Name: graph, shapes of its inputs for each run. Weights are `float[...] w` in the list of initializers, filled at random.
+# Name: graph, shapes of its inputs for each run. @name[shape] is a weight, filled at random.
 GRAPHS = {
     # The node in the middle is nobody's: the outer two must not become one.
     "way_back": ("(float[2, 8] x) => (float[2, 8] y) { a = Relu(x) b = Sign(a) y = Add(a, b) }", [[2, 8]]),
@@ -43,30 +43,59 @@ GRAPHS = {
                [[1, 8, 6, 6]]),
     "ports": ("(float[2, 3] x, float[2, 3] z) => (float[2, 3] z2, float[3, 2] xt, float[2, 3] y) { z2 = Identity(z) xt = Transpose(x) y = Add(x, z) }", [[2, 3], [2, 3]]),
 }
+# On 8-bit integers; a result half way between two may become either.
+STORED = "<float xs = {0.02}, uint8 xz = {117}, float ys = {0.05}, uint8 yz = {101}, float ws = {0.01}, uint8 wz = {128}, int8 wz8 = {0}> "
+INTEGER_GRAPHS = {
+    "linear_conv": ("(uint8[1, 8, 7, 7] x) => (uint8[1, 12, 7, 7] y) " + STORED +
+                    "{ y = QLinearConv<pads = [1, 1, 1, 1]>(x, xs, xz, @int8:w[12, 8, 3, 3], ws, wz8, ys, yz, @int32:b[12]) }", [[1, 8, 7, 7]]),
+    "linear_conv_channels": ("(uint8[1, 8, 7, 7] x) => (uint8[1, 8, 4, 4] y) " + STORED +
+                             "{ y = QLinearConv<pads = [1, 1, 1, 1], strides = [2, 2], group = 8>(x, xs, xz, @int8:w[8, 1, 3, 3], @+s[8], @zero:z[8], ys, yz) }",
+                             [[1, 8, 7, 7]]),
+    "linear_conv_uint8": ("(uint8[2, 3, 7, 7] x) => (uint8[2, 6, 7, 7] y) " + STORED +
+                          "{ y = QLinearConv(x, xs, xz, @uint8:w[6, 3, 1, 1], ws, wz, ys, yz) }", [[2, 3, 7, 7]]),
+    "linear_product": ("(uint8[N, 5, 16] x) => (uint8[N, 5, 9] y) " + STORED + "{ y = QLinearMatMul(x, xs, xz, @uint8:w[16, 9], ws, wz, ys, yz) }",
+                       [[2, 5, 16]], [[3, 5, 16]]),
+    "sums": ("(uint8[4, 16] x) => (int32[4, 9] y) " + STORED + "{ y = MatMulInteger(x, @uint8:w[16, 9], xz, wz) }", [[4, 16]]),
+    "stored_residual": ("(float[1, 8, 6, 6] x) => (float[1, 8, 6, 6] y, uint8[1, 8, 6, 6] k) <float xs = {0.02}, uint8 xz = {117}, float ys = {0.05}, uint8 yz = {0}, float bs = {0.0002}, int32 bz = {0}> "
+                        "{ q = QuantizeLinear(x, xs, xz) d = DequantizeLinear(q, xs, xz) w = DequantizeLinear<axis = 0>(@int8:w0[8, 8, 3, 3], @+s[8]) "
+                        "b = DequantizeLinear(@int32:b0[8], bs, bz) c = Conv<pads = [1, 1, 1, 1]>(d, w, b) r = Relu(c) k = QuantizeLinear(r, ys, yz) "
+                        "e = DequantizeLinear(k, ys, yz) a = Add(e, d) y = Relu(a) }", [[1, 8, 6, 6]]),
+}
+
+TYPES = {"uint8": np.uint8, "int8": np.int8, "int32": np.int32}
+
+
+def values_of(kind, shape, rng):
+    """Random values of a type; of "+" above zero, of "zero" zeros."""
+    if kind == "zero":
+        return np.zeros(shape, np.int8)
+    if kind == "int32":
+        return rng.integers(-2000, 2000, shape, dtype=np.int32)
+    if kind in TYPES:
+        return rng.integers(np.iinfo(TYPES[kind]).min, np.iinfo(TYPES[kind]).max, shape, dtype=TYPES[kind], endpoint=True)
+    values = rng.standard_normal(shape, dtype=np.float32)
+    return np.abs(values) * np.float32(0.01) + np.float32(0.01) if kind == "+" else values * np.float32(0.3)
 
 
 def with_weights(text, rng):
-    """The text with names in place of @name[shape], and those tensors; + for values above zero."""
+    """The text with names in place of @kind:name[shape], and those tensors; see values_of."""
     tensors = {}
     while "@" in text:
         begin = text.index("@")
         end = text.index("]", begin) + 1
         name, shape = text[begin + 1:end - 1].split("[")
-        values = rng.standard_normal([int(n) for n in shape.split(",")], dtype=np.float32) * np.float32(0.3)
-        tensors[name.lstrip("+")] = np.abs(values) + np.float32(0.5) if name.startswith("+") else values
-        text = text[:begin] + name.lstrip("+") + text[end:]
+        kind, _, name = ("+:" + name[1:] if name.startswith("+") else name if ":" in name else ":" + name).partition(":")
+        tensors[name] = values_of(kind, [int(n) for n in shape.split(",")], rng)
+        text = text[:begin] + name + text[end:]
     return text, tensors
 
 
-def write(folder):
+def write(folder, chosen):
     """Models and inputs; answers rows of name, model, folders of inputs."""
     rng, rows = np.random.default_rng(7), []
-    for name, (text, *runs) in GRAPHS.items():
+    for name, (text, *runs) in chosen.items():
         text, tensors = with_weights(text, rng)
-        head, _, body = text.partition("{ ") if "<float" not in text else (*text.partition("> { ")[:2], text.partition("> { ")[2])
-        separator = "> { " if "<float" in text else "{ "
-        body = body.replace(") ", ")\n").replace("}>", "}>")
-        model = onnx.parser.parse_model(HEADER + " g " + head + separator + body)
+        model = onnx.parser.parse_model(HEADER + " g " + text)
         model.graph.initializer.extend(onnx.numpy_helper.from_array(v, k) for k, v in tensors.items())
         at = os.path.join(folder, name)
         os.makedirs(at, exist_ok=True)
@@ -76,7 +105,8 @@ def write(folder):
             sets.append(os.path.join(at, str(r)))
             os.makedirs(sets[-1], exist_ok=True)
             for i, shape in enumerate(shapes):
-                tensor = onnx.numpy_helper.from_array(rng.standard_normal(shape, dtype=np.float32), model.graph.input[i].name)
-                onnx.save_tensor(tensor, os.path.join(sets[-1], f"input_{i}.pb"))
+                stored = model.graph.input[i].type.tensor_type.elem_type == onnx.TensorProto.UINT8
+                values = values_of("uint8", shape, rng) if stored else rng.standard_normal(shape, dtype=np.float32)
+                onnx.save_tensor(onnx.numpy_helper.from_array(values, model.graph.input[i].name), os.path.join(sets[-1], f"input_{i}.pb"))
         rows.append((name, os.path.join(at, "model.onnx"), sets))
     return rows
