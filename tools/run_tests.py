@@ -48,7 +48,7 @@ LIBRARY_BYTES = 8_000_000
 FORKS = "*Fork*"
 NEON_TOOLS = ("aarch64-linux-gnu-g++", "qemu-aarch64")
 CLANG_FORMAT = 14  # the release whose form the sources have
-PROVIDERS = {"onednn": "OneDnnExecutionProvider"}
+PROVIDERS = {"onednn": "OneDnnExecutionProvider", "xnnpack": "XnnPackExecutionProvider"}
 CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"], "cpp": ["c++", "apt-get", "dpkg"]}
 
 
