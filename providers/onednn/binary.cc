@@ -30,6 +30,7 @@ class PRelu : public Operation {
  public:
   void build(Builder& b) const override {
     const Tensor& x = b.value(in[0]);
+    if (b.empty(*this, x.dims)) return;
     Tensor slope = b.plain_of(b.value(in[1]));
     Dims dims = slope.dims;
     dims.insert(dims.begin(), x.dims.size() - dims.size(), 1);

@@ -1,4 +1,4 @@
-#include "builder.h"
+#include "operators.h"
 
 #include <algorithm>
 #include <cstring>
@@ -99,6 +99,12 @@ void Builder::made(int id, Tensor tensor) {
   tensors_[size_t(id)] = std::move(tensor);
 }
 
+bool Builder::empty(const Operation& op, const Dims& dims, DataType type) {
+  if (count_of(dims)) return false;
+  made(op, Posts::steps(*this, op, fresh(dims, plain(dims, type)), 0));
+  return true;
+}
+
 bool Builder::dies(const Tensor& t, int uses) const {
   const Block& b = instance_->blocks[size_t(t.block)];
   return b.input < 0 && !b.constant && b.readers <= uses;
@@ -135,6 +141,7 @@ void Builder::work(std::vector<Tensor> tensors, std::function<void(const std::ve
 Tensor Builder::in(const Tensor& t, const Desc& desc) {
   if (t.desc == desc) return {t.dims, desc, t.block};
   Tensor to = fresh(t.dims, desc);
+  if (count_of(t.dims) == 0) return to;
   const dnnl::reorder::primitive_desc pd(engine(), t.desc, engine(), desc, attributes());
   step_of(pd, {{DNNL_ARG_FROM, t}, {DNNL_ARG_TO, to}});
   return to;
@@ -152,6 +159,7 @@ Tensor Builder::reshaped(const Tensor& t, const Dims& dims) {
 
 Tensor Builder::eltwise(const Tensor& t, const PostOp& f, bool over) {
   const Tensor to = over ? t : fresh(t.dims, t.desc);
+  if (count_of(t.dims) == 0) return to;
   const dnnl::eltwise_forward::desc desc(dnnl::prop_kind::forward_inference, f.function, t.desc, f.alpha, f.beta);
   step_of(dnnl::eltwise_forward::primitive_desc(desc, attributes(), engine()), {{DNNL_ARG_SRC, t}, {DNNL_ARG_DST, to}});
   return to;
@@ -209,6 +217,7 @@ Tensor Builder::expanded(const Tensor& t, const Dims& dims) {
 
 Tensor Builder::binary(dnnl::algorithm f, const Tensor& a, const Tensor& b, bool over_a) {
   const Dims dims = broadcast(a.dims, b.dims);
+  if (count_of(dims) == 0) return fresh(dims, plain(dims, a.type()));
   const size_t rank = std::max<size_t>(dims.size(), 1);
   const Dims wide = padded(dims, rank);
   const auto fit = [&](const Tensor& t) {
@@ -263,8 +272,10 @@ void Builder::deliver(int output, Tensor t) {
   const bool takes = block.input < 0 && !block.constant && block.output < 0 && block.bytes == wanted.get_size();
   if (!takes) {  // it is an input, or another output too
     const Tensor copy = fresh(t.dims, wanted);
-    const dnnl::reorder::primitive_desc pd(engine(), t.desc, engine(), wanted, attributes());
-    step_of(pd, {{DNNL_ARG_FROM, t}, {DNNL_ARG_TO, copy}});
+    if (count_of(t.dims)) {
+      const dnnl::reorder::primitive_desc pd(engine(), t.desc, engine(), wanted, attributes());
+      step_of(pd, {{DNNL_ARG_FROM, t}, {DNNL_ARG_TO, copy}});
+    }
     t = copy;
   }
   instance_->blocks[size_t(t.block)].output = output;

@@ -75,6 +75,8 @@ class Builder {
   /// Records what an operation made.
   void made(const Operation& op, Tensor tensor);
   void made(int value, Tensor tensor);
+  /// For results without elements, with which the library does not get along: records one and answers true.
+  bool empty(const Operation& op, const Dims& dims, DataType type = DataType::f32);
   Tensor fresh(const Dims& dims, const Desc& desc);
   /// The same tensor in another form, by a reorder where it has not got it.
   Tensor in(const Tensor& t, const Desc& desc);

@@ -27,6 +27,11 @@ class Convolution : public Operation {
 };
 
 Tensor formed(Builder& b, int id, const Desc& form, const Desc& view) {
+  const Dims dims = b.constant(id) ? b.constant(id)->dims() : b.value(id).dims;
+  if (count_of(dims) != count_of(view.dims()))
+    throw Error(
+        text("an input has shape ", shape_text(dims), ", but its weights want ", count_of(view.dims()), " elements"),
+        ORT_INVALID_ARGUMENT);
   if (b.constant(id)) return b.weights(id, form, view);
   Tensor t = b.plain_of(b.value(id));
   t.desc = view;
@@ -39,6 +44,7 @@ bool Convolution::fold(Program& p, const std::vector<float>& scale, const std::v
   if (!post.empty() || !constant(1) || (bias && !constant(2))) return false;
   const Dims dims = constant(1)->dims();
   if (size_t(dims[0]) != scale.size()) return false;
+  if (bias && constant(2)->dims() != Dims{dims[0]}) return false;
   std::vector<float> w = constant(1)->values(),
                      sum = bias ? constant(2)->values() : std::vector<float>(scale.size(), 0);
   const size_t row = w.size() / scale.size();
@@ -64,6 +70,7 @@ void Convolution::build(Builder& b) const {
   const bool bias = in.size() > 2 && in[2] >= 0;
   Window window = window_;
   const Dims y = window.settle(x.dims, w), dims = window.grouped(w);
+  if (b.empty(*this, y)) return;
   const DataType type = b.settings().bf16 ? DataType::bf16 : DataType::f32;
   constexpr auto any = dnnl::memory::format_tag::any;
   const Desc bias_desc = bias ? plain({w[0]}, DataType::f32) : Desc();
@@ -109,6 +116,7 @@ void Transposed::build(Builder& b) const {
       throw Error(text("padding leaves nothing of axis ", i + 2, " of an input ", shape_text(x.dims)),
                   ORT_INVALID_ARGUMENT);
   }
+  if (b.empty(*this, y)) return;
   // The model has [input channels, output channels of a group, ...], the library output channels first.
   std::vector<int> swap(own.size());
   for (size_t i = 0; i < swap.size(); ++i) swap[i] = i == 1 ? 2 : i == 2 ? 1 : int(i);
@@ -130,6 +138,11 @@ void Transposed::build(Builder& b) const {
 }
 
 bool claims_conv(const Node& node) {
+  const Dims kernel = node.integers("kernel_shape");
+  if (node.input(1) && !kernel.empty() && node.in[1]->fixed() &&
+      (node.in[1]->rank() != kernel.size() + 2 ||
+       !std::equal(kernel.begin(), kernel.end(), node.in[1]->dims.begin() + 2)))
+    return false;  // the CPU says what is wrong
   return floats(node, 3, 5) && node.in.size() >= 2 && node.in[1] && node.in[1]->rank() == node.in[0]->rank() &&
          Window(node).sound();
 }

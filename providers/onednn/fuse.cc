@@ -243,6 +243,7 @@ class Fusion {
       else
         return false;
     }
+    if (weights->dims().empty()) return false;
     q.weights = signed_weights(*weights, q.w.zero);
     if (!q.weights || !stored_bias(*product, q)) return false;
     std::unique_ptr<Operation> made = product->quantized(std::move(q));
@@ -263,6 +264,9 @@ class Fusion {
     const int id = source ? source->in[0] : product.in[2];
     Weights* c = p_.values[size_t(id)].constant.get();
     if (!c || c->dims().size() != 1 || (source && source->scale.zero)) return false;
+    // The last axis of the weights of a product, the first one of those of a convolution or a product with transB.
+    const Dims& w = q.weights->dims();
+    if (c->dims()[0] != w.front() && c->dims()[0] != w.back()) return false;
     std::vector<float> real = c->values();
     const auto at = [](const std::vector<float>& list, size_t i) { return list[list.size() > 1 ? i : 0]; };
     std::vector<int32_t> sums(real.size());

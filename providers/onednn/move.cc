@@ -30,6 +30,9 @@ class Concat : public Operation {
       forms.push_back(t.desc);
       parts.push_back(t);
     }
+    if (b.empty(*this, y, parts[0].type())) return;
+    std::erase_if(forms, [](const Desc& form) { return form.get_size() == 0; });
+    std::erase_if(parts, [](const Tensor& t) { return count_of(t.dims) == 0; });
     const dnnl::concat::primitive_desc pd(int(axis_), forms, engine(), attributes());
     const Tensor to = b.fresh(y, pd.dst_desc());
     Arguments arguments{{DNNL_ARG_DST, to}};

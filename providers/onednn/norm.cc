@@ -15,6 +15,7 @@ class LayerNorm : public Operation {
   LayerNorm(size_t axis, float epsilon) : axis_(axis), epsilon_(epsilon) {}
   void build(Builder& b) const override {
     const Tensor& x = b.value(in[0]);
+    if (b.empty(*this, x.dims)) return;
     const auto split = x.dims.begin() + ptrdiff_t(axis_);
     const int64_t inner = count_of({split, x.dims.end()}), outer = count_of({x.dims.begin(), split});
     Tensor rows = b.reshaped(b.plain_of(x, DataType::f32), {outer, inner});
@@ -43,6 +44,7 @@ class Softmax : public Operation {
   Softmax(dnnl::algorithm f, size_t axis, bool flat) : function_(f), axis_(axis), flat_(flat) {}
   void build(Builder& b) const override {
     const Tensor& x = b.value(in[0]);
+    if (b.empty(*this, x.dims)) return;
     const auto split = x.dims.begin() + ptrdiff_t(axis_);
     if (flat_) {  // before version 13 all axes from this one on are one
       const Dims rows{count_of({x.dims.begin(), split}), count_of({split, x.dims.end()})};
@@ -115,6 +117,7 @@ std::unique_ptr<Operation> make_softmax(const Node& node) {
 
 void BatchNorm::build(Builder& b) const {
   const Tensor& x = b.value(in[0]);
+  if (b.empty(*this, x.dims)) return;
   const dnnl::batch_normalization_forward::desc desc(kInference, x.desc, epsilon,
                                                      Flags::use_global_stats | Flags::use_scale | Flags::use_shift);
   const Tensor to = b.fresh(x.dims, x.desc);

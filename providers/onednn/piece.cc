@@ -14,6 +14,7 @@ using providers::text;
 
 // The piece in memory of its own, which lies as the whole does.
 Tensor piece(Builder& b, const Tensor& t, const Dims& dims, const Dims& offsets) {
+  if (count_of(dims) == 0) return b.fresh(dims, plain(dims, t.type()));
   const Tensor whole = channels_last(t.desc) ? t : b.plain_of(t);
   const Desc seen = whole.desc.submemory_desc(dims, offsets);
   const Desc own = channels_last(whole.desc) ? last_channels(dims, t.type()) : plain(dims, t.type());

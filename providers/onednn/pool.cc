@@ -79,6 +79,7 @@ void Pool::build(Builder& b) const {
     end[i] = std::max(last, (out - 1) * stride + span - size - begin[i]);
     gaps[i] = dilations_[i] - 1;
   }
+  if (b.empty(*this, y)) return;
   const auto f = !average_   ? dnnl::algorithm::pooling_max
                  : includes_ ? dnnl::algorithm::pooling_avg_include_padding
                              : dnnl::algorithm::pooling_avg_exclude_padding;

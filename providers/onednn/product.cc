@@ -125,6 +125,10 @@ void Product::build(Builder& b) const {
   Weights* w = b.constant(in[1]);
   const Tensor& a = b.value(in[0]);
   const Shapes s = shapes(a.dims, w ? w->dims() : b.value(in[1]).dims);
+  if (b.empty(*this, s.result)) return;
+  if (s.a.back() == 0)
+    throw Error("there is nothing to be summed over; the last axis of its first input must not be 0",
+                ORT_INVALID_ARGUMENT);
   const DataType type = b.settings().bf16 ? DataType::bf16 : DataType::f32;
   const Tensor x = operand(b, a, s.a, form_.transpose_a, type);
   const Desc view =

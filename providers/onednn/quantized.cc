@@ -77,6 +77,14 @@ dnnl::primitive_attr scaled(const Quantization& q, bool zero_of_weights) {
   return attr;
 }
 
+// Scales and sums have a value for each result.
+void check_sizes(const Quantization& q, int64_t results) {
+  const bool scales = q.w.scales.size() == 1 || q.w.scales.empty() || int64_t(q.w.scales.size()) == results;
+  if (!scales || (q.bias && q.bias->dims() != Dims{results}))
+    throw Error(text("scales or bias of the weights have another size than their ", results, " results"),
+                ORT_INVALID_ARGUMENT);
+}
+
 class IntConvolution : public Operation {
  public:
   IntConvolution(const Window& window, Quantization q) : window_(window), q_(std::move(q)) {}
@@ -85,6 +93,8 @@ class IntConvolution : public Operation {
     const Dims& w = q_.weights->dims();
     Window window = window_;
     const Dims y = window.settle(x.dims, w), dims = window.grouped(w);
+    check_sizes(q_, w[0]);
+    if (b.empty(*this, y, q_.type)) return;
     const Desc bias = q_.bias ? plain({w[0]}, DataType::s32) : Desc();
     const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
                                                Desc(x.dims, x.type(), kAny), Desc(dims, DataType::s8, kAny), bias,
@@ -117,6 +127,11 @@ class IntProduct : public Operation {
       throw Error(text("shapes ", shape_text(x.dims), " and ", shape_text(w), " do not multiply"),
                   ORT_INVALID_ARGUMENT);
     result.back() = w[1];
+    check_sizes(q_, w[1]);
+    if (b.empty(*this, result, q_.type)) return;
+    if (w[0] == 0)
+      throw Error("there is nothing to be summed over; the last axis of its first input must not be 0",
+                  ORT_INVALID_ARGUMENT);
     const int64_t rows = w[0] ? count_of(x.dims) / w[0] : 0;
     const Tensor from = b.reshaped(b.plain_of(x), {rows, w[0]});
     const Desc bias = q_.bias ? plain({1, w[1]}, DataType::s32) : Desc(), to_desc = plain({rows, w[1]}, q_.type);
@@ -156,7 +171,9 @@ Quantization linear(const Node& node) {
   q.type = data_type(node.out[0]->type);
   if (q.x.scales.size() != 1 || q.y.scales.size() != 1 || q.w.scales.empty()) return q;
   if (node.input(8)) {
-    if (!is_constant(node, 8)) return q;
+    const bool fits = is_constant(node, 8) && node.in[8]->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32 &&
+                      node.in[8]->dims == Dims{node.in[3]->dims.at(0)};
+    if (!fits) return q;
     q.bias = std::make_shared<Weights>(view_of(node.in[8]->constant));
   }
   q.weights = weights_of(node, 3, q.w);
@@ -265,6 +282,7 @@ std::shared_ptr<Weights> signed_weights(Weights& w, int32_t& zero) {
 }
 
 void Dequantize::build(Builder& b) const {
+  if (b.empty(*this, b.value(in[0]).dims)) return;
   const Tensor x = usual(b, b.value(in[0]));
   Tensor to = b.fresh(x.dims, like(x, DataType::f32));
   dnnl::primitive_attr attr = attributes();

@@ -14,6 +14,7 @@ class Resize : public Operation {
     const Tensor& x = b.value(in[0]);
     Dims y = x.dims;
     for (size_t i = 0; i < y.size(); ++i) y[i] *= factors_[i];
+    if (b.empty(*this, y)) return;
     const dnnl::resampling_forward::desc desc(dnnl::prop_kind::forward_inference, function_, x.desc,
                                               Desc(y, x.type(), dnnl::memory::format_tag::any));
     const dnnl::resampling_forward::primitive_desc pd(desc, attributes(), engine());

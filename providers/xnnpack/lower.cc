@@ -72,8 +72,10 @@ bool sound(const Window& w) {
 
 bool claims_convolution(const Node& node) {
   if (node.in[0]->rank() != 4 || !constant(node, 1) || node.in[1]->rank() != 4) return false;
-  return sound(window_of(node)) && (!node.input(2) || constant(node, 2)) &&
-         node.in[1]->dims[0] % window_of(node).groups == 0;
+  const Dims& w = node.in[1]->dims;
+  const Window window = window_of(node);
+  return sound(window) && window.kernel == Dims{w[2], w[3]} && count_of(w) > 0 && w[0] % window.groups == 0 &&
+         (!node.input(2) || (constant(node, 2) && node.in[2]->dims == Dims{w[0]}));
 }
 
 // The library wants more than one element in a window, and fails where some are padding alone.
@@ -122,7 +124,7 @@ bool claims_clip(const Node& node) {
 bool claims_norm(const Node& node) {
   if (node.in[0]->rank() != 4 || node.integer("training_mode", 0) || node.in.size() != 5) return false;
   for (size_t i = 1; i < 5; ++i)
-    if (!constant(node, i)) return false;
+    if (!constant(node, i) || node.in[i]->dims != Dims{node.in[0]->dims[1]}) return false;
   return true;
 }
 
@@ -133,7 +135,10 @@ bool claims_reshape(const Node& node) {
   return flat && (node.type == "Flatten" ? node.integer("axis", 1) == 1 : y[1] == x[1] && x[1] > 0);
 }
 
+// Nor does the library take tensors without elements.
 bool all_floats(const Node& node) {
+  for (const Value* v : node.in)
+    if (v && std::count(v->dims.begin(), v->dims.end(), 0)) return false;
   for (size_t i = 0; i < node.in.size(); ++i) {
     const Value* v = node.in[i];
     const bool axes = i == 1 && (node.type == "ReduceMean" || node.type == "Reshape");
@@ -307,7 +312,8 @@ class Lowering {
     for (Step& s : p_.steps)
       if (s.out == x && (s.kind == Kind::convolution || s.kind == Kind::depthwise)) source = &s;
     const auto channels = int64_t(scale.size());
-    if (!source || readers_[node.in[0]] > 1 || asked_.count(node.in[0]->name)) {
+    if (!source || p_.values[size_t(source->in[2])].constant->dims[0] != channels || readers_[node.in[0]] > 1 ||
+        asked_.count(node.in[0]->name)) {
       const int scaled = fresh(node);
       step(node, Kind::multiply, {x, p_.add_constant({channels}, scale)}, scaled);
       step(node, Kind::add, {scaled, p_.add_constant({channels}, shift)}, y);

@@ -95,6 +95,11 @@ void CompiledPart::run(OrtKernelContext* context) {
       throw Error(
           text(program_.name, ": input ", i, " has type ", providers::name_of(view.type), ", the model says float32"),
           ORT_INVALID_ARGUMENT);
+    if (view.count() == 0)
+      throw Error(
+          text(program_.name, ": input ", i, " has shape ", providers::shape_text(view.dims),
+               " and no elements, which XNNPACK does not take; leave the nodes to others with the option 'disable'"),
+          ORT_INVALID_ARGUMENT);
     shapes[i] = view.dims;
     in[i] = static_cast<const float*>(view.data);
   }
