@@ -29,7 +29,7 @@ import run_cases as conformance
 ZOO_BUILDER = os.path.join(ROOT, "bench", "zoo", "build_zoo.py")
 ZOO = {"mobilenet_v2": "b1", "resnet50": "b1", "minilm_l6": "b1s16"}
 # In how many official cases a provider takes part at least, on either engine; what it has; graphs in which it claims nothing.
-PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers"}, "nothing": set()},
+PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "empty"}, "nothing": set()},
              "XnnPackExecutionProvider": {"least": 300, "has": set(), "nothing": {"both_repeat", "results_inside"}}}
 INTEGER_RULE = ("close", "0", "1")  # the next one
 GRAPH_RULE, MODEL_RULE, BF16_RULE = ("close", "1e-4", "1e-5"), ("scale", "1e-3", "0"), ("scale", "0.1", "0")
@@ -100,8 +100,8 @@ class Check:
                 self.verdict(f"{engine} {label} {name}", "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
 
     def graphs(self):
-        for label, chosen, rule in (("graph", graphs.GRAPHS, GRAPH_RULE), ("integers", graphs.INTEGER_GRAPHS, INTEGER_RULE)):
-            if label == "integers" and label not in self.about["has"]:
+        for label, chosen, rule in (("graph", graphs.GRAPHS, GRAPH_RULE), ("integers", graphs.INTEGER_GRAPHS, INTEGER_RULE), ("empty", graphs.EMPTY_GRAPHS, GRAPH_RULE)):
+            if label != "graph" and label not in self.about["has"]:
                 continue
             rows = graphs.write(os.path.join(self.a.work, "graphs"), chosen)
             for _, model, folders in rows:
@@ -137,6 +137,14 @@ class Check:
                 self.verdict(f"{engine} option {option}", "" if not ok and message in said else f"{reason}: {said}")
             ok, _, said, nodes = self.run("disabled." + engine, library, [line], "disable=Relu, Conv,Add", "threads=2")["one"]
             self.verdict(f"{engine} option disable", "" if ok and nodes == 0 else f"{nodes} nodes are claimed; {said}")
+
+    def shapes(self):
+        """Inputs that do not fit end in a message that names operator and shapes."""
+        ((name, model, folders),) = graphs.write(os.path.join(self.a.work, "graphs"), {"wrong": graphs.WRONG_SHAPES})
+        for engine, library in self.engines.items():
+            ok, reason, said, _ = self.run("shapes." + engine, library, ["\t".join([name, *GRAPH_RULE, model, *folders])])[name]
+            right = not ok and reason == "run/INVALID_ARGUMENT" and graphs.WRONG_SHAPES_SAID in said
+            self.verdict(f"{engine} wrong shapes", "" if right else f"{reason}: {said}")
 
     def one_model(self):
         at = os.path.join(self.a.work, "graphs", "residual")
@@ -179,6 +187,7 @@ def main():
     c.graphs()
     c.models()
     c.options()
+    c.shapes()
     if c.a.oracle:
         c.at_once()
     print(f"{c.passed} passed, {c.failed} failed")

@@ -62,6 +62,17 @@ INTEGER_GRAPHS = {
                         "e = DequantizeLinear(k, ys, yz) a = Add(e, d) y = Relu(a) }", [[1, 8, 6, 6]]),
 }
 
+# Batches without elements.
+EMPTY_GRAPHS = {
+    "empty_image": ("(float[N, 4, 5, 5] x) => (float[N, 6, 3, 3] y) { a = Conv(x, @w[6, 4, 3, 3]) b = Relu(a) y = Softmax<axis = 1>(b) }", [[0, 4, 5, 5]], [[2, 4, 5, 5]]),
+    "empty_rows": ("(float[N, 3, 8] x) => (float[N, 3, 8] y) { a = MatMul(x, @w[8, 8]) b = Add(a, x) y = LayerNormalization<axis = -1>(b, @g[8], @h[8]) }",
+                   [[0, 3, 8]], [[2, 3, 8]]),
+}
+
+# Inputs that do not fit, and what the message says of them.
+WRONG_SHAPES = ("(float[A, B] x, float[C, D] z) => (float[E, F] y) { a = Relu(x) y = Add(a, z) }", [[2, 3], [4, 5]])
+WRONG_SHAPES_SAID = "(Add): shapes "
+
 TYPES = {"uint8": np.uint8, "int8": np.int8, "int32": np.int32}
 
 
