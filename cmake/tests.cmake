@@ -4,7 +4,7 @@ if(NOT RETORT_TESTS)
 endif()
 
 set(conformance ${CMAKE_SOURCE_DIR}/tests/conformance)
-add_executable(run_cases ${conformance}/run_cases.cc ${conformance}/engine.cc ${conformance}/compare.cc
+add_executable(run_cases ${conformance}/run_cases.cc ${conformance}/engine.cc ${conformance}/engine_provider.cc ${conformance}/compare.cc
                ${conformance}/value.cc ${conformance}/value_pb.cc)
 target_include_directories(run_cases PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(run_cases PRIVATE ${CMAKE_DL_LIBS})

@@ -29,7 +29,7 @@ OWNED = [  # pattern of an included header, rooms that may
     (re.compile(r"retort/onnxruntime_"), {"abi"}),
     (re.compile(r"retort/retort\.hpp"), set()),  # for users of the engine
 ]
-OUTSIDE = ("apps/", "examples/", "bindings/", "tests/", "bench/frugal/", "bench/zoo/")
+OUTSIDE = ("apps/", "examples/", "bindings/", "providers/", "tests/", "bench/frugal/", "bench/zoo/")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 CPP, BRACES = (".cc", ".h", ".hpp", ".in"), (".cc", ".h", ".hpp", ".java", ".rs")
 # Comments, raw strings, strings, characters (not the quotes that separate digits).

@@ -16,6 +16,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   robustness   mutated models: no crash, no hang, no blow-up
   errors       what mistakes are answered with, beside official ONNX Runtime: docs/errors.md
   models       real models of ../shared/models, where that folder lies beside the checkout
+  providers    plug-in providers of providers/, here and in official ONNX Runtime, where their libraries were found
   digits       the example that make run starts, on its held-out digits
   package      what is installed: the other examples built from a copy of it alone (those of io_binding run on both libraries), its size
   cli          the command-line tool
@@ -47,6 +48,7 @@ LIBRARY_BYTES = 8_000_000
 FORKS = "*Fork*"
 NEON_TOOLS = ("aarch64-linux-gnu-g++", "qemu-aarch64")
 CLANG_FORMAT = 14  # the release whose form the sources have
+PROVIDERS = {"onednn": "OneDnnExecutionProvider", "xnnpack": "XnnPackExecutionProvider"}
 CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"], "cpp": ["c++", "apt-get", "dpkg"]}
 
 
@@ -299,6 +301,19 @@ def models_at(c, level, folder, names, known):
     return Count(len(rows) - len(failing), len(wrong), len(known & set(failing)))
 
 
+def providers(c):
+    total = Count()
+    for name, offered in PROVIDERS.items():
+        plugin = os.path.join(c.build, f"libretort_{name}.so")
+        if not os.path.exists(plugin):
+            total += skip(f"{name}: its library was not found when this was built")
+            continue
+        total += c.counted("providers." + name, [sys.executable, "tests/providers/check_provider.py", c.library, "--oracle", os.environ["RETORT_ORACLE"],
+                                                 "--tool", run_cases(c), "--provider", f"{offered}={plugin}", "--cases", os.path.join(c.work, "cases"),
+                                                 "--work", os.path.join(c.work, "providers", name)])
+    return total
+
+
 def digits(c):
     return c.counted("digits", [c.digits, "--check", os.path.join("examples", "digits")], RETORT_LIBRARY=c.library)
 
@@ -403,7 +418,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, digits, package, cli, extensions, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, providers, digits, package, cli, extensions, clients, bindings)}
 
 
 def oracle():

@@ -12,7 +12,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 BUILD=(make cmake ninja-build g++ pkg-config python3 python3-venv libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libfmt-dev libcli11-dev
-       nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev libgtest-dev libbenchmark-dev)
+       nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev libgtest-dev libbenchmark-dev libdnnl-dev
+       libxnnpack-dev libpthreadpool-dev)
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)

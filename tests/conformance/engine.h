@@ -39,6 +39,12 @@ struct Port {
   PortType type;
 };
 
+/// A plug-in provider that comes before the CPU.
+struct ProviderChoice {
+  std::string library, name;
+  std::vector<std::pair<std::string, std::string>> options;
+};
+
 class Engine;
 
 /// A loaded model. Holds a pointer to its engine.
@@ -47,6 +53,8 @@ class Session {
   Session(Engine& engine, const std::string& model_path);
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
+  /// How many nodes the chosen provider runs.
+  size_t claimed() const;
   /// Feeds the k-th value to input ports[k] and asks for all outputs, in model order.
   std::vector<Handle<OrtValue>> run(const std::vector<size_t>& ports, const std::vector<Handle<OrtValue>>& values);
 
@@ -61,6 +69,10 @@ class Engine {
   /// Opens the library. `threads` is the size of the intra-op pool, `level` a GraphOptimizationLevel. Throws
   /// std::runtime_error.
   Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL);
+
+  /// For sessions made from now on.
+  void use_provider(const ProviderChoice& choice);
+  size_t claimed(const OrtSession* session) const;
 
   const OrtApi& api() const { return *api_; }
   void check(OrtStatus* status) const;  // throws EngineError
@@ -85,6 +97,7 @@ class Engine {
   Handle<OrtEnv> env_;
   Handle<OrtSessionOptions> options_;
   Handle<OrtMemoryInfo> memory_;
+  std::string provider_;
 };
 
 }  // namespace retort::conformance

@@ -1,10 +1,11 @@
 // Runs test cases on one engine library and writes a row per case.
 //
 //   run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS]
-//             [--saved-by LIBRARY [--saved-as ORT]]
+//             [--saved-by LIBRARY [--saved-as ORT]] [--provider NAME=LIBRARY [--option KEY=VALUE]...]
 //
 // --level is a GraphOptimizationLevel, 0 for none. With --saved-by each model is what that library saves at that level,
-// in place of the file, in ORT format with --saved-as. A line of the manifest: name, rule (close|scale|shape), relative
+// in place of the file, in ORT format with --saved-as. With --provider that one of a plug-in library comes before the CPU,
+// and rows end with the number of nodes that it runs. A line of the manifest: name, rule (close|scale|shape), relative
 // tolerance, absolute tolerance, model, data set folders..., separated by tabs. A folder holds input_K.pb and
 // output_K.pb. A file whose tensor has the name of an input is fed to that input, else K is its position. A row of the
 // results: name, pass or fail, class, worst error over allowed error, milliseconds to load, milliseconds of the fastest
@@ -25,6 +26,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 #include "compare.h"
 #include "engine.h"
@@ -49,11 +51,13 @@ struct Result {
   std::string reason;  // empty: pass
   std::string message;
   double worst = 0, load_ms = 0, run_ms = 0;
+  size_t claimed = 0;
 };
 
 struct Options {
   std::string library, manifest, results, saved_by, saved_as;
   int threads = 1, level = ORT_ENABLE_ALL, repeat = 1, timeout_s = 120;
+  ProviderChoice provider;
 };
 
 std::vector<Case> read_manifest(const std::string& path) {
@@ -153,6 +157,7 @@ Result run_case(Engine& engine, const Engine* saver, const Case& c, const Option
     const auto start = Clock::now();
     Session session(engine, saver ? saved.path : c.model);
     r.load_ms = ms_since(start);
+    r.claimed = session.claimed();
     stage = "run/";
     for (const std::string& folder : c.data_sets) run_data_set(engine, session, c, folder, o.repeat, r);
   } catch (const EngineError& e) {
@@ -165,13 +170,14 @@ Result run_case(Engine& engine, const Engine* saver, const Case& c, const Option
   return r;
 }
 
-std::string row(const Case& c, const Result& r) {
+std::string row(const Case& c, const Result& r, const Options& o) {
   std::string message = r.message;
   for (char& ch : message)
     if (static_cast<unsigned char>(ch) < ' ') ch = ' ';
   if (message.size() > 400) message.resize(400);
   char numbers[96];
   std::snprintf(numbers, sizeof numbers, "%.3g\t%.3f\t%.3f", r.worst, r.load_ms, r.run_ms);
+  if (!o.provider.name.empty()) message += "\t" + std::to_string(r.claimed);
   return c.name + "\t" + (r.reason.empty() ? "pass" : "fail") + "\t" + r.reason + "\t" + numbers + "\t" + message +
          "\n";
 }
@@ -182,9 +188,10 @@ constexpr int kUnusable = 3;  // exit code of a worker that cannot use the libra
   int code = 0;
   try {
     Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL);
+    if (!o.provider.name.empty()) engine.use_provider(o.provider);
     const auto saver = o.saved_by.empty() ? nullptr : std::make_unique<Engine>(o.saved_by, o.threads, o.level);
     for (size_t k = first; k < cases.size(); ++k) {
-      const std::string line = row(cases[k], run_case(engine, saver.get(), cases[k], o));
+      const std::string line = row(cases[k], run_case(engine, saver.get(), cases[k], o), o);
       if (write(out, line.data(), line.size()) != static_cast<ssize_t>(line.size())) _exit(1);
     }
   } catch (const std::exception& e) {
@@ -251,11 +258,18 @@ int run_all(const Options& o) {
       return 0;
     }
     const Result lost{share.hung ? "timeout" : "crash", share.hung ? "no answer in time" : how};
-    std::fputs(row(cases[next], lost).c_str(), results);
+    std::fputs(row(cases[next], lost, o).c_str(), results);
     ++next;
   }
   std::fclose(results);
   return 0;
+}
+
+// What stands before and behind "=".
+std::pair<std::string, std::string> halves(const std::string& text) {
+  const size_t at = text.find('=');
+  if (at == std::string::npos) throw std::runtime_error("'" + text + "' should have the form NAME=VALUE");
+  return {text.substr(0, at), text.substr(at + 1)};
 }
 
 Options parse(int argc, char** argv) {
@@ -272,6 +286,10 @@ Options parse(int argc, char** argv) {
       o.saved_by = argv[++k];
     } else if (a == "--saved-as" && k + 1 < argc) {
       o.saved_as = argv[++k];
+    } else if (a == "--provider" && k + 1 < argc) {
+      std::tie(o.provider.name, o.provider.library) = halves(argv[++k]);
+    } else if (a == "--option" && k + 1 < argc) {
+      o.provider.options.push_back(halves(argv[++k]));
     } else if (!number) {
       plain.push_back(a);
     } else if (++k < argc) {
@@ -281,7 +299,7 @@ Options parse(int argc, char** argv) {
   if (plain.size() != 3)
     throw std::runtime_error(
         "usage: run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS] "
-        "[--saved-by LIBRARY [--saved-as ORT]]");
+        "[--saved-by LIBRARY [--saved-as ORT]] [--provider NAME=LIBRARY [--option KEY=VALUE]...]");
   o.library = plain[0], o.manifest = plain[1], o.results = plain[2];
   return o;
 }

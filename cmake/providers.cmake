@@ -1,0 +1,39 @@
+# Plug-in providers: libraries of their own, written against the C interface alone, for any engine that has it. Each is built
+# where the library that it stands for is installed.
+option(RETORT_PROVIDERS "build the plug-in providers whose libraries are found" ON)
+if(NOT RETORT_PROVIDERS OR RETORT_SANITIZE OR CMAKE_CROSSCOMPILING)
+  return()
+endif()
+
+set(providers ${CMAKE_SOURCE_DIR}/providers)
+file(GLOB provider_common CONFIGURE_DEPENDS ${providers}/common/*.cc)
+
+# retort_provider(NAME LIBRARIES...): libretort_<NAME>.so from providers/<NAME>.
+function(retort_provider name)
+  file(GLOB sources CONFIGURE_DEPENDS ${providers}/${name}/*.cc)
+  add_library(retort_${name} MODULE ${sources} ${provider_common})
+  target_include_directories(retort_${name} PRIVATE ${providers} ${CMAKE_SOURCE_DIR}/include/retort)
+  target_link_libraries(retort_${name} PRIVATE ${ARGN})
+  target_link_options(retort_${name} PRIVATE -Wl,-z,defs)
+  set_property(GLOBAL APPEND PROPERTY RETORT_PROVIDERS retort_${name})
+  install(TARGETS retort_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/providers)
+endfunction()
+
+find_library(retort_dnnl dnnl)
+find_path(retort_dnnl_include dnnl.hpp)
+find_package(OpenMP QUIET)
+if(retort_dnnl AND retort_dnnl_include AND OpenMP_CXX_FOUND)
+  retort_provider(onednn ${retort_dnnl} OpenMP::OpenMP_CXX)
+else()
+  message(STATUS "no oneDNN (Debian: libdnnl-dev): its provider is not built")
+endif()
+
+find_library(retort_xnnpack XNNPACK)
+find_library(retort_pthreadpool pthreadpool)
+find_path(retort_xnnpack_include NAMES xnnpack.h)
+find_path(retort_pthreadpool_include NAMES pthreadpool.h)
+if(retort_xnnpack AND retort_pthreadpool AND retort_xnnpack_include AND retort_pthreadpool_include)
+  retort_provider(xnnpack ${retort_xnnpack} ${retort_pthreadpool})
+else()
+  message(STATUS "no XNNPACK (Debian: libxnnpack-dev, libpthreadpool-dev): its provider is not built")
+endif()

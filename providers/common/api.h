@@ -1,0 +1,77 @@
+// The C interface with exceptions on our side of it: failures become Error, and an Error a status where a function of ours ends.
+#pragma once
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "onnxruntime_ep_c_api.h"
+
+namespace providers {
+
+/// The version of the interface that is asked for: the first that has compiled partitions, so that older hosts serve.
+constexpr uint32_t kVersion = 23;
+
+/// What the host gave to CreateEpFactories. Set once, before anything else runs.
+struct Host {
+  const OrtApi* api = nullptr;
+  const OrtEpApi* ep = nullptr;
+};
+inline Host& host() {
+  static Host instance;
+  return instance;
+}
+inline const OrtApi& api() { return *host().api; }
+inline const OrtEpApi& ep_api() { return *host().ep; }
+
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& text, OrtErrorCode code = ORT_EP_FAIL) : std::runtime_error(text), code_(code) {}
+  OrtErrorCode code() const { return code_; }
+
+ private:
+  OrtErrorCode code_;
+};
+
+/// Its arguments, one after the other, as text.
+template <typename... T>
+std::string text(const T&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+/// A status of the host as an Error.
+inline void check(OrtStatus* status) {
+  if (!status) return;
+  const Error error(api().GetErrorMessage(status), api().GetErrorCode(status));
+  api().ReleaseStatus(status);
+  throw error;
+}
+
+/// The body of a function that C calls: no exception leaves it.
+template <typename F>
+OrtStatus* guard(F&& body) noexcept {
+  try {
+    body();
+    return nullptr;
+  } catch (const Error& e) {
+    return api().CreateStatus(e.code(), e.what());
+  } catch (const std::exception& e) {
+    return api().CreateStatus(ORT_EP_FAIL, e.what());
+  }
+}
+
+/// What the host made and we give back: Owned<OrtX>(pointer, api().ReleaseX).
+template <typename T>
+using Owned = std::unique_ptr<T, void(ORT_API_CALL*)(T*)>;
+
+/// "[2,3,?]"; unknown dimensions are negative.
+template <typename Dims>
+std::string shape_text(const Dims& dims) {
+  std::string s = "[";
+  for (size_t i = 0; i < dims.size(); ++i) s += (i ? "," : "") + (dims[i] < 0 ? "?" : std::to_string(dims[i]));
+  return s + "]";
+}
+
+}  // namespace providers

@@ -1,0 +1,86 @@
+// A graph of the host, read once into plain structs: what a provider looks at to claim nodes and to compile them.
+#pragma once
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api.h"
+
+namespace providers {
+
+using Dims = std::vector<int64_t>;
+
+/// A tensor of the host, as it lies in memory.
+struct TensorView {
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  Dims dims;
+  const void* data = nullptr;
+  void* mutable_data = nullptr;
+  size_t count() const;
+  size_t bytes() const;
+  /// Values of an int64 or int32 tensor; throws Error for others.
+  std::vector<int64_t> integers() const;
+};
+TensorView view_of(const OrtValue* value);
+/// Bytes of one element; 0 for types that have no fixed size.
+size_t size_of(ONNXTensorElementDataType type);
+const char* name_of(ONNXTensorElementDataType type);
+
+/// A value of the graph. Unknown dimensions are -1.
+struct Value {
+  std::string name;
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  bool has_rank = false;
+  Dims dims;
+  const OrtValue* constant = nullptr;  ///< what no run can change
+
+  size_t rank() const { return dims.size(); }
+  bool fixed() const;  ///< whether all dimensions are known
+};
+
+/// Attributes are read when asked for; those that are absent have the default of the caller.
+struct Node {
+  const OrtNode* handle = nullptr;
+  std::string name, type, domain;
+  int since = 0;
+  std::vector<const Value*> in, out;   ///< null: left out
+  std::vector<const Value*> implicit;  ///< what bodies of the node read
+  std::map<std::string, const OrtOpAttr*> attributes;
+
+  bool has(const std::string& attribute) const { return attributes.count(attribute) > 0; }
+  const Value* input(size_t i) const { return i < in.size() ? in[i] : nullptr; }
+  int64_t integer(const std::string& attribute, int64_t otherwise) const;
+  float number(const std::string& attribute, float otherwise) const;
+  std::string string(const std::string& attribute, const std::string& otherwise) const;
+  Dims integers(const std::string& attribute, const Dims& otherwise = {}) const;
+  /// "node 'name' (Type)".
+  std::string who() const { return "node '" + name + "' (" + type + ")"; }
+  /// Its inputs with types and shapes, for messages.
+  std::string inputs_text() const;
+};
+
+/// Valid as long as the host's graph.
+class Graph {
+ public:
+  explicit Graph(const OrtGraph* graph);
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  const std::deque<Node>& nodes() const { return nodes_; }
+  const std::vector<const Value*>& outputs() const { return outputs_; }
+
+ private:
+  const Value* value(const OrtValueInfo* info);
+  void read_node(const OrtNode* handle);
+
+  std::deque<Value> values_;
+  std::map<std::string, const Value*> by_name_;
+  std::deque<Node> nodes_;
+  std::vector<const Value*> outputs_;
+};
+
+/// Names of a node's inputs or outputs, in order; "" for those left out.
+std::vector<std::string> input_names(const OrtNode* node);
+std::vector<std::string> output_names(const OrtNode* node);
+
+}  // namespace providers

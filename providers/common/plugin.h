@@ -1,0 +1,48 @@
+// The structs that a plug-in library gives to its host, around what a provider is: something that claims nodes and compiles them.
+#pragma once
+#include <map>
+
+#include "graph.h"
+
+namespace providers {
+
+/// A compiled group of nodes. `run` may be called by several threads at once.
+class Part {
+ public:
+  virtual ~Part() = default;
+  virtual void run(OrtKernelContext* context) = 0;
+};
+
+/// What Compile is told of a group. Valid during the call; constants are not given again at runs.
+struct Compilation {
+  const Graph& graph;
+  std::string name;                 ///< of the node that stands for the group
+  std::vector<std::string> inputs;  ///< of that node, in order
+  std::vector<std::string> outputs;
+};
+
+/// A provider of one session.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  virtual std::vector<std::vector<const Node*>> claim(const Graph& graph) = 0;
+  virtual std::unique_ptr<Part> compile(const Compilation& what) = 0;
+};
+
+using Options = std::map<std::string, std::string>;
+
+/// What a plug-in library consists of.
+struct Description {
+  const char* name;  ///< of the provider
+  const char* vendor;
+  const char* version;
+  /// Options are those of the session's provider, in the order of their names. Throws Error for those that it does not know.
+  std::unique_ptr<Provider> (*make)(const Options& options);
+};
+
+/// The body of CreateEpFactories: one factory, whose provider is offered on each CPU device.
+OrtStatus* create_factory(const Description& description, const OrtApiBase* base, OrtEpFactory** factories, size_t room,
+                          size_t* count) noexcept;
+void release_factory(OrtEpFactory* factory) noexcept;
+
+}  // namespace providers

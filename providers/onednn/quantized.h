@@ -1,0 +1,48 @@
+// Convolutions and products of 8-bit integers, and the way between them and float32.
+#pragma once
+#include "operators.h"
+
+namespace onednn {
+
+struct Window;
+
+/// real = scale * (stored - zero)
+struct Scale {
+  std::vector<float> scales;  ///< one, or one for each index of an axis
+  int32_t zero = 0;
+  size_t axis = 0;
+};
+
+/// What an operation on integers needs to know besides its first input.
+struct Quantization {
+  Scale x, w;
+  std::shared_ptr<Weights> weights;  ///< int8
+  std::shared_ptr<Weights> bias;     ///< int32, or null
+  Scale y;
+  DataType type = DataType::u8;  ///< of the result; s32 is not scaled
+  std::vector<PostOp> post;      ///< on stored values without their zero
+};
+
+std::unique_ptr<Operation> quantized_convolution(const Window& window, Quantization q);
+/// Weights are a matrix, the other way round if `transposed`.
+std::unique_ptr<Operation> quantized_product(bool transposed, Quantization q);
+
+class Dequantize : public Operation {
+ public:
+  explicit Dequantize(Scale s) : scale(std::move(s)) {}
+  void build(Builder& b) const override;
+  const Scale scale;
+};
+
+class Quantize : public Operation {
+ public:
+  Quantize(Scale s, DataType t) : scale(std::move(s)), type(t) {}
+  void build(Builder& b) const override;
+  const Scale scale;
+  const DataType type;
+};
+
+/// The constant as int8 with a zero that fits: uint8 is moved by 128. Null for other types.
+std::shared_ptr<Weights> signed_weights(Weights& w, int32_t& zero);
+
+}  // namespace onednn

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""A plug-in provider in this engine and in official ONNX Runtime: official cases, graphs with borders, whole models, wrong options.
+
+    check_provider.py LIBRARY --oracle LIB --tool RUN_CASES --provider NAME=PLUGIN --cases DIR --work DIR
+
+Cases count where the provider runs one of their nodes, and must do as well as without it. What graphs (graphs.py) and
+models (of bench/zoo and ../shared/models) compute is held against official ONNX Runtime on its CPU; their nodes must be
+claimed. The last line is "N passed, N failed".
+"""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+import onnxruntime
+
+import graphs
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "conformance"))
+import run_cases as conformance
+
+ZOO_BUILDER = os.path.join(ROOT, "bench", "zoo", "build_zoo.py")
+ZOO = {"mobilenet_v2": "b1", "resnet50": "b1", "minilm_l6": "b1s16"}
+# In how many official cases a provider takes part at least, on either engine; what it has; graphs in which it claims nothing.
+PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "empty"}, "nothing": set()},
+             "XnnPackExecutionProvider": {"least": 300, "has": set(), "nothing": {"both_repeat", "results_inside"}}}
+INTEGER_RULE = ("close", "0", "1")  # the next one
+GRAPH_RULE, MODEL_RULE, BF16_RULE = ("close", "1e-4", "1e-5"), ("scale", "1e-3", "0"), ("scale", "0.1", "0")
+WRONG = {"thread=1": "no option 'thread'", "threads=-1": "give a number", "threads=two": "give a number", "bf16=yes": "give 0 or 1",
+         "disable=Conv,Konv": "names 'Konv'"}
+
+
+class Check:
+    def __init__(self, a):
+        self.a, self.passed, self.failed = a, 0, 0
+        self.engines = {"retort": a.library, **({"official": a.oracle} if a.oracle else {})}
+        self.about = PROVIDERS[a.provider.partition("=")[0]]
+        os.makedirs(a.work, exist_ok=True)
+
+    def verdict(self, name, wrong):
+        self.passed += not wrong
+        self.failed += bool(wrong)
+        if wrong:
+            print(f"FAIL {name}: {wrong}")
+
+    def run(self, label, library, lines, *options, provider=True):
+        """{name: (passed, class, message, nodes that the provider runs)} of lines of a manifest."""
+        path = os.path.join(self.a.work, label)
+        with open(path + ".manifest", "w", encoding="utf-8") as f:
+            f.writelines(line + "\n" for line in lines)
+        chosen = ["--provider", self.a.provider, *(["--option", "threads=1"] if not options else [])] if provider else []
+        for option in options:
+            chosen += ["--option", option]
+        subprocess.run([self.a.tool, library, path + ".manifest", path + ".tsv", *chosen], check=True, stderr=subprocess.DEVNULL)
+        with open(path + ".tsv", encoding="utf-8", errors="replace") as f:
+            rows = [line.rstrip("\n").split("\t") for line in f]
+        return {r[0]: (r[1] == "pass", r[2], r[6], int(r[7]) if len(r) > 7 else 0) for r in rows}
+
+    def cases(self):
+        folder = os.path.abspath(self.a.cases)
+        lines = [conformance.manifest_line(c, folder) for c in conformance.load_cases(folder)]
+        for engine, library in self.engines.items():
+            rows = self.run("cases." + engine, library, lines)
+            bad = {n for n, r in rows.items() if not r[0]}
+            plain = self.run("plain." + engine, library, [line for line in lines if line.split("\t")[0] in bad], provider=False)
+            for n in sorted(bad):
+                if plain[n][0] or rows[n][1] in conformance.NEVER_LISTED:
+                    self.verdict(f"{engine} {n}", f"{rows[n][1]}: {rows[n][2]}")
+            claimed = sum(r[3] > 0 for r in rows.values())
+            right = sum(r[0] and r[3] > 0 for r in rows.values())
+            print(f"{engine}: takes part in {claimed} of {len(rows)} cases, {right} of them pass", flush=True)
+            self.passed += right
+            least = self.about["least"]
+            self.verdict(f"{engine} cases", "" if claimed >= least else f"takes part in {claimed}, fewer than {least}")
+
+    def expect(self, model, folders):
+        """Writes what official ONNX Runtime computes on the CPU beside the inputs."""
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        for folder in folders:
+            files = sorted(glob.glob(os.path.join(folder, "input_*.pb")))
+            values = [onnx.load_tensor(f) for f in files]
+            feeds = {v.name or session.get_inputs()[i].name: onnx.numpy_helper.to_array(v) for i, v in enumerate(values)}
+            for i, y in enumerate(session.run(None, feeds)):
+                onnx.save_tensor(onnx.numpy_helper.from_array(y), os.path.join(folder, f"output_{i}.pb"))
+
+    def hold(self, label, rows, rule, *options):
+        lines = ["\t".join([name, *rule, model, *folders]) for name, model, folders in rows]
+        for engine, library in self.engines.items():
+            for name, (ok, reason, message, nodes) in self.run(f"{label}.{engine}", library, lines, *options).items():
+                taken = (nodes > 0) != (name in self.about["nothing"])
+                self.verdict(f"{engine} {label} {name}", "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
+
+    def graphs(self):
+        for label, chosen, rule in (("graph", graphs.GRAPHS, GRAPH_RULE), ("integers", graphs.INTEGER_GRAPHS, INTEGER_RULE), ("empty", graphs.EMPTY_GRAPHS, GRAPH_RULE)):
+            if label != "graph" and label not in self.about["has"]:
+                continue
+            rows = graphs.write(os.path.join(self.a.work, "graphs"), chosen)
+            for _, model, folders in rows:
+                self.expect(model, folders)
+            self.hold(label, rows, rule)
+
+    def models(self):
+        zoo = os.path.join(self.a.work, "zoo")
+        if not os.path.exists(os.path.join(zoo, "expected")):
+            subprocess.run([sys.executable, ZOO_BUILDER, zoo, *ZOO], check=True, stdout=subprocess.DEVNULL)
+        with open(os.path.join(zoo, "index.json"), encoding="utf-8") as f:
+            index = [r for r in json.load(f) if ZOO.get(r["model"]) == r["scenario"]]
+        rows = [(r["model"], os.path.join(zoo, r["path"]), [os.path.join(zoo, r["inputs"])]) for r in index]
+        if not os.path.exists(os.path.join(zoo, "expected")):
+            for _, model, folders in rows:
+                self.expect(model, folders)
+            open(os.path.join(zoo, "expected"), "w").close()
+        self.hold("model", rows, MODEL_RULE)
+        if "bf16" in self.about["has"] and has_bf16():
+            self.hold("bf16", rows, BF16_RULE, "threads=2", "bf16=1")
+        real = os.path.join(os.path.dirname(ROOT), "shared", "models")
+        names = [n for n in ("squeezenet-fp16", "ultraface-rfb320", "fastestdet") if os.path.exists(os.path.join(real, n, "model.onnx"))]
+        float32 = [n for n in names if not n.endswith("fp16")]
+        self.hold("real", [(n, os.path.join(real, n, "model.onnx"), [os.path.join(real, n)]) for n in float32], MODEL_RULE)
+
+    def options(self):
+        line = self.one_model()
+        for engine, library in self.engines.items():
+            for option, message in WRONG.items():
+                if option.startswith("bf16") and "bf16" not in self.about["has"]:
+                    continue
+                ok, reason, said, _ = self.run("wrong." + engine, library, [line], option)["one"]
+                self.verdict(f"{engine} option {option}", "" if not ok and message in said else f"{reason}: {said}")
+            ok, _, said, nodes = self.run("disabled." + engine, library, [line], "disable=Relu, Conv,Add", "threads=2")["one"]
+            self.verdict(f"{engine} option disable", "" if ok and nodes == 0 else f"{nodes} nodes are claimed; {said}")
+
+    def shapes(self):
+        """Inputs that do not fit end in a message that names operator and shapes."""
+        ((name, model, folders),) = graphs.write(os.path.join(self.a.work, "graphs"), {"wrong": graphs.WRONG_SHAPES})
+        for engine, library in self.engines.items():
+            ok, reason, said, _ = self.run("shapes." + engine, library, ["\t".join([name, *GRAPH_RULE, model, *folders])])[name]
+            right = not ok and reason == "run/INVALID_ARGUMENT" and graphs.WRONG_SHAPES_SAID in said
+            self.verdict(f"{engine} wrong shapes", "" if right else f"{reason}: {said}")
+
+    def one_model(self):
+        at = os.path.join(self.a.work, "graphs", "residual")
+        return "\t".join(["one", *GRAPH_RULE, os.path.join(at, "model.onnx"), os.path.join(at, "0")])
+
+    def at_once(self):
+        """Runs of one session by several threads, of several shapes; on the engine that Python has."""
+        name, library = self.a.provider.split("=")
+        onnxruntime.register_execution_provider_library("provider", library)
+        devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == name]
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.add_provider_for_devices(devices[:1], {"threads": "1"})
+        model = os.path.join(self.a.work, "graphs", "attention", "model.onnx")
+        session = onnxruntime.InferenceSession(model, options)
+        plain = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        rng = np.random.default_rng(3)
+        inputs = [{"x": rng.standard_normal((1 + i % 3, 2 + i % 11, 16), dtype=np.float32)} for i in range(200)]
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            found = list(pool.map(lambda feed: session.run(None, feed)[0], inputs))
+        wrong = sum(not np.allclose(y, plain.run(None, feed)[0], 1e-4, 1e-5) for y, feed in zip(found, inputs))
+        self.verdict("runs of several threads", f"{wrong} of {len(inputs)} differ" if wrong else "")
+
+
+def has_bf16():
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        return "avx512bw" in f.read()
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("library")
+    ap.add_argument("--oracle", default="")
+    ap.add_argument("--tool", required=True)
+    ap.add_argument("--provider", required=True)
+    ap.add_argument("--cases", required=True)
+    ap.add_argument("--work", required=True)
+    c = Check(ap.parse_args())
+    c.cases()
+    c.graphs()
+    c.models()
+    c.options()
+    c.shapes()
+    if c.a.oracle:
+        c.at_once()
+    print(f"{c.passed} passed, {c.failed} failed")
+    return 1 if c.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
