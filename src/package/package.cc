@@ -261,8 +261,7 @@ const PackageVariant& select_variant(const PackageComponent& component, const st
     offers += cat("{}'{}' ({}{}{})", offers.empty() ? "" : ", ", v.name, v.provider.value_or("no provider"),
                   v.device.empty() ? "" : " on device ", v.device);
   }
-  fail(ErrorCode::fail,
-       "component '{}' has no variant for {}, but {}; give one that provider as 'ep', and no 'device'",
+  fail(ErrorCode::fail, "component '{}' has no variant for {}, but {}; give one that provider as 'ep', and no 'device'",
        component.name, provider, offers.empty() ? "none at all" : offers);
 }
 
