@@ -79,7 +79,7 @@ class ConfigPage(unittest.TestCase):
 
     def test_keys_are_found_however_they_are_read(self):
         text = 'o.config_on("plain") config.find("b") constexpr char kKey[] = "session.c"; f("other.thing", "session.{}")\n'
-        text += 'constexpr const char* kFile = "file"; entry(options->config, kFile) entry(o.config, "d") config_on(kOfAHeader)'
+        text += 'constexpr const char* kFile = "file"; entry(options, kFile) entry(o.config, "d") config_on(kOfAHeader)'
         self.assertEqual(keys_in(text, {"session"}), {"plain", "b", "session.c", "file", "d"})
 
     def test_the_engine_has_what_programs_set(self):

@@ -72,7 +72,7 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetOutput(OrtKernelContext* context, siz
     OrtKernelContext& c = of(context);
     need(out, "out");
     check_index(index, c.outputs.size(), "output");
-    if (c.run && !c.run->wants(index)) {
+    if (c.part ? !c.part->wants(index) : !c.run->wants(index)) {
       *out = nullptr;
       return;
     }

@@ -161,10 +161,14 @@ OrtStatusPtr ORT_API_CALL KernelInfoGetConstantInput_tensor(const OrtKernelInfo*
   });
 }
 
-OrtStatusPtr ORT_API_CALL KernelInfoGetAllocator(const OrtKernelInfo* info, OrtMemType, OrtAllocator** out) noexcept {
+OrtStatusPtr ORT_API_CALL KernelInfoGetAllocator(const OrtKernelInfo* info, OrtMemType mem_type,
+                                                 OrtAllocator** out) noexcept {
   return guard([&] {
-    of(info);
-    need(out, "out") = new HostAllocator;  // the caller's, freed by ReleaseAllocator
+    const std::shared_ptr<Allocator>& device = of(info).memory;
+    need(out, "out");
+    // The caller's, freed by ReleaseAllocator.
+    *out = device && mem_type == OrtMemTypeDefault ? static_cast<OrtAllocator*>(new DeviceAllocator(device))
+                                                   : new HostAllocator;
   });
 }
 

@@ -17,6 +17,8 @@ namespace retort::abi {
 class PartRun {
  public:
   virtual ~PartRun() = default;
+  /// Whether the node names that output.
+  virtual bool wants(size_t index) const = 0;
   virtual Tensor output(size_t index, const Shape& shape) = 0;
   virtual OrtSyncStream* stream() const = 0;  ///< null: the plug-in works on the caller's thread
   virtual const Parallel& parallel() const = 0;
@@ -34,6 +36,8 @@ struct OrtKernelInfo : retort::abi::Handle<retort::abi::tag_of("kinf")> {
   std::deque<OrtValue> constants;                                 ///< per input; empty where it is none
   std::map<std::string, std::string> config;                      ///< of the session
   int since_version = 1;                                          ///< the first that the operator covers
+  std::shared_ptr<retort::Allocator> memory;                      ///< the provider's own; null: that of the host
+  const OrtEp* ep = nullptr;                                      ///< whose kernel it is; null: no plug-in's
   OrtLogger logger;
 };
 
@@ -41,7 +45,7 @@ struct OrtKernelInfo : retort::abi::Handle<retort::abi::tag_of("kinf")> {
 struct OrtKernelContext : retort::abi::Handle<retort::abi::tag_of("kctx")> {
   retort::RunContext* run = nullptr;  ///< of a custom operator, with its `info`; else null
   const OrtKernelInfo* info = nullptr;
-  retort::abi::PartRun* part = nullptr;  ///< of a plug-in's part of a model; its inputs are made before
+  retort::abi::PartRun* part = nullptr;  ///< of a plug-in's part of a model, or kernel; its inputs are made before
   std::vector<std::unique_ptr<OrtValue>> inputs, outputs;  ///< made when they are asked for
   std::vector<std::shared_ptr<void>> scratch;
 };

@@ -61,11 +61,11 @@ struct Uploaded : State {
 
 class PartitionOp : public ExternalOp {
  public:
-  PartitionOp(std::shared_ptr<Provider> provider, std::shared_ptr<Devices> devices, std::string name,
+  PartitionOp(std::shared_ptr<Provider> provider, std::shared_ptr<Devices> devices, std::string type,
               std::shared_ptr<const Compiled> compiled, std::vector<ValueType> inputs, std::vector<ValueType> outputs)
       : provider_(std::move(provider)),
         devices_(std::move(devices)),
-        name_(std::move(name)),
+        type_(std::move(type)),
         compiled_(std::move(compiled)),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)) {
@@ -74,7 +74,7 @@ class PartitionOp : public ExternalOp {
   }
 
   std::string domain() const override { return provider_->name(); }
-  std::string type() const override { return name_; }
+  std::string type() const override { return type_; }
   std::string provider() const override { return provider_->name(); }
   bool covers(int) const override { return true; }
   MemorySpace input_space(size_t i) const override {
@@ -120,7 +120,7 @@ class PartitionOp : public ExternalOp {
 
   const std::shared_ptr<Provider> provider_;
   const std::shared_ptr<Devices> devices_;
-  const std::string name_;
+  const std::string type_;
   const std::shared_ptr<const Compiled> compiled_;
   const std::vector<ValueType> inputs_, outputs_;
   bool touches_host_ = false;
@@ -129,7 +129,8 @@ class PartitionOp : public ExternalOp {
 /// Cuts one claim out of a graph.
 class Cut {
  public:
-  Cut(Graph& graph, const Provider& provider, const Claim& claim) : graph_(graph), provider_(provider) {
+  Cut(Graph& graph, const Provider& provider, const Claim& claim)
+      : graph_(graph), provider_(provider), single_(claim.single) {
     for (const NodeId id : claim.nodes) {
       require(size_t(id) < graph.node_count() && !graph.node(id).dead && !graph.node(id).op, ErrorCode::ep_fail,
               "provider '{}' claimed node {}, which is not there or was claimed before", provider.name(), size_t(id));
@@ -137,6 +138,8 @@ class Cut {
               retort::describe(graph, graph.node(id)));
     }
     require(!claimed_.empty(), ErrorCode::ep_fail, "provider '{}' claimed a part without nodes", provider.name());
+    require(!single_ || claimed_.size() == 1, ErrorCode::ep_fail, "provider '{}' claimed {} nodes for one kernel",
+            provider.name(), claimed_.size());
     check_closed();
     collect();
   }
@@ -238,8 +241,8 @@ class Cut {
 
   ValueId inside(ValueId outside, const Node& reader) {
     const auto found = inside_.find(outside);
-    if (found != inside_.end()) return found->second;
     const GraphValue& v = graph_.value(outside);
+    if (found != inside_.end() && (!single_ || v.is_constant())) return found->second;
     ValueId made = ValueId::none;
     if (v.is_constant()) {
       made = body_->add_constant(v.name, v.constant);
@@ -254,6 +257,7 @@ class Cut {
 
   Graph& graph_;
   const Provider& provider_;
+  const bool single_;
   std::set<NodeId> claimed_;
   std::vector<NodeId> order_;
   std::shared_ptr<Graph> body_;
@@ -274,17 +278,18 @@ std::vector<Assignment> partition(Model& model, const SessionDevices& session, c
     for (const Claim& claim : provider->claim(model)) {
       Cut cut(graph, *provider, claim);
       const std::string name = claim.name.empty() ? cat("{}_{}", provider->name(), number) : claim.name;
+      const std::string type = claim.single ? graph.node(claim.nodes[0]).type : name;
       ++number;
       std::shared_ptr<const Compiled> compiled;
       try {
-        compiled = provider->compile({name, cut.body(), &model, claim.drops_constants});
+        compiled = provider->compile({name, cut.body(), &model, claim.drops_constants, claim.single, claim.ticket});
         require(compiled != nullptr, ErrorCode::ep_fail, "nothing came of it");
       } catch (Error& e) {
         e.add_context(cat("provider '{}' compiling part '{}' of {} nodes", provider->name(), name, claim.nodes.size()));
         throw;
       }
       all.push_back({provider->name(), name, claim.nodes});
-      cut.replace(std::make_shared<PartitionOp>(provider, session.devices, name, std::move(compiled), cut.input_types(),
+      cut.replace(std::make_shared<PartitionOp>(provider, session.devices, type, std::move(compiled), cut.input_types(),
                                                 cut.output_types()),
                   name);
     }

@@ -23,6 +23,8 @@ struct Claim {
   std::vector<NodeId> nodes;
   std::string name;              ///< for messages and profiles; may be empty
   bool drops_constants = false;  ///< the provider keeps copies of the part's constants
+  bool single = false;           ///< one node, for a kernel: it keeps name and type, and each of its inputs is one
+  size_t ticket = 0;             ///< the provider's own; the partition has it again
 };
 
 /// What was claimed, cut out: its graph in the model's own dialect, constants inside, with the inputs and outputs that the
@@ -30,8 +32,9 @@ struct Claim {
 struct Partition {
   std::string name;
   std::shared_ptr<Graph> graph;
-  const Model* model = nullptr;  ///< that it was cut out of
-  bool drops_constants = false;  ///< as claimed
+  const Model* model = nullptr;                  ///< that it was cut out of
+  bool drops_constants = false, single = false;  ///< as claimed, like the next
+  size_t ticket = 0;
 };
 
 /// What a compiled partition sees in a run.

@@ -4,12 +4,16 @@
 #include <vector>
 
 #include "abi/graph.h"
+#include "abi/host/kernel_def.h"
 #include "ep/provider.h"
 
 /// The claims of one call of GetCapability.
 struct OrtEpGraphSupportInfo : retort::abi::Handle<retort::abi::tag_of("gsup")> {
-  const OrtGraph* graph = nullptr;  ///< whose nodes may be claimed
+  const OrtGraph* graph = nullptr;             ///< whose nodes may be claimed
+  const OrtKernelRegistry* kernels = nullptr;  ///< of the provider
+  std::string provider;
   std::vector<retort::Claim> claims;
+  std::vector<const OrtNode*> singles;  ///< by claim: the node, where a kernel is to run it alone
 };
 
 /// What a compiled part is called.

@@ -3,9 +3,20 @@
 
 #include "abi/host/claims.h"
 #include "abi/host/plugin.h"
+#include "abi/kernels.h"
 #include "abi/slots.h"
 
 namespace retort::abi::ep_api {
+namespace {
+
+const OrtNode& node_of(const OrtEpGraphSupportInfo& info, const OrtNode* node, const char* what) {
+  const OrtNode& n = handle(node, what);
+  require(n.graph == info.graph, ErrorCode::invalid_argument,
+          "node '{}' is not of the graph whose capability was asked for", n.name);
+  return n;
+}
+
+}  // namespace
 
 OrtStatusPtr ORT_API_CALL CreateEpDevice(OrtEpFactory* ep_factory, const OrtHardwareDevice* hardware_device,
                                          const OrtKeyValuePairs* ep_metadata, const OrtKeyValuePairs* ep_options,
@@ -76,14 +87,44 @@ OrtStatusPtr ORT_API_CALL EpGraphSupportInfo_AddNodesToFuse(OrtEpGraphSupportInf
     need(nodes, "nodes");
     require(num_nodes > 0, ErrorCode::invalid_argument, "no nodes were given");
     Claim claim;
-    for (size_t i = 0; i < num_nodes; ++i) {
-      const OrtNode& node = handle(nodes[i], "nodes");
-      require(node.graph == info.graph, ErrorCode::invalid_argument,
-              "node '{}' is not of the graph whose capability was asked for", node.name);
-      claim.nodes.push_back(NodeId(node.id));
-    }
+    for (size_t i = 0; i < num_nodes; ++i) claim.nodes.push_back(NodeId(node_of(info, nodes[i], "nodes").id));
     claim.drops_constants = node_fusion_options && node_fusion_options->drop_constant_initializers;
     info.claims.push_back(std::move(claim));
+    info.singles.push_back(nullptr);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL EpGraphSupportInfo_AddSingleNode(OrtEpGraphSupportInfo* graph_support_info,
+                                                           const OrtNode* node) noexcept {
+  return guard([&] {
+    OrtEpGraphSupportInfo& info = handle(graph_support_info, "graph_support_info");
+    const OrtNode& claimed = node_of(info, node, "node");
+    Claim claim;
+    claim.nodes.push_back(NodeId(claimed.id));
+    claim.single = true;
+    info.claims.push_back(std::move(claim));
+    info.singles.push_back(&claimed);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL EpGraphSupportInfo_LookUpKernel(OrtEpGraphSupportInfo* graph_support_info,
+                                                          const OrtNode* node,
+                                                          const OrtKernelDef** out_kernel_def) noexcept {
+  return guard([&] {
+    const OrtEpGraphSupportInfo& info = handle(graph_support_info, "graph_support_info");
+    const OrtNode& asked = node_of(info, node, "node");
+    need(out_kernel_def, "out_kernel_def");
+    const RegisteredKernel* kernel = info.kernels ? info.kernels->find(asked, info.provider) : nullptr;
+    *out_kernel_def = kernel ? kernel->def.get() : nullptr;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL KernelInfo_GetEp(const OrtKernelInfo* info, const OrtEp** ep) noexcept {
+  return guard([&] {
+    const OrtEp* made = handle(info, "info").ep;
+    need(ep, "ep");
+    require(made != nullptr, ErrorCode::invalid_argument, "the kernel is none of a plug-in's");
+    *ep = made;
   });
 }
 

@@ -50,6 +50,20 @@ std::vector<std::shared_ptr<Plugin>> make_plugins(const std::shared_ptr<PluginLi
 
 }  // namespace
 
+void fail_thrown(const Plugin& plugin, const char* name) {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    fail(ErrorCode::ep_fail, "{}: {} threw: {}", plugin.who(), name, e.what());
+  } catch (...) {
+    fail(ErrorCode::ep_fail, "{}: {} threw something that is no std::exception", plugin.who(), name);
+  }
+}
+
+void check_plugin(OrtStatus* status, const Plugin& plugin, const char* name) {
+  check_plugin(status, plugin.who(), name);
+}
+
 void check_plugin(OrtStatus* status, std::string_view who, std::string_view call) {
   if (!status) return;
   const auto code = ErrorCode(GetErrorCode(status));

@@ -14,6 +14,23 @@ namespace retort::abi {
 /// Throws what a plug-in's status says, and releases it; nothing for null. `who`: "provider 'x'"; `call`: what it answered.
 void check_plugin(OrtStatus* status, std::string_view who, std::string_view call);
 
+class Plugin;
+[[noreturn]] void fail_thrown(const Plugin& plugin, const char* name);
+void check_plugin(OrtStatus* status, const Plugin& plugin, const char* name);
+
+/// Calls a function of a plug-in. Throws ep_fail naming provider and function where it throws, and what its status says.
+/// Declared not to throw or not: plug-ins in other languages do it all the same, where that can be caught.
+template <typename... P, typename... A>
+void call_plugin(const Plugin& plugin, const char* name, OrtStatusPtr (*function)(P...), A&&... args) {
+  OrtStatus* status = nullptr;
+  try {
+    status = function(std::forward<A>(args)...);
+  } catch (...) {
+    fail_thrown(plugin, name);
+  }
+  if (status) check_plugin(status, plugin, name);
+}
+
 /// An open library. The last owner closes it.
 class PluginLibrary {
  public:

@@ -1,0 +1,41 @@
+// A plug-in's provider of one session.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "abi/host/plugin.h"
+#include "abi/options.h"
+
+struct OrtKernelRegistry;
+
+namespace retort::abi {
+
+/// Given back with the last of its parts.
+class Instance {
+ public:
+  Instance(std::shared_ptr<Plugin> p, const std::vector<const ProviderDevice*>& devices,
+           const std::vector<const OrtHardwareDevice*>& hardware, const std::map<std::string, std::string>& config,
+           const Logger& log);
+  ~Instance();
+  Instance(const Instance&) = delete;
+  OrtEp& ep() const { return *made_; }
+  /// Whether the struct is new enough for fields that came with `version`.
+  bool since(uint32_t version) const { return made_->ort_version_supported >= version; }
+  /// Throws ep_fail, naming provider and call, where it answers with an error or throws: call("Sync", &OrtEp::Sync).
+  template <typename... P, typename... A>
+  void call(const char* name, OrtStatusPtr (*function)(OrtEp*, P...), A&&... args) const {
+    call_plugin(*plugin, name, function, made_, std::forward<A>(args)...);
+  }
+
+  const std::shared_ptr<Plugin> plugin;
+  const OrtLogger logger;
+  OrtSessionOptions options;
+  const OrtKernelRegistry* kernels = nullptr;  ///< the plug-in's; null: it only compiles
+
+ private:
+  OrtEp* made_ = nullptr;
+};
+
+}  // namespace retort::abi

@@ -1,0 +1,151 @@
+// Single nodes that kernels of a plug-in run.
+#include <algorithm>
+
+#include "abi/host/part.h"
+#include "ir/describe.h"
+#include "onnx/operator_facts.h"
+
+namespace retort::abi {
+namespace {
+
+struct ReleaseKernel {
+  void operator()(OrtKernelImpl* kernel) const {
+    if (kernel->Release) kernel->Release(kernel);
+  }
+};
+
+class KernelPart : public Compiled {
+ public:
+  KernelPart(const Workplace& place, const Partition& part, const RegisteredKernel& kernel) : place_(place) {
+    const Graph& g = *part.graph;
+    const Node& node = g.node(g.order()[0]);
+    list_arguments(g, node, *kernel.def);
+    list_results(g, node, *kernel.def);
+    const OrtKernelInfo info = info_of(g, node);
+    OrtKernelImpl* made = nullptr;
+    call_plugin(*place_.provider->plugin, "creating a kernel", kernel.create, kernel.state, &info, &made);
+    kernel_.reset(made);
+    require(kernel_ && kernel_->Compute, ErrorCode::ep_fail, "{} made no kernel for {}", place_.provider->plugin->who(),
+            retort::describe(g, node));
+    prepack();
+  }
+
+  MemorySpace input_space(size_t i) const override { return input_spaces_.at(i); }
+  MemorySpace output_space(size_t i) const override { return output_spaces_.at(i); }
+
+  void run(PartitionRun& run) const override {
+    PluginRun part(place_, results_, run);
+    OrtKernelContext context;
+    fill_context(context, part, run, arguments_, results_.size());
+    call_plugin(*place_.provider->plugin, "Compute", kernel_->Compute, kernel_.get(), &context);
+  }
+
+ private:
+  MemorySpace space_of(OrtMemType type) const { return type == OrtMemTypeDefault ? place_.space : MemorySpace{}; }
+
+  // Inputs of the part are those of the node in their order, without constants and what is left out.
+  void list_arguments(const Graph& g, const Node& node, const OrtKernelDef& def) {
+    for (size_t i = 0; i < node.inputs.size() - node.captures; ++i) {
+      Argument& a = arguments_.emplace_back();
+      const ValueId in = node.inputs[i];
+      if (in == ValueId::none) continue;
+      const MemorySpace space = space_of(def.input_memory(i));
+      const Tensor* constant = g.constant(in);
+      a.kind = constant ? Argument::Kind::constant : Argument::Kind::input;
+      if (constant) {
+        a.constant = uploaded(*place_.devices, *constant, space);
+      } else {
+        a.input = input_spaces_.size();
+        input_spaces_.push_back(space);
+      }
+    }
+    for (size_t i = node.inputs.size() - node.captures; i < node.inputs.size(); ++i) {
+      if (!g.constant(node.inputs[i])) input_spaces_.push_back(place_.space);
+    }
+  }
+
+  void list_results(const Graph& g, const Node& node, const OrtKernelDef& def) {
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId out = node.outputs[i];
+      Result& r = results_.emplace_back();
+      r.space = space_of(def.output_memory(i));
+      r.kind = out == ValueId::none ? Result::Kind::left_out : Result::Kind::dropped;
+      if (out == ValueId::none) continue;
+      r.dtype = g.value(out).type.dtype;
+      const auto at = std::ranges::find(g.outputs, out);
+      if (at == g.outputs.end()) continue;
+      r.kind = Result::Kind::output;
+      r.output = size_t(at - g.outputs.begin());
+      output_spaces_.push_back(r.space);
+    }
+  }
+
+  OrtKernelInfo info_of(const Graph& g, const Node& node) const {
+    const auto name = [&](ValueId v) { return v == ValueId::none ? std::string() : g.value(v).name; };
+    const auto type = [&](ValueId v) { return v == ValueId::none ? std::nullopt : std::optional(g.value(v).type); };
+    ExternalNode seen;
+    seen.name = node.name;
+    seen.domain = node.domain;
+    seen.type = node.type;
+    seen.version = node.version;
+    seen.attributes = node.attributes;
+    seen.dims = g.shared_dims();
+    OrtKernelInfo info(std::move(seen), place_.provider->logger);
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      info.node.inputs.push_back(name(node.inputs[i]));
+      info.inputs.push_back(type(node.inputs[i]));
+      info.constants.emplace_back(Value(arguments_[i].constant));
+    }
+    for (const ValueId out : node.outputs) {
+      info.node.outputs.push_back(name(out));
+      info.outputs.push_back(type(out));
+    }
+    info.since_version = node.version;
+    if (const onnx::OperatorForm* form = onnx::operator_form(node.domain, node.type, node.version)) {
+      info.since_version = form->since;
+      for (const std::string_view text : form->defaults) add_default(info.node.attributes, text);
+    }
+    info.config = place_.provider->options.options.config;
+    info.memory = place_.devices->find_allocator(place_.space);
+    info.ep = &place_.provider->ep();
+    return info;
+  }
+
+  static void add_default(Attributes& attributes, std::string_view text) {
+    auto [name, value] = onnx::read_default(text);
+    if (!attributes.find(name)) attributes.set(name, std::move(value));
+  }
+
+  // What the kernel keeps in a form of its own goes.
+  void prepack() {
+    if (kernel_->ort_version_supported < 24 || !kernel_->PrePackWeight) return;
+    if (const auto memory = place_.devices->find_allocator(place_.space)) device_.emplace(memory);
+    OrtAllocator* const allocator = device_ ? static_cast<OrtAllocator*>(&*device_) : &host_;
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      Argument& a = arguments_[i];
+      if (a.kind != Argument::Kind::constant) continue;
+      const OrtValue weight(a.constant);
+      bool packed = false;
+      call_plugin(*place_.provider->plugin, "PrePackWeight", kernel_->PrePackWeight, kernel_.get(), &weight, int(i),
+                  allocator, nullptr, &packed);
+      if (packed) a = {};
+    }
+  }
+
+  const Workplace place_;
+  std::vector<Argument> arguments_;
+  std::vector<Result> results_;
+  std::vector<MemorySpace> input_spaces_, output_spaces_;  // of the part's
+  HostAllocator host_;
+  std::optional<DeviceAllocator> device_;  // kernels may keep it, or the other
+  std::unique_ptr<OrtKernelImpl, ReleaseKernel> kernel_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Compiled> kernel_part(const Workplace& place, const Partition& part,
+                                            const RegisteredKernel& kernel) {
+  return std::make_shared<KernelPart>(place, part, kernel);
+}
+
+}  // namespace retort::abi

@@ -1,0 +1,148 @@
+// Parts that a plug-in compiles.
+#include "abi/host/part.h"
+
+#include <algorithm>
+
+#include "abi/host/claims.h"
+
+namespace retort::abi {
+namespace {
+
+class CompiledPart : public Compiled {
+ public:
+  CompiledPart(const Workplace& place, const Partition& part) : place_(place) {
+    context_.name = part.name;
+    list_arguments(part);
+    compile(part);
+  }
+  ~CompiledPart() override {
+    if (state_) info_->ReleaseState(info_, state_);
+    OrtEp& ep = place_.provider->ep();
+    if (info_ && ep.ReleaseNodeComputeInfos) ep.ReleaseNodeComputeInfos(&ep, &info_, 1);
+  }
+  MemorySpace input_space(size_t) const override { return place_.space; }
+  MemorySpace output_space(size_t) const override { return place_.space; }
+
+  void run(PartitionRun& run) const override {
+    PluginRun part(place_, results_, run);
+    OrtKernelContext context;
+    fill_context(context, part, run, arguments_, results_.size());
+    call_plugin(*place_.provider->plugin, "Compute", info_->Compute, info_, state_, &context);
+  }
+
+ private:
+  // Inputs and constants in the order in which nodes read them first, as a fused node has them.
+  void list_arguments(const Partition& part) {
+    const Graph& g = *part.graph;
+    std::vector<ValueId> seen;
+    for (const NodeId id : g.order()) {
+      for (const ValueId in : g.node(id).inputs) {
+        if (in == ValueId::none || std::ranges::count(seen, in)) continue;
+        seen.push_back(in);
+        add_argument(g, in, part.drops_constants);
+      }
+    }
+    for (size_t i = 0; i < g.outputs.size(); ++i)
+      results_.push_back({Result::Kind::output, i, g.value(g.outputs[i]).type.dtype, place_.space});
+  }
+
+  void add_argument(const Graph& g, ValueId value, bool drops_constants) {
+    const auto at = std::ranges::find(g.inputs, value);
+    const Tensor* constant = g.constant(value);
+    if (at != g.inputs.end()) {
+      arguments_.push_back({Argument::Kind::input, size_t(at - g.inputs.begin()), {}});
+    } else if (constant && !drops_constants) {
+      arguments_.push_back({Argument::Kind::constant, 0, uploaded(*place_.devices, *constant, place_.space)});
+    } else {
+      return;  // another node of the part makes it, or the plug-in has taken it
+    }
+    order_.push_back(value);
+  }
+
+  void compile(const Partition& part) {
+    const Plugin& plugin = *place_.provider->plugin;
+    Model model;
+    model.opsets = part.model->opsets;
+    model.ir_version = part.model->ir_version;
+    model.path = part.model->path;
+    model.dims = part.graph->shared_dims();
+    model.graph = part.graph;
+    const std::unique_ptr<OrtGraph> graph = view_graph(borrowed(model));
+    graph->view->name = part.name;
+    OrtNode fused;
+    fused.name = part.name;
+    fused.type = part.name;
+    fused.domain = plugin.name();
+    fused.since = 1;
+    fused.graph = graph.get();
+    for (const ValueId in : order_) fused.inputs.push_back(graph->view->values[size_t(in)].get());
+    fused.outputs = graph->view->outputs;
+    OrtEp& ep = place_.provider->ep();
+    require(ep.Compile != nullptr, ErrorCode::ep_fail,
+            "{} claimed nodes to fuse and has no Compile; it must claim them one by one for its kernels", plugin.who());
+    const OrtGraph* graphs[] = {graph.get()};
+    const OrtNode* nodes[] = {&fused};
+    OrtNode* context_nodes[] = {nullptr};
+    const auto take = [&] { return std::unique_ptr<OrtNode>(std::exchange(context_nodes[0], nullptr)); };
+    try {
+      place_.provider->call("Compile", ep.Compile, graphs, nodes, size_t(1), &info_, context_nodes);
+    } catch (...) {
+      take();
+      throw;
+    }
+    const std::unique_ptr<OrtNode> unused = take();
+    require(info_ && info_->Compute, ErrorCode::ep_fail, "{} compiled part '{}' to nothing", plugin.who(), part.name);
+    if (info_->CreateState) call_plugin(plugin, "CreateState", info_->CreateState, info_, &context_, &state_);
+  }
+
+  const Workplace place_;
+  OrtNodeComputeContext context_;
+  std::vector<Argument> arguments_;
+  std::vector<ValueId> order_;  // of the part's graph: inputs of the fused node
+  std::vector<Result> results_;
+  OrtNodeComputeInfo* info_ = nullptr;
+  void* state_ = nullptr;
+};
+
+}  // namespace
+
+Tensor uploaded(const Devices& devices, const Tensor& constant, const MemorySpace& space) {
+  if (constant.dtype() == DType::string || constant.space().serves(space)) return constant;
+  const auto memory = devices.allocate(space, constant.bytes());
+  Tensor copy(constant.dtype(), constant.shape(), memory.get(), memory, space);
+  devices.copy(constant, copy, nullptr);
+  return copy;
+}
+
+Tensor PluginRun::output(size_t index, const Shape& shape) {
+  const Result& result = results_[index];
+  require(result.dtype != DType::undefined, ErrorCode::ep_fail, "the element type of output {} is not known", index);
+  if (result.kind == Result::Kind::output) return run_.output(result.output, result.dtype, shape);
+  const size_t bytes = dtype_bytes(result.dtype, element_count(shape));
+  const auto memory = place_.devices->allocate(result.space, bytes);
+  return Tensor(result.dtype, shape, memory.get(), memory, result.space);
+}
+
+void fill_context(OrtKernelContext& context, PluginRun& part, const PartitionRun& run,
+                  const std::vector<Argument>& arguments, size_t outputs) {
+  context.part = &part;
+  for (const Argument& a : arguments) {
+    const bool given = a.kind != Argument::Kind::none;
+    const bool constant = a.kind == Argument::Kind::constant;
+    context.inputs.push_back(given ? std::make_unique<OrtValue>(Tensor(constant ? a.constant : run.input(a.input)))
+                                   : nullptr);
+  }
+  context.outputs.resize(outputs);
+}
+
+std::shared_ptr<const ViewedModel> borrowed(Model& model) {
+  auto viewed = std::make_shared<ViewedModel>();
+  viewed->model = {std::shared_ptr<void>(), &model};
+  return viewed;
+}
+
+std::shared_ptr<const Compiled> compiled_part(const Workplace& place, const Partition& part) {
+  return std::make_shared<CompiledPart>(place, part);
+}
+
+}  // namespace retort::abi
