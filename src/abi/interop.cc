@@ -25,8 +25,8 @@ bool plugin_since(const OrtEpDevice& device, uint32_t version) {
 OrtExternalResourceImporterImpl* find_importer(const OrtEpDevice& device) {
   OrtExternalResourceImporterImpl* made = nullptr;
   if (!plugin_since(device, kImporterSince) || !device.plugin->CreateExternalResourceImporterForDevice) return nullptr;
-  check_plugin(device.plugin->CreateExternalResourceImporterForDevice(device.plugin, &device, &made),
-               cat("provider '{}'", device.name), "CreateExternalResourceImporterForDevice");
+  call_plugin({"provider", device.name}, "CreateExternalResourceImporterForDevice",
+              device.plugin->CreateExternalResourceImporterForDevice, device.plugin, &device, &made);
   return made;
 }
 
@@ -176,8 +176,8 @@ OrtStatusPtr ORT_API_CALL InitGraphicsInteropForEpDevice(const OrtEpDevice* ep_d
     const OrtEpDevice& device = handle(ep_device, "ep_device");
     need(config, "config");
     if (plugin_since(device, kGraphicsSince) && device.plugin->InitGraphicsInterop)
-      return check_plugin(device.plugin->InitGraphicsInterop(device.plugin, &device, config),
-                          cat("provider '{}'", device.name), "InitGraphicsInterop");
+      return call_plugin({"provider", device.name}, "InitGraphicsInterop", device.plugin->InitGraphicsInterop,
+                         device.plugin, &device, config);
     fail(ErrorCode::not_implemented, "{} shares no queue with a graphics interface; leave InitGraphicsInterop out",
          device.name);
   });
@@ -187,8 +187,8 @@ OrtStatusPtr ORT_API_CALL DeinitGraphicsInteropForEpDevice(const OrtEpDevice* ep
   return guard([&] {
     const OrtEpDevice& device = handle(ep_device, "ep_device");
     if (plugin_since(device, kGraphicsSince) && device.plugin->DeinitGraphicsInterop)
-      return check_plugin(device.plugin->DeinitGraphicsInterop(device.plugin, &device),
-                          cat("provider '{}'", device.name), "DeinitGraphicsInterop");
+      return call_plugin({"provider", device.name}, "DeinitGraphicsInterop", device.plugin->DeinitGraphicsInterop,
+                         device.plugin, &device);
     fail(ErrorCode::not_implemented, "{} shares no queue with a graphics interface; there is nothing to end",
          device.name);
   });

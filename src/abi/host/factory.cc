@@ -42,14 +42,11 @@ class PluginFactory : public ProviderFactory {
   std::unique_ptr<Stream> make_stream(size_t device, const std::map<std::string, std::string>& options) override {
     OrtEpFactory& factory = plugin_->factory();
     const ProviderDevice& d = devices_.at(device);
-    const bool aware = plugin_->since(23) && factory.IsStreamAware && factory.IsStreamAware(&factory);
-    if (!aware || !factory.CreateSyncStreamForDevice || d.memory.empty()) return nullptr;
-    OrtMemoryDevice where;
-    static_cast<MemorySpace&>(where) = d.memory[0]->space();
+    if (!factory.CreateSyncStreamForDevice || d.memory.empty() || !plugin_->makes_streams()) return nullptr;
+    const OrtMemoryDevice where = device_of(d.memory[0]->space());
     const OrtKeyValuePairs pairs(options);
     OrtSyncStreamImpl* made = nullptr;
-    check_plugin(factory.CreateSyncStreamForDevice(&factory, &where, &pairs, &made), plugin_->who(),
-                 "CreateSyncStreamForDevice");
+    plugin_->call("CreateSyncStreamForDevice", factory.CreateSyncStreamForDevice, &factory, &where, &pairs, &made);
     return made ? plugin_stream(plugin_, made, where) : nullptr;
   }
 
@@ -71,13 +68,20 @@ std::vector<std::unique_ptr<OrtEpDevice>> ask_devices(const OrtEnv& env, Plugin&
   const auto& hardware = hardware_of(env);
   OrtEpDevice* made[kMostDevices] = {};
   size_t count = 0;
-  OrtStatus* const status =
-      factory.GetSupportedDevices(&factory, hardware.data(), hardware.size(), made, kMostDevices, &count);
   std::vector<std::unique_ptr<OrtEpDevice>> devices;
-  for (OrtEpDevice* d : made) {
-    if (d) devices.emplace_back(d);
+  const auto take = [&] {
+    for (OrtEpDevice* d : made) {
+      if (d) devices.emplace_back(d);
+    }
+  };
+  try {
+    plugin.call("GetSupportedDevices", factory.GetSupportedDevices, &factory, hardware.data(), hardware.size(), made,
+                kMostDevices, &count);
+  } catch (...) {
+    take();
+    throw;
   }
-  check_plugin(status, plugin.who(), "GetSupportedDevices");
+  take();
   require(count == devices.size(), ErrorCode::ep_fail, "{} says that it has {} devices, and gave {}", plugin.who(),
           count, devices.size());
   for (const auto& d : devices) {
@@ -91,7 +95,7 @@ std::vector<std::unique_ptr<OrtEpDevice>> ask_devices(const OrtEnv& env, Plugin&
 
 OfferedProvider offered(const OrtEnv& env, const std::shared_ptr<Plugin>& plugin) {
   OrtEpFactory& factory = plugin->factory();
-  const char* vendor = factory.GetVendor ? factory.GetVendor(&factory) : nullptr;
+  const char* vendor = factory.GetVendor ? plugin->call("GetVendor", factory.GetVendor, &factory) : nullptr;
   auto made = std::make_shared<PluginFactory>(plugin, vendor ? vendor : "", env.environment->logger(),
                                               env.environment->devices());
   OfferedProvider all{made, ask_devices(env, *plugin)};

@@ -14,8 +14,8 @@ Instance::Instance(std::shared_ptr<Plugin> p, const std::vector<const ProviderDe
   for (const ProviderDevice* d : devices)
     pointers.push_back(metadata.emplace_back(std::make_unique<OrtKeyValuePairs>(d->metadata)).get());
   options.options.config = config;
-  call_plugin(*plugin, "CreateEp", factory.CreateEp, &factory, hardware.data(), pointers.data(), devices.size(),
-              &options, &logger, &made_);
+  plugin->call("CreateEp", factory.CreateEp, &factory, hardware.data(), pointers.data(), devices.size(), &options,
+               &logger, &made_);
   require(made_ != nullptr, ErrorCode::ep_fail, "{} made nothing", plugin->who());
   ++plugin->in_use;
   try {

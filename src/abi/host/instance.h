@@ -24,9 +24,9 @@ class Instance {
   /// Whether the struct is new enough for fields that came with `version`.
   bool since(uint32_t version) const { return made_->ort_version_supported >= version; }
   /// Throws ep_fail, naming provider and call, where it answers with an error or throws: call("Sync", &OrtEp::Sync).
-  template <typename... P, typename... A>
-  void call(const char* name, OrtStatusPtr (*function)(OrtEp*, P...), A&&... args) const {
-    call_plugin(*plugin, name, function, made_, std::forward<A>(args)...);
+  template <typename R, typename... P, typename... A>
+  auto call(const char* name, R (*function)(OrtEp*, P...), A&&... args) const {
+    return plugin->call(name, function, made_, std::forward<A>(args)...);
   }
 
   const std::shared_ptr<Plugin> plugin;

@@ -23,7 +23,7 @@ class KernelPart : public Compiled {
     list_results(g, node, *kernel.def);
     const OrtKernelInfo info = info_of(g, node);
     OrtKernelImpl* made = nullptr;
-    call_plugin(*place_.provider->plugin, "creating a kernel", kernel.create, kernel.state, &info, &made);
+    place_.provider->plugin->call("creating a kernel", kernel.create, kernel.state, &info, &made);
     kernel_.reset(made);
     require(kernel_ && kernel_->Compute, ErrorCode::ep_fail, "{} made no kernel for {}", place_.provider->plugin->who(),
             retort::describe(g, node));
@@ -37,7 +37,7 @@ class KernelPart : public Compiled {
     PluginRun part(place_, results_, run);
     OrtKernelContext context;
     fill_context(context, part, run, arguments_, results_.size());
-    call_plugin(*place_.provider->plugin, "Compute", kernel_->Compute, kernel_.get(), &context);
+    place_.provider->plugin->call("Compute", kernel_->Compute, kernel_.get(), &context);
   }
 
  private:
@@ -126,8 +126,8 @@ class KernelPart : public Compiled {
       if (a.kind != Argument::Kind::constant) continue;
       const OrtValue weight(a.constant);
       bool packed = false;
-      call_plugin(*place_.provider->plugin, "PrePackWeight", kernel_->PrePackWeight, kernel_.get(), &weight, int(i),
-                  allocator, nullptr, &packed);
+      place_.provider->plugin->call("PrePackWeight", kernel_->PrePackWeight, kernel_.get(), &weight, int(i), allocator,
+                                    nullptr, &packed);
       if (packed) a = {};
     }
   }

@@ -34,8 +34,8 @@ std::vector<std::shared_ptr<Plugin>> make_plugins(const std::shared_ptr<PluginLi
                                                   const std::string& name, const OrtLogger& logger) {
   OrtEpFactory* made[kMostFactories] = {};
   size_t count = 0;
-  check_plugin(library->create(name.c_str(), OrtGetApiBase(), &logger, made, kMostFactories, &count),
-               cat("library '{}'", library->path()), "CreateEpFactories");
+  call_plugin(library->callee(), "CreateEpFactories", library->create, name.c_str(), OrtGetApiBase(), &logger, made,
+              kMostFactories, &count);
   require(count <= kMostFactories, ErrorCode::ep_fail, "library '{}' says that it made {} factories, of at most {}",
           library->path(), count, kMostFactories);
   std::vector<std::shared_ptr<Plugin>> plugins;
@@ -50,26 +50,23 @@ std::vector<std::shared_ptr<Plugin>> make_plugins(const std::shared_ptr<PluginLi
 
 }  // namespace
 
-void fail_thrown(const Plugin& plugin, const char* name) {
+void fail_thrown(Callee callee, const char* function) {
   try {
     throw;
   } catch (const std::exception& e) {
-    fail(ErrorCode::ep_fail, "{}: {} threw: {}", plugin.who(), name, e.what());
+    fail(ErrorCode::ep_fail, "{} '{}', {} threw: {}", callee.kind, callee.name, function, e.what());
   } catch (...) {
-    fail(ErrorCode::ep_fail, "{}: {} threw something that is no std::exception", plugin.who(), name);
+    fail(ErrorCode::ep_fail, "{} '{}', {} threw something that is no std::exception", callee.kind, callee.name,
+         function);
   }
 }
 
-void check_plugin(OrtStatus* status, const Plugin& plugin, const char* name) {
-  check_plugin(status, plugin.who(), name);
-}
-
-void check_plugin(OrtStatus* status, std::string_view who, std::string_view call) {
-  if (!status) return;
+void fail_status(Callee callee, const char* function, OrtStatus* status) {
   const auto code = ErrorCode(GetErrorCode(status));
   const std::string message = GetErrorMessage(status);
   ReleaseStatus(status);
-  fail(code == ErrorCode::ok ? ErrorCode::ep_fail : code, "{}, {}: {}", who, call, message);
+  fail(code == ErrorCode::ok ? ErrorCode::ep_fail : code, "{} '{}', {}: {}", callee.kind, callee.name, function,
+       message);
 }
 
 PluginLibrary::PluginLibrary(const std::string& path) : path_(path) {
@@ -94,6 +91,10 @@ Plugin::Plugin(std::shared_ptr<PluginLibrary> library, OrtEpFactory* factory)
   }
   library_->release(factory_);
   fail(ErrorCode::ep_fail, "a factory of the library '{}' has no name", library_->path());
+}
+
+bool Plugin::makes_streams() const {
+  return since(23) && factory_->IsStreamAware && call("IsStreamAware", factory_->IsStreamAware, factory_);
 }
 
 OrtStatusPtr ORT_API_CALL RegisterExecutionProviderLibrary(OrtEnv* env, const char* registration_name,

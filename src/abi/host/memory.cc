@@ -8,12 +8,6 @@
 namespace retort::abi {
 namespace {
 
-OrtMemoryDevice device_of(const MemorySpace& space) {
-  OrtMemoryDevice device;
-  static_cast<MemorySpace&>(device) = space;
-  return device;
-}
-
 class PluginAllocator : public Allocator {
  public:
   PluginAllocator(std::shared_ptr<Plugin> plugin, OrtAllocator* allocator, const OrtMemoryInfo& info)
@@ -26,7 +20,7 @@ class PluginAllocator : public Allocator {
   const MemorySpace& space() const override { return info_.space; }
   std::string name() const override { return info_.name; }
   void* allocate(size_t bytes) override {
-    void* memory = allocator_->Alloc(allocator_, bytes);
+    void* memory = plugin_->call("Alloc", allocator_->Alloc, allocator_, bytes);
     require(memory || bytes == 0, ErrorCode::ep_fail, "{} has no {} bytes of memory '{}'", plugin_->who(), bytes,
             info_.name);
     return memory;
@@ -38,7 +32,7 @@ class PluginAllocator : public Allocator {
     constexpr uint32_t kStatsSince = 23;
     OrtKeyValuePairs* pairs = nullptr;
     if (allocator_->version < kStatsSince || !allocator_->GetStats) return {};
-    check_plugin(allocator_->GetStats(allocator_, &pairs), plugin_->who(), "GetStats");
+    plugin_->call("GetStats", allocator_->GetStats, allocator_, &pairs);
     const std::unique_ptr<OrtKeyValuePairs> owned(pairs);
     return owned ? owned->entries() : std::map<std::string, std::string>();
   }
@@ -60,7 +54,7 @@ class PluginNotification : public Notification {
     if (impl_->Release) impl_->Release(impl_);
   }
   bool wait_on_device(Stream& later) override;
-  void wait_on_host() override { check_plugin(impl_->WaitOnHost(impl_), plugin_->who(), "WaitOnHost"); }
+  void wait_on_host() override { plugin_->call("WaitOnHost", impl_->WaitOnHost, impl_); }
 
  private:
   const std::shared_ptr<Plugin> plugin_;
@@ -81,19 +75,19 @@ class PluginStream : public Stream {
   const MemorySpace& space() const override { return space_; }
   std::unique_ptr<Notification> notify() override {
     OrtSyncNotificationImpl* made = nullptr;
-    check_plugin(impl_->CreateNotification(impl_, &made), plugin_->who(), "CreateNotification");
+    plugin_->call("CreateNotification", impl_->CreateNotification, impl_, &made);
     require(made != nullptr, ErrorCode::ep_fail, "{} made no notification", plugin_->who());
     SyncClock now = clock_;
     now[number_] = ++sync_id_;
     auto notification = std::make_unique<PluginNotification>(plugin_, made, std::move(now));
-    check_plugin(made->Activate(made), plugin_->who(), "Activate");
+    plugin_->call("Activate", made->Activate, made);
     return notification;
   }
   void flush() override {
-    if (impl_->Flush) check_plugin(impl_->Flush(impl_), plugin_->who(), "Flush");
+    if (impl_->Flush) plugin_->call("Flush", impl_->Flush, impl_);
   }
   void run_ends() override {
-    if (impl_->OnSessionRunEnd) check_plugin(impl_->OnSessionRunEnd(impl_), plugin_->who(), "OnSessionRunEnd");
+    if (impl_->OnSessionRunEnd) plugin_->call("OnSessionRunEnd", impl_->OnSessionRunEnd, impl_);
   }
   OrtSyncStream* outward() { return &outward_; }
   const OrtSyncStreamImpl* impl() const { return impl_; }
@@ -124,7 +118,7 @@ class PluginStream : public Stream {
 bool PluginNotification::wait_on_device(Stream& later) {
   auto* stream = dynamic_cast<PluginStream*>(&later);
   if (!stream || !impl_->WaitOnDevice) return false;
-  check_plugin(impl_->WaitOnDevice(impl_, stream->outward()), plugin_->who(), "WaitOnDevice");
+  plugin_->call("WaitOnDevice", impl_->WaitOnDevice, impl_, stream->outward());
   stream->come_after(clock_);
   return true;
 }
@@ -137,7 +131,7 @@ class PluginTransfer : public DataTransfer {
   }
   bool can_copy(const MemorySpace& from, const MemorySpace& to) const override {
     const OrtMemoryDevice a = device_of(from), b = device_of(to);
-    return impl_->CanCopy && impl_->CanCopy(impl_, &a, &b);
+    return impl_->CanCopy && plugin_->call("CanCopy", impl_->CanCopy, impl_, &a, &b);
   }
   void copy(std::span<const Transfer> transfers, Stream* stream) override {
     std::vector<std::unique_ptr<OrtValue>> values;
@@ -148,8 +142,8 @@ class PluginTransfer : public DataTransfer {
       to.push_back(values.emplace_back(std::make_unique<OrtValue>(Tensor(*t.to))).get());
     }
     std::vector<OrtSyncStream*> streams(transfers.size(), abi::outward(stream));
-    check_plugin(impl_->CopyTensors(impl_, from.data(), to.data(), stream ? streams.data() : nullptr, transfers.size()),
-                 plugin_->who(), "CopyTensors");
+    plugin_->call("CopyTensors", impl_->CopyTensors, impl_, from.data(), to.data(), stream ? streams.data() : nullptr,
+                  transfers.size());
   }
 
  private:
@@ -164,11 +158,17 @@ const PluginStream* plugin_stream_behind(const OrtSyncStream* stream) {
 
 }  // namespace
 
+OrtMemoryDevice device_of(const MemorySpace& space) {
+  OrtMemoryDevice device;
+  static_cast<MemorySpace&>(device) = space;
+  return device;
+}
+
 std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugin, const OrtMemoryInfo& info) {
   OrtEpFactory& factory = plugin->factory();
   OrtAllocator* made = nullptr;
   if (!plugin->since(23) || !factory.CreateAllocator) return nullptr;
-  check_plugin(factory.CreateAllocator(&factory, &info, nullptr, &made), plugin->who(), "CreateAllocator");
+  plugin->call("CreateAllocator", factory.CreateAllocator, &factory, &info, nullptr, &made);
   return made ? std::make_shared<PluginAllocator>(plugin, made, info) : nullptr;
 }
 
@@ -176,7 +176,7 @@ std::unique_ptr<DataTransfer> plugin_transfer(const std::shared_ptr<Plugin>& plu
   OrtEpFactory& factory = plugin->factory();
   OrtDataTransferImpl* made = nullptr;
   if (!plugin->since(23) || !factory.CreateDataTransfer) return nullptr;
-  check_plugin(factory.CreateDataTransfer(&factory, &made), plugin->who(), "CreateDataTransfer");
+  plugin->call("CreateDataTransfer", factory.CreateDataTransfer, &factory, &made);
   return made ? std::make_unique<PluginTransfer>(plugin, made) : nullptr;
 }
 

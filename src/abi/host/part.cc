@@ -8,17 +8,23 @@
 namespace retort::abi {
 namespace {
 
+/// What Compile gave, and its state: given back with the part, also where that fails to be made.
+struct Computing {
+  OrtEp& ep;
+  OrtNodeComputeInfo* info = nullptr;
+  void* state = nullptr;
+  ~Computing() {
+    if (state) info->ReleaseState(info, state);
+    if (info && ep.ReleaseNodeComputeInfos) ep.ReleaseNodeComputeInfos(&ep, &info, 1);
+  }
+};
+
 class CompiledPart : public Compiled {
  public:
-  CompiledPart(const Workplace& place, const Partition& part) : place_(place) {
+  CompiledPart(const Workplace& place, const Partition& part) : place_(place), made_{place.provider->ep()} {
     context_.name = part.name;
     list_arguments(part);
     compile(part);
-  }
-  ~CompiledPart() override {
-    if (state_) info_->ReleaseState(info_, state_);
-    OrtEp& ep = place_.provider->ep();
-    if (info_ && ep.ReleaseNodeComputeInfos) ep.ReleaseNodeComputeInfos(&ep, &info_, 1);
   }
   MemorySpace input_space(size_t) const override { return place_.space; }
   MemorySpace output_space(size_t) const override { return place_.space; }
@@ -27,7 +33,7 @@ class CompiledPart : public Compiled {
     PluginRun part(place_, results_, run);
     OrtKernelContext context;
     fill_context(context, part, run, arguments_, results_.size());
-    call_plugin(*place_.provider->plugin, "Compute", info_->Compute, info_, state_, &context);
+    place_.provider->plugin->call("Compute", made_.info->Compute, made_.info, made_.state, &context);
   }
 
  private:
@@ -85,14 +91,16 @@ class CompiledPart : public Compiled {
     OrtNode* context_nodes[] = {nullptr};
     const auto take = [&] { return std::unique_ptr<OrtNode>(std::exchange(context_nodes[0], nullptr)); };
     try {
-      place_.provider->call("Compile", ep.Compile, graphs, nodes, size_t(1), &info_, context_nodes);
+      place_.provider->call("Compile", ep.Compile, graphs, nodes, size_t(1), &made_.info, context_nodes);
     } catch (...) {
       take();
       throw;
     }
     const std::unique_ptr<OrtNode> unused = take();
-    require(info_ && info_->Compute, ErrorCode::ep_fail, "{} compiled part '{}' to nothing", plugin.who(), part.name);
-    if (info_->CreateState) call_plugin(plugin, "CreateState", info_->CreateState, info_, &context_, &state_);
+    require(made_.info && made_.info->Compute, ErrorCode::ep_fail, "{} compiled part '{}' to nothing", plugin.who(),
+            part.name);
+    if (made_.info->CreateState)
+      plugin.call("CreateState", made_.info->CreateState, made_.info, &context_, &made_.state);
   }
 
   const Workplace place_;
@@ -100,8 +108,7 @@ class CompiledPart : public Compiled {
   std::vector<Argument> arguments_;
   std::vector<ValueId> order_;  // of the part's graph: inputs of the fused node
   std::vector<Result> results_;
-  OrtNodeComputeInfo* info_ = nullptr;
-  void* state_ = nullptr;
+  Computing made_;
 };
 
 }  // namespace

@@ -11,24 +11,35 @@
 
 namespace retort::abi {
 
-/// Throws what a plug-in's status says, and releases it; nothing for null. `who`: "provider 'x'"; `call`: what it answered.
-void check_plugin(OrtStatus* status, std::string_view who, std::string_view call);
+class Instance;
 
-class Plugin;
-[[noreturn]] void fail_thrown(const Plugin& plugin, const char* name);
-void check_plugin(OrtStatus* status, const Plugin& plugin, const char* name);
+/// Whose function is called, for errors: provider 'x'.
+struct Callee {
+  std::string_view kind, name;
+};
 
-/// Calls a function of a plug-in. Throws ep_fail naming provider and function where it throws, and what its status says.
-/// Declared not to throw or not: plug-ins in other languages do it all the same, where that can be caught.
-template <typename... P, typename... A>
-void call_plugin(const Plugin& plugin, const char* name, OrtStatusPtr (*function)(P...), A&&... args) {
-  OrtStatus* status = nullptr;
+/// Throws what the status says, and releases it.
+[[noreturn]] void fail_status(Callee callee, const char* function, OrtStatus* status);
+/// Throws what is being caught, as an Error.
+[[noreturn]] void fail_thrown(Callee callee, const char* function);
+
+/// Calls a function of a plug-in and gives its answer, or nothing where that is a status. Throws ep_fail naming callee
+/// and function where it throws, and what its status says. Declared not to throw or not: plug-ins in other languages do
+/// it all the same, where that can be caught.
+template <typename R, typename... P, typename... A>
+auto call_plugin(Callee callee, const char* name, R (*function)(P...), A&&... args) {
+  constexpr bool kStatus = std::is_same_v<R, OrtStatusPtr>;
+  R answer{};
   try {
-    status = function(std::forward<A>(args)...);
+    answer = function(std::forward<A>(args)...);
   } catch (...) {
-    fail_thrown(plugin, name);
+    fail_thrown(callee, name);
   }
-  if (status) check_plugin(status, plugin, name);
+  if constexpr (!kStatus) {
+    return answer;
+  } else if (answer) {
+    fail_status(callee, name, answer);
+  }
 }
 
 /// An open library. The last owner closes it.
@@ -39,6 +50,7 @@ class PluginLibrary {
   ~PluginLibrary();
   PluginLibrary(const PluginLibrary&) = delete;
   const std::string& path() const { return path_; }
+  Callee callee() const { return {"library", path_}; }
   CreateEpApiFactoriesFn create = nullptr;
   ReleaseEpApiFactoryFn release = nullptr;
 
@@ -56,10 +68,18 @@ class Plugin {
   const std::string& name() const { return name_; }
   /// "provider 'x'", for errors
   std::string who() const { return cat("provider '{}'", name_); }
+  Callee callee() const { return {"provider", name_}; }
   OrtEpFactory& factory() const { return *factory_; }
   const std::string& library_path() const { return library_->path(); }
   /// Whether the plug-in's struct is new enough for fields that came with `version`.
   bool since(uint32_t version) const { return factory_->ort_version_supported >= version; }
+  /// A function of the factory, or of what it made: call("GetNumCustomOpDomains", factory.GetNumCustomOpDomains, …).
+  template <typename R, typename... P, typename... A>
+  auto call(const char* name, R (*function)(P...), A&&... args) const {
+    return call_plugin(callee(), name, function, std::forward<A>(args)...);
+  }
+  /// Whether its work goes through streams of its own.
+  bool makes_streams() const;
 
   std::atomic<int> in_use{0};  ///< providers of sessions
 
@@ -68,6 +88,9 @@ class Plugin {
   OrtEpFactory* const factory_;
   std::string name_;
 };
+
+/// As the functions of plug-ins know it.
+OrtMemoryDevice device_of(const MemorySpace& space);
 
 // memory.cc
 /// The allocator that the plug-in has for that memory; null where it makes none.
@@ -82,17 +105,15 @@ OrtSyncStream* outward(Stream* stream);
 const OrtSyncStreamImpl* stream_behind(const OrtSyncStream& stream);
 
 // profiling.cc
-/// What the provider tells profiles; null where it tells nothing. `owner` keeps the provider.
-std::unique_ptr<ProfileListener> plugin_listener(std::shared_ptr<const void> owner, OrtEp& ep, std::string who,
-                                                 const Logger& logger);
+/// What the provider tells profiles; null where it tells nothing.
+std::unique_ptr<ProfileListener> plugin_listener(std::shared_ptr<const Instance> provider);
 
 // session_hooks.cc: what a provider is told of its session. Functions that it has not, or is too old for, are passed over.
-void tell_session_made(OrtEp& ep, const std::string& who);
-bool asked_runs_at_once(OrtEp& ep, const std::string& who);
-void tell_options(OrtEp& ep, const std::string& who, std::span<const char* const> keys,
-                  std::span<const char* const> values);
-void tell_run_begins(OrtEp& ep, const std::string& who, const RunOptions* options);
-void tell_run_ends(OrtEp& ep, const std::string& who, const RunOptions* options, bool waits);
+void tell_session_made(const Instance& provider);
+bool asked_runs_at_once(const Instance& provider);
+void tell_options(const Instance& provider, std::span<const char* const> keys, std::span<const char* const> values);
+void tell_run_begins(const Instance& provider, const RunOptions* options);
+void tell_run_ends(const Instance& provider, const RunOptions* options, bool waits);
 
 // questions.cc
 /// Why the provider of the device cannot use that hardware, as its plug-in says; nothing where it says nothing.

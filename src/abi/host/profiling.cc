@@ -1,5 +1,5 @@
 // What plug-ins add to profiles: they are told of the engine's events, and hand in those of their devices at the end.
-#include "abi/host/plugin.h"
+#include "abi/host/instance.h"
 #include "abi/plain_data.h"
 #include "abi/slots.h"
 
@@ -42,57 +42,50 @@ ProfileEvent as_written(const OrtProfilingEvent& e) {
 /// A profile matters less than the run that it is of: what a plug-in fails at is logged, and it is left alone from then on.
 class PluginListener : public ProfileListener {
  public:
-  PluginListener(std::shared_ptr<const void> owner, OrtEpProfilerImpl* impl, std::string who, const Logger& logger)
-      : owner_(std::move(owner)), impl_(impl), who_(std::move(who)), logger_(logger) {}
+  PluginListener(std::shared_ptr<const Instance> provider, OrtEpProfilerImpl* impl)
+      : provider_(std::move(provider)), impl_(impl) {}
   ~PluginListener() override {
     if (impl_->Release) impl_->Release(impl_);
   }
 
-  void profile_begins(int64_t ns_ago) override {
-    ask("StartProfiling", impl_->StartProfiling, [&] { return impl_->StartProfiling(impl_, ns_ago); });
-  }
-  void event_begins(uint64_t id) override {
-    ask("StartEvent", impl_->StartEvent, [&] { return impl_->StartEvent(impl_, id); });
-  }
+  void profile_begins(int64_t ns_ago) override { ask("StartProfiling", impl_->StartProfiling, ns_ago); }
+  void event_begins(uint64_t id) override { ask("StartEvent", impl_->StartEvent, id); }
   void event_ends(uint64_t id, const ProfileEvent& event) override {
     const OrtProfilingEvent told = as_told(event);
-    ask("StopEvent", impl_->StopEvent, [&] { return impl_->StopEvent(impl_, id, &told); });
+    ask("StopEvent", impl_->StopEvent, id, &told);
   }
   std::vector<ProfileEvent> profile_ends() override {
     OrtProfilingEventsContainer container;
-    ask("EndProfiling", impl_->EndProfiling, [&] { return impl_->EndProfiling(impl_, &container); });
+    ask("EndProfiling", impl_->EndProfiling, &container);
     return std::move(container.events);
   }
 
  private:
-  template <typename Function, typename Call>
-  void ask(std::string_view name, Function function, Call call) {
+  template <typename... P, typename... A>
+  void ask(const char* name, OrtStatusPtr (*function)(OrtEpProfilerImpl*, P...), A... args) {
     if (!function || failed_) return;
     try {
-      check_plugin(call(), who_, name);
+      provider_->plugin->call(name, function, impl_, args...);
     } catch (const Error& e) {
       failed_ = true;
-      logger_.warn("{}; the profile goes on without it", e.what());
+      provider_->logger.logger.warn("{}; the profile goes on without it", e.what());
     }
   }
 
-  const std::shared_ptr<const void> owner_;
+  const std::shared_ptr<const Instance> provider_;
   OrtEpProfilerImpl* const impl_;
-  const std::string who_;
-  const Logger logger_;
   std::atomic<bool> failed_{false};
 };
 
 }  // namespace
 
-std::unique_ptr<ProfileListener> plugin_listener(std::shared_ptr<const void> owner, OrtEp& ep, std::string who,
-                                                 const Logger& logger) {
+std::unique_ptr<ProfileListener> plugin_listener(std::shared_ptr<const Instance> provider) {
   constexpr uint32_t kProfilersSince = 25;
-  if (ep.ort_version_supported < kProfilersSince || !ep.CreateProfiler) return nullptr;
+  const auto create = provider->ep().CreateProfiler;
+  if (!provider->since(kProfilersSince) || !create) return nullptr;
   OrtEpProfilerImpl* made = nullptr;
-  check_plugin(ep.CreateProfiler(&ep, &made), who, "CreateProfiler");
-  if (!made) return nullptr;
-  return std::make_unique<PluginListener>(std::move(owner), made, std::move(who), logger);
+  provider->call("CreateProfiler", create, &made);
+  return made ? std::make_unique<PluginListener>(std::move(provider), made) : nullptr;
 }
 
 OrtStatusPtr ORT_API_CALL ep_api::ProfilingEventsContainer_AddEvents(OrtProfilingEventsContainer* events_container,

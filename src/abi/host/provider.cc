@@ -41,34 +41,26 @@ class PluginProvider : public Provider {
   std::unique_ptr<Stream> make_stream() override {
     OrtEpFactory& factory = instance_->plugin->factory();
     OrtEp& ep = instance_->ep();
-    const bool aware = instance_->plugin->since(23) && factory.IsStreamAware && factory.IsStreamAware(&factory);
-    if (!aware || place_.space.host_readable()) return nullptr;
-    OrtMemoryDevice device;
-    static_cast<MemorySpace&>(device) = place_.space;
+    if (place_.space.host_readable() || !instance_->plugin->makes_streams()) return nullptr;
+    const OrtMemoryDevice device = device_of(place_.space);
     OrtSyncStreamImpl* made = nullptr;
     if (instance_->since(23) && ep.CreateSyncStreamForDevice) {
       instance_->call("CreateSyncStreamForDevice", ep.CreateSyncStreamForDevice, &device, &made);
     } else if (factory.CreateSyncStreamForDevice) {
-      call_plugin(*instance_->plugin, "CreateSyncStreamForDevice", factory.CreateSyncStreamForDevice, &factory, &device,
-                  nullptr, &made);
+      instance_->plugin->call("CreateSyncStreamForDevice", factory.CreateSyncStreamForDevice, &factory, &device,
+                              nullptr, &made);
     }
     return made ? plugin_stream(instance_->plugin, made, place_.space) : nullptr;
   }
 
-  void session_made() override { tell_session_made(instance_->ep(), instance_->plugin->who()); }
-  bool runs_at_once() const override { return asked_runs_at_once(instance_->ep(), instance_->plugin->who()); }
+  void session_made() override { tell_session_made(*instance_); }
+  bool runs_at_once() const override { return asked_runs_at_once(*instance_); }
   void set_options(std::span<const char* const> keys, std::span<const char* const> values) override {
-    tell_options(instance_->ep(), instance_->plugin->who(), keys, values);
+    tell_options(*instance_, keys, values);
   }
-  void run_begins(const RunOptions* options) override {
-    tell_run_begins(instance_->ep(), instance_->plugin->who(), options);
-  }
-  void run_ends(const RunOptions* options, bool waits) override {
-    tell_run_ends(instance_->ep(), instance_->plugin->who(), options, waits);
-  }
-  std::unique_ptr<ProfileListener> make_listener() override {
-    return plugin_listener(instance_, instance_->ep(), instance_->plugin->who(), instance_->logger.logger);
-  }
+  void run_begins(const RunOptions* options) override { tell_run_begins(*instance_, options); }
+  void run_ends(const RunOptions* options, bool waits) override { tell_run_ends(*instance_, options, waits); }
+  std::unique_ptr<ProfileListener> make_listener() override { return plugin_listener(instance_); }
   void synchronize() override {
     OrtEp& ep = instance_->ep();
     if (instance_->since(25) && ep.Sync) instance_->call("Sync", ep.Sync);
@@ -80,7 +72,7 @@ class PluginProvider : public Provider {
     OrtEp& ep = instance_->ep();
     const OrtMemoryDevice* said = nullptr;
     if (instance_->since(27) && ep.GetDefaultMemoryDevice)
-      call_plugin(*instance_->plugin, "GetDefaultMemoryDevice", ep.GetDefaultMemoryDevice, &ep, &said);
+      instance_->plugin->call("GetDefaultMemoryDevice", ep.GetDefaultMemoryDevice, &ep, &said);
     if (said) return *said;
     for (const ProviderDevice* d : devices) {
       if (!d->memory.empty()) return d->memory[0]->space();

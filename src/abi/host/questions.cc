@@ -16,8 +16,8 @@ void ask_incompatibility(const OrtEpDevice& device, const OrtHardwareDevice& har
   constexpr uint32_t kSince = 24;
   OrtEpFactory* factory = device.plugin;
   if (!factory || factory->ort_version_supported < kSince || !factory->GetHardwareDeviceIncompatibilityDetails) return;
-  check_plugin(factory->GetHardwareDeviceIncompatibilityDetails(factory, &hardware, &details),
-               cat("provider '{}'", device.name), "GetHardwareDeviceIncompatibilityDetails");
+  call_plugin({"provider", device.name}, "GetHardwareDeviceIncompatibilityDetails",
+              factory->GetHardwareDeviceIncompatibilityDetails, factory, &hardware, &details);
 }
 
 OrtCompiledModelCompatibility ask_compatibility(std::span<const OrtEpDevice* const> devices, const char* note) {
@@ -29,9 +29,9 @@ OrtCompiledModelCompatibility ask_compatibility(std::span<const OrtEpDevice* con
     return answer;
   std::vector<const OrtHardwareDevice*> hardware;
   for (const OrtEpDevice* d : devices) hardware.push_back(d->hardware);
-  check_plugin(
-      factory->ValidateCompiledModelCompatibilityInfo(factory, hardware.data(), hardware.size(), note, &answer),
-      cat("provider '{}'", devices[0]->name), "ValidateCompiledModelCompatibilityInfo");
+  call_plugin({"provider", devices[0]->name}, "ValidateCompiledModelCompatibilityInfo",
+              factory->ValidateCompiledModelCompatibilityInfo, factory, hardware.data(), hardware.size(), note,
+              &answer);
   return answer;
 }
 
@@ -61,12 +61,12 @@ void add_operator_domains(const OrtEpDevice& device, std::vector<OrtCustomOpDoma
   if (!factory || factory->ort_version_supported < kSince || !factory->GetNumCustomOpDomains ||
       !factory->GetCustomOpDomains)
     return;
-  const std::string who = cat("provider '{}'", device.name);
   size_t count = 0;
-  check_plugin(factory->GetNumCustomOpDomains(factory, &count), who, "GetNumCustomOpDomains");
+  call_plugin({"provider", device.name}, "GetNumCustomOpDomains", factory->GetNumCustomOpDomains, factory, &count);
   if (count == 0) return;
   std::vector<OrtCustomOpDomain*> added(count);
-  check_plugin(factory->GetCustomOpDomains(factory, added.data(), count), who, "GetCustomOpDomains");
+  call_plugin({"provider", device.name}, "GetCustomOpDomains", factory->GetCustomOpDomains, factory, added.data(),
+              count);
   for (OrtCustomOpDomain* domain : added) {
     handle(domain, "the domain of a plug-in");
     if (std::ranges::count(domains, domain) == 0) domains.push_back(domain);

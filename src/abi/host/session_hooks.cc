@@ -1,6 +1,5 @@
 // What plug-ins are told of the sessions that use them, and of their runs.
-#include "abi/host/plugin.h"
-#include "abi/options.h"
+#include "abi/host/instance.h"
 
 namespace retort::abi {
 namespace {
@@ -15,32 +14,32 @@ const OrtRunOptions& told_options(const RunOptions* options) {
 
 }  // namespace
 
-void tell_session_made(OrtEp& ep, const std::string& who) {
-  if (ep.ort_version_supported < kSessionEndSince || !ep.OnSessionInitializationEnd) return;
-  check_plugin(ep.OnSessionInitializationEnd(&ep), who, "OnSessionInitializationEnd");
+void tell_session_made(const Instance& provider) {
+  const auto hook = provider.ep().OnSessionInitializationEnd;
+  if (provider.since(kSessionEndSince) && hook) provider.call("OnSessionInitializationEnd", hook);
 }
 
-bool asked_runs_at_once(OrtEp& ep, const std::string& who) {
+bool asked_runs_at_once(const Instance& provider) {
   bool may = true;
-  if (ep.ort_version_supported >= kConcurrentRunsSince && ep.IsConcurrentRunSupported)
-    check_plugin(ep.IsConcurrentRunSupported(&ep, &may), who, "IsConcurrentRunSupported");
+  const auto hook = provider.ep().IsConcurrentRunSupported;
+  if (provider.since(kConcurrentRunsSince) && hook) provider.call("IsConcurrentRunSupported", hook, &may);
   return may;
 }
 
-void tell_options(OrtEp& ep, const std::string& who, std::span<const char* const> keys,
-                  std::span<const char* const> values) {
-  if (ep.ort_version_supported < kRunHooksSince || !ep.SetDynamicOptions) return;
-  check_plugin(ep.SetDynamicOptions(&ep, keys.data(), values.data(), keys.size()), who, "SetDynamicOptions");
+void tell_options(const Instance& provider, std::span<const char* const> keys, std::span<const char* const> values) {
+  const auto hook = provider.ep().SetDynamicOptions;
+  if (provider.since(kRunHooksSince) && hook)
+    provider.call("SetDynamicOptions", hook, keys.data(), values.data(), keys.size());
 }
 
-void tell_run_begins(OrtEp& ep, const std::string& who, const RunOptions* options) {
-  if (ep.ort_version_supported < kRunHooksSince || !ep.OnRunStart) return;
-  check_plugin(ep.OnRunStart(&ep, &told_options(options)), who, "OnRunStart");
+void tell_run_begins(const Instance& provider, const RunOptions* options) {
+  const auto hook = provider.ep().OnRunStart;
+  if (provider.since(kRunHooksSince) && hook) provider.call("OnRunStart", hook, &told_options(options));
 }
 
-void tell_run_ends(OrtEp& ep, const std::string& who, const RunOptions* options, bool waits) {
-  if (ep.ort_version_supported < kRunHooksSince || !ep.OnRunEnd) return;
-  check_plugin(ep.OnRunEnd(&ep, &told_options(options), waits), who, "OnRunEnd");
+void tell_run_ends(const Instance& provider, const RunOptions* options, bool waits) {
+  const auto hook = provider.ep().OnRunEnd;
+  if (provider.since(kRunHooksSince) && hook) provider.call("OnRunEnd", hook, &told_options(options), waits);
 }
 
 }  // namespace retort::abi
