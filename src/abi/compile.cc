@@ -1,5 +1,5 @@
-// CompileModel. The processor runs every node as it is, so what is written is the model: in its own dialect, or as far
-// optimised as ONNX can say.
+// CompileModel. What is written is the model with what providers compiled in place of their nodes. The processor runs
+// every node as it is, so the rest stays: in its own dialect, or as far optimised as ONNX can say.
 #include "abi/compile.h"
 
 #include <algorithm>
@@ -88,13 +88,20 @@ class Compilation {
   Compilation(const OrtEnv* env, const OrtModelCompilationOptions& options) : env_(env), options_(options) {}
 
   void run() {
-    SessionOptions settings = opening_options(env_, &options_.session);
+    OrtSessionOptions session = options_.session;
+    session.options.config["ep.context_enable"] = "1";
+    if (const auto* path = std::get_if<std::string>(&options_.output))
+      session.options.config["ep.context_file_path"] = *path;
+    SessionOptions settings = opening_options(env_, &session);
     settings.optimized_model_path.clear();
     settings.profiling = false;
-    settings.compile = [this](const Model& model, std::span<const ExternalFile> files) { write(model, files); };
+    settings.compile = [this](const Model& model, std::span<const ExternalFile> files, bool compiled) {
+      check_compiled(compiled);
+      write(model, files);
+    };
     const std::unique_ptr<OrtSession> none = new_session(*env_);
     finish_session(
-        *none, env_->environment, std::move(settings), &options_.session,
+        *none, env_->environment, std::move(settings), &session,
         [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) { return open(environment, o); });
   }
 
@@ -139,11 +146,14 @@ class Compilation {
     return WeightsFile{name, 0, {}};
   }
 
-  void write(const Model& model, std::span<const ExternalFile> files) {
+  void check_compiled(bool compiled) const {
     require(
-        !has(OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED), ErrorCode::fail,
+        compiled || !has(OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED), ErrorCode::fail,
         "no node was compiled: the processor runs them as they are; add a provider that compiles, or compile without "
         "ERROR_IF_NO_NODES_COMPILED");
+  }
+
+  void write(const Model& model, std::span<const ExternalFile> files) {
     const std::string file = output_file();
     const std::optional<WeightsFile> weights = weights_file();
     WriteOptions write;

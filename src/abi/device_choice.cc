@@ -122,7 +122,7 @@ std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSession
 /// One provider for each list.
 std::vector<std::shared_ptr<Provider>> make_providers(const std::vector<DeviceList>& lists,
                                                       const std::map<std::string, std::string>& config,
-                                                      DeviceList& used) {
+                                                      const OrtSessionOptions& options, DeviceList& used) {
   std::vector<std::shared_ptr<Provider>> providers;
   for (const DeviceList& list : lists) {
     if (is_cpu(list[0])) continue;
@@ -132,7 +132,7 @@ std::vector<std::shared_ptr<Provider>> make_providers(const std::vector<DeviceLi
             list[0]->name, times);
     std::vector<size_t> indices;
     for (const OrtEpDevice* d : list) indices.push_back(d->index);
-    providers.push_back(list[0]->factory->make_provider(indices, config));
+    providers.push_back(list[0]->factory->make_provider(indices, config, &options));
     used.insert(used.end(), list.begin(), list.end());
   }
   return providers;
@@ -183,7 +183,7 @@ std::vector<std::shared_ptr<Provider>> choose_devices(const EpDevices& devices, 
   for (const ProviderRequest& request : options.options.providers) {
     for (const auto& [key, value] : request.options) config[config_key(request.name, key)] = value;
   }
-  return make_providers(lists, config, used);
+  return make_providers(lists, config, options, used);
 }
 
 std::string first_provider(const EpDevices& devices, const OrtSessionOptions& options) {

@@ -145,6 +145,8 @@ class Cut {
   }
 
   std::shared_ptr<Graph> body() const { return body_; }
+  /// Every producer before its consumers.
+  const std::vector<NodeId>& nodes() const { return order_; }
 
   /// Puts a node of `op` in place of what was claimed.
   void replace(std::shared_ptr<const ExternalOp> op, const std::string& name) {
@@ -267,12 +269,14 @@ class Cut {
 
 }  // namespace
 
-std::vector<Assignment> partition(Model& model, const SessionDevices& session, const ExternalOps* external) {
+void show_to_providers(Model& model, const ExternalOps* external) {
+  lift_constants(*model.graph);
+  infer_types(*model.graph, external);  // a node that only a provider knows ends it: types before it are told
+}
+
+std::vector<Assignment> partition(Model& model, const SessionDevices& session) {
   std::vector<Assignment> all;
-  if (session.providers.empty()) return all;
   Graph& graph = *model.graph;
-  lift_constants(graph);
-  infer_types(graph, external);  // a node that only a provider knows ends it: types before it are told
   for (const auto& provider : session.providers) {
     size_t number = 0;
     for (const Claim& claim : provider->claim(model)) {
@@ -288,7 +292,7 @@ std::vector<Assignment> partition(Model& model, const SessionDevices& session, c
         e.add_context(cat("provider '{}' compiling part '{}' of {} nodes", provider->name(), name, claim.nodes.size()));
         throw;
       }
-      all.push_back({provider->name(), name, claim.nodes});
+      all.push_back({provider->name(), name, cut.nodes(), compiled->stand_in()});
       cut.replace(std::make_shared<PartitionOp>(provider, session.devices, type, std::move(compiled), cut.input_types(),
                                                 cut.output_types()),
                   name);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ep/device_run.h"
+#include "ep/stand_in.h"
 #include "ir/graph.h"
 #include "ops/external.h"
 
@@ -13,13 +14,17 @@ namespace retort {
 /// One provider's part, for those who ask who runs what.
 struct Assignment {
   std::string provider, name;
-  std::vector<NodeId> nodes;  ///< of the graph as it was before
+  std::vector<NodeId> nodes;          ///< of the graph as it was before, every producer before its consumers
+  const StandIn* stand_in = nullptr;  ///< null: the provider made none; else it goes with the node that the part became
 };
 
-/// Asks the providers in order for nodes of `model`, whose functions are expanded, cuts out what they claim, has it
-/// compiled, and puts one node in its place, which lift() leaves alone. Types of values are inferred before, as far as
-/// `external` and the engine's operators allow. Throws ep_fail naming provider and node where a claim cannot be kept: nodes
+/// Brings a model whose functions are expanded to the form in which providers see it: Constant nodes are constants, types
+/// of values are inferred as far as `external` and the engine's operators allow.
+void show_to_providers(Model& model, const ExternalOps* external);
+
+/// Asks the providers in order for nodes of such a model, cuts out what they claim, has it compiled, and puts one node in
+/// its place, which lift() leaves alone. Throws ep_fail naming provider and node where a claim cannot be kept: nodes
 /// that are not there, were claimed before, or need each other's results through nodes that were not claimed.
-std::vector<Assignment> partition(Model& model, const SessionDevices& session, const ExternalOps* external);
+std::vector<Assignment> partition(Model& model, const SessionDevices& session);
 
 }  // namespace retort

@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/profiler.h"
+#include "ep/stand_in.h"
 #include "ep/stream.h"
 #include "ep/transfer.h"
 #include "ir/graph.h"
@@ -64,6 +65,8 @@ class Compiled {
   /// Where input and output `i` lie.
   virtual MemorySpace input_space(size_t i) const = 0;
   virtual MemorySpace output_space(size_t i) const = 0;
+  /// What a model may keep in place of the part; null where it was not asked for, or there is nothing to keep.
+  virtual const StandIn* stand_in() const { return nullptr; }
 };
 
 /// One per session that uses it. claim() and compile() are called by one thread at a time: while the session is made, and
@@ -78,6 +81,8 @@ class Provider {
   /// values there as far as they are known. Claims of earlier providers are gone from the graph.
   virtual std::vector<Claim> claim(const Model& model) = 0;
   virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
+  /// What it wants to read of a model that keeps its parts, before it takes them back. Asked before claim(); "": nothing.
+  virtual std::string compatibility(const Model&) { return {}; }
   /// A stream for a run; null: it works on the thread of the caller.
   virtual std::unique_ptr<Stream> make_stream() { return nullptr; }
   /// The session is made; what is thrown ends that.
@@ -110,9 +115,11 @@ class ProviderFactory {
   virtual const std::string& name() const = 0;
   virtual const std::string& vendor() const = 0;
   virtual std::span<const ProviderDevice> devices() const = 0;
-  /// `devices`: by index. Throws Error where they or the options do not suit it.
+  /// `devices`: by index. `outward`: the options of the session as its caller knows them; may be null. Throws Error where
+  /// they do not suit it.
   virtual std::unique_ptr<Provider> make_provider(std::span<const size_t> devices,
-                                                  const std::map<std::string, std::string>& config) = 0;
+                                                  const std::map<std::string, std::string>& config,
+                                                  const void* outward) = 0;
   /// Null: it has no memory of its own.
   virtual DataTransfer* transfer() { return nullptr; }
   /// A stream of the caller's; null: there are none.

@@ -23,6 +23,13 @@ namespace {
 // Of the domain ai.onnx nearly all operators are known: a model with another one is wrong, as ONNX Runtime says too.
 // Other domains may well have it.
 [[noreturn]] void fail_unknown(const Node& node) {
+  if (node.is("EPContext", "com.microsoft")) {
+    const std::string maker = node.attributes.get_or<std::string>("source", "");
+    fail(ErrorCode::not_implemented,
+         "what is in it a provider compiled{}, and no provider of this session takes it back; add that provider, or "
+         "take the model that it was compiled from",
+         maker.empty() ? "" : cat(", '{}'", maker));
+  }
   std::vector<std::string_view> names;
   for (const OpDef* op : op_table()) {
     if (op->info.domain == node.domain && !op->has(kInternal)) names.push_back(op->info.name);

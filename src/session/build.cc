@@ -175,7 +175,7 @@ void Session::build(Model& model) {
     if (!unknown.empty()) logger_.warn("optimization.disable_specified_optimizers: {}", unknown);
   }
   lower.parallel = Parallel(pool_, options_.cancel_load.get());
-  if (options_.compile) return options_.compile(compiled_copy(model, lower), source_.external_files());
+  if (options_.compile) return compile(model, lower);
   if (!options_.optimized_model_path.empty()) save(portable_copy(model, lower));
   if (options_.config_on("session.compile_only")) return;
   const bool optimizes = options_.optimization != OptimizationLevel::none;
@@ -188,6 +188,19 @@ void Session::build(Model& model) {
   const std::unique_ptr<PackedCache> cache = open_packed_cache();
   first_ = make_route(model, std::vector<bool>(overridable_.size(), !optimizes), lower, cache.get());
   if (cache) cache->save();
+}
+
+// What no provider compiles is written as it is, or optimised.
+void Session::compile(const Model& given, const LowerOptions& lower) const {
+  Model model = given;
+  std::optional<Model> kept;
+  if (!devices_.providers.empty()) {
+    model.graph = model.graph->clone();
+    show_to_providers(model, options_.external_ops.get());
+    std::vector<Assignment> parts;
+    kept = partition_and_keep(model, devices_, parts);
+  }
+  options_.compile(compiled_copy(kept ? *kept : given, lower), source_.external_files(), kept.has_value());
 }
 
 std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vector<bool>& open,

@@ -1,8 +1,10 @@
 #include "session/context_output.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
+#include "ort_format/write.h"
 
 namespace retort {
 namespace {
@@ -38,6 +40,27 @@ void check_no_context(const std::string& file) {
 
 void check_context_keys(const SessionOptions& options, const std::string& model_path) {
   if (options.config_on("ep.context_enable")) check_no_context(context_output(options, model_path));
+}
+
+std::optional<Model> partition_and_keep(Model& model, const SessionDevices& devices, std::vector<Assignment>& parts) {
+  Model kept = model;
+  kept.graph = model.graph->clone();
+  for (const auto& provider : devices.providers) {
+    const std::string note = provider->compatibility(model);
+    const std::string key = cat("ep_compatibility_info.{}", provider->name());
+    std::erase_if(kept.metadata, [&](const auto& entry) { return entry.first == key; });
+    if (!note.empty()) kept.metadata.emplace_back(key, note);
+  }
+  parts = partition(model, devices);
+  if (std::ranges::none_of(parts, [](const Assignment& part) { return part.stand_in; })) return std::nullopt;
+  put_stand_ins(kept, parts);
+  return kept;
+}
+
+void save_contexts(const SessionOptions& options, const std::string& model_path, const Model& model) {
+  const WriteOptions write{.external_file = options.config_entry("ep.context_model_external_initializers_file_name"),
+                           .external_threshold = 0};
+  save_model(model, context_output(options, model_path), ModelFormat::onnx, write);
 }
 
 }  // namespace retort

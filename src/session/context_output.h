@@ -1,8 +1,10 @@
-// Where the model with the contexts of providers goes that ONNX Runtime calls an EPContext model. The CPU makes no such
-// contexts; sessions and compilations keep to the same places all the same.
+// Models that keep what providers compiled, as ONNX Runtime's EPContext models do.
 #pragma once
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "ep/partition.h"
 #include "session/options.h"
 
 namespace retort {
@@ -14,7 +16,14 @@ std::string context_output(const SessionOptions& options, const std::string& mod
 /// Throws fail where that file is there already.
 void check_no_context(const std::string& file);
 
-/// What a session with ep.context_enable checks before it would write one; it writes none, as no node is compiled.
+/// What a session with ep.context_enable checks before anything is compiled.
 void check_context_keys(const SessionOptions& options, const std::string& model_path);
+
+/// partition(). Gives the model as it was before, but with what providers made of their parts in place of the nodes, and
+/// in its metadata what they will want to read; nothing where no part was compiled to be kept.
+std::optional<Model> partition_and_keep(Model& model, const SessionDevices& devices, std::vector<Assignment>& parts);
+
+/// Writes such a model to its file.
+void save_contexts(const SessionOptions& options, const std::string& model_path, const Model& model);
 
 }  // namespace retort

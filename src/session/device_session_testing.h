@@ -46,7 +46,7 @@ class DeviceTest : public ::testing::Test {
     o.threads.intra_threads = 1;
     o.choose_providers = [this](const Model&) {
       std::vector<std::shared_ptr<Provider>> all;
-      all.push_back(factory->make_provider({}, {}));
+      all.push_back(factory->make_provider({}, {}, nullptr));
       return all;
     };
     return o;

@@ -127,8 +127,8 @@ TEST_F(DeviceTest, ValuesGoFromDeviceToDeviceByTheHost) {
   SessionOptions o = options();
   o.choose_providers = [&](const Model&) {
     std::vector<std::shared_ptr<Provider>> all;
-    all.push_back(factory->make_provider({}, {}));
-    all.push_back(second->make_provider({}, {}));
+    all.push_back(factory->make_provider({}, {}, nullptr));
+    all.push_back(second->make_provider({}, {}, nullptr));
     return all;
   };
   {

@@ -344,7 +344,8 @@ class TestFactory : public ProviderFactory {
   const std::string& name() const override { return control_.name; }
   const std::string& vendor() const override { return vendor_; }
   std::span<const ProviderDevice> devices() const override { return devices_; }
-  std::unique_ptr<Provider> make_provider(std::span<const size_t>, const std::map<std::string, std::string>&) override {
+  std::unique_ptr<Provider> make_provider(std::span<const size_t>, const std::map<std::string, std::string>&,
+                                          const void*) override {
     return std::make_unique<TestProvider>(control_, memory_);
   }
   DataTransfer* transfer() override { return &transfer_; }

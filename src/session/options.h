@@ -87,9 +87,9 @@ struct SessionOptions {
   std::map<std::string, MemoryFile> external_files;
 
   /// In place of making a session: gets the model as it would be compiled, in its own dialect or as far optimised as ONNX
-  /// can say, and the files of external data that the model was in. What it throws ends the creation; the session cannot
+  /// can say, the files of external data that the model was in, and whether providers have compiled a part of it. What it throws ends the creation; the session cannot
   /// run. Empty: nobody compiles.
-  std::function<void(const Model&, std::span<const ExternalFile>)> compile;
+  std::function<void(const Model&, std::span<const ExternalFile>, bool)> compile;
 
   /// Operators of the caller; null: none.
   std::shared_ptr<const ExternalOps> external_ops;

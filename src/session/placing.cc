@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ep/partition.h"
 #include "ir/describe.h"
+#include "session/context_output.h"
 #include "session/session.h"
 
 namespace retort {
@@ -12,7 +13,13 @@ namespace retort {
 void Session::give_parts(Model& model) {
   const size_t nodes = model.graph->order().size();
   size_t taken = 0;
-  const std::vector<Assignment> parts = partition(model, devices_, options_.external_ops.get());
+  show_to_providers(model, options_.external_ops.get());
+  std::vector<Assignment> parts;
+  if (!first_ && options_.config_on("ep.context_enable")) {
+    if (const auto kept = partition_and_keep(model, devices_, parts)) save_contexts(options_, source_.path(), *kept);
+  } else {
+    parts = partition(model, devices_);
+  }
   if (!first_ && !assigned_.empty()) record_parts(parts);
   for (const Assignment& part : parts) {
     logger_.info("part '{}' of {} nodes runs on {}", part.name, part.nodes.size(), part.provider);

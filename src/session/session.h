@@ -154,6 +154,7 @@ class Session {
   void name_ports(const Model& model);
   void tie_extents();
   void build(Model& model);
+  void compile(const Model& given, const LowerOptions& lower) const;
   void replace_initializer(const std::string& name, Tensor& tensor) const;
   static void forget_contents(Graph& graph);
   std::unique_ptr<Route> make_route(Model& model, const std::vector<bool>& open, const LowerOptions& lower,

@@ -29,14 +29,14 @@ class PluginFactory : public ProviderFactory {
   DataTransfer* transfer() override { return transfer_.get(); }
 
   std::unique_ptr<Provider> make_provider(std::span<const size_t> devices,
-                                          const std::map<std::string, std::string>& config) override {
-    std::vector<const ProviderDevice*> chosen;
-    std::vector<const OrtHardwareDevice*> hardware;
+                                          const std::map<std::string, std::string>& config,
+                                          const void* outward) override {
+    ProviderSpec spec{.config = config, .caller = static_cast<const OrtSessionOptions*>(outward)};
     for (const size_t i : devices) {
-      chosen.push_back(&devices_.at(i));
-      hardware.push_back(hardware_.at(i));
+      spec.devices.push_back(&devices_.at(i));
+      spec.hardware.push_back(hardware_.at(i));
     }
-    return plugin_provider(plugin_, chosen, hardware, config, logger_, shared_.lock());
+    return plugin_provider(plugin_, spec, logger_, shared_.lock());
   }
 
   std::unique_ptr<Stream> make_stream(size_t device, const std::map<std::string, std::string>& options) override {

@@ -15,17 +15,16 @@ namespace retort::abi {
 /// Given back with the last of its parts.
 class Instance {
  public:
-  Instance(std::shared_ptr<Plugin> p, const std::vector<const ProviderDevice*>& devices,
-           const std::vector<const OrtHardwareDevice*>& hardware, const std::map<std::string, std::string>& config,
-           const Logger& log);
+  Instance(std::shared_ptr<Plugin> p, const ProviderSpec& spec, const Logger& log);
   ~Instance();
   Instance(const Instance&) = delete;
   OrtEp& ep() const { return *made_; }
   /// Whether the struct is new enough for fields that came with `version`.
   bool since(uint32_t version) const { return made_->ort_version_supported >= version; }
   /// Throws ep_fail, naming provider and call, where it answers with an error or throws: call("Sync", &OrtEp::Sync).
-  template <typename R, typename... P, typename... A>
-  auto call(const char* name, R (*function)(OrtEp*, P...), A&&... args) const {
+  template <typename R, typename Ep, typename... P, typename... A>
+  requires std::same_as<std::remove_const_t<Ep>, OrtEp>
+  auto call(const char* name, R (*function)(Ep*, P...), A&&... args) const {
     return plugin->call(name, function, made_, std::forward<A>(args)...);
   }
 
@@ -35,6 +34,7 @@ class Instance {
   const OrtKernelRegistry* kernels = nullptr;  ///< the plug-in's; null: it only compiles
 
  private:
+  void check() const;
   OrtEp* made_ = nullptr;
 };
 

@@ -28,6 +28,7 @@ class CompiledPart : public Compiled {
   }
   MemorySpace input_space(size_t) const override { return place_.space; }
   MemorySpace output_space(size_t) const override { return place_.space; }
+  const StandIn* stand_in() const override { return stand_in_ ? &*stand_in_ : nullptr; }
 
   void run(PartitionRun& run) const override {
     PluginRun part(place_, results_, run);
@@ -96,11 +97,29 @@ class CompiledPart : public Compiled {
       take();
       throw;
     }
-    const std::unique_ptr<OrtNode> unused = take();
+    keep(take().get());
     require(made_.info && made_.info->Compute, ErrorCode::ep_fail, "{} compiled part '{}' to nothing", plugin.who(),
             part.name);
     if (made_.info->CreateState)
       plugin.call("CreateState", made_.info->CreateState, made_.info, &context_, &made_.state);
+  }
+
+  // What the plug-in made for a model that keeps its parts.
+  void keep(const OrtNode* node) {
+    if (!place_.provider->options.options.config_on("ep.context_enable")) return;
+    const std::string who = place_.provider->plugin->who();
+    require(node != nullptr, ErrorCode::fail,
+            "{} compiled part '{}' and gave no EPContext node, which ep.context_enable asks for", who, context_.name);
+    handle(node, "the EPContext node of Compile()");
+    require(node->type == "EPContext", ErrorCode::ep_fail,
+            "{} gave node '{}' ({}) for part '{}', not an EPContext node", who, node->name, node->type, context_.name);
+    StandIn& made = stand_in_.emplace(StandIn{.domain = node->domain,
+                                              .type = node->type,
+                                              .name = node->name,
+                                              .inputs = node->input_names,
+                                              .outputs = node->output_names,
+                                              .attributes = {}});
+    for (const auto& a : node->attributes) made.attributes.set(a->name, a->value);
   }
 
   const Workplace place_;
@@ -109,6 +128,7 @@ class CompiledPart : public Compiled {
   std::vector<ValueId> order_;  // of the part's graph: inputs of the fused node
   std::vector<Result> results_;
   Computing made_;
+  std::optional<StandIn> stand_in_;
 };
 
 }  // namespace

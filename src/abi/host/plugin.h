@@ -138,11 +138,14 @@ OfferedProvider offered(const OrtEnv& env, const std::shared_ptr<Plugin>& plugin
 void check_unused(const ProviderFactory& factory);
 
 // provider.cc
-/// `devices`: of the plug-in.
-std::unique_ptr<Provider> plugin_provider(std::shared_ptr<Plugin> plugin,
-                                          const std::vector<const ProviderDevice*>& devices,
-                                          const std::vector<const OrtHardwareDevice*>& hardware,
-                                          const std::map<std::string, std::string>& config, const Logger& logger,
-                                          const std::shared_ptr<Devices>& shared);
+/// What a session wants of a plug-in.
+struct ProviderSpec {
+  std::vector<const ProviderDevice*> devices;  ///< of the plug-in, each with its hardware
+  std::vector<const OrtHardwareDevice*> hardware;
+  std::map<std::string, std::string> config;
+  const OrtSessionOptions* caller = nullptr;  ///< null: there are none
+};
+std::unique_ptr<Provider> plugin_provider(std::shared_ptr<Plugin> plugin, const ProviderSpec& spec,
+                                          const Logger& logger, const std::shared_ptr<Devices>& shared);
 
 }  // namespace retort::abi

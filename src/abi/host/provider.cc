@@ -38,6 +38,14 @@ class PluginProvider : public Provider {
     return kernel ? kernel_part(place_, part, *kernel) : compiled_part(place_, part);
   }
 
+  std::string compatibility(const Model& model) override {
+    const auto ask = instance_->ep().GetCompiledModelCompatibilityInfo;
+    if (!instance_->since(23) || !ask) return {};
+    const std::unique_ptr<OrtGraph> graph = view_graph(borrowed(const_cast<Model&>(model)));
+    const char* told = instance_->call("GetCompiledModelCompatibilityInfo", ask, graph.get());
+    return told ? told : "";
+  }
+
   std::unique_ptr<Stream> make_stream() override {
     OrtEpFactory& factory = instance_->plugin->factory();
     OrtEp& ep = instance_->ep();
@@ -97,13 +105,10 @@ class PluginProvider : public Provider {
 
 }  // namespace
 
-std::unique_ptr<Provider> plugin_provider(std::shared_ptr<Plugin> plugin,
-                                          const std::vector<const ProviderDevice*>& devices,
-                                          const std::vector<const OrtHardwareDevice*>& hardware,
-                                          const std::map<std::string, std::string>& config, const Logger& logger,
-                                          const std::shared_ptr<Devices>& shared) {
-  auto instance = std::make_shared<Instance>(std::move(plugin), devices, hardware, config, logger);
-  return std::make_unique<PluginProvider>(std::move(instance), devices, shared);
+std::unique_ptr<Provider> plugin_provider(std::shared_ptr<Plugin> plugin, const ProviderSpec& spec,
+                                          const Logger& logger, const std::shared_ptr<Devices>& shared) {
+  auto instance = std::make_shared<Instance>(std::move(plugin), spec, logger);
+  return std::make_unique<PluginProvider>(std::move(instance), spec.devices, shared);
 }
 
 }  // namespace retort::abi
