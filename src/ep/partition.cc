@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ep/channels_last.h"
 #include "ir/describe.h"
 #include "lift/infer_types.h"
 
@@ -267,6 +268,16 @@ class Cut {
   std::vector<ValueId> inputs_, outputs_;
 };
 
+std::vector<Claim> claims_of(Provider& provider, Model& model) {
+  std::vector<Claim> claims = provider.claim(model);
+  if (!provider.prefers_channels_last()) return claims;
+  const std::vector<NodeId> changed = to_channels_last(model, provider, claims);
+  if (changed.empty()) return claims;
+  claims = provider.claim(model);
+  check_claimed(*model.graph, provider, changed, claims);
+  return claims;
+}
+
 }  // namespace
 
 void show_to_providers(Model& model, const ExternalOps* external) {
@@ -279,7 +290,7 @@ std::vector<Assignment> partition(Model& model, const SessionDevices& session) {
   Graph& graph = *model.graph;
   for (const auto& provider : session.providers) {
     size_t number = 0;
-    for (const Claim& claim : provider->claim(model)) {
+    for (const Claim& claim : claims_of(*provider, model)) {
       Cut cut(graph, *provider, claim);
       const std::string name = claim.name.empty() ? cat("{}_{}", provider->name(), number) : claim.name;
       const std::string type = claim.single ? graph.node(claim.nodes[0]).type : name;

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,6 +81,13 @@ class Provider {
   /// What it would run of the model's graph. Nodes are in the model's own dialect, Constant nodes are constants, types of
   /// values there as far as they are known. Claims of earlier providers are gone from the graph.
   virtual std::vector<Claim> claim(const Model& model) = 0;
+  /// Whether it wants nodes that it claims with their channels last (channels_last.h); it claims again then, and must have
+  /// all that were changed.
+  virtual bool prefers_channels_last() const { return false; }
+  /// The same of one operator; nothing: as is usual for it.
+  virtual std::optional<bool> wants_channels_last(const std::string& /*domain*/, const std::string& /*type*/) const {
+    return std::nullopt;
+  }
   virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
   /// What it wants to read of a model that keeps its parts, before it takes them back. Asked before claim(); "": nothing.
   virtual std::string compatibility(const Model&) { return {}; }

@@ -47,6 +47,10 @@ Forms read_forms() {
 
 const OperatorForm* operator_form(std::string_view domain, std::string_view type, int version) {
   static const auto* const kForms = new Forms(read_forms());
+  if (domain == "com.ms.internal.nhwc") {  // the same operators with channels last
+    const OperatorForm* usual = operator_form("", type, version);
+    return usual ? usual : operator_form("com.microsoft", type, 0);
+  }
   const auto found = kForms->find(cat("{} {}", domain, type));
   if (found == kForms->end()) return nullptr;
   const OperatorForm* form = nullptr;

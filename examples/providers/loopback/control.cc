@@ -40,7 +40,7 @@ bool Control::set(const std::string& key, const std::string& value) {
   if (key != "fail") {
     const std::lock_guard lock(mutex_);
     Style changed = style_;
-    if (key == "style" || key == "claim" || key == "drop_constants")
+    if (key == "style" || key == "claim" || key == "drop_constants" || key == "channels_last")
       return set(key, value, changed) && (style_ = changed, true);
     return false;
   }
@@ -58,6 +58,7 @@ bool Control::set(const std::string& key, const std::string& value, Style& style
   if (key == "style") return (value == "compiled" || value == "kernels") && (style.kernels = value == "kernels", true);
   if (key == "claim") return style.claim = value, true;
   if (key == "drop_constants") return flag(value, style.drop_constants);
+  if (key == "channels_last") return flag(value, style.channels_last);
   return set(key, value);
 }
 

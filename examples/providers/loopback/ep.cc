@@ -32,7 +32,7 @@ std::string path_of(const Host& host, const OrtGraph* graph) {
 Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memory, const OrtSessionOptions* options)
     : OrtEp{}, host_(host), name_(name), device_(device), memory_(memory), kernels_{host, device} {
   read_options(options);
-  // Functions that stay null are those that a host does without: layouts, profilers, captured graphs and others.
+  // Functions that stay null are those that a host does without: profilers, captured graphs and others.
   ort_version_supported = ORT_API_VERSION;
   OrtEp::GetName = [](const OrtEp* ep) noexcept { return static_cast<const Ep*>(ep)->name_.c_str(); };
   OrtEp::GetCapability = [](OrtEp* ep, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
@@ -60,6 +60,16 @@ Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memo
     const Ep& self = *static_cast<const Ep*>(ep);
     return entry(self.host_, "GetDefaultMemoryDevice",
                  [&] { *device = self.host_.ep->MemoryInfo_GetMemoryDevice(self.memory_); });
+  };
+  // For all other operators the host knows best (-1): it changes those that it has a list of.
+  OrtEp::GetPreferredDataLayout = [](OrtEp* ep, OrtEpDataLayout* layout) noexcept {
+    return entry(own(ep).host_, "GetPreferredDataLayout",
+                 [&] { *layout = own(ep).style_.channels_last ? OrtEpDataLayout_NHWC : OrtEpDataLayout_NCHW; });
+  };
+  OrtEp::ShouldConvertDataLayoutForOp = [](OrtEp* ep, const char*, const char* type, OrtEpDataLayout,
+                                           int* should) noexcept {
+    return entry(own(ep).host_, "ShouldConvertDataLayoutForOp",
+                 [&] { *should = std::string_view(type) == "GlobalAveragePool" ? 1 : -1; });
   };
   OrtEp::IsConcurrentRunSupported = [](OrtEp*, bool* is) noexcept -> OrtStatus* { return *is = true, nullptr; };
   OrtEp::OnRunStart = [](OrtEp* ep, const OrtRunOptions*) noexcept {
@@ -92,7 +102,8 @@ Ep::~Ep() {
 void Ep::read_options(const OrtSessionOptions* options) {
   Control& control = Control::get();
   style_ = control.style();
-  for (const char* key : {"style", "claim", "drop_constants", "rate", "latency_us", "delay_us", "fail"}) {
+  for (const char* key :
+       {"style", "claim", "drop_constants", "channels_last", "rate", "latency_us", "delay_us", "fail"}) {
     const std::string value = entry_of(host_, options, "ep." + name_ + "." + key);
     if (!value.empty() && !control.set(key, value, style_))
       throw Error(ORT_INVALID_ARGUMENT, std::string("option '") + key + "' cannot be '" + value + "'");

@@ -120,10 +120,16 @@ int64_t number_of(const Host& host, const OrtNode* node, const char* attribute, 
   return value;
 }
 
-bool can_do(const Host& host, const OrtNode* node, const std::string& claim) {
+/// The name of a node's operator in the list of them; "" for a domain of others.
+std::string operator_name(const Host& host, const OrtNode* node) {
   const std::string type = type_of(host, node), domain = domain_of(host, node);
-  const auto known = operators().find(type);
-  if (known == operators().end() || (!domain.empty() && domain != "ai.onnx") || !names(claim, type)) return false;
+  if (domain == kChannelsLastDomain) return kChannelsLast + type;
+  return domain.empty() || domain == "ai.onnx" ? type : "";
+}
+
+bool can_do(const Host& host, const OrtNode* node, const std::string& claim) {
+  const auto known = operators().find(operator_name(host, node));
+  if (known == operators().end() || !names(claim, type_of(host, node))) return false;
   const Operator& op = known->second;
   int since = 0;
   check(host, host.api->Node_GetSinceVersion(node, &since));
@@ -141,7 +147,7 @@ bool can_do(const Host& host, const OrtNode* node, const std::string& claim) {
 
 Operation operation_of(const Host& host, const OrtNode* node) {
   Operation op;
-  op.type = type_of(host, node);
+  op.type = operator_name(host, node);
   size_t n = 0, size = 0;
   check(host, host.api->Node_GetNumAttributes(node, &n));
   std::vector<const OrtOpAttr*> attributes(n);

@@ -78,6 +78,9 @@ class Kernel : public OrtKernelImpl {
   void read(const OrtKernelInfo* info) {
     const OrtApi& api = *host_.api;
     operation_->type = asked(host_, [&](char* to, size_t* n) { return api.KernelInfo_GetOperatorType(info, to, n); });
+    if (asked(host_, [&](char* to, size_t* n) { return api.KernelInfo_GetOperatorDomain(info, to, n); }) ==
+        kChannelsLastDomain)
+      operation_->type = kChannelsLast + operation_->type;
     for (const char* name : {"transA", "transB", "axis", "keepdims", "allowzero", "noop_with_empty_axes"}) {
       int64_t value = 0;
       if (OrtStatus* missing = api.KernelInfoGetAttribute_int64(info, name, &value))
@@ -170,10 +173,11 @@ OrtStatus* make_kernel(void* state, const OrtKernelInfo* info, OrtKernelImpl** m
 /// The description of a kernel: a builder that is filled, built, registered (the registry copies) and released.
 class Definition {
  public:
-  Definition(const Host& host, const char* provider, const char* type, int since, int until) : host_(host) {
+  Definition(const Host& host, const char* provider, const char* type, int since, int until, const char* domain = "")
+      : host_(host) {
     check(host, host.ep->CreateKernelDefBuilder(&builder_));
     check(host, host.ep->KernelDefBuilder_SetOperatorType(builder_, type));
-    check(host, host.ep->KernelDefBuilder_SetDomain(builder_, ""));
+    check(host, host.ep->KernelDefBuilder_SetDomain(builder_, domain));
     check(host, host.ep->KernelDefBuilder_SetSinceVersion(builder_, since, until));
     check(host, host.ep->KernelDefBuilder_SetExecutionProvider(builder_, provider));
   }
@@ -221,9 +225,11 @@ OrtKernelRegistry* make_registry(const Host& host, const char* provider, const K
   check(host, host.ep->CreateKernelRegistry(&registry));
   try {
     add_copies(host, provider, state, registry);
-    for (const auto& [type, op] : operators()) {
+    for (const auto& [name, op] : operators()) {
       if (!all) break;
-      Definition kernel(host, provider, type.c_str(), op.since, op.until);
+      const bool last = name.rfind(kChannelsLast, 0) == 0;
+      const std::string type = last ? name.substr(kChannelsLast.size()) : name;
+      Definition kernel(host, provider, type.c_str(), op.since, op.until, last ? kChannelsLastDomain.c_str() : "");
       kernel.types(type == "Identity" ? "V" : "T", {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT});
       // Read on the host when the kernel is made.
       if (op.constant_input)

@@ -219,6 +219,26 @@ void softmax(const Operation& op, const Inputs& x, const Tensor& y) {
   }
 }
 
+template <bool Last>
+Tensor pooled_shape(const Operation& op, const Inputs& x) {
+  Tensor y = x[0];
+  if (y.shape.size() < 3) mismatch(op, x);
+  std::fill(y.shape.begin() + (Last ? 1 : 2), y.shape.end() - Last, 1);
+  return y;
+}
+template <bool Last>
+void pool(const Operation&, const Inputs& x, const Tensor& y) {
+  const int64_t images = y.shape[0], channels = Last ? y.shape.back() : y.shape[1];
+  const int64_t area = int64_t(x[0].elements()) / std::max<int64_t>(1, images * channels);
+  for (int64_t i = 0; i < images * channels; ++i) {
+    const int64_t image = i / channels, channel = i % channels;
+    const float* from = in(x[0]) + image * channels * area + channel * (Last ? 1 : area);
+    double sum = 0;
+    for (int64_t p = 0; p < area; ++p) sum += double(from[p * (Last ? channels : 1)]);
+    out(y)[i] = float(sum / double(area));
+  }
+}
+
 Tensor concat_shape(const Operation& op, const Inputs& x) {
   Tensor y = x[0];
   const size_t axis = axis_of(op, int64_t(op.number("axis", 0)), y.shape.size());
@@ -279,6 +299,8 @@ const std::map<std::string, Operator>& operators() {
       {"ReduceSum", {13, kLast, 1, 2, 1, reduce_shape, reduce_sum}},
       {"Softmax", {13, kLast, 1, 1, 0, softmax_shape, softmax}},
       {"Concat", {4, kLast, 1, 64, 0, concat_shape, concat}},
+      {"GlobalAveragePool", {1, kLast, 1, 1, 0, pooled_shape<false>, pool<false>}},
+      {kChannelsLast + "GlobalAveragePool", {1, kLast, 1, 1, 0, pooled_shape<true>, pool<true>}},
       {"NonZero", {9, kLast, 1, 1, 0, nonzero_shape, nonzero, true}},
   };
   return all;

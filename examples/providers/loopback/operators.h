@@ -34,7 +34,9 @@ struct Operator {
   bool shape_from_data = false;
 };
 
+/// Operators of ai.onnx by their names; those that have images with channels last, with a word in front.
 const std::map<std::string, Operator>& operators();
+inline const std::string kChannelsLast = "channels-last-", kChannelsLastDomain = "com.ms.internal.nhwc";
 
 /// Throws for what is none of them.
 const Operator& operator_of(const std::string& type);

@@ -38,6 +38,20 @@ class PluginProvider : public Provider {
     return kernel ? kernel_part(place_, part, *kernel) : compiled_part(place_, part);
   }
 
+  bool prefers_channels_last() const override {
+    OrtEpDataLayout layout = OrtEpDataLayout_NCHW;
+    const auto ask = instance_->ep().GetPreferredDataLayout;
+    if (instance_->since(23) && ask) instance_->call("GetPreferredDataLayout", ask, &layout);
+    return layout == OrtEpDataLayout_NHWC;
+  }
+  std::optional<bool> wants_channels_last(const std::string& domain, const std::string& type) const override {
+    int answer = -1;
+    const auto ask = instance_->ep().ShouldConvertDataLayoutForOp;
+    if (instance_->since(23) && ask)
+      instance_->call("ShouldConvertDataLayoutForOp", ask, domain.c_str(), type.c_str(), OrtEpDataLayout_NHWC, &answer);
+    return answer < 0 ? std::nullopt : std::optional(answer != 0);
+  }
+
   std::string compatibility(const Model& model) override {
     const auto ask = instance_->ep().GetCompiledModelCompatibilityInfo;
     if (!instance_->since(23) || !ask) return {};
