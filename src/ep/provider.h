@@ -77,6 +77,8 @@ class Provider {
   /// What it would run of the model's graph. Nodes are in the model's own dialect, Constant nodes are constants, types of
   /// values there as far as they are known. Claims of earlier providers are gone from the graph.
   virtual std::vector<Claim> claim(const Model& model) = 0;
+  /// Why the last claim() left out this node, in words for users; empty: it did not say.
+  virtual std::string why_not(NodeId) const { return {}; }
   virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
   /// A stream for a run; null: it works on the thread of the caller.
   virtual std::unique_ptr<Stream> make_stream() { return nullptr; }
