@@ -371,7 +371,8 @@ def cli(c):
     total = Count()
     for path in sorted(glob.glob(os.path.join(ROOT, "tests", "cli", "*_test.py"))):
         total += python_tests(c, "cli." + os.path.basename(path)[:-3], path, RETORT_CLI=os.path.join(c.out, "bin", "retort"),
-                              RETORT_DIGITS=c.digits, RETORT_LIBRARY=c.library)
+                              RETORT_DIGITS=c.digits, RETORT_LIBRARY=c.library,
+                              RETORT_LOOPBACK=os.path.join(c.build, "examples", "providers", "loopback", "libloopback.so"))
     return total
 
 

@@ -251,6 +251,7 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
   for (const std::string& entry : o.config) add("--config", entry);
   for (const std::string& name : o.disabled) add("--disable", name);
   for (const std::string& provider : o.providers) add("--provider", provider);
+  for (const std::string& plugin : o.plugins) add("--plugin", plugin);
   add("--inputs", scenario.inputs);
   add("--expected", scenario.expected);
   return words;

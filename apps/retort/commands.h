@@ -36,6 +36,7 @@ struct Common {
   std::string input_folder;         ///< input_0.pb, input_1.npy, …: in the order of the model's inputs
   std::vector<std::string> shapes;  ///< name=1x3x224x224
   std::vector<std::string> config, providers;  ///< key=value; NAME or NAME:key=value,key=value
+  std::vector<std::string> plugins;            ///< name=library
   std::vector<std::string> disabled;           ///< passes and rules to leave out
   std::vector<int> threads{1};
   MediaOptions media;
@@ -53,6 +54,9 @@ struct Common {
   void add_shapes(CLI::App& app);
   /// The model, the engine and its settings.
   void add_model(CLI::App& app);
+  void add_plugins(CLI::App& app, const std::string& what);
+  /// --config, --provider and --plugin.
+  void add_providers(CLI::App& app);
   void add_inputs(CLI::App& app);
   void add_media(CLI::App& app);
   void add_threads(CLI::App& app, const std::string& what);

@@ -47,7 +47,16 @@ std::pair<std::string, std::map<std::string, std::string>> parse_provider(const 
   const size_t colon = text.find(':');
   std::map<std::string, std::string> entries;
   std::stringstream stream(colon == std::string::npos ? "" : text.substr(colon + 1));
-  for (std::string part; std::getline(stream, part, ',');) entries.insert(split_at(part, '=', kEntryForm));
+  std::string key;
+  for (std::string part; std::getline(stream, part, ',');) {
+    // A value may be a list: claim=Add,Mul
+    if (!key.empty() && part.find('=') == std::string::npos) {
+      entries[key] += "," + part;
+      continue;
+    }
+    const auto [name, value] = split_at(part, '=', kEntryForm);
+    entries.emplace(key = name, value);
+  }
   return {text.substr(0, colon), entries};
 }
 
@@ -202,17 +211,30 @@ void Common::add_model_file(CLI::App& app) {
 void Common::add_model(CLI::App& app) {
   add_model_file(app);
   add_library(app);
+  add_providers(app);
+  add_json(app);
+}
+
+void Common::add_plugins(CLI::App& app, const std::string& what) {
+  app.add_option("--plugin", plugins, what)
+      ->check(has_form("NAME=FILE"))
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+}
+
+void Common::add_providers(CLI::App& app) {
   app.add_option("--config", config, "session configuration entry; may be repeated")
       ->check(has_form(kEntryForm))
       ->type_name(kEntryForm)
       ->allow_extra_args(false);
   app.add_option("--provider", providers,
                  "what shall run the model: an execution provider of the engine (retort devices lists them) and its "
-                 "options; may be repeated, the first is asked first; what none takes, the CPU runs")
+                 "options, whose values may be lists with commas; may be repeated, the first is asked first; what none "
+                 "takes, the CPU runs")
       ->check(refused_by(parse_provider))
       ->type_name("NAME[:KEY=VALUE,…]")
       ->allow_extra_args(false);
-  add_json(app);
+  add_plugins(app, "load a plug-in provider; may be repeated; without --provider all that plug-ins bring are asked");
 }
 
 void Common::add_inputs(CLI::App& app) {
@@ -321,6 +343,7 @@ SessionSettings Common::settings(int thread_count) const {
   s.parallel = parallel;
   for (const std::string& entry : config) s.config.insert(split_at(entry, '=', kEntryForm));
   for (const std::string& text : providers) s.providers.push_back(parse_provider(text));
+  for (const std::string& text : plugins) s.plugins.push_back(split_at(text, '=', "NAME=FILE"));
   for (const std::string& name : disabled) s.config[kDisabled] += (s.config[kDisabled].empty() ? "" : ";") + name;
   s.warns = s.config.contains(kDisabled);  // of names that no pass has
   return s;

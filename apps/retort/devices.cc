@@ -14,7 +14,6 @@ namespace {
 using nlohmann::json;
 
 struct DevicesOptions : Common {
-  std::vector<std::string> plugins;  ///< name=library
   bool vulkan = false;
   std::string declared;  ///< devices that are not there
 };
@@ -180,10 +179,7 @@ void add_devices(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("devices", "show what could run a model here: processor, hardware, providers");
   const auto o = std::make_shared<DevicesOptions>();
   o->add_library(*sub);
-  sub->add_option("--plugin", o->plugins, "load a plug-in provider before looking; may be repeated")
-      ->check(has_form("NAME=FILE"))
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
+  o->add_plugins(*sub, "load a plug-in provider before looking; may be repeated");
   sub->add_flag("--vulkan", o->vulkan, "ask Vulkan's drivers, too, where there are any");
   sub->add_option("--virtual", o->declared, "declare devices that are not there, such as gpu:0x10de:0x1eb8")
       ->type_name("DEVICES");

@@ -118,15 +118,7 @@ Handle<OrtSessionOptions> EngineSession::options(const SessionSettings& settings
   if (settings.warns) engine.check(api.SetSessionLogSeverityLevel(made, ORT_LOGGING_LEVEL_WARNING));
   for (const auto& [key, value] : settings.config)
     engine.check(api.AddSessionConfigEntry(made, key.c_str(), value.c_str()));
-  for (const auto& [name, entries] : settings.providers) {
-    std::vector<const char*> keys, values;
-    for (const auto& [key, value] : entries) {
-      keys.push_back(key.c_str());
-      values.push_back(value.c_str());
-    }
-    engine.check(
-        api.SessionOptionsAppendExecutionProvider(made, name.c_str(), keys.data(), values.data(), keys.size()));
-  }
+  add_providers(made, settings);
   return options;
 }
 

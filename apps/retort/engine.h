@@ -62,6 +62,8 @@ struct SessionSettings {
   std::string profile;    ///< prefix of the profile; "": off
   std::string optimized;  ///< file for the optimised model; "": not saved
   std::vector<std::pair<std::string, std::map<std::string, std::string>>> providers;  ///< asked first to last, then CPU
+  std::vector<std::pair<std::string, std::string>>
+      plugins;  ///< name and file; without providers all of theirs are asked
   std::map<std::string, std::string> config;
   bool warns = false;  ///< what the engine warns of goes to standard error
 };
@@ -88,6 +90,9 @@ class EngineSession {
 
  private:
   Handle<OrtSessionOptions> options(const SessionSettings& settings) const;
+  void add_provider(OrtSessionOptions* options, const std::string& name,
+                    const std::map<std::string, std::string>& entries) const;
+  void add_providers(OrtSessionOptions* options, const SessionSettings& settings) const;
   void read_ports();
   std::vector<PortInfo> ports(bool outputs) const;
   const EngineLibrary* engine_;
@@ -134,6 +139,12 @@ class EngineLibrary {
   /// The version of the interface, at most ORT_API_VERSION: functions that are newer are not there.
   uint32_t api_version() const { return api_version_; }
   std::vector<std::string> providers() const;
+  /// Loads a plug-in, once; answers the names of the providers that it brought.
+  std::vector<std::string> load_plugin(const std::string& name, const std::string& file) const;
+  /// Those of all plug-ins, for messages.
+  std::string plugin_providers() const;
+  /// The devices of a provider; none where it is no plug-in's.
+  std::vector<const OrtEpDevice*> plugin_devices(const std::string& provider) const;
   /// One of the functions of retort_tools.h and session.hpp; null where the library has none of that name.
   template <typename Function>
   Function find(const char* name) const {
@@ -152,6 +163,7 @@ class EngineLibrary {
   uint32_t api_version_ = 0;
   std::string version_;
   Handle<OrtEnv> env_;
+  mutable std::map<std::string, std::vector<std::string>> plugins_;  ///< the providers of each
 };
 
 /// libretort.so.1 beside this program.

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 struct InspectOptions : Common {
-  bool nodes = false, passes = false;
+  bool nodes = false, passes = false, placement = false;
   std::string html;
 };
 
@@ -173,6 +173,43 @@ void print_passes(const json& passes, const json& total) {
               total["changes"].get<size_t>());
 }
 
+/// How wide the column of `key` has to be, within reason.
+int column(const json& rows, const char* key) {
+  size_t width = 8;
+  for (const json& row : rows) width = std::max(width, row[key].get_ref<const std::string&>().size());
+  return int(std::min<size_t>(width, 40));
+}
+
+void print_placement(const json& placement) {
+  std::printf("%s\n  %s\n", paint(Paint::bold, "placement").c_str(), text(placement["summary"]).c_str());
+  const json& nodes = placement["nodes"];
+  const int name = column(nodes, "name"), op = column(nodes, "op"), provider = column(nodes, "provider");
+  std::printf("  %-*s  %-*s  %-*s  %s\n", name, "node", op, "operator", provider, "runs on", "in part; why no other");
+  for (const json& n : nodes) {
+    std::string why = n.value("part", "");
+    if (n.contains("gone")) why = "gone after optimisation";
+    for (const json& other : n["others"])
+      why += (why.empty() ? "" : "; ") + text(other["provider"]) + ": " + text(other["why"]);
+    std::printf("  %-*s  %-*s  %-*s  %s\n", name, text(n["name"]).c_str(), op, text(n["op"]).c_str(), provider,
+                n.contains("gone") ? "-" : text(n["provider"]).c_str(), why.c_str());
+  }
+  if (!placement["providers"].empty()) std::printf("%s\n", paint(Paint::bold, "copies in every run").c_str());
+  for (const json& c : placement["copies"])
+    std::printf("  %s: %s from %s to %s for %s\n", text(c["tensor"]).c_str(),
+                c.contains("bytes") ? scaled(c["bytes"], "B").c_str() : "size by the run", text(c["from"]).c_str(),
+                text(c["to"]).c_str(), text(c["reader"]).c_str());
+  for (const char* side : {"inputs", "outputs"}) {
+    for (const json& port : placement[side]) {
+      const std::string memory = port["memory"].size() == 1 ? text(port["memory"][0]) : port["memory"].dump();
+      if (memory != "the CPU")
+        std::printf("  %s: %s %s; copied unless it is bound there\n", text(port["name"]).c_str(),
+                    *side == 'i' ? "read in" : "made in", memory.c_str());
+    }
+  }
+  if (placement.contains("problem"))
+    std::printf("%s %s\n", paint(Paint::red, "No session:").c_str(), text(placement["problem"]).c_str());
+}
+
 void print_text(const InspectOptions& o, const json& model, const ToolsLibrary& library) {
   Totals t;
   add_up(model["graph"], t);
@@ -189,6 +226,7 @@ void print_text(const InspectOptions& o, const json& model, const ToolsLibrary& 
   }
   if (o.nodes) std::printf("%s\n", paint(Paint::bold, "nodes").c_str());
   if (o.nodes) print_nodes(model["graph"], "  ");
+  if (model.contains("placement")) print_placement(model["placement"]);
   if (o.passes && model.contains("passes")) print_passes(model["passes"], model["passes_total"]);
 }
 
@@ -198,6 +236,7 @@ void inspect(const InspectOptions& o) {
   json model = library.describe(o);
   model["inputs"] = ports(model["graph"], "inputs");
   model["outputs"] = ports(model["graph"], "outputs");
+  if (o.placement || !o.providers.empty() || !o.plugins.empty()) model["placement"] = library.placement(o);
   if (o.json)
     std::printf("%s\n", model.dump(2).c_str());
   else
@@ -221,6 +260,11 @@ void add_inspect(CLI::App& app) {
       "--passes", o->passes,
       "list all optimisation passes in their order: the time of each, the number of nodes, the rules it applied");
   o->add_disable(*sub);
+  sub->add_flag(
+      "--placement", o->placement,
+      "list who runs each node, why no other provider does, and what is copied between them in every run, with "
+      "--plugin and --provider, which ask for this, too");
+  o->add_providers(*sub);
   sub->add_option("--html", o->html, "write a page with the graph drawn, for any browser; it needs no other file")
       ->type_name("FILE");
   o->add_json(*sub);
@@ -229,7 +273,8 @@ void add_inspect(CLI::App& app) {
       "extents\n"
       "that the model leaves free count as 1 unless --shape says otherwise.\n\n"
       "Examples: retort inspect model.onnx --shape image=8x3x224x224\n"
-      "          retort inspect model.onnx --html model.html");
+      "          retort inspect model.onnx --html model.html\n"
+      "          retort inspect model.onnx --plugin my=libmy.so --provider MyProvider:claim=Add,Mul");
   sub->callback([o] { inspect(*o); });
 }
 

@@ -1,10 +1,31 @@
 #include "tools_library.h"
 
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "retort/retort_tools.h"
 
 namespace retort::cli {
+
+namespace {
+
+struct TemporaryFile {
+  TemporaryFile() : path(std::filesystem::temp_directory_path() / "retort_XXXXXX") {
+    const int file = mkstemp(path.data());
+    if (file < 0) throw Failure("cannot write a file like " + path + "; TMPDIR names another folder");
+    close(file);
+  }
+  ~TemporaryFile() { std::remove(path.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  std::string path;
+};
+
+}  // namespace
 
 ToolsLibrary::ToolsLibrary(const std::string& given)
     : library_(std::make_unique<EngineLibrary>(default_library(given))) {
@@ -39,6 +60,24 @@ std::map<std::string, double> operations_by_name(const nlohmann::json& model) {
     for (const auto& [name, work] : of_graph) all[name] = work;
   }
   return all;
+}
+
+nlohmann::json ToolsLibrary::placement(const Common& options) const {
+  const TemporaryFile file;
+  SessionSettings settings = options.settings(1);
+  settings.config["session.placement"] = file.path;
+  settings.config.emplace("session.disable_prepacking", "1");  // nothing runs
+  std::string problem;
+  try {
+    const EngineSession session(*library_, options.model, settings);
+  } catch (const Failure& e) {
+    problem = e.what();
+  }
+  std::ifstream text(file.path);
+  nlohmann::json told = nlohmann::json::parse(text, nullptr, false);
+  if (told.is_discarded()) throw Failure(problem);  // it came before anybody was asked
+  if (!problem.empty()) told["problem"] = problem;
+  return told;
 }
 
 nlohmann::json ToolsLibrary::operators() const {

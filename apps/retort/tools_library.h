@@ -15,6 +15,9 @@ class ToolsLibrary {
   /// Failure.
   nlohmann::json describe(const Common& options, int level = 99) const;
   nlohmann::json operators() const;
+  /// Who runs which node, with the providers of the options; see docs/placement.md for the JSON, which has a "problem"
+  /// where the session cannot be made for all that.
+  nlohmann::json placement(const Common& options) const;
   /// `format`: "onnx", "ort", or "" for what the name of `to` asks for.
   void convert(const std::string& from, const std::string& to, const std::string& format, const std::string& external,
                size_t threshold) const;

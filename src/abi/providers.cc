@@ -13,8 +13,10 @@ namespace retort::abi {
 namespace {
 
 [[noreturn]] void not_built_in(ErrorCode code, std::string_view provider) {
-  fail(code, "the {} provider is not built in, CPUExecutionProvider is; leave it out: plug-in libraries cannot be {}",
-       provider, "registered in this version");
+  fail(code,
+       "the {} provider is not built in, CPUExecutionProvider is; leave it out, or register its plug-in and add its "
+       "devices by SessionOptionsAppendExecutionProvider_V2",
+       provider);
 }
 
 OrtStatusPtr unavailable(std::string_view provider) noexcept {

@@ -47,6 +47,12 @@ MemorySpace reads_in(const Node& node, size_t slot) {
   return op ? op->input_space(slot) : MemorySpace{};
 }
 
+std::optional<size_t> fixed_bytes(const ValueType& type) {
+  if (!type.is_tensor() || type.dtype == DType::string || type.dtype == DType::undefined || !type.is_static())
+    return std::nullopt;
+  return dtype_bytes(type.dtype, element_count(type.shape));
+}
+
 class Placer {
  public:
   explicit Placer(Graph& graph) : graph_(graph) {}
@@ -113,7 +119,8 @@ class Placer {
     if (found == copies.end()) {
       copies.emplace_back(to, add_copy(value, graph_.node(id), to));
       found = copies.end() - 1;
-      placement_.copies.push_back({graph_.value(value).name, describe(graph_, graph_.node(id)), from, to});
+      placement_.copies.push_back({graph_.value(value).name, describe(graph_, graph_.node(id)), from, to,
+                                   fixed_bytes(graph_.value(value).type)});
     }
     graph_.set_input(id, slot, found->second);
   }

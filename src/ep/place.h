@@ -1,5 +1,6 @@
 // In which memory each value of a lowered graph lies, and the copies between them.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace retort {
 struct BorderCopy {
   std::string tensor, reader;  ///< reader: "node 'conv1' (Conv)"
   MemorySpace from, to;
+  std::optional<size_t> bytes;  ///< where the model fixes them
 };
 
 struct Placement {

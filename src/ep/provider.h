@@ -88,6 +88,8 @@ class Provider {
   virtual std::optional<bool> wants_channels_last(const std::string& /*domain*/, const std::string& /*type*/) const {
     return std::nullopt;
   }
+  /// Why the last claim() left out this node, in words for users; empty: it did not say.
+  virtual std::string why_not(NodeId) const { return {}; }
   virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
   /// What it wants to read of a model that keeps its parts, before it takes them back. Asked before claim(); "": nothing.
   virtual std::string compatibility(const Model&) { return {}; }

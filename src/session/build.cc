@@ -9,6 +9,7 @@
 #include "ort_format/write.h"
 #include "passes/optimize.h"
 #include "session/context_output.h"
+#include "session/placement_report.h"
 #include "session/session.h"
 
 namespace retort {
@@ -144,12 +145,19 @@ LowerOptions Session::lower_options() const {
 
 std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lower, PackedCache* cache,
                                           Placement& placement) {
-  if (!devices_.providers.empty()) give_parts(model);
+  const bool has_devices = !devices_.providers.empty();
+  std::optional<PlacementReport> report;
+  if (has_devices || tells_placement()) report.emplace(*model.graph);
+  if (has_devices) give_parts(model, *report);
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
+  if (report) report->take_lowered(*model.graph);
   std::vector<MemorySpace> input_spaces;
-  if (!devices_.providers.empty()) {
-    placement = place(*model.graph);
+  if (has_devices) placement = place(*model.graph);
+  if (report) report->take_placement(*model.graph, placement);
+  if (report && tells_placement()) tell_placement(*report);
+  if (has_devices) {
+    if (options_.config_on("session.disable_cpu_ep_fallback")) report->forbid_cpu();
     check_placement(placement);
     for (const Placement::Input& in : placement.inputs) input_spaces.push_back(in.space);
   }

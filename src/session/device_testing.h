@@ -189,8 +189,9 @@ struct DeviceControl {
   std::atomic<bool> lost{false};  ///< waiting for a stream throws
   bool pinned = false;            ///< it has host memory that it can reach
   bool results_on_host = false;
-  std::string fail_compile, fail_run;  ///< with this message
-  bool no_output = false;              ///< run() makes nothing
+  std::string fail_compile, fail_run;          ///< with this message
+  std::map<std::string, std::string> why_not;  ///< by operator: what it says of nodes that it does not claim
+  bool no_output = false;                      ///< run() makes nothing
   std::atomic<int> runs{0}, copies_up{0}, copies_down{0}, copies_across{0};
   std::atomic<size_t> bytes_up{0}, bytes_down{0};
   std::atomic<int> run_begins{0}, run_ends{0};
@@ -302,12 +303,18 @@ class TestProvider : public Provider {
     bool open = false;
     for (const NodeId id : graph.order()) {
       const Node& node = graph.node(id);
+      const auto why = control_.why_not.find(node.type);
+      if (why != control_.why_not.end()) why_not_[id] = why->second;
       const bool wanted = !node.op && control_.claimed.contains(node.type);
       if (wanted && (!open || control_.one_by_one)) claims.emplace_back();
       if (wanted) claims.back().nodes.push_back(id);
       open = wanted;
     }
     return claims;
+  }
+  std::string why_not(NodeId node) const override {
+    const auto why = why_not_.find(node);
+    return why == why_not_.end() ? "" : why->second;
   }
   std::shared_ptr<const Compiled> compile(const Partition& part) override {
     if (!control_.fail_compile.empty()) throw Error(ErrorCode::ep_fail, control_.fail_compile);
@@ -330,6 +337,7 @@ class TestProvider : public Provider {
  private:
   DeviceControl& control_;
   const std::shared_ptr<FencedMemory> memory_;
+  std::map<NodeId, std::string> why_not_;
 };
 
 /// One device with memory of its own. `control` must outlive whatever uses it.

@@ -4,15 +4,13 @@
 
 #include "base/error.h"
 #include "ep/partition.h"
-#include "ir/describe.h"
 #include "session/context_output.h"
+#include "session/placement_report.h"
 #include "session/session.h"
 
 namespace retort {
 
-void Session::give_parts(Model& model) {
-  const size_t nodes = model.graph->order().size();
-  size_t taken = 0;
+void Session::give_parts(Model& model, PlacementReport& report) {
   show_to_providers(model, options_.external_ops.get());
   std::vector<Assignment> parts;
   if (!first_ && options_.config_on("ep.context_enable")) {
@@ -21,18 +19,22 @@ void Session::give_parts(Model& model) {
     parts = partition(model, devices_);
   }
   if (!first_ && !assigned_.empty()) record_parts(parts);
-  for (const Assignment& part : parts) {
-    logger_.info("part '{}' of {} nodes runs on {}", part.name, part.nodes.size(), part.provider);
-    taken += part.nodes.size();
-  }
-  logger_.info("{} of {} nodes run on the CPU", nodes - taken, nodes);
-  if (!options_.config_on("session.disable_cpu_ep_fallback")) return;
-  for (const NodeId id : model.graph->order()) {
-    const Node& node = model.graph->node(id);
-    require(node.op || node.is("Constant"), ErrorCode::fail,
-            "no provider takes {}, and session.disable_cpu_ep_fallback forbids the CPU",
-            retort::describe(*model.graph, node));
-  }
+  report.take_parts(parts, devices_.providers, *model.graph);
+}
+
+bool Session::tells_placement() const {
+  return logger_.wants(LogLevel::info) || !options_.config_entry("session.placement").empty();
+}
+
+void Session::tell_placement(const PlacementReport& report) const {
+  if (logger_.wants(LogLevel::info)) logger_.write(LogLevel::info, report.summary());
+  const std::string& wanted = options_.config_entry("session.placement");
+  if (first_ || wanted.empty() || wanted == "0") return;
+  if (wanted != "1") return report.write(wanted);
+  // Whoever asks for it by a key wants to see it at any level.
+  const Logger all = logger_.derive(LogLevel::info, logger_.id());
+  if (!logger_.wants(LogLevel::info)) all.write(LogLevel::info, report.summary());
+  for (const std::string& line : report.lines()) all.write(LogLevel::info, line);
 }
 
 // Until now every node was the CPU's.
@@ -62,8 +64,6 @@ void Session::check_placement(const Placement& placement) const {
             "'{}' is made in {} and read by {} in {}: it would be copied in every run, which "
             "session.disallow_implicit_copies forbids; let one provider run both sides",
             copy.tensor, to_string(copy.from), copy.reader, to_string(copy.to));
-    logger_.info("'{}' is copied from {} to {} for {} in every run", copy.tensor, to_string(copy.from),
-                 to_string(copy.to), copy.reader);
   }
 }
 

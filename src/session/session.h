@@ -43,6 +43,7 @@ struct ModelInterface {
 ModelInterface interface_of(const Model& model);
 
 struct Assignment;
+class PlacementReport;
 
 /// A node of the model that a session runs, functions expanded.
 struct AssignedNode {
@@ -163,7 +164,9 @@ class Session {
   void expand_functions(Model& model) const;
   LowerOptions lower_options() const;
   std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache, Placement& placement);
-  void give_parts(Model& model);
+  void give_parts(Model& model, PlacementReport& report);
+  bool tells_placement() const;
+  void tell_placement(const PlacementReport& report) const;
   void record_parts(std::span<const Assignment> parts);
   void check_placement(const Placement& placement) const;
   void take_spaces(const Route& route, const Placement& placement);

@@ -125,6 +125,18 @@ SCENE(loopback, no_fallback) {
   }
 }
 
+// What optimisation computes while the session is made needs no provider.
+SCENE(loopback, no_fallback_and_constants) {
+  Loop loop(s);
+  for (const GraphOptimizationLevel level : {ORT_ENABLE_ALL, ORT_DISABLE_ALL}) {
+    OrtSessionOptions* o = loop.options();
+    CALL(AddSessionConfigEntry, o, "session.disable_cpu_ep_fallback", "1");
+    CALL(SetSessionGraphOptimizationLevel, o, level);
+    const Maker model = xy().floats("w", {2}, {3, -4}).node("Abs", {"w"}, {"a"}).node("Add", {"x", "a"}, {"y"});
+    s.note("session", static_cast<const void*>(model.open(s, o)));
+  }
+}
+
 SCENE(loopback, a_body_reads_a_value_of_the_device) {
   Loop loop(s);
   Maker yes, no;

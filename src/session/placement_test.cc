@@ -1,0 +1,130 @@
+// What is told of who runs what: the line in the log, session.placement, errors of session.disable_cpu_ep_fallback.
+#include <fstream>
+
+#include "session/device_session_testing.h"
+
+namespace retort {
+namespace {
+
+using namespace retort::testing;
+
+class PlacementTest : public DeviceTest {
+ protected:
+  SessionOptions logging(LogLevel level, const std::string& placement = {}) {
+    SessionOptions o = options();
+    o.log_severity = int(level);
+    o.log_sink = [this](LogLevel, auto, auto, auto, std::string_view message) { log.emplace_back(message); };
+    if (!placement.empty()) o.config["session.placement"] = placement;
+    return o;
+  }
+  bool has_line(const std::string& start) const {
+    return std::ranges::any_of(log, [&](const std::string& line) { return line.starts_with(start); });
+  }
+  static std::string read(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  // 'y' needs both sides of the border, 'four' is known when the session is made.
+  static std::shared_ptr<Model> mixed() {
+    return model_of({"a"}, {"four = Exp two", "c = Add a two", "d = Neg c", "e = Mul d four", "y = Softmax e"}, {"y"});
+  }
+
+  std::vector<std::string> log;
+};
+
+TEST_F(PlacementTest, OneLinePerSession) {
+  session(mixed(), logging(LogLevel::info));
+  EXPECT_EQ(std::ranges::count(log,
+                               "5 nodes: 2 on TestProvider in 2 parts, 2 on the CPU, 1 gone after optimisation; "
+                               "3 copies at the borders"),
+            1);
+  log.clear();
+  session(mixed(), logging(LogLevel::warning));
+  EXPECT_TRUE(log.empty()) << log[0];
+  SessionOptions plain = logging(LogLevel::info);
+  plain.choose_providers = {};
+  session(model_of({"a"}, {"y = Neg a"}, {"y"}), plain);
+  EXPECT_EQ(std::ranges::count(log, "1 node: 1 on the CPU"), 1);
+}
+
+TEST_F(PlacementTest, InTheLogWhateverItsLevel) {
+  control.why_not["Neg"] = "no kernel for it";
+  session(mixed(), logging(LogLevel::error, "1"));
+  EXPECT_TRUE(has_line("5 nodes: 2 on TestProvider"));
+  EXPECT_TRUE(has_line("node 'make_c' (Add): TestProvider, part 'TestProvider_0'"));
+  EXPECT_TRUE(
+      has_line("node 'make_d' (Neg): CPUExecutionProvider; TestProvider: asked, did not claim it: no kernel for it"));
+  EXPECT_TRUE(has_line("node 'make_four' (Exp): nobody: gone after optimisation"));
+  EXPECT_TRUE(has_line(
+      "node 'make_y' (Softmax): CPUExecutionProvider; TestProvider: asked, did not claim it; it reads 'e' float32[n]"));
+  EXPECT_TRUE(has_line("'c' is copied from GPU 0 (vendor 0xbeef) to the CPU for node 'make_d' (Neg) in every run"));
+  EXPECT_TRUE(has_line("input 'a': read in GPU 0 (vendor 0xbeef)"));
+  EXPECT_TRUE(has_line("output 'y': made in the CPU"));
+  log.clear();
+  session(mixed(), logging(LogLevel::warning, "0"));
+  EXPECT_TRUE(log.empty());
+}
+
+TEST_F(PlacementTest, SeveralProviders) {
+  DeviceControl other_control;
+  other_control.name = "Second";
+  other_control.space.device_id = 1;
+  other_control.claimed = {"Neg", "Add"};
+  const auto other = std::make_shared<TestFactory>(other_control);
+  environment->devices()->add(other);
+  SessionOptions o = logging(LogLevel::error, "1");
+  o.choose_providers = [&](const Model&) {
+    return std::vector<std::shared_ptr<Provider>>{factory->make_provider({}, {}), other->make_provider({}, {})};
+  };
+  session(mixed(), o);
+  EXPECT_TRUE(
+      has_line("5 nodes: 2 on TestProvider in 2 parts, 1 on Second in 1 part, 1 on the CPU, 1 gone after optimisation; "
+               "3 copies"));
+  EXPECT_TRUE(has_line(
+      "node 'make_c' (Add): TestProvider, part 'TestProvider_0'; Second: not asked: TestProvider had it before"));
+  EXPECT_TRUE(has_line("node 'make_d' (Neg): Second, part 'Second_0'; TestProvider: asked, did not claim it"));
+}
+
+TEST_F(PlacementTest, AsJson) {
+  const std::string file = ::testing::TempDir() + "retort_placement.json";
+  const auto model = mixed();
+  for (const ValueId in : model->graph->inputs) model->graph->value(in).type = ValueType::tensor(DType::f32, Shape{6});
+  session(model, logging(LogLevel::error, file));
+  const std::string json = read(file);
+  EXPECT_TRUE(log.empty());
+  EXPECT_CONTAINS(json, R"j("providers":["TestProvider"])j");
+  EXPECT_CONTAINS(
+      json,
+      R"j({"name":"make_c","op":"Add","domain":"","provider":"TestProvider","part":"TestProvider_0","others":[]})j");
+  EXPECT_CONTAINS(json,
+                  R"j({"name":"make_four","op":"Exp","domain":"","provider":"CPUExecutionProvider","gone":true,)j");
+  EXPECT_CONTAINS(json,
+                  R"j("from":"GPU 0 (vendor 0xbeef)","to":"the CPU","reader":"node 'make_d' (Neg)","bytes":24})j");
+  EXPECT_CONTAINS(json, R"j("inputs":[{"name":"a","memory":["GPU 0 (vendor 0xbeef)"]}])j");
+  EXPECT_CONTAINS(error_of([&] { session(mixed(), logging(LogLevel::error, "/nowhere/at/all")); }),
+                  "session.placement: cannot write '/nowhere/at/all'");
+}
+
+// What is gone before any run needs nobody; the others are named, and the report is there all the same.
+TEST_F(PlacementTest, WithoutTheCpu) {
+  const std::string file = ::testing::TempDir() + "retort_placement_strict.json";
+  SessionOptions strict = logging(LogLevel::error, file);
+  strict.config["session.disable_cpu_ep_fallback"] = "1";
+  EXPECT_CONTAINS(
+      error_of([&] { session(mixed(), strict); }),
+      "no provider takes node 'make_d' (Neg), node 'make_y' (Softmax), and session.disable_cpu_ep_fallback");
+  EXPECT_CONTAINS(read(file), R"("name":"make_d")");
+  const auto folded = [] { return model_of({"a"}, {"four = Exp two", "c = Add a four", "y = Identity c"}, {"y"}); };
+  const auto s = session(folded(), strict);
+  EXPECT_EQ(content(run(*s, {host({1})})[0]), (Floats{1 + std::exp(2.0f)}));
+  strict.optimization = OptimizationLevel::none;  // then all nodes run
+  EXPECT_CONTAINS(error_of([&] { session(folded(), strict); }),
+                  "no provider takes node 'make_four' (Exp), node 'make_y' (Identity), and");
+  std::vector<std::string> many;
+  for (int i = 0; i < 11; ++i) many.push_back(cat("y{} = Erf {}", i, i ? cat("y{}", i - 1) : "a"));
+  EXPECT_CONTAINS(error_of([&] { session(model_of({"a"}, many, {"y10"}), strict); }),
+                  "node 'make_y7' (Erf) and 3 more, and session.disable_cpu_ep_fallback");
+}
+
+}  // namespace
+}  // namespace retort
