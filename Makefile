@@ -73,6 +73,8 @@ example: build ## build and run an example with what is in out/ (EXAMPLE=first, 
 test: programs digits venv ## all tests, in stages
 	@tools/setup.sh format || echo "no clang-format: the form of the sources will not be checked"
 	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
+	@tools/setup.sh vulkan || echo "no Vulkan: the WebGPU plug-in will be skipped"
+	@tools/setup.sh plugins $(VENV) || echo "no plug-ins of others: their tests will be skipped"
 	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test $(STAGES)
 
 test-san: test-asan test-tsan ## both of the two that follow

@@ -17,6 +17,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   errors       what mistakes are answered with, beside official ONNX Runtime: docs/errors.md
   models       real models of ../shared/models, where that folder lies beside the checkout
   providers    plug-in providers of providers/, here and in official ONNX Runtime, where their libraries were found
+  plugins      plug-in providers of others, unmodified, here and in official ONNX Runtime (requirements-plugins.txt)
   digits       the example that make run starts, on its held-out digits
   package      what is installed: the other examples built from a copy of it alone (those of io_binding run on both libraries), its size
   cli          the command-line tool
@@ -49,6 +50,7 @@ FORKS = "*Fork*"
 NEON_TOOLS = ("aarch64-linux-gnu-g++", "qemu-aarch64")
 CLANG_FORMAT = 14  # the release whose form the sources have
 PROVIDERS = {"onednn": "OneDnnExecutionProvider", "xnnpack": "XnnPackExecutionProvider"}
+PLUGINS = ("nxrt-ep-cpu", "onnxruntime-ep-openvino", "onnxruntime-ep-webgpu")  # of tests/providers/foreign.py
 CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"], "cpp": ["c++", "apt-get", "dpkg"]}
 
 
@@ -314,6 +316,21 @@ def providers(c):
     return total
 
 
+def plugins(c):
+    total = Count()
+    for name in PLUGINS:
+        started = time.time()
+        at = os.path.join(c.work, "plugins")
+        count = c.counted("plugins." + name, [sys.executable, "tests/providers/check_plugins.py", name, c.library, "--oracle", os.environ["RETORT_ORACLE"],
+                                              "--programs", c.build, "--cases", os.path.join(c.work, "cases"), "--zoo", os.path.join(at, "zoo"),
+                                              "--work", os.path.join(at, name)])
+        with open(os.path.join(c.work, f"plugins.{name}.log"), encoding="utf-8") as f:
+            print("".join(f"    {line[5:]}" for line in f if line.startswith("note ")), end="")
+        print(f"    {name}: {count} ({time.time() - started:.1f} s)", flush=True)
+        total += count
+    return total
+
+
 def digits(c):
     return c.counted("digits", [c.digits, "--check", os.path.join("examples", "digits")], RETORT_LIBRARY=c.library)
 
@@ -419,7 +436,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, providers, digits, package, cli, extensions, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, providers, plugins, digits, package, cli, extensions, clients, bindings)}
 
 
 def oracle():

@@ -6,8 +6,10 @@
 #   tools/setup.sh lint           clang-format and clang-tidy (Debian packages)
 #   tools/setup.sh neon           cross compiler and emulator for AArch64 (Debian packages)
 #   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
+#   tools/setup.sh vulkan         a Vulkan that is software: the loader, and Chromium, which has a driver (Debian packages)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
+#   tools/setup.sh plugins VENV   into it, plug-in providers of others (requirements-plugins.txt)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,6 +19,7 @@ BUILD=(make cmake ninja-build g++ pkg-config python3 python3-venv libhwy-dev lib
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
+VULKAN=(chromium libvulkan1)
 NEON=("${BUILD[@]}" g++-aarch64-linux-gnu qemu-user googletest)
 
 packages() {
@@ -50,12 +53,13 @@ python_tools() {
   cp requirements.txt "$stamp"
 }
 
-bench_engines() {
-  local venv=$1 stamp="$1/.requirements-bench"
-  cmp -s requirements-bench.txt "$stamp" && return
-  echo "installing the engines to measure beside into $venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-bench.txt
-  cp requirements-bench.txt "$stamp"
+# Those of requirements-NAME.txt, without what they depend on: only their C libraries are used.
+libraries() {
+  local name=$1 what=$2 venv=$3 stamp="$3/.requirements-$1"
+  cmp -s "requirements-$name.txt" "$stamp" && return
+  echo "installing $what into $venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "requirements-$name.txt"
+  cp "requirements-$name.txt" "$stamp"
 }
 
 case ${1:-} in
@@ -65,6 +69,8 @@ case ${1:-} in
   neon) packages "${NEON[@]}" ;;
   browser) packages "${BROWSER[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
-  bench) bench_engines "${2:?a folder}" ;;
-  *) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  vulkan) packages "${VULKAN[@]}" ;;
+  bench) libraries bench "the engines to measure beside" "${2:?a folder}" ;;
+  plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
+  *) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

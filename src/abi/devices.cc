@@ -57,7 +57,7 @@ const OrtHardwareDevice& processor() {
 
 OrtHardwareDevice& object_of(const HardwareDevice& device) {
   auto& made = *new OrtHardwareDevice;
-  made.type = device.kind == HardwareDevice::Kind::gpu ? OrtHardwareDeviceType_GPU : OrtHardwareDeviceType_NPU;
+  made.type = OrtHardwareDeviceType(device.kind);
   made.vendor_id = device.vendor_id;
   made.device_id = device.device_id;
   for (const auto& [key, value] : device.metadata) made.metadata.set(key, value);

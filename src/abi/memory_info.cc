@@ -39,7 +39,7 @@ constexpr std::array<Known, 13> kKnown{{
 OrtMemoryInfo make(std::string_view name, MemorySpace space, OrtAllocatorType type, OrtMemType mem_type) {
   OrtMemoryInfo info;
   info.name = name;
-  static_cast<MemorySpace&>(info.space) = space;
+  info.lie_in(space);
   info.allocator_type = type;
   info.mem_type = mem_type;
   return info;

@@ -1,5 +1,6 @@
 // OrtMemoryInfo: a memory space with a name and the old ways of naming it.
 #pragma once
+#include <cstddef>
 #include <string>
 
 #include "abi/handle.h"
@@ -8,11 +9,28 @@
 /// A view of the space inside an OrtMemoryInfo.
 struct OrtMemoryDevice : retort::MemorySpace {};
 
-struct OrtMemoryInfo : retort::abi::Handle<retort::abi::tag_of("memi")> {
+/// Begins like the struct of ONNX Runtime 1.31: plug-ins that were built from its sources, WebGPU's for one, copy the info of
+/// an allocator (OrtAllocator::Info) as an object of their own, and do not ask for it.
+struct OrtMemoryInfo {
+  static constexpr uint32_t kTag = retort::abi::tag_of("memi");
+  struct Device {
+    int8_t type = 0, kind = 0;
+    int16_t id = 0;
+    uint32_t vendor = 0;
+    uint64_t alignment = 0;
+  };
+
   std::string name;
-  OrtMemoryDevice space;
   OrtMemType mem_type = OrtMemTypeDefault;
   OrtAllocatorType allocator_type = OrtDeviceAllocator;
+  Device device;  ///< the space, to be read by plug-ins; from here on fields are our own
+  uint32_t tag = kTag;
+  OrtMemoryDevice space;
+
+  void lie_in(const retort::MemorySpace& where) {
+    static_cast<retort::MemorySpace&>(space) = where;
+    device = {int8_t(where.device), int8_t(where.kind), int16_t(where.device_id), where.vendor_id, where.alignment};
+  }
 
   /// Names count: two infos of one space with different labels differ.
   bool operator==(const OrtMemoryInfo& o) const {
@@ -20,6 +38,8 @@ struct OrtMemoryInfo : retort::abi::Handle<retort::abi::tag_of("memi")> {
            allocator_type == o.allocator_type;
   }
 };
+
+static_assert(offsetof(OrtMemoryInfo, mem_type) == 32 && offsetof(OrtMemoryInfo, device) == 40);
 
 namespace retort::abi {
 

@@ -177,9 +177,13 @@ std::vector<HardwareDevice> virtual_devices(std::string_view text) {
     const size_t colon = ids.find(':');
     const auto vendor = hex_of(ids.substr(0, colon), 0xffff);
     const auto device = colon == ids.npos ? std::nullopt : hex_of(ids.substr(colon + 1), 0xffff);
-    require((kind == "gpu" || kind == "npu") && vendor && device, ErrorCode::invalid_argument,
-            "virtual device '{}' is not of the form gpu:0x10de:0x1eb8 or npu:0x8086:0x7d1d (vendor and device)", one);
-    found.push_back({kind == "gpu" ? Kind::gpu : Kind::npu, *vendor, *device, {{"is_virtual", "1"}}});
+    const bool cpu = kind == "cpu", gpu = kind == "gpu";
+    require(
+        (cpu || gpu || kind == "npu") && vendor && device, ErrorCode::invalid_argument,
+        "virtual device '{}' is not of the form gpu:0x10de:0x1eb8 or npu:0x8086:0x7d1d (cpu, gpu or npu, vendor and "
+        "device)",
+        one);
+    found.push_back({cpu ? Kind::cpu : gpu ? Kind::gpu : Kind::npu, *vendor, *device, {{"is_virtual", "1"}}});
     require(one.size() + 1 != text.size(), ErrorCode::invalid_argument,
             "virtual devices '{}' end with ','; name another or leave it out", text);
     text.remove_prefix(std::min(one.size() + 1, text.size()));

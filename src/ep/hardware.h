@@ -9,9 +9,9 @@
 
 namespace retort {
 
-/// A GPU or NPU.
+/// A GPU or NPU, or a processor that somebody declares.
 struct HardwareDevice {
-  enum class Kind { gpu, npu };
+  enum class Kind { cpu, gpu, npu };  ///< numbers equal OrtHardwareDeviceType
   Kind kind = Kind::gpu;
   uint32_t vendor_id = 0, device_id = 0;                      ///< of the PCI lists
   std::vector<std::pair<std::string, std::string>> metadata;  ///< in the order in which it is told

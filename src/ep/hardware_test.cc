@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 std::string text_of(const std::vector<HardwareDevice>& devices) {
   std::string text;
   for (const HardwareDevice& d : devices) {
-    text += cat("{}{} {:04x}:{:04x}", text.empty() ? "" : "; ", d.kind == HardwareDevice::Kind::gpu ? "gpu" : "npu",
-                d.vendor_id, d.device_id);
+    constexpr const char* kKinds[] = {"cpu", "gpu", "npu"};
+    text += cat("{}{} {:04x}:{:04x}", text.empty() ? "" : "; ", kKinds[size_t(d.kind)], d.vendor_id, d.device_id);
     for (const auto& [key, value] : d.metadata) text += cat(" {}={}", key, value);
   }
   return text;
@@ -155,11 +155,12 @@ TEST(VirtualDevices, AreDeclared) {
   EXPECT_EQ(text_of(virtual_devices("gpu:0x10de:0x1eb8")), "gpu 10de:1eb8 is_virtual=1");
   EXPECT_EQ(text_of(virtual_devices("npu:0x8086:0x7D1D,gpu:0x1:0x2")),
             "npu 8086:7d1d is_virtual=1; gpu 0001:0002 is_virtual=1");
+  EXPECT_EQ(text_of(virtual_devices("cpu:0x8086:0x0")), "cpu 8086:0000 is_virtual=1");
 }
 
 TEST(VirtualDevices, MistakesAreNamed) {
   for (const char* text : {"gpu", "gpu:", "gpu:0x1", "gpu:0x1:", "gpu:1:2", "gpu:0x1:0x2:0x3", "gpu:0x10000:0x1",
-                           "cpu:0x1:0x2", "GPU:0x1:0x2", ",", "gpu:0x1:0x2,", ",gpu:0x1:0x2",
+                           "tpu:0x1:0x2", "GPU:0x1:0x2", ",", "gpu:0x1:0x2,", ",gpu:0x1:0x2",
                            "gpu:0x1:0x2,,npu:0x1:0x2", "gpu:-0x1:0x2", "gpu:0x1:0x2;npu:0x1:0x2"}) {
     try {
       virtual_devices(text);

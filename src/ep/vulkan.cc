@@ -149,7 +149,6 @@ void add_vulkan(std::vector<HardwareDevice>& devices, const std::vector<VulkanDe
     if (at == end) {
       HardwareDevice made{HardwareDevice::Kind::gpu, gpu.vendor_id, gpu.device_id, {}};
       if (gpu.bus_id) made.metadata.emplace_back("pci_bus_id", *gpu.bus_id);
-      if (gpu.type == "software") made.metadata.emplace_back("is_virtual", "1");
       at = devices.insert(devices.end(), std::move(made));
     }
     at->metadata.emplace_back("vulkan_name", gpu.name);

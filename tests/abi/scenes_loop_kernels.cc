@@ -1,4 +1,6 @@
 // The loopback provider in its other style: kernels for single nodes, from a registry.
+#include <climits>
+
 #include "loop.h"
 
 using namespace scenes;
@@ -129,6 +131,38 @@ STORY(bound) {
     for (int i = 0; i < 3; ++i) b.run();
     loop.note_counts("three runs");
     loop.note(b);
+  }
+}
+
+// Kernels without an end are for the version that they name: two of them, and those of later versions, go together.
+SCENE(loopback_kernels, versions) {
+  const OrtEpApi& ep = *s.api.GetEpApi();
+  constexpr int kNoEnd = INT_MAX;
+  using Versions = std::pair<int, int>;
+  const Versions all[] = {{1, kNoEnd}, {11, kNoEnd}, {13, kNoEnd}, {1, 10}, {1, 12}, {11, 11}, {12, 13}, {13, 13}};
+  const auto add = [&](OrtKernelRegistry* registry, const Versions& versions) {
+    OrtKernelDefBuilder* builder = nullptr;
+    OrtKernelDef* made = nullptr;
+    CALL(GetEpApi()->CreateKernelDefBuilder, &builder);
+    CALL(GetEpApi()->KernelDefBuilder_SetOperatorType, builder, "Softmax");
+    CALL(GetEpApi()->KernelDefBuilder_SetSinceVersion, builder, versions.first, versions.second);
+    CALL(GetEpApi()->KernelDefBuilder_SetExecutionProvider, builder, "Any");
+    CALL(GetEpApi()->KernelDefBuilder_Build, builder, &made);
+    const OrtKernelCreateFunc none = [](void*, const OrtKernelInfo*, OrtKernelImpl**) noexcept -> OrtStatus* {
+      return nullptr;
+    };
+    CALL(GetEpApi()->KernelRegistry_AddKernel, registry, made, none, nullptr);
+    ep.ReleaseKernelDef(made);
+    ep.ReleaseKernelDefBuilder(builder);
+  };
+  for (const Versions& first : all) {
+    for (const Versions& second : all) {
+      OrtKernelRegistry* registry = nullptr;
+      CALL(GetEpApi()->CreateKernelRegistry, &registry);
+      add(registry, first);
+      add(registry, second);
+      ep.ReleaseKernelRegistry(registry);
+    }
   }
 }
 

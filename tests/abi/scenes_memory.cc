@@ -6,6 +6,17 @@
 
 namespace {
 
+/// How plug-ins that were built from ONNX Runtime's sources see an info: they read the info of an allocator as an object of
+/// their own, and ask no function for it.
+struct Copied {
+  std::string name;
+  int32_t mem_type, type;
+  int8_t device, kind;
+  int16_t id;
+  uint32_t vendor;
+  uint64_t alignment;
+};
+
 void describe(scenes::Scene& s, const OrtMemoryInfo* info) {
   const char* name = nullptr;
   int id = -7;
@@ -31,6 +42,13 @@ void describe(scenes::Scene& s, const OrtMemoryInfo* info) {
   s.note("md kind", ep.MemoryDevice_GetMemoryType(memory));
   s.note("md vendor", ep.MemoryDevice_GetVendorId(memory));
   s.note("md id", ep.MemoryDevice_GetDeviceId(memory));
+  if (!info) return;
+  const auto& copied = *reinterpret_cast<const Copied*>(info);
+  s.note("copied name", copied.name);
+  for (const int64_t number : {int64_t(copied.mem_type), int64_t(copied.type), int64_t(copied.device),
+                               int64_t(copied.kind), int64_t(copied.id), int64_t(copied.vendor)})
+    s.note("copied number", number);
+  s.note("copied alignment", copied.alignment);
 }
 
 }  // namespace

@@ -54,6 +54,28 @@ SCENE(plugin_hooks, incompatibility) {
   s.api.ReleaseDeviceEpIncompatibilityDetails(details);
 }
 
+// Inputs of a part's graph are those of its node: constants are among them, unless the plug-in drops them.
+SCENE(plugin_hooks, inputs_of_parts) {
+  loaded(s);
+  const Maker model = Maker()
+                          .floats_in("x", {2})
+                          .floats("v", {2}, {3, 4})
+                          .floats("w", {2}, {5, 6})
+                          .node("Mul", {"v", "x"}, {"a"})
+                          .node("Neg", {"a"}, {"b"})
+                          .node("Mul", {"b", "w"}, {"c"})
+                          .node("Mul", {"c", "v"}, {"d"})
+                          .node("Add", {"d", "w"}, {"y"})
+                          .floats_out("y", {2});
+  for (const std::vector<const char*>& choices :
+       {std::vector<const char*>{"slow"}, {"products"}, {"products", "drop_constants"}}) {
+    s.note("choice", choices.back());
+    OrtSession* session = model.open(s, with_provider(s, choices));
+    note_story(s, {"part"});
+    s.api.ReleaseSession(session);
+  }
+}
+
 SCENE(plugin_hooks, tensor_types) {
   s.env();
   const OrtEpApi& ep = *s.api.GetEpApi();

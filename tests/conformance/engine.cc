@@ -95,14 +95,12 @@ const char* code_name(OrtErrorCode code) {
   return static_cast<size_t>(code) < kNames.size() ? kNames[static_cast<size_t>(code)] : "UNKNOWN";
 }
 
-Engine::Engine(const std::string& library, int threads, int level)
+Engine::Engine(const std::string& library, int threads, int level, const Entries& config)
     : api_(open_api(library)),
       env_(none(api_->ReleaseEnv)),
       options_(none(api_->ReleaseSessionOptions)),
       memory_(none(api_->ReleaseMemoryInfo)) {
-  OrtEnv* env = nullptr;
-  check(api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "conformance", &env));
-  env_.reset(env);
+  env_.reset(make_env(config));
   OrtSessionOptions* options = nullptr;
   check(api_->CreateSessionOptions(&options));
   options_.reset(options);
@@ -113,6 +111,25 @@ Engine::Engine(const std::string& library, int threads, int level)
   OrtMemoryInfo* memory = nullptr;
   check(api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
   memory_.reset(memory);
+}
+
+OrtEnv* Engine::make_env(const Entries& config) const {
+  OrtEnv* env = nullptr;
+  if (config.empty()) {
+    check(api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "conformance", &env));
+    return env;
+  }
+  OrtKeyValuePairs* entries = nullptr;
+  api_->CreateKeyValuePairs(&entries);
+  const Handle<OrtKeyValuePairs> owned{entries, api_->ReleaseKeyValuePairs};
+  for (const auto& [key, value] : config) api_->AddKeyValuePair(entries, key.c_str(), value.c_str());
+  OrtEnvCreationOptions options{};
+  options.version = ORT_API_VERSION;
+  options.logging_severity_level = ORT_LOGGING_LEVEL_FATAL;
+  options.log_id = "conformance";
+  options.config_entries = entries;
+  check(api_->CreateEnvWithOptions(&options, &env));
+  return env;
 }
 
 void Engine::check(OrtStatus* status) const {

@@ -39,10 +39,12 @@ struct Port {
   PortType type;
 };
 
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
 /// A plug-in provider that comes before the CPU.
 struct ProviderChoice {
   std::string library, name;
-  std::vector<std::pair<std::string, std::string>> options;
+  Entries options;
 };
 
 class Engine;
@@ -66,9 +68,9 @@ class Session {
 
 class Engine {
  public:
-  /// Opens the library. `threads` is the size of the intra-op pool, `level` a GraphOptimizationLevel. Throws
-  /// std::runtime_error.
-  Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL);
+  /// Opens the library. `threads` is the size of the intra-op pool, `level` a GraphOptimizationLevel, `config` entries
+  /// of the environment. Throws std::runtime_error.
+  Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL, const Entries& config = {});
 
   /// For sessions made from now on.
   void use_provider(const ProviderChoice& choice);
@@ -88,6 +90,7 @@ class Engine {
   PortType describe(const OrtTypeInfo* info) const;
 
  private:
+  OrtEnv* make_env(const Entries& config) const;
   Handle<OrtValue> make_tensor(Value& value) const;
   Value read_tensor(const OrtValue* value) const;
   /// The single output of a model with one node and no inputs: an empty sequence, or an optional without a value.

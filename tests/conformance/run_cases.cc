@@ -1,16 +1,17 @@
 // Runs test cases on one engine library and writes a row per case.
 //
 //   run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS]
-//             [--saved-by LIBRARY [--saved-as ORT]] [--provider NAME=LIBRARY [--option KEY=VALUE]...]
+//             [--saved-by LIBRARY [--saved-as ORT]]
+//             [--provider NAME=LIBRARY [--option KEY=VALUE]...] [--env KEY=VALUE]...
 //
 // --level is a GraphOptimizationLevel, 0 for none. With --saved-by each model is what that library saves at that level,
 // in place of the file, in ORT format with --saved-as. With --provider that one of a plug-in library comes before the CPU,
-// and rows end with the number of nodes that it runs. A line of the manifest: name, rule (close|scale|shape), relative
-// tolerance, absolute tolerance, model, data set folders..., separated by tabs. A folder holds input_K.pb and
-// output_K.pb. A file whose tensor has the name of an input is fed to that input, else K is its position. A row of the
-// results: name, pass or fail, class, worst error over allowed error, milliseconds to load, milliseconds of the fastest
-// run, message. Classes: save/CODE, load/CODE and run/CODE (the engine's error), count, dtype, shape, value, case (the files do
-// not fit the model), crash, timeout.
+// and rows end with the number of nodes that it runs. --env sets configuration entries of the environment. A line of the
+// manifest: name, rule (close|scale|shape), relative tolerance, absolute tolerance, model, data set folders..., separated
+// by tabs. A folder holds input_K.pb and output_K.pb. A file whose tensor has the name of an input is fed to that input,
+// else K is its position. A row of the results: name, pass or fail, class, worst error over allowed error, milliseconds
+// to load, milliseconds of the fastest run, message. Classes: save/CODE, load/CODE and run/CODE (the engine's error),
+// count, dtype, shape, value, case (the files do not fit the model), crash, timeout.
 //
 // Cases run in a forked worker, so that a crash or a hang costs one case.
 #include <poll.h>
@@ -58,6 +59,7 @@ struct Options {
   std::string library, manifest, results, saved_by, saved_as;
   int threads = 1, level = ORT_ENABLE_ALL, repeat = 1, timeout_s = 120;
   ProviderChoice provider;
+  Entries environment;
 };
 
 std::vector<Case> read_manifest(const std::string& path) {
@@ -187,7 +189,7 @@ constexpr int kUnusable = 3;  // exit code of a worker that cannot use the libra
 [[noreturn]] void work(const Options& o, const std::vector<Case>& cases, size_t first, int out) {
   int code = 0;
   try {
-    Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL);
+    Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL, o.environment);
     if (!o.provider.name.empty()) engine.use_provider(o.provider);
     const auto saver = o.saved_by.empty() ? nullptr : std::make_unique<Engine>(o.saved_by, o.threads, o.level);
     for (size_t k = first; k < cases.size(); ++k) {
@@ -290,6 +292,8 @@ Options parse(int argc, char** argv) {
       std::tie(o.provider.name, o.provider.library) = halves(argv[++k]);
     } else if (a == "--option" && k + 1 < argc) {
       o.provider.options.push_back(halves(argv[++k]));
+    } else if (a == "--env" && k + 1 < argc) {
+      o.environment.push_back(halves(argv[++k]));
     } else if (!number) {
       plain.push_back(a);
     } else if (++k < argc) {
@@ -299,7 +303,7 @@ Options parse(int argc, char** argv) {
   if (plain.size() != 3)
     throw std::runtime_error(
         "usage: run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS] "
-        "[--saved-by LIBRARY [--saved-as ORT]] [--provider NAME=LIBRARY [--option KEY=VALUE]...]");
+        "[--saved-by LIBRARY [--saved-as ORT]] [--provider NAME=LIBRARY [--option KEY=VALUE]...] [--env KEY=VALUE]...");
   o.library = plain[0], o.manifest = plain[1], o.results = plain[2];
   return o;
 }

@@ -9,24 +9,20 @@ claimed. The last line is "N passed, N failed".
 """
 import argparse
 import concurrent.futures
-import glob
-import json
 import os
 import subprocess
 import sys
 
 import numpy as np
-import onnx
-import onnx.numpy_helper
 import onnxruntime
 
 import graphs
+import models
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "conformance"))
 import run_cases as conformance
 
-ZOO_BUILDER = os.path.join(ROOT, "bench", "zoo", "build_zoo.py")
 ZOO = {"mobilenet_v2": "b1", "resnet50": "b1", "minilm_l6": "b1s16"}
 # In how many official cases a provider takes part at least, on either engine; what it has; graphs in which it claims nothing.
 PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "empty"}, "nothing": set()},
@@ -80,18 +76,6 @@ class Check:
             least = self.about["least"]
             self.verdict(f"{engine} cases", "" if claimed >= least else f"takes part in {claimed}, fewer than {least}")
 
-    def expect(self, model, folders):
-        """Writes what official ONNX Runtime computes on the CPU beside the inputs."""
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        for folder in folders:
-            files = sorted(glob.glob(os.path.join(folder, "input_*.pb")))
-            values = [onnx.load_tensor(f) for f in files]
-            feeds = {v.name or session.get_inputs()[i].name: onnx.numpy_helper.to_array(v) for i, v in enumerate(values)}
-            for i, y in enumerate(session.run(None, feeds)):
-                onnx.save_tensor(onnx.numpy_helper.from_array(y), os.path.join(folder, f"output_{i}.pb"))
-
     def hold(self, label, rows, rule, *options):
         lines = ["\t".join([name, *rule, model, *folders]) for name, model, folders in rows]
         for engine, library in self.engines.items():
@@ -105,20 +89,11 @@ class Check:
                 continue
             rows = graphs.write(os.path.join(self.a.work, "graphs"), chosen)
             for _, model, folders in rows:
-                self.expect(model, folders)
+                models.expect(model, folders)
             self.hold(label, rows, rule)
 
     def models(self):
-        zoo = os.path.join(self.a.work, "zoo")
-        if not os.path.exists(os.path.join(zoo, "expected")):
-            subprocess.run([sys.executable, ZOO_BUILDER, zoo, *ZOO], check=True, stdout=subprocess.DEVNULL)
-        with open(os.path.join(zoo, "index.json"), encoding="utf-8") as f:
-            index = [r for r in json.load(f) if ZOO.get(r["model"]) == r["scenario"]]
-        rows = [(r["model"], os.path.join(zoo, r["path"]), [os.path.join(zoo, r["inputs"])]) for r in index]
-        if not os.path.exists(os.path.join(zoo, "expected")):
-            for _, model, folders in rows:
-                self.expect(model, folders)
-            open(os.path.join(zoo, "expected"), "w").close()
+        rows = models.zoo(os.path.join(self.a.work, "zoo"), ZOO)
         self.hold("model", rows, MODEL_RULE)
         if "bf16" in self.about["has"] and has_bf16():
             self.hold("bf16", rows, BF16_RULE, "threads=2", "bf16=1")

@@ -100,6 +100,12 @@ class Kernel : public OrtKernelImpl {
     const OrtValue* value = nullptr;
     size_t inputs = 0;
     check(host_, api.KernelInfo_GetInputCount(info, &inputs));
+    for (size_t i = 0; i < inputs; ++i) {
+      check(host_, api.KernelInfoGetConstantInput_tensor(info, i, &constant, &value));
+      if (constant && (!value || tensor_of(host_, value).type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED))
+        throw Error("the host calls input " + std::to_string(i) + " of " + operation_->type +
+                    " constant, and has no value for it");
+    }
     if (!input || input >= inputs) return;
     check(host_, api.KernelInfoGetConstantInput_tensor(info, input, &constant, &value));
     if (!constant || !value)

@@ -32,13 +32,12 @@ void add_aliases(std::vector<std::pair<int, int>>& to, const int* inputs, const 
 }
 
 /// A kernel without an end covers the version that it names, and not those that came later.
-bool covers(const OrtKernelDef& def, int since) {
-  return def.first == since || (def.last != INT_MAX && def.first <= since && since <= def.last);
-}
+int last_of(const OrtKernelDef& def) { return def.last == INT_MAX ? def.first : def.last; }
+bool covers(const OrtKernelDef& def, int since) { return def.first <= since && since <= last_of(def); }
 
 bool overlap(const OrtKernelDef& a, const OrtKernelDef& b) {
   if (a.type != b.type || a.domain != b.domain || a.provider != b.provider) return false;
-  if (a.first > b.last || b.first > a.last) return false;
+  if (a.first > last_of(b) || b.first > last_of(a)) return false;
   return std::ranges::all_of(a.types, [&](const auto& constraint) {
     const auto other = b.types.find(constraint.first);
     return other == b.types.end() ||

@@ -21,9 +21,9 @@ class KernelPart : public Compiled {
     const Node& node = g.node(g.order()[0]);
     list_arguments(g, node, *kernel.def);
     list_results(g, node, *kernel.def);
-    const OrtKernelInfo info = info_of(g, node);
+    info_ = std::make_unique<const OrtKernelInfo>(info_of(g, node));
     OrtKernelImpl* made = nullptr;
-    place_.provider->plugin->call("creating a kernel", kernel.create, kernel.state, &info, &made);
+    place_.provider->plugin->call("creating a kernel", kernel.create, kernel.state, info_.get(), &made);
     kernel_.reset(made);
     require(kernel_ && kernel_->Compute, ErrorCode::ep_fail, "{} made no kernel for {}", place_.provider->plugin->who(),
             retort::describe(g, node));
@@ -94,7 +94,8 @@ class KernelPart : public Compiled {
     for (size_t i = 0; i < arguments_.size(); ++i) {
       info.node.inputs.push_back(name(node.inputs[i]));
       info.inputs.push_back(type(node.inputs[i]));
-      info.constants.emplace_back(Value(arguments_[i].constant));
+      const bool constant = arguments_[i].kind == Argument::Kind::constant;
+      info.constants.emplace_back(constant ? Value(arguments_[i].constant) : Value());
     }
     for (const ValueId out : node.outputs) {
       info.node.outputs.push_back(name(out));
@@ -137,7 +138,8 @@ class KernelPart : public Compiled {
   std::vector<Result> results_;
   std::vector<MemorySpace> input_spaces_, output_spaces_;  // of the part's
   HostAllocator host_;
-  std::optional<DeviceAllocator> device_;  // kernels may keep it, or the other
+  std::optional<DeviceAllocator> device_;      // kernels may keep it, or the other
+  std::unique_ptr<const OrtKernelInfo> info_;  // whose constants kernels may keep, as they may in the official library
   std::unique_ptr<OrtKernelImpl, ReleaseKernel> kernel_;
 };
 

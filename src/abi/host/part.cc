@@ -84,6 +84,7 @@ class CompiledPart : public Compiled {
     fused.graph = graph.get();
     for (const ValueId in : order_) fused.inputs.push_back(graph->view->values[size_t(in)].get());
     fused.outputs = graph->view->outputs;
+    graph->view->inputs = fused.inputs;  // constants are inputs to plug-ins, as in the official library
     OrtEp& ep = place_.provider->ep();
     require(ep.Compile != nullptr, ErrorCode::ep_fail,
             "{} claimed nodes to fuse and has no Compile; it must claim them one by one for its kernels", plugin.who());

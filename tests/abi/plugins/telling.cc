@@ -1,9 +1,11 @@
 // A plug-in library for tests: a provider that runs Neg, on a device with streams whose memory is that of the host under
 // another name, and tells what it was asked: one line for each call, in `plugin_story`. Options of the provider choose how
 // it answers.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <thread>
@@ -130,29 +132,58 @@ struct Part : OrtNodeComputeInfo {
 // The provider
 // ---------------------------------------------------------------------------------------------------------------------
 
+template <typename Of, typename CountOf, typename FillOf>
+std::string names(const Of* of, CountOf count_of, FillOf fill, bool sorted = false) {
+  size_t count = 0;
+  api->ReleaseStatus(count_of(of, &count));
+  std::vector<const OrtValueInfo*> values(count);
+  api->ReleaseStatus(fill(of, values.data(), count));
+  std::vector<std::string> all;
+  for (const OrtValueInfo* value : values) {
+    const char* name = "";
+    api->ReleaseStatus(api->GetValueInfoName(value, &name));
+    all.push_back(std::string(" ") + name);
+  }
+  if (sorted) std::sort(all.begin(), all.end());
+  return std::accumulate(all.begin(), all.end(), std::string());
+}
+
+void tell_part(const OrtGraph* graph, const OrtNode* node) {
+  tell("part, graph inputs:" + names(graph, api->Graph_GetNumInputs, api->Graph_GetInputs));
+  tell("part, constants:" +
+       names(graph, api->Graph_GetNumInitializers, api->Graph_GetInitializers, true));  // in any order
+  tell("part, node inputs:" + names(node, api->Node_GetNumInputs, api->Node_GetInputs));
+}
+
 struct Ep : OrtEp {
   std::map<std::string, std::string> options;
   bool is(const char* option) const { return options.count(option) && options.at(option) == "1"; }
   Ep() : OrtEp{} {
     ort_version_supported = 31;
     GetName = [](const OrtEp*) noexcept { return "telling"; };
-    GetCapability = [](OrtEp*, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept -> OrtStatus* {
+    GetCapability = [](OrtEp* e, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept -> OrtStatus* {
+      const auto& ep = *static_cast<Ep*>(e);
       size_t count = 0;
       TRY(api->Graph_GetNumNodes(graph, &count));
       std::vector<const OrtNode*> nodes(count);
       TRY(api->Graph_GetNodes(graph, nodes.data(), count));
-      const OrtNodeFusionOptions how{23, false};
+      const OrtNodeFusionOptions how{23, ep.is("drop_constants")};
+      std::vector<const OrtNode*> mine;
       for (const OrtNode* node : nodes) {
         const char* type = "";
         TRY(api->Node_GetOperatorType(node, &type));
-        if (std::strcmp(type, "Neg") == 0) TRY(ep_api->EpGraphSupportInfo_AddNodesToFuse(info, &node, 1, &how));
+        if (std::strcmp(type, "Neg") == 0 || (ep.is("products") && std::strcmp(type, "Mul") == 0)) mine.push_back(node);
       }
+      if (!mine.empty() && ep.is("products"))  // one part, whose runs nobody asks for
+        return ep_api->EpGraphSupportInfo_AddNodesToFuse(info, mine.data(), mine.size(), &how);
+      for (const OrtNode* node : mine) TRY(ep_api->EpGraphSupportInfo_AddNodesToFuse(info, &node, 1, &how));
       return nullptr;
     };
-    Compile = [](OrtEp* e, const OrtGraph**, const OrtNode**, size_t count, OrtNodeComputeInfo** infos,
+    Compile = [](OrtEp* e, const OrtGraph** graphs, const OrtNode** nodes, size_t count, OrtNodeComputeInfo** infos,
                  OrtNode**) noexcept -> OrtStatus* {
       tell("Compile");
       for (size_t i = 0; i < count; ++i) {
+        tell_part(graphs[i], nodes[i]);
         auto* part = new Part;
         part->slow = static_cast<Ep*>(e)->is("slow");
         infos[i] = part;
@@ -223,7 +254,8 @@ struct Factory : OrtEpFactory {
 
 OrtStatus* make_ep(const OrtSessionOptions* options, OrtEp** made) {
   auto* ep = new Ep;
-  for (const char* key : {"slow", "serial", "refuse_options", "refuse_session", "no_profiler"}) {
+  for (const char* key :
+       {"slow", "serial", "refuse_options", "refuse_session", "no_profiler", "products", "drop_constants"}) {
     char value[8] = {};
     size_t size = sizeof value;
     const std::string entry = std::string("ep.telling.") + key;

@@ -1,0 +1,64 @@
+"""Plug-in libraries of others (requirements-plugins.txt): where they are, and what each needs to find a device."""
+import ctypes
+import dataclasses
+import importlib.util
+import os
+
+SWIFTSHADER = "/usr/lib/chromium/vk_swiftshader_icd.json"  # a software Vulkan, in Debian's package of Chromium
+DRIVERS = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
+
+
+@dataclasses.dataclass
+class Plugin:
+    package: str
+    file: str
+    provider: str
+    every: int  # how many official cases are there for one that is run
+    environment: dict = dataclasses.field(default_factory=dict)  # entries for Retort's environment, so that there is a device
+    processor: dict = dataclasses.field(default_factory=dict)  # what other_processor.cc says to it, for hosts where none can be declared
+    options: tuple = ()
+    vulkan: bool = False
+    leave_out: tuple = ()  # kinds of cases
+    takes_models: bool = True  # some of each of MODELS
+    models_in: tuple = ("retort", "official")
+
+
+PLUGINS = {
+    "nxrt-ep-cpu": Plugin("nxrt_ep_cpu", "libonnx_runtime_ep_cpu_plugin.so", "cpu_ep", 1, takes_models=False),
+    # It wants a processor of its maker, and calculates in bfloat16 where the processor can unless it is told otherwise.
+    "onnxruntime-ep-openvino": Plugin("onnxruntime_ep_openvino", "libonnxruntime_providers_openvino_plugin.so", "OpenVINOExecutionProvider", 6,
+                                      {"retort.virtual_devices": "cpu:0x8086:0x0"}, {"PLUGIN_VENDOR": "0x8086"},
+                                      ('load_config={"CPU":{"INFERENCE_PRECISION_HINT":"f32"}}',)),
+    # Whole image models take minutes on a GPU that is software.
+    "onnxruntime-ep-webgpu": Plugin("onnxruntime_ep_webgpu", "libonnxruntime_providers_webgpu.so", "WebGpuExecutionProvider", 15,
+                                    {"retort.discover_vulkan": "1"}, {"PLUGIN_VENDOR": "0x10de", "PLUGIN_TYPE": "1"},
+                                    vulkan=True, leave_out=("light",), models_in=("retort",)),
+}
+
+
+def library(plugin):
+    """Its path, or None."""
+    found = importlib.util.find_spec(plugin.package)
+    folders = found.submodule_search_locations if found else []
+    paths = [os.path.join(folder, plugin.file) for folder in folders]
+    return next((p for p in paths if os.path.exists(p)), None)
+
+
+def variables(plugin):
+    """Environment variables by which it finds a driver. Whoever chose a driver keeps it."""
+    chosen = any(name in os.environ for name in DRIVERS)
+    return {} if chosen or not plugin.vulkan else {name: SWIFTSHADER for name in DRIVERS}
+
+
+def missing(name):
+    """Why a plug-in cannot be run here; "" if it can."""
+    plugin = PLUGINS[name]
+    if not library(plugin):
+        return f"the package {name} is not installed (tools/setup.sh plugins)"
+    if not plugin.vulkan:
+        return ""
+    try:
+        ctypes.CDLL("libvulkan.so.1")
+    except OSError:
+        return f"{name}: there is no libvulkan.so.1 (Debian's libvulkan1)"
+    return "" if not variables(plugin) or os.path.exists(SWIFTSHADER) else f"{name}: there is no {SWIFTSHADER} (Debian's chromium)"

@@ -1,0 +1,40 @@
+"""Whole models of bench/zoo, with what official ONNX Runtime computes on the CPU beside their inputs."""
+import glob
+import json
+import os
+import subprocess
+import sys
+
+import onnx
+import onnx.numpy_helper
+import onnxruntime
+
+BUILDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "bench", "zoo", "build_zoo.py")
+
+
+def expect(model, folders):
+    """Writes what official ONNX Runtime computes on the CPU beside the inputs."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    for folder in folders:
+        files = sorted(glob.glob(os.path.join(folder, "input_*.pb")))
+        values = [onnx.load_tensor(f) for f in files]
+        feeds = {v.name or session.get_inputs()[i].name: onnx.numpy_helper.to_array(v) for i, v in enumerate(values)}
+        for i, y in enumerate(session.run(None, feeds)):
+            onnx.save_tensor(onnx.numpy_helper.from_array(y), os.path.join(folder, f"output_{i}.pb"))
+
+
+def zoo(folder, chosen):
+    """Rows of name, model, folders of inputs for {model: scenario}; made in the folder when they are not there."""
+    done = os.path.join(folder, "expected")
+    if not os.path.exists(done):
+        subprocess.run([sys.executable, BUILDER, folder, *chosen], check=True, stdout=subprocess.DEVNULL)
+    with open(os.path.join(folder, "index.json"), encoding="utf-8") as f:
+        index = [r for r in json.load(f) if chosen.get(r["model"]) == r["scenario"]]
+    rows = [(r["model"], os.path.join(folder, r["path"]), [os.path.join(folder, r["inputs"])]) for r in index]
+    if not os.path.exists(done):
+        for _, model, folders in rows:
+            expect(model, folders)
+        open(done, "w", encoding="utf-8").close()
+    return rows
