@@ -16,7 +16,7 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   robustness   mutated models: no crash, no hang, no blow-up
   errors       what mistakes are answered with, beside official ONNX Runtime: docs/errors.md
   models       real models of ../shared/models, where that folder lies beside the checkout
-  providers    plug-in providers of providers/, here and in official ONNX Runtime, where their libraries were found
+  providers    what tools/new_provider makes, and the plug-ins of providers/ whose libraries were found, here and in official ONNX Runtime
   plugins      plug-in providers of others, unmodified, here and in official ONNX Runtime (requirements-plugins.txt)
   digits       the example that make run starts, on its held-out digits
   package      what is installed: the other examples built from a copy of it alone (those of io_binding run on both libraries), its size
@@ -304,7 +304,7 @@ def models_at(c, level, folder, names, known):
 
 
 def providers(c):
-    total = Count()
+    total = python_tests(c, "providers.new_provider", os.path.join("tests", "providers", "new_provider_test.py"), RETORT_OUT=c.out)
     for name, offered in PROVIDERS.items():
         plugin = os.path.join(c.build, f"libretort_{name}.so")
         if not os.path.exists(plugin):

@@ -76,6 +76,8 @@ class Diff {
         described_(ToolsLibrary(o.library).describe(o)),
         main_(list_place(described_["graph"], {}, ours_.bytes, theirs_.bytes)) {
     theirs_options_.disabled.clear();
+    if (!o.plugins.empty()) theirs_options_.providers.clear();  // the CPU is what a plug-in is held against
+    theirs_options_.plugins.clear();
     while (ours_.bytes.find(prefix_) != std::string::npos || theirs_.bytes.find(prefix_) != std::string::npos)
       prefix_ += "_";
   }
@@ -339,7 +341,8 @@ void print_difference(const json& report) {
 }
 
 void diff(const DiffOptions& o) {
-  if (o.against.empty() && o.against_model.empty()) throw CLI::RequiredError("--against or --against-model");
+  if (o.against.empty() && o.against_model.empty() && o.plugins.empty())
+    throw CLI::RequiredError("--against, --against-model or --plugin");
   const json report = Diff(o).run();
   if (o.json)
     std::printf("%s\n", report.dump(2).c_str());
@@ -383,7 +386,9 @@ void add_diff(CLI::App& app) {
       "Scan.\n"
       "An engine may be more exact elsewhere: a lower --tolerance finds where a difference begins. Exit code 3: they "
       "differ.\n\n"
-      "Example: retort diff model.onnx --against libonnxruntime.so.1.31.1 --inputs test_data_set_0");
+      "A plug-in is the first engine's alone: the second, by default the same library, runs on its CPU.\n\n"
+      "Examples: retort diff model.onnx --against libonnxruntime.so.1.31.1 --inputs test_data_set_0\n"
+      "          retort diff model.onnx --plugin my=libmy.so");
   sub->callback([o] { diff(*o); });
 }
 

@@ -193,19 +193,19 @@ void print_placement(const json& placement) {
     std::printf("  %-*s  %-*s  %-*s  %s\n", name, text(n["name"]).c_str(), op, text(n["op"]).c_str(), provider,
                 n.contains("gone") ? "-" : text(n["provider"]).c_str(), why.c_str());
   }
-  if (!placement["providers"].empty()) std::printf("%s\n", paint(Paint::bold, "copies in every run").c_str());
+  std::string copies;
   for (const json& c : placement["copies"])
-    std::printf("  %s: %s from %s to %s for %s\n", text(c["tensor"]).c_str(),
-                c.contains("bytes") ? scaled(c["bytes"], "B").c_str() : "size by the run", text(c["from"]).c_str(),
-                text(c["to"]).c_str(), text(c["reader"]).c_str());
+    copies += "  " + text(c["tensor"]) + ": " + (c.contains("bytes") ? scaled(c["bytes"], "B") : "size by the run") +
+              " from " + text(c["from"]) + " to " + text(c["to"]) + " for " + text(c["reader"]) + "\n";
   for (const char* side : {"inputs", "outputs"}) {
     for (const json& port : placement[side]) {
       const std::string memory = port["memory"].size() == 1 ? text(port["memory"][0]) : port["memory"].dump();
       if (memory != "the CPU")
-        std::printf("  %s: %s %s; copied unless it is bound there\n", text(port["name"]).c_str(),
-                    *side == 'i' ? "read in" : "made in", memory.c_str());
+        copies += "  " + text(port["name"]) + (*side == 'i' ? ": read in " : ": made in ") + memory +
+                  "; copied unless it is bound there\n";
     }
   }
+  if (!copies.empty()) std::printf("%s\n%s", paint(Paint::bold, "copies in every run").c_str(), copies.c_str());
   if (placement.contains("problem"))
     std::printf("%s %s\n", paint(Paint::red, "No session:").c_str(), text(placement["problem"]).c_str());
 }

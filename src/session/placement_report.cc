@@ -129,7 +129,7 @@ void PlacementReport::take_placement(const Graph& graph, const Placement& placem
 }
 
 std::string PlacementReport::runs_on(const Entry& entry) {
-  if (entry.gone) return "nobody: gone after optimisation";
+  if (entry.gone) return "gone after optimisation";
   return entry.provider.empty() ? kCpu : entry.provider;
 }
 

@@ -19,7 +19,8 @@ class PlacementReport {
   /// `asked`: in this order. `left`: the graph without what was claimed.
   void take_parts(std::span<const Assignment> parts, std::span<const std::shared_ptr<Provider>> asked,
                   const Graph& left);
-  /// What is left of the CPU's nodes after the passes: others have a value that is known, or that nobody needs.
+  /// What is left of the CPU's nodes after the passes: of others the value is known, nobody needs it, or another node does
+  /// their work.
   void take_lowered(const Graph& graph);
   void take_placement(const Graph& graph, const Placement& placement);
   /// Throws fail, naming them, where nodes are the CPU's that run.
@@ -42,7 +43,7 @@ class PlacementReport {
     NodeId id;
     std::string name, domain, type;
     std::string provider, part;  ///< "" while nobody has claimed it: the CPU's
-    bool gone = false;           ///< before any run
+    bool gone = false;           ///< does not run as such
     std::vector<Refusal> others;
   };
   struct Port {

@@ -68,6 +68,14 @@ class Placement(ToolTest):
         self.assertEqual(plain[1].splitlines()[0], there[1].splitlines()[0])
         self.assertIn("c: ", there[1])  # copied at the border
 
+    def test_held_against_the_cpu(self):
+        code, out, err = retort("diff", self.border(), *PLUGIN)
+        self.assertEqual(code, 0, err)
+        self.assertIn("the engines agree", out)
+        code, out, err = retort("diff", self.border(), *PLUGIN, "--provider", "loopback:fail=Compute")
+        self.assertEqual((code, out), (1, ""))  # it is the first engine's
+        self.assertIn("Compute", err)
+
     def test_wrong_plugins(self):
         self.fails(1, ["inspect", self.border(), "--plugin", "loop=/nowhere/lib.so"], "'/nowhere/lib.so' cannot be opened")
         self.fails(1, ["inspect", self.border(), *PLUGIN, "--provider", "lopback"], "no provider 'lopback'", "'loopback', 'loopback2'")

@@ -1,0 +1,23 @@
+// What the provider computes. A new operator is a row in operators.cc; what it can take is said in can_do (graph.cc).
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host.h"
+
+namespace sample_provider {
+
+struct Operator {
+  int since, until;  ///< versions of the operator whose meaning this is
+  size_t inputs;
+  void (*compute)(const std::vector<Tensor>& in, const Tensor& out);
+};
+
+/// By type, of the domain of ONNX.
+const std::map<std::string, Operator>& operators();
+
+/// The shape of the result; throws where the inputs do not fit. Extents that a model leaves free are known only now.
+std::vector<int64_t> result_shape(const std::string& type, const std::vector<Tensor>& in);
+
+}  // namespace sample_provider
