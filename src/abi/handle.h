@@ -1,5 +1,5 @@
-// Objects behind opaque handles. Each begins with a tag of its kind, so that a handle of another kind is an error and
-// not a crash: the check reads one word.
+// Objects behind opaque handles. Each begins with a tag of its kind (OrtMemoryInfo has it later), so that a handle of
+// another kind is an error and not a crash: the check reads one word.
 #pragma once
 #include <memory>
 

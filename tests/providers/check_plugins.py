@@ -10,6 +10,7 @@ processes of their own with a time limit. The last line is "N passed, N failed";
 """
 import argparse
 import os
+import signal
 import subprocess
 import sys
 
@@ -25,7 +26,7 @@ KNOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugins_known.
 ZOO = {"mobilenet_v2": "b1", "minilm_l6": "b1s16"}
 MODEL_RULE = ("scale", "1e-3", "0")
 USED = "normalised"  # of graphs.py
-SECONDS, CASE_SECONDS = 240, 60
+SECONDS, CASE_SECONDS = 120, 30
 
 
 class Check:
@@ -53,25 +54,31 @@ class Check:
         variables = {**os.environ, **foreign.variables(self.plugin), **({**self.plugin.processor, "PLUGIN_INSIDE": self.library} if around else {})}
         entries = [word for key, value in self.plugin.environment.items() for word in ("--env", f"{key}={value}")] if ours else []
         command = [os.path.join(self.a.programs, program), self.engines[engine], *arguments(library), *entries]
-        try:
-            done = subprocess.run(command, env=variables, capture_output=True, text=True, errors="replace", timeout=SECONDS)
-            return done.returncode, done.stdout
-        except subprocess.TimeoutExpired as e:
-            return "no answer in time", (e.stdout or b"").decode(errors="replace")
+        with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True) as p:
+            try:
+                said, _ = p.communicate(timeout=SECONDS)
+                return p.returncode, said
+            except subprocess.TimeoutExpired:
+                os.killpg(p.pid, signal.SIGKILL)  # with the workers of run_cases
+                said, _ = p.communicate()
+                return f"no answer in {SECONDS} seconds", said
 
     def run(self, label, engine, lines):
         """{name: (passed, class, message, nodes that the plug-in runs)} of lines of a manifest."""
         path = os.path.join(self.a.work, f"{label}.{engine}")
         with open(path + ".manifest", "w", encoding="utf-8") as f:
             f.writelines(line + "\n" for line in lines)
+        if os.path.exists(path + ".tsv"):
+            os.remove(path + ".tsv")
         options = [word for option in self.plugin.options for word in ("--option", option)]
         code, _ = self.start("run_cases", engine, lambda library: [path + ".manifest", path + ".tsv", "--timeout", str(CASE_SECONDS), "--provider",
                                                                    f"{self.plugin.provider}={library}", *options])
-        with open(path + ".tsv", encoding="utf-8", errors="replace") as f:
+        with open(path + ".tsv", "a+", encoding="utf-8", errors="replace") as f:  # there is none of a program that did not start
+            f.seek(0)
             rows = [line.rstrip("\n").split("\t") for line in f]
         found = {r[0]: (r[1] == "pass", r[2], r[6], int(r[7])) for r in rows if len(r) > 7}
         if len(found) < len(lines) and engine == "retort":
-            self.verdict(f"{label}", f"run_cases ended with {code} after {len(found)} of {len(lines)}")
+            self.verdict(label, f"run_cases ended with {code} after {len(found)} of {len(lines)}")
         return found
 
     def cases(self):
