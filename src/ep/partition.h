@@ -13,7 +13,9 @@ namespace retort {
 /// One provider's part, for those who ask who runs what.
 struct Assignment {
   std::string provider, name;
-  std::vector<NodeId> nodes;  ///< of the graph as it was before
+  std::vector<NodeId> nodes;           ///< of the graph as it was before
+  MemorySpace space;                   ///< the provider's own
+  std::vector<std::string> constants;  ///< that the part has inside
 };
 
 /// Asks the providers in order for nodes of `model`, whose functions are expanded, cuts out what they claim, has it

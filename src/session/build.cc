@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ep/cpu.h"
+#include "ep/fold.h"
 #include "ir/defaults.h"
 #include "onnx/functions.h"
 #include "ort_format/write.h"
@@ -144,12 +145,17 @@ LowerOptions Session::lower_options() const {
 
 std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lower, PackedCache* cache,
                                           Placement& placement) {
-  if (!devices_.providers.empty()) give_parts(model);
+  Placement parts;
+  if (!devices_.providers.empty()) {
+    fold_before_claims(model, lower);
+    give_parts(model, parts);
+  }
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
   std::vector<MemorySpace> input_spaces;
   if (!devices_.providers.empty()) {
     placement = place(*model.graph);
+    placement.constants = std::move(parts.constants);
     check_placement(placement);
     for (const Placement::Input& in : placement.inputs) input_spaces.push_back(in.space);
   }
@@ -217,6 +223,7 @@ std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vec
     if (std::ranges::count(route->scalars, origin)) route->scalars.push_back(uint32_t(i));
   }
   place_defaults(*route, placement);
+  devices_.uploads->settle();
   if (!first_) take_spaces(*route, placement);
   return route;
 }

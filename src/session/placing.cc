@@ -9,7 +9,7 @@
 
 namespace retort {
 
-void Session::give_parts(Model& model) {
+void Session::give_parts(Model& model, Placement& placement) {
   const size_t nodes = model.graph->order().size();
   size_t taken = 0;
   const std::vector<Assignment> parts = partition(model, devices_, options_.external_ops.get());
@@ -17,6 +17,11 @@ void Session::give_parts(Model& model) {
   for (const Assignment& part : parts) {
     logger_.info("part '{}' of {} nodes runs on {}", part.name, part.nodes.size(), part.provider);
     taken += part.nodes.size();
+    for (const std::string& name : part.constants) placement.constants.emplace_back(name, part.space);
+  }
+  for (size_t i = 0; !overridable_.empty() && i < model.graph->value_count(); ++i) {
+    const GraphValue& v = model.graph->value(ValueId(i));
+    if (v.is_constant() && !v.uses.empty()) placement.constants.emplace_back(v.name, MemorySpace());
   }
   logger_.info("{} of {} nodes run on the CPU", nodes - taken, nodes);
   if (!options_.config_on("session.disable_cpu_ep_fallback")) return;
@@ -65,6 +70,12 @@ void Session::take_spaces(const Route& route, const Placement& placement) {
   for (size_t i = 0; i < placement.inputs.size(); ++i) {
     input_spaces_[route.inputs[i]].push_back(placement.inputs[i].space);
   }
+  // Those that are constants of this plan: a call that gives one runs on another, which reads it where this one does.
+  for (const auto& [name, space] : placement.constants) {
+    const int index = input_index(name);
+    if (index >= int(inputs_.size()) && !std::ranges::count(input_spaces_[size_t(index)], space))
+      input_spaces_[size_t(index)].push_back(space);
+  }
   for (std::vector<MemorySpace>& spaces : input_spaces_) {
     if (spaces.empty()) spaces.emplace_back();
   }
@@ -76,12 +87,7 @@ void Session::take_spaces(const Route& route, const Placement& placement) {
 void Session::place_defaults(Route& route, const Placement& placement) const {
   for (size_t i = 0; i < placement.inputs.size(); ++i) {
     const Tensor* host = route.defaults[i].tensor();
-    const MemorySpace& space = placement.inputs[i].space;
-    if (!host || host->dtype() == DType::string || host->space().serves(space)) continue;
-    const std::shared_ptr<void> memory = devices_.devices->allocate(space, host->bytes());
-    Tensor placed(host->dtype(), host->shape(), memory.get(), memory, space);
-    devices_.devices->copy(*host, placed, nullptr);
-    route.defaults[i] = std::move(placed);
+    if (host) route.defaults[i] = Value(devices_.uploads->get(*host, placement.inputs[i].space));
   }
 }
 
@@ -89,7 +95,7 @@ const Value* Session::where_read(const Route& route, size_t position, const Valu
   const Tensor* tensor = given ? given->tensor() : nullptr;
   const std::vector<MemorySpace>& spaces = route.frames->plan().input_spaces;
   const MemorySpace wanted = spaces.empty() ? MemorySpace() : spaces[position];
-  if (!tensor || tensor->space().serves(wanted)) return given;
+  if (!tensor || tensor->space().readable_as(wanted)) return given;
   for (const Resident& resident : places.inputs) {
     if (resident.input == route.inputs[position] && resident.value.tensor()->space().serves(wanted))
       return &resident.value;

@@ -162,7 +162,7 @@ class Session {
   void expand_functions(Model& model) const;
   LowerOptions lower_options() const;
   std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache, Placement& placement);
-  void give_parts(Model& model);
+  void give_parts(Model& model, Placement& placement);
   void record_parts(std::span<const Assignment> parts);
   void check_placement(const Placement& placement) const;
   void take_spaces(const Route& route, const Placement& placement);
