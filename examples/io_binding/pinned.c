@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   check(api->BindOutput(binding, "probabilities", output));
   for (int down = 0; down < 3; ++down) {
     draw_two(image, down);
-    check(api->BindInput(binding, "image", input)); /* a device reads its own copy, which is made here */
+    check(api->BindInput(binding, "image", input)); /* where it is ordinary memory, a device reads a copy, made here */
     check(api->RunWithBinding(session, NULL, binding));
     check(api->SynchronizeBoundOutputs(binding));
     printf("moved down by %d: a %d\n", down, best_of(probabilities));

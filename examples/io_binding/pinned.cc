@@ -37,7 +37,7 @@ void run(const char* model) {
   binding.output("probabilities", probabilities);
   for (int down = 0; down < 3; ++down) {
     draw_two(image.data<float>().data(), down);
-    binding.input("image", image);  // a device reads its own copy, which is made here
+    binding.input("image", image);  // where that is ordinary memory, a device reads a copy, which is made here
     binding.run();
     binding.synchronize_outputs();
     const float* p = probabilities.data<float>().data();

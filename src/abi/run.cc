@@ -65,8 +65,7 @@ void run(Session& session, const OrtRunOptions* options, const Call& call, OrtVa
             "output '{}' is to be written to two values; give one", name);
     if (!wanted[index[i]]) wanted[index[i]] = &value;
   }
-  std::vector<Spare> spares(session.outputs().size());
-  session.run(inputs, wanted, spares, options ? &options->options : nullptr);
+  session.run(inputs, wanted, {}, options ? &options->options : nullptr);
   for (size_t i = 0; i < call.output_count; ++i) {
     if (!made[i]) continue;
     if (wanted[index[i]] != &made[i]->value) made[i]->value = *wanted[index[i]];

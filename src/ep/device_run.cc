@@ -32,6 +32,11 @@ void DeviceRun::settle() {
   if (const auto point = std::exchange(point_, nullptr)) point->wait_on_host();
 }
 
+void DeviceRun::wait() {
+  if (use_.callers) synchronize(*use_.callers);
+  if (pending_) wait_for_own();
+}
+
 // Memory of a frame serves one run after the other, whichever streams they use: this run may write where an earlier one
 // still reads or writes.
 void DeviceRun::come_after_earlier_runs() {

@@ -7,6 +7,7 @@
 
 #include "base/profiler.h"
 #include "ep/devices.h"
+#include "ep/uploads.h"
 #include "memory/copy_ledger.h"
 
 namespace retort {
@@ -15,6 +16,7 @@ namespace retort {
 struct SessionDevices {
   std::shared_ptr<Devices> devices;
   std::vector<std::shared_ptr<Provider>> providers;  ///< in the order in which they are asked
+  std::shared_ptr<Uploads> uploads;                  ///< of its constants
 };
 
 /// Who is told of copies; all may be null.
@@ -43,6 +45,8 @@ class DeviceRun {
   void end(bool failed);
   /// The host waits for what runs left under way: memory that they use may go then.
   void settle();
+  /// The host waits for what this run has put on its streams so far.
+  void wait();
   /// Null where nobody has one for that memory: the host, or a provider without streams.
   Stream* stream(const MemorySpace& space);
   /// Copies and counts. Waits where the host reads the result, and where `from` may change before the run ends.

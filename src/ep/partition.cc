@@ -55,76 +55,12 @@ class StepRun : public PartitionRun {
   std::vector<Tensor> inputs_, outputs_;
 };
 
+/// Which output of a part may lie over which of its inputs.
+using Replacements = std::vector<std::pair<size_t, size_t>>;
+
 /// Inputs that became constants after the cut, in the provider's memory; empty for the others.
 struct Uploaded : State {
   std::vector<Tensor> constants;
-};
-
-class PartitionOp : public ExternalOp {
- public:
-  PartitionOp(std::shared_ptr<Provider> provider, std::shared_ptr<Devices> devices, std::string type,
-              std::shared_ptr<const Compiled> compiled, std::vector<ValueType> inputs, std::vector<ValueType> outputs)
-      : provider_(std::move(provider)),
-        devices_(std::move(devices)),
-        type_(std::move(type)),
-        compiled_(std::move(compiled)),
-        inputs_(std::move(inputs)),
-        outputs_(std::move(outputs)) {
-    for (size_t i = 0; i < inputs_.size(); ++i) touches_host_ |= input_space(i).host_readable();
-    for (size_t i = 0; i < outputs_.size(); ++i) touches_host_ |= output_space(i).host_readable();
-  }
-
-  std::string domain() const override { return provider_->name(); }
-  std::string type() const override { return type_; }
-  std::string provider() const override { return provider_->name(); }
-  bool covers(int) const override { return true; }
-  MemorySpace input_space(size_t i) const override {
-    return holds_strings(inputs_[i]) ? MemorySpace{} : compiled_->input_space(i);
-  }
-  MemorySpace output_space(size_t i) const override {
-    return holds_strings(outputs_[i]) ? MemorySpace{} : compiled_->output_space(i);
-  }
-
-  void infer(const ExternalNode&, InferContext& context) const override {
-    for (size_t i = 0; i < outputs_.size(); ++i) context.set(i, outputs_[i]);
-  }
-
-  std::unique_ptr<State> prepare(const ExternalNode&, PrepareContext& context) const override {
-    auto state = std::make_unique<Uploaded>();
-    for (size_t i = 0; context.has(i); ++i) {
-      state->constants.emplace_back();
-      const Tensor* constant = context.constant(i);
-      if (!constant || constant->space().serves(input_space(i))) continue;
-      auto memory = devices_->allocate(input_space(i), constant->bytes());
-      Tensor& uploaded = state->constants.back();
-      uploaded = Tensor(constant->dtype(), constant->shape(), memory.get(), memory, input_space(i));
-      devices_->copy(*constant, uploaded, nullptr);
-      context.release(i);
-    }
-    return state;
-  }
-
-  void run(const ExternalNode& node, RunContext& context) const override {
-    Stream* const stream = context.devices()->stream(provider_->space());
-    StepRun run(*compiled_, context, stream, context.state<Uploaded>()->constants);
-    compiled_->run(run);
-    // The steps behind read results on the host at once, and write where this one reads there.
-    if (stream && touches_host_) synchronize(*stream);
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      require(!context.out_slot(i).boxed.empty(), ErrorCode::ep_fail, "provider '{}' made no output '{}'",
-              provider_->name(), node.outputs[i]);
-    }
-  }
-
- private:
-  static bool holds_strings(const ValueType& type) { return type.is_tensor() && type.dtype == DType::string; }
-
-  const std::shared_ptr<Provider> provider_;
-  const std::shared_ptr<Devices> devices_;
-  const std::string type_;
-  const std::shared_ptr<const Compiled> compiled_;
-  const std::vector<ValueType> inputs_, outputs_;
-  bool touches_host_ = false;
 };
 
 /// Cuts one claim out of a graph.
@@ -176,7 +112,45 @@ class Cut {
   std::vector<ValueType> input_types() const { return types_of(inputs_); }
   std::vector<ValueType> output_types() const { return types_of(outputs_); }
 
+  /// Inputs that only one node reads, and of which nothing follows but one output, element by element: a provider that
+  /// keeps results in between in the memory of that output destroys nothing that it still needs.
+  Replacements replacements() const {
+    Replacements all;
+    for (size_t i = 0; i < body_->inputs.size(); ++i) {
+      std::set<NodeId> after;
+      for (const Use& use : body_->value(body_->inputs[i]).uses) after.insert(use.node);
+      if (after.size() != 1) continue;
+      std::vector<size_t> results;
+      if (follow_elements(*after.begin(), after, results) && results.size() == 1) all.emplace_back(results[0], i);
+    }
+    return all;
+  }
+
+  std::vector<std::string> constants() const {
+    std::vector<std::string> names;
+    for (const auto& [outside, inner] : inside_) {
+      if (graph_.value(outside).is_constant()) names.push_back(graph_.value(outside).name);
+    }
+    return names;
+  }
+
  private:
+  // Whether all that follows of `id` is elementwise; `results` are the outputs of the part among it.
+  bool follow_elements(NodeId id, std::set<NodeId>& seen, std::vector<size_t>& results) const {
+    const Node& node = body_->node(id);
+    const OpDef* op = find_op(node.domain, node.type);
+    if (!op || !op->has(kElementwise)) return false;
+    for (const ValueId out : node.outputs) {
+      if (out == ValueId::none) continue;
+      const auto result = std::ranges::find(body_->outputs, out);
+      if (result != body_->outputs.end()) results.push_back(size_t(result - body_->outputs.begin()));
+      for (const Use& use : body_->value(out).uses) {
+        if (seen.insert(use.node).second && !follow_elements(use.node, seen, results)) return false;
+      }
+    }
+    return true;
+  }
+
   bool is_claimed(NodeId id) const { return claimed_.contains(id); }
 
   std::vector<ValueType> types_of(const std::vector<ValueId>& values) const {
@@ -268,6 +242,75 @@ class Cut {
   std::vector<ValueId> inputs_, outputs_;
 };
 
+class PartitionOp : public ExternalOp {
+ public:
+  PartitionOp(std::shared_ptr<Provider> provider, std::shared_ptr<Uploads> uploads, std::string type,
+              std::shared_ptr<const Compiled> compiled, const Cut& cut)
+      : provider_(std::move(provider)),
+        uploads_(std::move(uploads)),
+        type_(std::move(type)),
+        compiled_(std::move(compiled)),
+        inputs_(cut.input_types()),
+        outputs_(cut.output_types()),
+        replacements_(cut.replacements()) {
+    for (size_t i = 0; i < inputs_.size(); ++i) touches_host_ |= input_space(i).host_readable();
+    for (size_t i = 0; i < outputs_.size(); ++i) touches_host_ |= output_space(i).host_readable();
+  }
+
+  std::string domain() const override { return provider_->name(); }
+  std::string type() const override { return type_; }
+  std::string provider() const override { return provider_->name(); }
+  bool covers(int) const override { return true; }
+  MemorySpace input_space(size_t i) const override {
+    return holds_strings(inputs_[i]) ? MemorySpace{} : compiled_->input_space(i);
+  }
+  MemorySpace output_space(size_t i) const override {
+    return holds_strings(outputs_[i]) ? MemorySpace{} : compiled_->output_space(i);
+  }
+
+  bool may_replace(size_t output, size_t input) const override {
+    return std::ranges::count(replacements_, std::pair(output, input)) > 0;
+  }
+
+  void infer(const ExternalNode&, InferContext& context) const override {
+    for (size_t i = 0; i < outputs_.size(); ++i) context.set(i, outputs_[i]);
+  }
+
+  std::unique_ptr<State> prepare(const ExternalNode&, PrepareContext& context) const override {
+    auto state = std::make_unique<Uploaded>();
+    for (size_t i = 0; context.has(i); ++i) {
+      state->constants.emplace_back();
+      const Tensor* constant = context.unaligned_constant(i);
+      if (!constant || constant->space().serves(input_space(i))) continue;
+      state->constants.back() = uploads_->get(*constant, input_space(i));
+      context.release(i);
+    }
+    return state;
+  }
+
+  void run(const ExternalNode& node, RunContext& context) const override {
+    Stream* const stream = context.devices()->stream(provider_->space());
+    StepRun run(*compiled_, context, stream, context.state<Uploaded>()->constants);
+    compiled_->run(run);
+    // The steps behind read results on the host at once, and write where this one reads there.
+    if (stream && touches_host_) synchronize(*stream);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      require(!context.out_slot(i).boxed.empty(), ErrorCode::ep_fail, "provider '{}' made no output '{}'",
+              provider_->name(), node.outputs[i]);
+    }
+  }
+
+ private:
+  static bool holds_strings(const ValueType& type) { return type.is_tensor() && type.dtype == DType::string; }
+
+  const std::shared_ptr<Provider> provider_;
+  const std::shared_ptr<Uploads> uploads_;
+  const std::string type_;
+  const std::shared_ptr<const Compiled> compiled_;
+  const std::vector<ValueType> inputs_, outputs_;
+  const Replacements replacements_;
+  bool touches_host_ = false;
+};
 std::vector<Claim> claims_of(Provider& provider, Model& model) {
   std::vector<Claim> claims = provider.claim(model);
   if (!provider.prefers_channels_last()) return claims;
@@ -297,16 +340,15 @@ std::vector<Assignment> partition(Model& model, const SessionDevices& session) {
       ++number;
       std::shared_ptr<const Compiled> compiled;
       try {
-        compiled = provider->compile({name, cut.body(), &model, claim.drops_constants, claim.single, claim.ticket});
+        compiled = provider->compile(
+            {name, cut.body(), &model, claim.drops_constants, claim.single, claim.ticket, session.uploads.get()});
         require(compiled != nullptr, ErrorCode::ep_fail, "nothing came of it");
       } catch (Error& e) {
         e.add_context(cat("provider '{}' compiling part '{}' of {} nodes", provider->name(), name, claim.nodes.size()));
         throw;
       }
-      all.push_back({provider->name(), name, cut.nodes(), compiled->stand_in()});
-      cut.replace(std::make_shared<PartitionOp>(provider, session.devices, type, std::move(compiled), cut.input_types(),
-                                                cut.output_types()),
-                  name);
+      all.push_back({provider->name(), name, cut.nodes(), provider->space(), cut.constants(), compiled->stand_in()});
+      cut.replace(std::make_shared<PartitionOp>(provider, session.uploads, type, std::move(compiled), cut), name);
     }
   }
   return all;

@@ -18,6 +18,7 @@ class CopyOp : public ExternalOp {
   std::string domain() const override { return "retort"; }
   std::string type() const override { return "Copy"; }
   bool covers(int) const override { return true; }
+  bool is_copy() const override { return true; }
   MemorySpace output_space(size_t) const override { return to_; }
   void infer(const ExternalNode&, InferContext& context) const override { context.set(0, value_type_); }
   std::unique_ptr<State> prepare(const ExternalNode&, PrepareContext&) const override { return nullptr; }
@@ -84,7 +85,7 @@ class Placer {
     if (original == ValueId::none) return;
     const std::vector<Use> uses = graph_.value(original).uses;
     const auto on_host = [&](const Use& u) { return reads_in(graph_.node(u.node), u.slot).host_readable(); };
-    bool taken = graph_.is_output(original) || std::ranges::any_of(uses, on_host);
+    bool taken = std::ranges::any_of(uses, on_host);  // as an output it stays where it lies
     std::vector<std::pair<MemorySpace, ValueId>> made;
     for (const Use& use : uses) {
       const MemorySpace space = reads_in(graph_.node(use.node), use.slot);

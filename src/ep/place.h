@@ -23,6 +23,8 @@ struct Placement {
   std::vector<Input> inputs;         ///< by place among the graph's inputs now
   std::vector<MemorySpace> outputs;  ///< by place among the graph's outputs: where they are made
   std::vector<BorderCopy> copies;
+  /// Where constants are read, by their names: an input with a value in the model is read there, too, when calls give it.
+  std::vector<std::pair<std::string, MemorySpace>> constants;
 };
 
 /// Puts steps that copy where a value is read in another memory than it is made in. An input that is read in several

@@ -19,6 +19,7 @@
 namespace retort {
 
 struct RunOptions;
+class Uploads;
 
 /// Nodes that a provider runs as one.
 struct Claim {
@@ -37,6 +38,7 @@ struct Partition {
   const Model* model = nullptr;                  ///< that it was cut out of
   bool drops_constants = false, single = false;  ///< as claimed, like the next
   size_t ticket = 0;
+  Uploads* uploads = nullptr;  ///< the session's: where a provider finds constants in its memory
 };
 
 /// What a compiled partition sees in a run.

@@ -38,6 +38,10 @@ class ExternalOp {
   /// Where it reads input `i`, and makes output `i`.
   virtual MemorySpace input_space(size_t) const { return {}; }
   virtual MemorySpace output_space(size_t) const { return {}; }
+  /// Whether output `output` may lie over input `input`, of the same type and shape, which nobody needs afterwards.
+  virtual bool may_replace(size_t /*output*/, size_t /*input*/) const { return false; }
+  /// Whether its one output is its one input, in another memory.
+  virtual bool is_copy() const { return false; }
   /// Who runs it, for profiles.
   virtual std::string provider() const { return "CPUExecutionProvider"; }
 };

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "memory/host.h"
+#include "ops/external.h"
 #include "run/frame.h"
 
 namespace retort {
@@ -74,9 +75,8 @@ void* Frame::bind_tensor(size_t i, const Tensor& t) {
 // The input where the plan reads it: a tensor from another memory is copied in every run (a binding does that once), and
 // so is one at an address that does not suit its elements.
 const Tensor& Frame::brought(const RunRequest& request, size_t i, const Tensor& t) {
-  static constexpr MemorySpace kHost;
-  const MemorySpace& wanted = plan_->input_spaces.empty() ? kHost : plan_->input_spaces[i];
-  const bool is_there = t.space().serves(wanted);
+  const MemorySpace& wanted = space_of_input(i);
+  const bool is_there = t.space().readable_as(wanted);
   if (t.dtype() == DType::string ||
       (is_there && (!wanted.host_readable() || t.grown() || is_aligned(t.dtype(), t.data()))))
     return t;
@@ -98,6 +98,11 @@ const Tensor& Frame::brought(const RunRequest& request, size_t i, const Tensor& 
   return b.tensor;
 }
 
+const MemorySpace& Frame::space_of_input(size_t i) const {
+  static constexpr MemorySpace kHost;
+  return plan_->input_spaces.empty() ? kHost : plan_->input_spaces[i];
+}
+
 void Frame::bind_inputs(const RunRequest& request) {
   for (size_t i = 0; i < growing_.size(); ++i) {
     const Value* past = request.inputs[plan_->caches[i].input];
@@ -114,7 +119,7 @@ void Frame::bind_inputs(const RunRequest& request) {
       slot.boxed = v ? *v : Value(Optional());
     } else if (t->dtype() == DType::string) {
       slot.boxed = *t;
-    } else if (!t->space().host_readable()) {
+    } else if (!space_of_input(i).host_readable()) {
       // Without its owner: a frame that rests must not keep memory of a device from going back.
       slot.boxed = Tensor(t->dtype(), t->shape(), data, nullptr, t->space());
     } else if (!slot.boxed.empty()) {
@@ -134,18 +139,41 @@ void Frame::offer_outputs(const RunRequest& request) {
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const SlotIndex out = plan_->outputs[i];
     const Tensor* given = request.outputs[i] ? request.outputs[i]->tensor() : nullptr;
-    if (given && is_sized_late(out) && !slots_[out].offered && !lies_in_input(*given)) slots_[out].offered = given;
+    if (!given || !is_sized_late(out) || slots_[out].offered) continue;
+    const bool needed = std::ranges::any_of(
+        plan_->inputs, [&](SlotIndex in) { return lies_in_input(*given, in) && !may_replace(in, out, *given); });
+    if (!needed) slots_[out].offered = given;
   }
 }
 
-bool Frame::lies_in_input(const Tensor& given) const {
-  return std::ranges::any_of(plan_->inputs, [&](SlotIndex in) {
-    if (in == kNoSlot || !slots_[in].data) return false;
-    const Slot& s = slots_[in];
-    const Tensor* boxed = s.boxed.tensor();
-    return given.space().serves(boxed ? boxed->space() : MemorySpace{}) &&
-           overlap(s.data, dtype_bytes(s.type.dtype, s.count), given.data(), given.bytes());
-  });
+bool Frame::lies_in_input(const Tensor& given, SlotIndex in) const {
+  if (in == kNoSlot || !slots_[in].data) return false;
+  const Slot& s = slots_[in];
+  const Tensor* boxed = s.boxed.tensor();
+  return given.space().serves(boxed ? boxed->space() : MemorySpace{}) &&
+         overlap(s.data, dtype_bytes(s.type.dtype, s.count), given.data(), given.bytes());
+}
+
+// Whether the late step that makes `out` may write it to `given`, memory of a device where input `in` lies, at the same
+// place. Steps of the device come one after the other; one that reads the input itself must be able to work so.
+bool Frame::may_replace(SlotIndex in, SlotIndex out, const Tensor& given) const {
+  const Step& step = plan_->steps[producer_[out]];
+  const Slot& s = slots_[in];
+  const SlotIndex root = plan_->values[in].root;
+  const uint32_t last = plan_->values[root].last_use;
+  const auto is_copied = [&](SlotIndex other) {  // to another device, for those who read it there
+    return other != kNoSlot && other != in && plan_->values[other].name == plan_->values[in].name;
+  };
+  const bool same = s.data == given.data() && s.type.dtype == given.dtype() && s.type.shape == given.shape();
+  if (!same || given.space().host_readable() || std::ranges::any_of(plan_->inputs, is_copied)) return false;
+  if (last != producer_[out]) return last < producer_[out];
+  const ExternalOp* op = external_op(*step.op, step.params.get());
+  const auto output = size_t(std::ranges::find(step.outputs, out) - step.outputs.begin());
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const bool reads = step.inputs[i] != kNoSlot && plan_->values[step.inputs[i]].root == root;
+    if (reads && !(op && op->may_replace(output, i))) return false;
+  }
+  return true;
 }
 
 // Settles the memory of every output whose shape is known by now. An output may be a view whose shape only a later
@@ -243,12 +271,15 @@ const MemorySpace& Frame::space_of_output(const RunRequest& request, size_t i) {
   return request.output_spaces.empty() ? kHost : request.output_spaces[i];
 }
 
-// Memory for a result: what the binding kept from the last one if nobody holds that any more, else new.
+// Memory for a result: what was kept from the last one if nobody holds that any more, else new. Bindings keep it, and for
+// runs by name in sessions with devices the frame does: a copy into fresh pages takes several times as long.
 Tensor Frame::take_spare(const RunRequest& request, size_t i, const Slot& slot, const MemorySpace& space) {
   const auto make = [&](size_t bytes) { return device_run_.allocate(space, bytes); };
   const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
-  const std::shared_ptr<void> memory =
-      request.spares.empty() ? make(bytes) : request.spares[i].take(space, bytes, make);
+  const bool keeps = request.spares.empty() && request.devices && !request.devices->providers.empty();
+  if (keeps) spares_.resize(plan_->outputs.size());
+  const std::span<Spare> spares = keeps ? std::span(spares_) : request.spares;
+  const std::shared_ptr<void> memory = spares.empty() ? make(bytes) : spares[i].take(space, bytes, make);
   return Tensor(slot.type.dtype, slot.type.shape, memory.get(), memory, space);
 }
 
@@ -276,7 +307,9 @@ bool Frame::overlaps_input(const Segment& segment, size_t output, const void* da
   for (SlotIndex in : plan_->inputs) {
     const PlanValue& v = plan_->values[in];
     const Slot& s = slots_[in];
-    if (v.home != Home::input || !s.data || s.boxed.tensor()) continue;  // strings, memory of a device
+    const Tensor* boxed = s.boxed.tensor();  // strings, or what a device reads: memory of its own, or pinned
+    const bool elsewhere = boxed && (boxed->dtype() == DType::string || !boxed->space().host_readable());
+    if (v.home != Home::input || !s.data || elsewhere) continue;
     const size_t in_bytes = dtype_bytes(s.type.dtype, s.count);
     if (!overlap(s.data, in_bytes, data, bytes)) continue;
     if (writer == kNever || s.data != data || is_read_beside(segment, writer, v.root)) return true;

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "memory/access.h"
+#include "ops/external.h"
 #include "plan/in_step.h"
 #include "run/bodies.h"
 
@@ -86,6 +87,7 @@ size_t Frame::workspace_bytes() const {
   for (const auto& b : bodies_) bytes += b ? b->workspace_bytes() : 0;
   for (const Slot& slot : slots_) bytes += slot.kept.capacity;
   for (const Brought& b : brought_) bytes += b.memory.capacity;
+  for (const Spare& s : spares_) bytes += s.capacity;
   return bytes;
 }
 
@@ -242,9 +244,43 @@ void Frame::run_segment(const RunRequest& request, Segment& segment) {
     fail(ErrorCode::fail, "the run was terminated; {}", kUnset);
 }
 
-// What the run made of output i, where it made it.
-Tensor Frame::result(size_t i) {
-  const Slot& slot = slots_[plan_->outputs[i]];
+// An output that is an input, as it lies in `space` already: given there, or brought there for this run or when it was
+// bound. Empty where it is not, and for what is no input.
+Tensor Frame::given_in(const RunRequest& request, SlotIndex out, const MemorySpace& space) const {
+  if (plan_->values[out].home != Home::input || slots_[out].type.dtype == DType::string) return {};
+  for (size_t i = 0; i < plan_->inputs.size(); ++i) {
+    const SlotIndex in = plan_->inputs[i];
+    // One that is read in several memories is several inputs of one name.
+    if (in == kNoSlot || plan_->values[in].name != plan_->values[out].name) continue;
+    const Tensor* given = request.inputs[i] ? request.inputs[i]->tensor() : nullptr;
+    const bool is_for_device = in == out && !space_of_input(i).host_readable();
+    if (given && (is_for_device ? given->space().readable_as(space) : given->space().serves(space))) return *given;
+    const Tensor* brought = i < brought_.size() ? &brought_[i].tensor : nullptr;
+    if (brought && *brought && brought->data() == slots_[in].data && brought->space().serves(space)) return *brought;
+  }
+  return {};
+}
+
+// A value as a step has copied it to `space` for those who read it there; empty where none has.
+Tensor Frame::copied_to(SlotIndex value, const MemorySpace& space) const {
+  for (const Step& step : plan_->steps) {
+    const ExternalOp* op = external_op(*step.op, step.params.get());
+    const Tensor* copy =
+        op && op->is_copy() && step.inputs[0] == value ? slots_[step.outputs[0]].boxed.tensor() : nullptr;
+    if (copy && copy->space().serves(space)) return *copy;
+  }
+  return {};
+}
+
+// What the run made of output i, where it made it; where it has it in `space` as well, that.
+Tensor Frame::result(const RunRequest& request, size_t i, const MemorySpace& space) const {
+  const SlotIndex out = plan_->outputs[i];
+  const Slot& slot = slots_[out];
+  const MemorySpace made = slot.boxed.tensor() ? slot.boxed.tensor()->space() : MemorySpace();
+  if (!space.host_readable() || !made.serves(space)) {
+    if (Tensor given = given_in(request, out, space)) return given;
+    if (Tensor copy = made.serves(space) ? Tensor() : copied_to(out, space)) return copy;
+  }
   if (const Tensor* boxed = slot.boxed.tensor(); boxed && boxed->data() == slot.data) return *boxed;
   return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr);
 }
@@ -269,15 +305,17 @@ void Frame::finish_output(const RunRequest& request, size_t i) {
   }
   if (Tensor* given = wanted->get<Tensor>()) return finish_given(request, i, *given);
   const MemorySpace& space = space_of_output(request, i);
-  const bool moves = plan_->values[out].home == Home::boxed || (bound_[i] && made_[i]);
+  // What lies on a device goes out as it came in; memory of the host may be the caller's own, for as long as he likes.
+  const bool passes = plan_->values[out].home == Home::input && !space.host_readable();
+  const bool moves = passes || plan_->values[out].home == Home::boxed || (bound_[i] && made_[i]);
   if (bound_[i] && made_[i] && space.host_readable()) {
     if (output_cache_[i] != kNever) growing_[output_cache_[i]].remember(made_[i]);
     *wanted = made_[i].shape() == slot.type.shape ? std::move(made_[i]) : made_[i].reshaped(slot.type.shape);
     made_[i] = Tensor();
     return;
   }
-  const Tensor made = result(i);
-  if (moves && made.owner() && made.space().serves(space) && !is_taken(request, i)) {
+  const Tensor made = result(request, i, space);
+  if (moves && made.owner() && made.space().readable_as(space) && !is_taken(request, i)) {
     *wanted = made;
     return;
   }
@@ -302,7 +340,8 @@ void Frame::finish_given(const RunRequest& request, size_t i, Tensor& given) {
   if (given.dtype() != slot.type.dtype || !(given.shape() == slot.type.shape))
     throw Error(ErrorCode::invalid_argument, shape_clash(i, given, slot));
   if (given.data() == slot.data) return;
-  const Tensor made = result(i);
+  const Tensor made = result(request, i, given.space());
+  if (made.data() == given.data()) return;
   const bool elsewhere = !made.space().serves(given.space());
   if (request.disallow_copies) {
     fail(ErrorCode::invalid_argument,
@@ -311,6 +350,10 @@ void Frame::finish_given(const RunRequest& request, size_t i, Tensor& given) {
          elsewhere ? cat(" from {} to {}", to_string(made.space()), to_string(given.space())) : "",
          elsewhere ? "bind it where it is made" : "let the run allocate it");
   }
+  // Devices read pinned inputs where they lie, and may not be done with one that this overwrites.
+  const auto overwrites = [&](SlotIndex in) { return lies_in_input(given, in); };
+  if (given.space().host_readable() && request.devices && std::ranges::any_of(plan_->inputs, overwrites))
+    device_run_.wait();
   const CopyCause cause = elsewhere ? CopyCause::output : bound_[i] == kBound ? CopyCause::alias : CopyCause::dynamic;
   device_run_.copy(cause, plan_->values[out].name, made, given, !made.space().host_readable());
 }

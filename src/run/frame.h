@@ -165,6 +165,7 @@ class Frame {
   void bind_inputs(const RunRequest& request);
   void* bind_tensor(size_t input, const Tensor& t);
   const Tensor& brought(const RunRequest& request, size_t input, const Tensor& t);
+  const MemorySpace& space_of_input(size_t input) const;
   void offer_outputs(const RunRequest& request);
   void bind_outputs(const RunRequest& request, const Segment& segment);
   void bind_output(const RunRequest& request, const Segment& segment, size_t i, const Slot& made);
@@ -173,7 +174,8 @@ class Frame {
   bool bind_grown(const RunRequest& request, size_t i, Slot& made);
   Tensor take_spare(const RunRequest& request, size_t i, const Slot& made, const MemorySpace& space);
   static const MemorySpace& space_of_output(const RunRequest& request, size_t i);
-  bool lies_in_input(const Tensor& given) const;
+  bool lies_in_input(const Tensor& given, SlotIndex input) const;
+  bool may_replace(SlotIndex input, SlotIndex output, const Tensor& given) const;
   bool overlaps_input(const Segment& segment, size_t output, const void* data, size_t bytes) const;
   std::string shape_clash(size_t output, const Tensor& bound, const Slot& made) const;
 
@@ -184,7 +186,9 @@ class Frame {
   void guard_memory(const Segment& segment, const Active& active) const;
   void run_step(const Active& active);
   void run_segments(const RunRequest& request);
-  Tensor result(size_t i);
+  Tensor given_in(const RunRequest& request, SlotIndex output, const MemorySpace& space) const;
+  Tensor copied_to(SlotIndex value, const MemorySpace& space) const;
+  Tensor result(const RunRequest& request, size_t i, const MemorySpace& space) const;
   void let_go();
   bool is_taken(const RunRequest& request, size_t i) const;
   void finish_output(const RunRequest& request, size_t i);
@@ -217,6 +221,7 @@ class Frame {
     Spare memory;
   };
   std::vector<Brought> brought_;  ///< per input; empty until there is one
+  std::vector<Spare> spares_;     ///< per output, for callers who keep none; empty until a result of a device needs one
   DeviceRun device_run_;
   std::vector<Growing> growing_;                      ///< per cache of the plan
   std::vector<uint32_t> input_cache_, output_cache_;  ///< per input and output: its cache, or kNever

@@ -201,6 +201,7 @@ void Frame::give_back() {
   for (Slot& slot : slots_) slot.kept = Spare();
   device_run_.settle();
   brought_.clear();
+  spares_.clear();
   for (const auto& b : bodies_) {
     if (b) b->give_back();
   }

@@ -33,7 +33,7 @@ void Binding::bind_input(const std::string& name, Value value) {
   std::vector<Resident> brought;
   if (const Tensor* t = value.tensor(); t && t->dtype() != DType::string) {
     for (const MemorySpace& space : session_->input_spaces(size_t(index))) {
-      if (!t->space().serves(space)) brought.push_back({size_t(index), session_->bring(size_t(index), *t, space)});
+      if (!t->space().readable_as(space)) brought.push_back({size_t(index), session_->bring(size_t(index), *t, space)});
     }
   }
   std::erase_if(residents_, [&](const Resident& r) { return r.input == size_t(index); });

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ep/cpu.h"
+#include "ep/fold.h"
 #include "ir/defaults.h"
 #include "onnx/functions.h"
 #include "ort_format/write.h"
@@ -148,12 +149,19 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
   const bool has_devices = !devices_.providers.empty();
   std::optional<PlacementReport> report;
   if (has_devices || tells_placement()) report.emplace(*model.graph);
-  if (has_devices) give_parts(model, *report);
+  Placement parts;
+  if (has_devices) {
+    fold_before_claims(model, lower);
+    give_parts(model, parts, *report);
+  }
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
   if (report) report->take_lowered(*model.graph);
   std::vector<MemorySpace> input_spaces;
-  if (has_devices) placement = place(*model.graph);
+  if (has_devices) {
+    placement = place(*model.graph);
+    placement.constants = std::move(parts.constants);
+  }
   if (report) report->take_placement(*model.graph, placement);
   if (report && tells_placement()) tell_placement(*report);
   if (has_devices) {
@@ -204,6 +212,7 @@ void Session::compile(const Model& given, const LowerOptions& lower) const {
   std::optional<Model> kept;
   if (!devices_.providers.empty()) {
     model.graph = model.graph->clone();
+    fold_before_claims(model, lower);
     show_to_providers(model, options_.external_ops.get());
     std::vector<Assignment> parts;
     kept = partition_and_keep(model, devices_, parts);
@@ -238,6 +247,7 @@ std::unique_ptr<Session::Route> Session::make_route(Model& model, const std::vec
     if (std::ranges::count(route->scalars, origin)) route->scalars.push_back(uint32_t(i));
   }
   place_defaults(*route, placement);
+  devices_.uploads->settle();
   if (!first_) take_spaces(*route, placement);
   return route;
 }

@@ -10,7 +10,7 @@
 
 namespace retort {
 
-void Session::give_parts(Model& model, PlacementReport& report) {
+void Session::give_parts(Model& model, Placement& placement, PlacementReport& report) {
   show_to_providers(model, options_.external_ops.get());
   std::vector<Assignment> parts;
   if (!first_ && options_.config_on("ep.context_enable")) {
@@ -20,6 +20,13 @@ void Session::give_parts(Model& model, PlacementReport& report) {
   }
   if (!first_ && !assigned_.empty()) record_parts(parts);
   report.take_parts(parts, devices_.providers, *model.graph);
+  for (const Assignment& part : parts) {
+    for (const std::string& name : part.constants) placement.constants.emplace_back(name, part.space);
+  }
+  for (size_t i = 0; !overridable_.empty() && i < model.graph->value_count(); ++i) {
+    const GraphValue& v = model.graph->value(ValueId(i));
+    if (v.is_constant() && !v.uses.empty()) placement.constants.emplace_back(v.name, MemorySpace());
+  }
 }
 
 bool Session::tells_placement() const {
@@ -72,6 +79,12 @@ void Session::take_spaces(const Route& route, const Placement& placement) {
   for (size_t i = 0; i < placement.inputs.size(); ++i) {
     input_spaces_[route.inputs[i]].push_back(placement.inputs[i].space);
   }
+  // Those that are constants of this plan: a call that gives one runs on another, which reads it where this one does.
+  for (const auto& [name, space] : placement.constants) {
+    const int index = input_index(name);
+    if (index >= int(inputs_.size()) && !std::ranges::count(input_spaces_[size_t(index)], space))
+      input_spaces_[size_t(index)].push_back(space);
+  }
   for (std::vector<MemorySpace>& spaces : input_spaces_) {
     if (spaces.empty()) spaces.emplace_back();
   }
@@ -83,12 +96,7 @@ void Session::take_spaces(const Route& route, const Placement& placement) {
 void Session::place_defaults(Route& route, const Placement& placement) const {
   for (size_t i = 0; i < placement.inputs.size(); ++i) {
     const Tensor* host = route.defaults[i].tensor();
-    const MemorySpace& space = placement.inputs[i].space;
-    if (!host || host->dtype() == DType::string || host->space().serves(space)) continue;
-    const std::shared_ptr<void> memory = devices_.devices->allocate(space, host->bytes());
-    Tensor placed(host->dtype(), host->shape(), memory.get(), memory, space);
-    devices_.devices->copy(*host, placed, nullptr);
-    route.defaults[i] = std::move(placed);
+    if (host) route.defaults[i] = Value(devices_.uploads->get(*host, placement.inputs[i].space));
   }
 }
 
@@ -96,7 +104,7 @@ const Value* Session::where_read(const Route& route, size_t position, const Valu
   const Tensor* tensor = given ? given->tensor() : nullptr;
   const std::vector<MemorySpace>& spaces = route.frames->plan().input_spaces;
   const MemorySpace wanted = spaces.empty() ? MemorySpace() : spaces[position];
-  if (!tensor || tensor->space().serves(wanted)) return given;
+  if (!tensor || tensor->space().readable_as(wanted)) return given;
   for (const Resident& resident : places.inputs) {
     if (resident.input == route.inputs[position] && resident.value.tensor()->space().serves(wanted))
       return &resident.value;

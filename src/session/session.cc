@@ -109,6 +109,7 @@ void Session::load(Model& model) {
 void Session::make(Model& model) {
   watch_.check(ConfigScope::session, options_.config, logger_);
   devices_.devices = environment_->devices();
+  devices_.uploads = std::make_shared<Uploads>(devices_.devices);
   if (options_.choose_providers) devices_.providers = std::exchange(options_.choose_providers, {})(model);
   for (const auto& provider : devices_.providers) serial_ = serial_ || !provider->runs_at_once();
   if (options_.profiling) {

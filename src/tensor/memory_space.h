@@ -26,6 +26,13 @@ struct MemorySpace {
     return device == wanted.device && kind == wanted.kind && vendor_id == wanted.vendor_id &&
            device_id == wanted.device_id;
   }
+  /// Whether a reader who asks for `wanted` can be given what lies here as it is: besides its own memory, a device reads
+  /// memory of the host that was made for it.
+  bool readable_as(const MemorySpace& wanted) const {
+    const bool made_for_it = kind == MemoryKind::host_accessible && device == wanted.device &&
+                             vendor_id == wanted.vendor_id && device_id == wanted.device_id;
+    return made_for_it || serves(wanted);
+  }
 };
 /// "the CPU", "GPU 0 (vendor 0x10de)", for messages.
 std::string to_string(const MemorySpace& space);

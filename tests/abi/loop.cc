@@ -147,16 +147,17 @@ LoopbackCounts Loop::counts() const {
   return c;
 }
 
-void Loop::note_counts(std::string_view of) {
+void Loop::note_counts(std::string_view of, bool failed) {
   const LoopbackCounts c = counts();
+  const auto note = [&](std::string_view key, int64_t count) { failed ? s.note(key, "-") : s.note(key, count); };
   s.note("# of", of);
-  s.note("copied to the device", c.to_device);
-  s.note("copied to the device (bytes)", c.to_device_bytes);
-  s.note("copied from the device", c.from_device);
-  s.note("copied from the device (bytes)", c.from_device_bytes);
-  s.note("copied between devices", c.on_device);
-  s.note("copied between devices (bytes)", c.on_device_bytes);
-  s.note("parts that ran", c.runs);
+  note("copied to the device", c.to_device);
+  note("copied to the device (bytes)", c.to_device_bytes);
+  note("copied from the device", c.from_device);
+  note("copied from the device (bytes)", c.from_device_bytes);
+  note("copied between devices", c.on_device);
+  note("copied between devices (bytes)", c.on_device_bytes);
+  note("parts that ran", c.runs);
   forget();
 }
 

@@ -38,8 +38,8 @@ class Loop {
   void note(Binder& binding);
 
   /// Copies and parts since the last call of this or of `forget`. Lines "copied …" must not be more than the official
-  /// library's: the differential test looks at them.
-  void note_counts(std::string_view of);
+  /// library's: the differential test looks at them. Where a run `failed`, what it did until then is nobody's promise.
+  void note_counts(std::string_view of, bool failed = false);
   void forget() { reset_(); }
   LoopbackCounts counts() const;
 

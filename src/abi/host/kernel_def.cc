@@ -6,6 +6,7 @@
 #include "abi/slots.h"
 #include "base/split.h"
 #include "onnx/operator_facts.h"
+#include "onnx/operator_schemas.h"
 
 namespace retort::abi {
 namespace {
@@ -56,18 +57,33 @@ const OrtValueInfo* first_of(const OrtNode& node, std::string_view ports) {
   return nullptr;
 }
 
-/// Whether the node's values are of types that the kernel takes.
+/// The input or output that the operator has by that name; null for none.
+const OrtValueInfo* port_of(const std::optional<onnx::OperatorSchema>& schema, const OrtNode& node,
+                            std::string_view name) {
+  const auto find = [&](const auto& ports, const auto& values) -> const OrtValueInfo* {
+    const auto port = std::ranges::find(ports, name, &onnx::OperatorSchema::Port::name);
+    const auto index = size_t(port - ports.begin());
+    return port != ports.end() && index < values.size() ? values[index] : nullptr;
+  };
+  if (!schema) return nullptr;
+  const OrtValueInfo* input = find(schema->inputs, node.inputs);
+  return input ? input : find(schema->outputs, node.outputs);
+}
+
+/// Whether the node's values are of types that the kernel takes. A constraint names a type parameter of the operator, or one
+/// of its inputs or outputs; where nobody knows the operator, nobody knows which values that are.
 bool types_fit(const OrtKernelDef& def, const OrtNode& node) {
   const onnx::OperatorForm* form = onnx::operator_form(node.domain, node.type, node.since);
+  const auto schema = onnx::operator_schema(node.domain, node.type, node.since);
   for (const auto& [name, allowed] : def.types) {
-    if (!form) continue;  // nobody knows which values the name stands for
-    for (const std::string_view parameter : split(form->types, ';')) {
+    const OrtValueInfo* value = port_of(schema, node, name);
+    for (const std::string_view parameter : form ? split(form->types, ';') : std::vector<std::string_view>()) {
       const size_t colon = parameter.find(':');
       if (colon == std::string_view::npos || parameter.substr(0, colon) != name) continue;
-      const OrtValueInfo* value = first_of(node, parameter.substr(colon + 1));
-      const bool tensor = value && value->type.tensor;
-      if (value && !(tensor && std::ranges::count(allowed, from_onnx(value->type.tensor->type)))) return false;
+      value = first_of(node, parameter.substr(colon + 1));
     }
+    const bool tensor = value && value->type.tensor;
+    if (value && !(tensor && std::ranges::count(allowed, from_onnx(value->type.tensor->type)))) return false;
   }
   return true;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "abi/host/part.h"
+#include "ep/uploads.h"
 #include "ir/describe.h"
 #include "onnx/operator_facts.h"
 
@@ -19,7 +20,7 @@ class KernelPart : public Compiled {
   KernelPart(const Workplace& place, const Partition& part, const RegisteredKernel& kernel) : place_(place) {
     const Graph& g = *part.graph;
     const Node& node = g.node(g.order()[0]);
-    list_arguments(g, node, *kernel.def);
+    list_arguments(part, node, *kernel.def);
     list_results(g, node, *kernel.def);
     info_ = std::make_unique<const OrtKernelInfo>(info_of(g, node));
     OrtKernelImpl* made = nullptr;
@@ -44,7 +45,8 @@ class KernelPart : public Compiled {
   MemorySpace space_of(OrtMemType type) const { return type == OrtMemTypeDefault ? place_.space : MemorySpace{}; }
 
   // Inputs of the part are those of the node in their order, without constants and what is left out.
-  void list_arguments(const Graph& g, const Node& node, const OrtKernelDef& def) {
+  void list_arguments(const Partition& part, const Node& node, const OrtKernelDef& def) {
+    const Graph& g = *part.graph;
     for (size_t i = 0; i < node.inputs.size() - node.captures; ++i) {
       Argument& a = arguments_.emplace_back();
       const ValueId in = node.inputs[i];
@@ -53,7 +55,7 @@ class KernelPart : public Compiled {
       const Tensor* constant = g.constant(in);
       a.kind = constant ? Argument::Kind::constant : Argument::Kind::input;
       if (constant) {
-        a.constant = uploaded(*place_.devices, *constant, space);
+        a.constant = part.uploads->get(*constant, space);
       } else {
         a.input = input_spaces_.size();
         input_spaces_.push_back(space);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "abi/host/claims.h"
+#include "ep/uploads.h"
 
 namespace retort::abi {
 namespace {
@@ -46,20 +47,20 @@ class CompiledPart : public Compiled {
       for (const ValueId in : g.node(id).inputs) {
         if (in == ValueId::none || std::ranges::count(seen, in)) continue;
         seen.push_back(in);
-        add_argument(g, in, part.drops_constants);
+        add_argument(g, in, part);
       }
     }
     for (size_t i = 0; i < g.outputs.size(); ++i)
       results_.push_back({Result::Kind::output, i, g.value(g.outputs[i]).type.dtype, place_.space});
   }
 
-  void add_argument(const Graph& g, ValueId value, bool drops_constants) {
+  void add_argument(const Graph& g, ValueId value, const Partition& part) {
     const auto at = std::ranges::find(g.inputs, value);
     const Tensor* constant = g.constant(value);
     if (at != g.inputs.end()) {
       arguments_.push_back({Argument::Kind::input, size_t(at - g.inputs.begin()), {}});
-    } else if (constant && !drops_constants) {
-      arguments_.push_back({Argument::Kind::constant, 0, uploaded(*place_.devices, *constant, place_.space)});
+    } else if (constant && !part.drops_constants) {
+      arguments_.push_back({Argument::Kind::constant, 0, part.uploads->get(*constant, place_.space)});
     } else {
       return;  // another node of the part makes it, or the plug-in has taken it
     }
@@ -133,14 +134,6 @@ class CompiledPart : public Compiled {
 };
 
 }  // namespace
-
-Tensor uploaded(const Devices& devices, const Tensor& constant, const MemorySpace& space) {
-  if (constant.dtype() == DType::string || constant.space().serves(space)) return constant;
-  const auto memory = devices.allocate(space, constant.bytes());
-  Tensor copy(constant.dtype(), constant.shape(), memory.get(), memory, space);
-  devices.copy(constant, copy, nullptr);
-  return copy;
-}
 
 Tensor PluginRun::output(size_t index, const Shape& shape) {
   const Result& result = results_[index];

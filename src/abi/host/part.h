@@ -32,9 +32,6 @@ struct Result {
   MemorySpace space;
 };
 
-/// `constant` where a plug-in reads it; strings stay on the host.
-Tensor uploaded(const Devices& devices, const Tensor& constant, const MemorySpace& space);
-
 /// A run of a part, as the functions of the kernel context ask about it.
 class PluginRun : public PartRun {
  public:

@@ -1,0 +1,82 @@
+#include "ep/fold.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "lift/lift.h"
+#include "passes/pass.h"
+
+namespace retort {
+namespace {
+
+/// Nodes that read constants and results of each other, and nothing else.
+std::vector<NodeId> find_closed(const Graph& graph, const ExternalOps* external) {
+  std::set<ValueId> known;
+  const auto is_known = [&](ValueId v) {
+    return v == ValueId::none || graph.value(v).is_constant() || known.contains(v);
+  };
+  std::vector<NodeId> closed;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const bool ours =
+        has_operator(node.domain, node.type) && !(external && external->find(node.domain, node.type, node.version));
+    if (!ours || node.inputs.empty() || !node.bodies.empty() || !std::ranges::all_of(node.inputs, is_known)) continue;
+    closed.push_back(id);
+    known.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return closed;
+}
+
+/// A copy of these nodes alone, all of whose results are outputs, lowered as far as folding goes.
+std::shared_ptr<const Graph> lowered_alone(const Model& model, const std::vector<NodeId>& nodes,
+                                           const std::vector<ValueId>& results, LowerOptions options) {
+  Model alone;
+  alone.opsets = model.opsets;
+  alone.dims = model.dims;
+  alone.graph = model.graph->clone();
+  Graph& graph = *alone.graph;
+  graph.inputs.clear();
+  graph.outputs = results;
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  const std::set<NodeId> kept(nodes.begin(), nodes.end());
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    if (!kept.contains(*id)) graph.remove(*id);
+  }
+  options.level = 1;
+  options.logger = nullptr;
+  options.strict_shapes = false;
+  lower_for_cpu(alone, options);
+  return alone.graph;
+}
+
+}  // namespace
+
+void fold_before_claims(Model& model, const LowerOptions& options) {
+  Graph& graph = *model.graph;
+  if (options.level < 1) return;
+  lift_constants(graph);
+  const std::vector<NodeId> closed = find_closed(graph, options.external);
+  std::vector<ValueId> results;
+  for (const NodeId id : closed) std::ranges::copy(graph.node(id).outputs, std::back_inserter(results));
+  std::erase(results, ValueId::none);
+  if (results.empty()) return;
+  std::shared_ptr<const Graph> lowered;
+  try {
+    lowered = lowered_alone(model, closed, results, options);
+  } catch (const Error&) {
+    return;  // told when the whole model is lowered
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor* made = lowered->constant(lowered->outputs[i]);
+    const ValueType& type = graph.value(results[i]).type;
+    if (!made || (type.is_tensor() && type.dtype != made->dtype())) continue;
+    graph.make_constant(results[i], *made);
+  }
+  const auto is_gone = [](ValueId v) { return v == ValueId::none; };
+  for (const NodeId id : closed) {
+    if (!graph.node(id).dead && std::ranges::all_of(graph.node(id).outputs, is_gone)) remove_dead(graph, id);
+  }
+}
+
+}  // namespace retort
