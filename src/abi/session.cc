@@ -301,8 +301,8 @@ OrtStatusPtr ORT_API_CALL SetEpDynamicOptions(OrtSession* sess, const char* cons
   });
 }
 
-OrtStatusPtr ORT_API_CALL SessionReleaseCapturedGraph(OrtSession* session, int) noexcept {
-  return guard([&] { of(session); });  // the CPU captures none
+OrtStatusPtr ORT_API_CALL SessionReleaseCapturedGraph(OrtSession* session, int graph_annotation_id) noexcept {
+  return guard([&] { of(session).release_capture(graph_annotation_id); });
 }
 
 }  // namespace retort::abi

@@ -17,7 +17,7 @@ struct Assignment {
   std::vector<NodeId> nodes;           ///< of the graph as it was before, every producer before its consumers
   MemorySpace space;                   ///< the provider's own
   std::vector<std::string> constants;  ///< that the part has inside
-  const StandIn* stand_in = nullptr;   ///< null: the provider made none; else it goes with the node that the part became
+  const StandIn* stand_in = nullptr;  ///< null: the provider made none; else it goes with the node that the part became
 };
 
 /// Brings a model whose functions are expanded to the form in which providers see it: Constant nodes are constants, types

@@ -19,6 +19,7 @@
 namespace retort {
 
 struct RunOptions;
+class RunCapture;
 class Uploads;
 
 /// Nodes that a provider runs as one.
@@ -109,6 +110,8 @@ class Provider {
   virtual void run_ends(const RunOptions* /*options*/, bool /*waits*/) {}
   /// Follows one profile, of the session or of a run, and tells what the device did; null: there is nothing to tell.
   virtual std::unique_ptr<ProfileListener> make_listener() { return nullptr; }
+  /// What captures runs; null: nothing does.
+  virtual RunCapture* capture() { return nullptr; }
   /// Waits until its device is done with everything.
   virtual void synchronize() {}
 };

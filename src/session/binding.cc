@@ -111,6 +111,7 @@ void Binding::collect() {
 
 void Binding::run(const RunOptions* options, const MoreInputs& more) {
   const Exclusive exclusive(running_);
+  if (session_->replay(options)) return;  // into the results of the run that was captured
   if (stale_) collect();
   for (Output& o : outputs_) {
     if (!o.given) o.value = Value();  // lets go of the last result, so that its memory can be used again

@@ -157,6 +157,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
   if (report) report->take_lowered(*model.graph);
+  if (has_devices && !first_) take_capture(*model.graph);
   std::vector<MemorySpace> input_spaces;
   if (has_devices) {
     placement = place(*model.graph);

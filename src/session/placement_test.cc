@@ -74,7 +74,8 @@ TEST_F(PlacementTest, SeveralProviders) {
   environment->devices()->add(other);
   SessionOptions o = logging(LogLevel::error, "1");
   o.choose_providers = [&](const Model&) {
-    return std::vector<std::shared_ptr<Provider>>{factory->make_provider({}, {}, nullptr), other->make_provider({}, {}, nullptr)};
+    return std::vector<std::shared_ptr<Provider>>{factory->make_provider({}, {}, nullptr),
+                                                  other->make_provider({}, {}, nullptr)};
   };
   session(mixed(), o);
   EXPECT_TRUE(

@@ -304,6 +304,14 @@ struct Session::Rest {
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options, const Places& places) {
+  if (replay(options)) return;
+  int runs = 0;
+  do run_once(inputs, outputs, spares, options, places);
+  while (awaits_capture(options, ++runs));
+}
+
+void Session::run_once(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
+                       const RunOptions* options, const Places& places) {
   check_run(options);
   const FlushDenormals flush(pool_->flushes_denormals());
   const Rest rest(*this);

@@ -124,6 +124,10 @@ class Session {
   Value bring(size_t index, const Tensor& tensor, const MemorySpace& space);
   /// Waits for all devices.
   void synchronize() const;
+  /// Repeats a run that a provider has captured: it writes what that wrote. False: there is none, and nothing was done.
+  bool replay(const RunOptions* options);
+  /// Lets go of a captured run.
+  void release_capture(int id) const;
   /// Warns of options that providers were given and that nobody knows.
   void set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
   /// Bytes that idle frames hold.
@@ -188,6 +192,12 @@ class Session {
   static void view_scalars(const Route& route, std::span<const Value*> ordered, std::vector<Value>& views);
   void limit_memory();
   void clear_idle_frames();
+  /// Takes the provider that captures runs, if there is one; throws fail where it could not run all of `graph`.
+  void take_capture(const Graph& graph);
+  /// Whether a run is to follow `runs` others, until it is captured. Throws fail where there were enough.
+  bool awaits_capture(const RunOptions* options, int runs) const;
+  void run_once(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
+                const RunOptions* options, const Places& places);
 
   std::shared_ptr<Environment> environment_;
   SessionOptions options_;
@@ -197,6 +207,7 @@ class Session {
   std::vector<Port> inputs_, outputs_, overridable_;
   std::vector<AssignedPart> assigned_;
   SessionDevices devices_;
+  RunCapture* capture_ = nullptr;  ///< of one of the providers
   std::vector<std::vector<MemorySpace>> input_spaces_;
   std::vector<MemorySpace> output_spaces_;
   std::vector<uint32_t> port_of_;  ///< by position among the model's inputs: index of the session's input

@@ -40,7 +40,7 @@ bool Control::set(const std::string& key, const std::string& value) {
   if (key != "fail") {
     const std::lock_guard lock(mutex_);
     Style changed = style_;
-    if (key == "style" || key == "claim" || key == "drop_constants" || key == "channels_last")
+    if (key == "style" || key == "claim" || key == "drop_constants" || key == "channels_last" || key == "capture")
       return set(key, value, changed) && (style_ = changed, true);
     return false;
   }
@@ -59,6 +59,7 @@ bool Control::set(const std::string& key, const std::string& value, Style& style
   if (key == "claim") return style.claim = value, true;
   if (key == "drop_constants") return flag(value, style.drop_constants);
   if (key == "channels_last") return flag(value, style.channels_last);
+  if (key == "capture") return number(value, style.capture);
   return set(key, value);
 }
 

@@ -32,6 +32,7 @@ enum Count {
 struct Style {
   bool kernels = false;         ///< registers kernels instead of compiling parts
   bool drop_constants = false;  ///< takes constants of a part over when it is compiled
+  double capture = 0;           ///< the run that is captured, the first being 1; 0: none is
   bool channels_last = false;   ///< asks the host for images with their channels last
   std::string claim = "*";      ///< types of operators, or all that it can do
 };

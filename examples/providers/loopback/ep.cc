@@ -1,6 +1,7 @@
 #include "ep.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "graph.h"
@@ -21,6 +22,12 @@ std::string entry_of(const Host& host, const OrtSessionOptions* options, const s
   return value.c_str();  // the size counts the zero at the end
 }
 
+/// Which of the captured runs this one is to become or to repeat.
+int graph_id(const Host& host, const OrtRunOptions* options) {
+  const char* text = options ? host.api->GetRunConfigEntry(options, "gpu_graph_id") : nullptr;
+  return text ? std::atoi(text) : 0;
+}
+
 std::string path_of(const Host& host, const OrtGraph* graph) {
   const char* path = nullptr;
   check(host, host.api->Graph_GetModelPath(graph, &path));
@@ -32,7 +39,8 @@ std::string path_of(const Host& host, const OrtGraph* graph) {
 Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memory, const OrtSessionOptions* options)
     : OrtEp{}, host_(host), name_(name), device_(device), memory_(memory), kernels_{host, device} {
   read_options(options);
-  // Functions that stay null are those that a host does without: profilers, captured graphs and others.
+  captures_.wants(style_.kernels ? 0 : int(style_.capture));
+  // Functions that stay null are those that a host does without: profilers and others.
   ort_version_supported = ORT_API_VERSION;
   OrtEp::GetName = [](const OrtEp* ep) noexcept { return static_cast<const Ep*>(ep)->name_.c_str(); };
   OrtEp::GetCapability = [](OrtEp* ep, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
@@ -72,16 +80,18 @@ Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memo
                  [&] { *should = std::string_view(type) == "GlobalAveragePool" ? 1 : -1; });
   };
   OrtEp::IsConcurrentRunSupported = [](OrtEp*, bool* is) noexcept -> OrtStatus* { return *is = true, nullptr; };
-  OrtEp::OnRunStart = [](OrtEp* ep, const OrtRunOptions*) noexcept {
-    return entry(own(ep).host_, "OnRunStart", [] {});
+  OrtEp::OnRunStart = [](OrtEp* ep, const OrtRunOptions* options) noexcept {
+    return entry(own(ep).host_, "OnRunStart", [&] { own(ep).captures_.run_begins(graph_id(own(ep).host_, options)); });
   };
   // The official library leaves it to the provider to wait at the end of a run: what the application reads next has to be
   // there. Streams of the application are its own to wait for.
   OrtEp::OnRunEnd = [](OrtEp* ep, const OrtRunOptions*, bool waits) noexcept {
     return entry(own(ep).host_, "OnRunEnd", [&] {
+      own(ep).captures_.run_ends();
       if (waits) Stream::wait_all(ep);
     });
   };
+  add_capture();
   OrtEp::Sync = [](OrtEp* ep) noexcept { return entry(own(ep).host_, "Sync", [&] { Stream::wait_all(ep); }); };
   OrtEp::SetDynamicOptions = [](OrtEp* ep, const char* const* keys, const char* const* values, size_t n) noexcept {
     return entry(own(ep).host_, "SetDynamicOptions", [&] {
@@ -94,6 +104,28 @@ Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memo
   OrtEp::GetCompiledModelCompatibilityInfo = [](OrtEp*, const OrtGraph*) noexcept { return kCompatibility; };
 }
 
+/// A run is recorded while it is made and repeated without the host: for models that run on the device as a whole, whose
+/// inputs and outputs stay where they are. What lies between kernels is the host's memory, which is another's after the run,
+/// so only parts are captured: they keep what they need.
+void Ep::add_capture() {
+  OrtEp::IsGraphCaptureEnabled = [](const OrtEp* ep) noexcept {
+    const Style& style = static_cast<const Ep*>(ep)->style_;
+    return style.capture > 0 && !style.kernels;
+  };
+  OrtEp::IsGraphCaptured = [](const OrtEp* ep, int id) noexcept {
+    return static_cast<const Ep*>(ep)->captures_.has(id);
+  };
+  OrtEp::ReplayGraph = [](OrtEp* ep, int id) noexcept {
+    return entry(own(ep).host_, "ReplayGraph", [&] { own(ep).captures_.replay(id); });
+  };
+  OrtEp::ReleaseCapturedGraph = [](OrtEp* ep, int id) noexcept {
+    return entry(own(ep).host_, "ReleaseCapturedGraph", [&] { own(ep).captures_.release(id); });
+  };
+  OrtEp::GetGraphCaptureNodeAssignmentPolicy = [](const OrtEp*) noexcept {
+    return OrtGraphCaptureNodeAssignmentPolicy_ALL_NODES_ON_EP;
+  };
+}
+
 Ep::~Ep() {
   if (registry_) host_.ep->ReleaseKernelRegistry(registry_);
 }
@@ -103,7 +135,7 @@ void Ep::read_options(const OrtSessionOptions* options) {
   Control& control = Control::get();
   style_ = control.style();
   for (const char* key :
-       {"style", "claim", "drop_constants", "channels_last", "rate", "latency_us", "delay_us", "fail"}) {
+       {"style", "claim", "drop_constants", "channels_last", "capture", "rate", "latency_us", "delay_us", "fail"}) {
     const std::string value = entry_of(host_, options, "ep." + name_ + "." + key);
     if (!value.empty() && !control.set(key, value, style_))
       throw Error(ORT_INVALID_ARGUMENT, std::string("option '") + key + "' cannot be '" + value + "'");

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "capture.h"
 #include "context.h"
 #include "host.h"
 #include "kernels.h"
@@ -15,6 +16,7 @@ class Ep : public OrtEp {
 
  private:
   class Part;
+  void add_capture();
   void read_options(const OrtSessionOptions* options);
   void claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const;
   ContextPlace context_place(const OrtGraph* graph) const;
@@ -28,6 +30,7 @@ class Ep : public OrtEp {
   const KernelState kernels_;
   OrtKernelRegistry* registry_ = nullptr;
   Style style_;
+  Captures captures_;
   bool makes_contexts_ = false;  ///< EPContext nodes, in the place of parts
   bool context_inside_ = false;
   std::string context_model_;  ///< the model that gets them

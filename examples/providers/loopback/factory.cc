@@ -115,8 +115,8 @@ void read_environment(const Host& host, const std::string& registered) {
   OrtKeyValuePairs* entries = nullptr;
   if (OrtStatus* none = host.ep->GetEnvConfigEntries(&entries)) return host.api->ReleaseStatus(none);
   const std::unique_ptr<OrtKeyValuePairs, void (*)(OrtKeyValuePairs*)> owned(entries, host.api->ReleaseKeyValuePairs);
-  for (const char* key :
-       {"style", "claim", "drop_constants", "channels_last", "rate", "latency_us", "delay_us", "streams", "fail"}) {
+  for (const char* key : {"style", "claim", "drop_constants", "channels_last", "capture", "rate", "latency_us",
+                          "delay_us", "streams", "fail"}) {
     const char* value = host.api->GetKeyValue(entries, ("ep_factory." + registered + "." + key).c_str());
     if (value && !Control::get().set(key, value))
       throw Error(ORT_INVALID_ARGUMENT, std::string("option '") + key + "' cannot be '" + value + "'");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capture.h"
 #include "graph.h"
 
 namespace loopback {
@@ -78,15 +79,17 @@ Tensor result_of(Device& device, Stream* stream, const Operation& op, const std:
 void launch(Device& device, Stream* stream, const Operation& op, std::vector<Tensor> in, Tensor out,
             std::vector<std::shared_ptr<const void>> keep) {
   Control::get().count(kKernels);
-  perform(stream,
-          [&device, &op, in = std::move(in), out, keep = std::move(keep), number = stream ? stream->number() : 0] {
-            Control& control = Control::get();
-            control.fail_if_told("Kernel");
-            const int64_t begin = now();
-            if (out.elements()) operator_of(op.type).compute(op, seen_by(device, in), seen_by(device, {out})[0]);
-            if (const int64_t delay = control.delay) pause_until(begin + delay);
-            control.happened(operators().find(op.type)->first.c_str(), begin, int64_t(bytes(out)), number);
-          });
+  const std::function<void()> work = [&device, &op, in = std::move(in), out, keep = std::move(keep),
+                                      number = stream ? stream->number() : 0] {
+    Control& control = Control::get();
+    control.fail_if_told("Kernel");
+    const int64_t begin = now();
+    if (out.elements()) operator_of(op.type).compute(op, seen_by(device, in), seen_by(device, {out})[0]);
+    if (const int64_t delay = control.delay) pause_until(begin + delay);
+    control.happened(operators().find(op.type)->first.c_str(), begin, int64_t(bytes(out)), number);
+  };
+  Captures::record(work);
+  perform(stream, work);
 }
 
 Part::Part(const Host& host, int device, Program program)

@@ -1,5 +1,6 @@
 // What plug-ins write their claims into.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ struct OrtEpGraphSupportInfo : retort::abi::Handle<retort::abi::tag_of("gsup")> 
   const OrtKernelRegistry* kernels = nullptr;  ///< of the provider
   std::string provider;
   std::vector<retort::Claim> claims;
-  std::vector<const OrtNode*> singles;  ///< by claim: the node, where a kernel is to run it alone
+  std::vector<const OrtNode*> singles;            ///< by claim: the node, where a kernel is to run it alone
+  std::map<retort::NodeId, std::string> refused;  ///< why no kernel of its runs a node, as it was told
 };
 
 /// What a compiled part is called.

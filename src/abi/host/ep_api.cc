@@ -111,11 +111,16 @@ OrtStatusPtr ORT_API_CALL EpGraphSupportInfo_LookUpKernel(OrtEpGraphSupportInfo*
                                                           const OrtNode* node,
                                                           const OrtKernelDef** out_kernel_def) noexcept {
   return guard([&] {
-    const OrtEpGraphSupportInfo& info = handle(graph_support_info, "graph_support_info");
+    OrtEpGraphSupportInfo& info = handle(graph_support_info, "graph_support_info");
     const OrtNode& asked = node_of(info, node, "node");
     need(out_kernel_def, "out_kernel_def");
     const RegisteredKernel* kernel = info.kernels ? info.kernels->find(asked, info.provider) : nullptr;
     *out_kernel_def = kernel ? kernel->def.get() : nullptr;
+    if (kernel) return;
+    const bool known = info.kernels && info.kernels->has(asked.domain, asked.type);
+    info.refused[NodeId(asked.id)] =
+        known ? cat("it has no kernel of {} for these types and version {}", asked.type, asked.since)
+              : cat("it has no kernel of {}", asked.type);
   });
 }
 

@@ -230,3 +230,8 @@ const retort::abi::RegisteredKernel* OrtKernelRegistry::find(const OrtNode& node
   });
   return found == kernels.end() ? nullptr : &*found;
 }
+
+bool OrtKernelRegistry::has(const std::string& domain, const std::string& type) const {
+  return std::ranges::any_of(
+      kernels, [&](const retort::abi::RegisteredKernel& k) { return k.def->type == type && k.def->domain == domain; });
+}

@@ -44,4 +44,6 @@ struct OrtKernelRegistry : retort::abi::Handle<retort::abi::tag_of("kreg")> {
   std::vector<retort::abi::RegisteredKernel> kernels;
   /// The one for a node of a view; null: there is none.
   const retort::abi::RegisteredKernel* find(const OrtNode& node, const std::string& provider) const;
+  /// Whether there is one of the operator, in any version and for any types.
+  bool has(const std::string& domain, const std::string& type) const;
 };

@@ -108,6 +108,10 @@ const OrtSyncStreamImpl* stream_behind(const OrtSyncStream& stream);
 /// What the provider tells profiles; null where it tells nothing.
 std::unique_ptr<ProfileListener> plugin_listener(std::shared_ptr<const Instance> provider);
 
+// capture.cc
+/// What captures the provider's runs; null where it does not.
+std::unique_ptr<RunCapture> plugin_capture(std::shared_ptr<const Instance> provider);
+
 // session_hooks.cc: what a provider is told of its session. Functions that it has not, or is too old for, are passed over.
 void tell_session_made(const Instance& provider);
 bool asked_runs_at_once(const Instance& provider);

@@ -3,6 +3,7 @@
 
 #include "abi/host/claims.h"
 #include "abi/host/part.h"
+#include "ep/run_capture.h"
 
 namespace retort::abi {
 namespace {
@@ -11,7 +12,9 @@ class PluginProvider : public Provider {
  public:
   PluginProvider(std::shared_ptr<Instance> instance, const std::vector<const ProviderDevice*>& devices,
                  std::shared_ptr<Devices> shared)
-      : instance_(std::move(instance)), place_{instance_, std::move(shared), default_space(devices)} {}
+      : instance_(std::move(instance)),
+        place_{instance_, std::move(shared), default_space(devices)},
+        capture_(plugin_capture(instance_)) {}
 
   const std::string& name() const override { return instance_->plugin->name(); }
   MemorySpace space() const override { return place_.space; }
@@ -30,7 +33,12 @@ class PluginProvider : public Provider {
       kernels_.push_back(node ? &kernel_for(*node) : nullptr);
       claim.name = node ? node->name : cat("{}_{}", name(), number_++);
     }
+    refused_ = std::move(info.refused);
     return std::move(info.claims);
+  }
+  std::string why_not(NodeId node) const override {
+    const auto found = refused_.find(node);
+    return found == refused_.end() ? "" : found->second;
   }
 
   std::shared_ptr<const Compiled> compile(const Partition& part) override {
@@ -83,6 +91,7 @@ class PluginProvider : public Provider {
   void run_begins(const RunOptions* options) override { tell_run_begins(*instance_, options); }
   void run_ends(const RunOptions* options, bool waits) override { tell_run_ends(*instance_, options, waits); }
   std::unique_ptr<ProfileListener> make_listener() override { return plugin_listener(instance_); }
+  RunCapture* capture() override { return capture_.get(); }
   void synchronize() override {
     OrtEp& ep = instance_->ep();
     if (instance_->since(25) && ep.Sync) instance_->call("Sync", ep.Sync);
@@ -113,7 +122,9 @@ class PluginProvider : public Provider {
 
   const std::shared_ptr<Instance> instance_;
   const Workplace place_;
+  const std::unique_ptr<RunCapture> capture_;
   std::vector<const RegisteredKernel*> kernels_;  // by ticket; null: the nodes are compiled
+  std::map<NodeId, std::string> refused_;         // of the last claim
   size_t number_ = 0;
 };
 
