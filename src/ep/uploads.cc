@@ -12,13 +12,23 @@ bool Uploads::Upload::is_of(const Tensor& constant, const MemorySpace& wanted) c
          space.serves(wanted);
 }
 
-Tensor Uploads::get(const Tensor& constant, const MemorySpace& space) {
-  if (constant.dtype() == DType::string || constant.space().serves(space)) return constant;
-  const std::lock_guard lock(mutex_);
+Tensor Uploads::find_locked(const Tensor& constant, const MemorySpace& space) const {
   for (const Upload& upload : all_) {
     const std::shared_ptr<void> memory = upload.is_of(constant, space) ? upload.memory.lock() : nullptr;
     if (memory) return Tensor(constant.dtype(), constant.shape(), memory.get(), memory, upload.space);
   }
+  return {};
+}
+
+Tensor Uploads::find(const Tensor& constant, const MemorySpace& space) {
+  const std::lock_guard lock(mutex_);
+  return find_locked(constant, space);
+}
+
+Tensor Uploads::get(const Tensor& constant, const MemorySpace& space) {
+  if (constant.dtype() == DType::string || constant.space().serves(space)) return constant;
+  const std::lock_guard lock(mutex_);
+  if (Tensor found = find_locked(constant, space)) return found;
   const std::shared_ptr<void> memory = devices_->allocate(space, constant.bytes());
   Tensor copy(constant.dtype(), constant.shape(), memory.get(), memory, space);
   devices_->copy(constant, copy, nullptr);

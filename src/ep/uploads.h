@@ -16,6 +16,8 @@ class Uploads {
 
   /// `constant` in `space`: itself where that serves, or where it is strings, which stay on the host.
   Tensor get(const Tensor& constant, const MemorySpace& space);
+  /// What get() would find; empty where it would copy.
+  Tensor find(const Tensor& constant, const MemorySpace& space);
   /// A plan is made: what nobody kept goes, and the rest is found for as long as somebody keeps it.
   void settle();
 
@@ -30,6 +32,8 @@ class Uploads {
     std::shared_ptr<void> held;  ///< until the plan is made
     bool is_of(const Tensor& constant, const MemorySpace& wanted) const;
   };
+
+  Tensor find_locked(const Tensor& constant, const MemorySpace& space) const;
 
   const std::shared_ptr<const Devices> devices_;
   std::mutex mutex_;

@@ -54,6 +54,7 @@ class Builder {
   std::shared_ptr<const Plan> build() {
     plan_->captures = graph_.captures;
     if (!is_body_) plan_->input_spaces = options_.input_spaces;
+    if (!is_body_) plan_->placed_outputs = options_.placed_outputs;
     for (ValueId in : graph_.inputs) plan_->inputs.push_back(slot(in, Home::input));
     for (NodeId id : graph_.order()) add_step(graph_.node(id));
     for (ValueId out : graph_.outputs) plan_->outputs.push_back(slot(out, Home::none));

@@ -37,6 +37,12 @@ struct PlanValue {
 
 struct Plan;
 
+/// An output that is a constant, in the memory of a device whose parts read it.
+struct PlacedOutput {
+  uint32_t output = 0;  ///< among the plan's
+  Tensor constant;
+};
+
 struct Step {
   const OpDef* op = nullptr;
   std::shared_ptr<const void> params;
@@ -65,6 +71,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<SlotIndex> inputs, outputs;  ///< in the graph's order; captures at the end of inputs
   std::vector<MemorySpace> input_spaces;   ///< by input: where it is read; empty: all on the host
+  std::vector<PlacedOutput> placed_outputs;
   std::vector<GrowingCache> caches;
   uint32_t captures = 0;
   size_t constant_bytes = 0;  ///< of constants that runs still read
@@ -80,6 +87,7 @@ struct PlanOptions {
   PackedCache* cache = nullptr;    ///< where those of an earlier start are found; null: they are packed
   const Logger* logger = nullptr;
   std::vector<MemorySpace> input_spaces = {};  ///< of the plan; empty: all on the host
+  std::vector<PlacedOutput> placed_outputs = {};
 };
 
 /// Builds the plan of a core graph: order, aliases, lifetimes, kernels with their packed state. Constants that a kernel

@@ -280,6 +280,9 @@ Tensor Frame::result(const RunRequest& request, size_t i, const MemorySpace& spa
   if (!space.host_readable() || !made.serves(space)) {
     if (Tensor given = given_in(request, out, space)) return given;
     if (Tensor copy = made.serves(space) ? Tensor() : copied_to(out, space)) return copy;
+    for (const PlacedOutput& placed : plan_->placed_outputs) {
+      if (placed.output == i && placed.constant.space().serves(space)) return placed.constant;
+    }
   }
   if (const Tensor* boxed = slot.boxed.tensor(); boxed && boxed->data() == slot.data) return *boxed;
   return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr);

@@ -178,7 +178,8 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
                                    .shared = &environment_->weights(),
                                    .cache = cache,
                                    .logger = &logger_,
-                                   .input_spaces = std::move(input_spaces)});
+                                   .input_spaces = std::move(input_spaces),
+                                   .placed_outputs = placed_outputs(*model.graph)});
 }
 
 void Session::build(Model& model) {

@@ -205,6 +205,15 @@ TEST_F(DeviceCopies, ConstantsGoToADeviceOnce) {
   EXPECT_EQ(control.copies_up, 1);
 }
 
+TEST_F(DeviceCopies, ConstantsAreFoundWhereTheyAre) {
+  Uploads uploads(environment->devices());
+  const Tensor weight = Tensor::of<float>({1}, {1});
+  EXPECT_FALSE(uploads.find(weight, control.space));
+  const Tensor there = uploads.get(weight, control.space);
+  EXPECT_EQ(uploads.find(weight, control.space).data(), there.data());
+  EXPECT_FALSE(uploads.find(Tensor::of<float>({1}, {1}), control.space));
+}
+
 // The address of a constant may be another's later.
 TEST_F(DeviceCopies, ConstantsAreKnownWhileTheyLive) {
   Uploads uploads(environment->devices());

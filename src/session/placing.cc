@@ -92,6 +92,18 @@ void Session::take_spaces(const Route& route, const Placement& placement) {
   output_spaces_.resize(outputs_.size());
 }
 
+std::vector<PlacedOutput> Session::placed_outputs(const Graph& graph) const {
+  std::vector<PlacedOutput> all;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const Tensor* constant = graph.constant(graph.outputs[i]);
+    for (const auto& provider : devices_.providers) {
+      Tensor there = constant ? devices_.uploads->find(*constant, provider->space()) : Tensor();
+      if (there) all.push_back({uint32_t(i), std::move(there)});
+    }
+  }
+  return all;
+}
+
 // The model's own values of inputs that calls may leave out, once where the plan reads them, as constants are.
 void Session::place_defaults(Route& route, const Placement& placement) const {
   for (size_t i = 0; i < placement.inputs.size(); ++i) {

@@ -173,6 +173,7 @@ class Session {
   void tell_placement(const PlacementReport& report) const;
   void record_parts(std::span<const Assignment> parts);
   void check_placement(const Placement& placement) const;
+  std::vector<PlacedOutput> placed_outputs(const Graph& graph) const;
   void take_spaces(const Route& route, const Placement& placement);
   void place_defaults(Route& route, const Placement& placement) const;
   const Value* where_read(const Route& route, size_t position, const Value* given, const Places& places) const;

@@ -105,6 +105,29 @@ SCENE(loopback_copies, an_output_on_both_sides) {
   bind_everywhere(s, xy().node("Neg", {"x"}, {"a"}).node("Abs", {"a"}, {"y"}).floats_out("a", {2}), "a");
 }
 
+SCENE(loopback_copies, an_initializer_is_an_output) {
+  bind_everywhere(s, xy().floats("w", {2}, {3, 4}).node("Mul", {"x", "w"}, {"y"}).floats_out("w", {2}), "w");
+}
+
+SCENE(loopback_copies, an_initializer_of_the_cpu_is_an_output) {
+  bind_everywhere(s, xy().floats("w", {2}, {3, 4}).node("Max", {"x", "w"}, {"y"}).floats_out("w", {2}), "w");
+}
+
+SCENE(loopback_copies, one_value_under_two_names) {
+  bind_everywhere(s, xy().node("Neg", {"x"}, {"y"}).node("Identity", {"y"}, {"z"}).floats_out("z", {2}), "z");
+}
+
+SCENE(loopback_copies, two_parts_read_the_input) {
+  bind_everywhere(s,
+                  xy().node("Neg", {"x"}, {"a"})
+                      .node("Abs", {"a"}, {"b"})
+                      .node("Add", {"b", "x"}, {"c"})
+                      .node("Abs", {"c"}, {"d"})
+                      .node("Mul", {"d", "x"}, {"y"})
+                      .floats_out("c", {2}),
+                  "c");
+}
+
 SCENE(loopback_copies, a_value_in_the_model_is_bound) {
   Bound t(s, Maker()
                  .floats_in("x", {2})
