@@ -94,7 +94,7 @@ class Compilation {
     settings.compile = [this](const Model& model, std::span<const ExternalFile> files) { write(model, files); };
     const std::unique_ptr<OrtSession> none = new_session(*env_);
     finish_session(
-        *none, env_->environment, std::move(settings), &options_.session,
+        *none, env_->environment, std::move(settings), &options_.session, nullptr,
         [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) { return open(environment, o); });
   }
 

@@ -16,6 +16,7 @@
 
 namespace retort {
 
+class BodyRunner;
 struct RunOptions;
 
 /// Nodes that a provider runs as one.
@@ -23,8 +24,8 @@ struct Claim {
   std::vector<NodeId> nodes;
   std::string name;              ///< for messages and profiles; may be empty
   bool drops_constants = false;  ///< the provider keeps copies of the part's constants
-  bool single = false;           ///< one node, for a kernel: it keeps name and type, and each of its inputs is one
-  size_t ticket = 0;             ///< the provider's own; the partition has it again
+  bool single = false;  ///< one node, for a kernel: it keeps name, type and bodies, and each of its inputs is one
+  size_t ticket = 0;    ///< the provider's own; the partition has it again
 };
 
 /// What was claimed, cut out: its graph in the model's own dialect, constants inside, with the inputs and outputs that the
@@ -53,6 +54,12 @@ class PartitionRun {
   virtual bool cancelled() const = 0;
   /// Threads of the session.
   virtual const Parallel& parallel() const = 0;
+  /// Runs the bodies of a single node; its captures are none of the inputs.
+  virtual BodyRunner& bodies() const = 0;
+  /// Between its memory and that of the host, or within one of them.
+  virtual void copy(const Tensor& from, Tensor& to) const = 0;
+  /// Makes `tensor` output i, as it is; it has its owner.
+  virtual void set_output(size_t i, const Tensor& tensor) = 0;
 };
 
 /// Thread-safe: runs of a session may be concurrent.
@@ -74,9 +81,10 @@ class Provider {
   virtual const std::string& name() const = 0;
   /// The memory that its values lie in.
   virtual MemorySpace space() const = 0;
-  /// What it would run of the model's graph. Nodes are in the model's own dialect, Constant nodes are constants, types of
-  /// values there as far as they are known. Claims of earlier providers are gone from the graph.
-  virtual std::vector<Claim> claim(const Model& model) = 0;
+  /// What it would run of `graph`: the model's, or a body in it. Nodes are in the model's own dialect, Constant nodes are
+  /// constants, types of values there as far as they are known. Claims of earlier providers, and those in bodies within,
+  /// are gone from the graph.
+  virtual std::vector<Claim> claim(const Model& model, const Graph& graph) = 0;
   virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
   /// A stream for a run; null: it works on the thread of the caller.
   virtual std::unique_ptr<Stream> make_stream() { return nullptr; }

@@ -8,9 +8,29 @@
 #include "session/session.h"
 
 namespace retort {
+namespace {
+
+size_t count_nodes(const Graph& graph) {
+  size_t count = graph.order().size();
+  for (const NodeId id : graph.order()) {
+    for (const Body& b : graph.node(id).bodies) count += count_nodes(*b.graph);
+  }
+  return count;
+}
+
+void require_taken(const Graph& graph) {
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    for (const Body& b : node.bodies) require_taken(*b.graph);
+    require(node.op || node.is("Constant"), ErrorCode::fail,
+            "no provider takes {}, and session.disable_cpu_ep_fallback forbids the CPU", retort::describe(graph, node));
+  }
+}
+
+}  // namespace
 
 void Session::give_parts(Model& model) {
-  const size_t nodes = model.graph->order().size();
+  const size_t nodes = count_nodes(*model.graph);
   size_t taken = 0;
   const std::vector<Assignment> parts = partition(model, devices_, options_.external_ops.get());
   if (!first_ && !assigned_.empty()) record_parts(parts);
@@ -20,28 +40,28 @@ void Session::give_parts(Model& model) {
   }
   logger_.info("{} of {} nodes run on the CPU", nodes - taken, nodes);
   if (!options_.config_on("session.disable_cpu_ep_fallback")) return;
-  for (const NodeId id : model.graph->order()) {
-    const Node& node = model.graph->node(id);
-    require(node.op || node.is("Constant"), ErrorCode::fail,
-            "no provider takes {}, and session.disable_cpu_ep_fallback forbids the CPU",
-            retort::describe(*model.graph, node));
-  }
+  require_taken(*model.graph);
 }
 
-// Until now every node was the CPU's.
+// Until now every node was the CPU's. A part has the bodies of its nodes with it, but not that of a single node.
 void Session::record_parts(std::span<const Assignment> parts) {
   std::vector<AssignedPart> all;
-  std::map<NodeId, size_t> part_of;
+  std::map<std::pair<const Graph*, NodeId>, size_t> part_of;
   for (const Assignment& part : parts) {
-    for (const NodeId id : part.nodes) part_of[id] = all.size();
+    for (const NodeId id : part.nodes) part_of[{part.graph, id}] = all.size();
     all.push_back({part.provider, {}});
   }
   for (AssignedPart& one : assigned_) {
-    const auto part = part_of.find(one.nodes[0].within);
-    if (part == part_of.end())
+    AssignedNode& node = one.nodes[0];
+    const auto holds = [&](const auto& place) {
+      const auto part = part_of.find(place);
+      return part != part_of.end() && (place == node.places[0] || !parts[part->second].single);
+    };
+    const auto place = std::ranges::find_if(node.places, holds);
+    if (place == node.places.end())
       all.push_back(std::move(one));
     else
-      all[part->second].nodes.push_back(std::move(one.nodes[0]));
+      all[part_of.at(*place)].nodes.push_back(std::move(node));
   }
   assigned_ = std::move(all);
 }
