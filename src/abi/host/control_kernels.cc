@@ -119,6 +119,7 @@ class LoopKernel : public ControlKernel {
       shape.push_back(is_known(d) ? d : 0);
     if (!call.wants(output)) return;
     Tensor all = call.make(output, shape);
+    if (!parts.empty()) check_same_type(*parts[0].tensor(), all, output);
     std::vector<OrtValue> values;
     std::vector<const OrtValue*> pointers;
     for (const Value& part : parts) values.emplace_back(part);
@@ -173,12 +174,19 @@ const Tensor& ControlCall::present(size_t i) const {
   return *t;
 }
 
+void check_same_type(const Tensor& made, const Tensor& result, size_t output) {
+  require(made.dtype() == result.dtype(), ErrorCode::invalid_graph,
+          "output {} is {}, but the body makes {}; make the types equal, for example by a Cast", output,
+          dtype_name(result.dtype()), dtype_name(made.dtype()));
+}
+
 Tensor ControlCall::make(size_t i, const Shape& shape) { return context_.part->output(i, shape); }
 
 void ControlCall::give(size_t i, const Tensor& tensor) {
   if (!wants(i)) return;
   if (tensor.space().serves(space(i)) && tensor.owner()) return context_.part->set_output(i, tensor);
   Tensor made = make(i, tensor.shape());
+  check_same_type(tensor, made, i);
   context_.part->copy(tensor, made);
 }
 

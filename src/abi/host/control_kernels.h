@@ -45,6 +45,9 @@ class ControlKernel : public OrtKernelImpl {
   const OrtKernelInfo info_;
 };
 
+/// Throws invalid_graph where a body makes something else than the node's output is.
+void check_same_type(const Tensor& made, const Tensor& result, size_t output);
+
 /// scan_kernel.cc. Takes the helper over.
 ControlKernel* new_scan_kernel(const OrtKernelInfo& info, OrtScanKernelHelper& helper);
 

@@ -148,6 +148,7 @@ class ScanKernel : public ControlKernel {
       make(call, s, length, first->dtype(), first->shape());
       if (!s.all) continue;
       Tensor to = element(s.all, place("scan_output_directions", s.index, t, length));
+      check_same_type(*first, to, s.output);
       call.copy(*first, to);
     }
   }
@@ -161,6 +162,7 @@ class ScanKernel : public ControlKernel {
     Shape shape;
     for (const size_t d : permutation) shape.push_back(s.all.shape()[d]);
     Tensor result = call.make(s.output, shape);
+    check_same_type(s.all, result, s.output);
     if (result.count()) transpose(call, permutation, s.all, result);
   }
 
