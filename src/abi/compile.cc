@@ -101,7 +101,7 @@ class Compilation {
     };
     const std::unique_ptr<OrtSession> none = new_session(*env_);
     finish_session(
-        *none, env_->environment, std::move(settings), &session,
+        *none, env_->environment, std::move(settings), &session, nullptr,
         [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) { return open(environment, o); });
   }
 

@@ -24,6 +24,12 @@ class PartRun {
   virtual const Parallel& parallel() const = 0;
   virtual const OrtLogger& logger() const = 0;
   virtual const Devices& devices() const = 0;
+  /// For kernels that the host has (host/control_kernels.cc): the bodies of the node, what an output has to be, and tensors
+  /// that become one as they are.
+  virtual BodyRunner& bodies() const = 0;
+  virtual MemorySpace output_space(size_t index) const = 0;
+  virtual void set_output(size_t index, const Tensor& tensor) = 0;
+  virtual void copy(const Tensor& from, Tensor& to) const = 0;
 };
 
 }  // namespace retort::abi
@@ -35,6 +41,7 @@ struct OrtKernelInfo : retort::abi::Handle<retort::abi::tag_of("kinf")> {
   std::vector<std::optional<retort::ValueType>> inputs, outputs;  ///< none for omitted ones
   std::deque<OrtValue> constants;                                 ///< per input; empty where it is none
   std::map<std::string, std::string> config;                      ///< of the session
+  std::vector<std::string> bodies;                                ///< attributes that are graphs
   int since_version = 1;                                          ///< the first that the operator covers
   std::shared_ptr<retort::Allocator> memory;                      ///< the provider's own; null: that of the host
   const OrtEp* ep = nullptr;                                      ///< whose kernel it is; null: no plug-in's

@@ -38,7 +38,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromModel(const OrtEnv* env, const OrtMod
     const OrtModel& made = handle(model, "model");
     need(out, "out");
     auto session = new_session(*env);
-    finish_session(*session, env->environment, std::move(settings), options,
+    finish_session(*session, env->environment, std::move(settings), options, nullptr,
                    [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
                      return std::make_shared<Session>(environment, build_model(made), o);
                    });
@@ -92,7 +92,7 @@ OrtStatusPtr ORT_API_CALL ApplyModelToModelEditorSession(OrtSession* session, Or
 // As in ONNX Runtime the session keeps the options that it was begun with; `options` only add providers. A session that is
 // finished stays as it is.
 OrtStatusPtr ORT_API_CALL FinalizeModelEditorSession(OrtSession* session, const OrtSessionOptions* options,
-                                                     OrtPrepackedWeightsContainer*) noexcept {
+                                                     OrtPrepackedWeightsContainer* container) noexcept {
   return guard([&] {
     OrtSession& s = handle(session, "session");
     if (options) handle(options, "options");
@@ -101,7 +101,7 @@ OrtStatusPtr ORT_API_CALL FinalizeModelEditorSession(OrtSession* session, const 
     if (options) settings.providers = options->options.providers;
     auto model = std::make_shared<Model>(*s.draft->model);  // stays as it is when this fails
     model->graph = model->graph->clone();
-    finish_session(s, s.draft->environment, std::move(settings), options,
+    finish_session(s, s.draft->environment, std::move(settings), options, container,
                    [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
                      return std::make_shared<Session>(environment, model, o);
                    });

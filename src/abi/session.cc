@@ -6,20 +6,35 @@
 #include "abi/allocators.h"
 #include "abi/devices.h"
 #include "abi/environment.h"
+#include "abi/host/plugin.h"
 #include "abi/kernels.h"
 #include "abi/slots.h"
 
 namespace retort::abi {
 namespace {
 
-OrtStatusPtr open(const OrtEnv* env, const OrtSessionOptions* options, OrtSession** out, Load load) {
+OrtStatusPtr open(const OrtEnv* env, const OrtSessionOptions* options, const OrtPrepackedWeightsContainer* container,
+                  OrtSession** out, Load load) {
   return guard([&] {
     SessionOptions settings = opening_options(env, options);
     need(out, "out");
     auto session = new_session(*env);
-    finish_session(*session, env->environment, std::move(settings), options, load);
+    finish_session(*session, env->environment, std::move(settings), options, container, load);
     give(out, "out", std::move(session));
   });
+}
+
+auto from_file(const char* path) {
+  return [path](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
+    return std::make_shared<Session>(environment, model_file(path), o);
+  };
+}
+
+auto from_bytes(const void* data, size_t size) {
+  return [data, size](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
+    const auto* bytes = &need(static_cast<const std::byte*>(data), "model_data");
+    return std::make_shared<Session>(environment, std::span(bytes, size), o);
+  };
 }
 
 /// The ports of one kind; the official library answers `fail` to an index that does not exist.
@@ -130,11 +145,15 @@ SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* optio
 }
 
 void finish_session(OrtSession& session, const std::shared_ptr<Environment>& environment, SessionOptions settings,
-                    const OrtSessionOptions* options, Load load) {
-  settings.choose_providers = [&session, options](const Model& model) {
+                    const OrtSessionOptions* options, const OrtPrepackedWeightsContainer* container, Load load) {
+  SharedWeights shared{container ? handle(container, "prepacked_weights_container").weights : nullptr, {}};
+  for (const auto& [name, tensor] : settings.initializers) shared.names.insert(name);
+  settings.choose_providers = [&session, options, shared](const Model& model) {
     session.opsets = model.opsets;
     if (!options) return std::vector<std::shared_ptr<Provider>>();
-    return choose_devices(*session.ep_devices, *options, model, session.devices);
+    auto providers = choose_devices(*session.ep_devices, *options, model, session.devices);
+    for (const auto& provider : providers) share_weights(*provider, shared);
+    return providers;
   };
   std::shared_ptr<Session> made = load(environment, settings);
   const int threads =
@@ -177,17 +196,12 @@ OrtTypeInfo type_of(const ValueType& type, const DimTable& dims) {
 
 OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, const char* model_path, const OrtSessionOptions* options,
                                         OrtSession** out) noexcept {
-  return open(env, options, out, [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
-    return std::make_shared<Session>(environment, model_file(model_path), o);
-  });
+  return open(env, options, nullptr, out, from_file(model_path));
 }
 
 OrtStatusPtr ORT_API_CALL CreateSessionFromArray(const OrtEnv* env, const void* model_data, size_t model_data_length,
                                                  const OrtSessionOptions* options, OrtSession** out) noexcept {
-  return open(env, options, out, [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
-    const auto* bytes = &need(static_cast<const std::byte*>(model_data), "model_data");
-    return std::make_shared<Session>(environment, std::span(bytes, model_data_length), o);
-  });
+  return open(env, options, nullptr, out, from_bytes(model_data, model_data_length));
 }
 
 OrtStatusPtr ORT_API_CALL CreatePrepackedWeightsContainer(OrtPrepackedWeightsContainer** out) noexcept {
@@ -198,17 +212,17 @@ void ORT_API_CALL ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer*
 
 OrtStatusPtr ORT_API_CALL CreateSessionWithPrepackedWeightsContainer(const OrtEnv* env, const char* model_path,
                                                                      const OrtSessionOptions* options,
-                                                                     OrtPrepackedWeightsContainer*,
+                                                                     OrtPrepackedWeightsContainer* container,
                                                                      OrtSession** out) noexcept {
-  return CreateSession(env, model_path, options, out);
+  return open(env, options, container, out, from_file(model_path));
 }
 
 OrtStatusPtr ORT_API_CALL CreateSessionFromArrayWithPrepackedWeightsContainer(const OrtEnv* env, const void* model_data,
                                                                               size_t model_data_length,
                                                                               const OrtSessionOptions* options,
-                                                                              OrtPrepackedWeightsContainer*,
+                                                                              OrtPrepackedWeightsContainer* container,
                                                                               OrtSession** out) noexcept {
-  return CreateSessionFromArray(env, model_data, model_data_length, options, out);
+  return open(env, options, container, out, from_bytes(model_data, model_data_length));
 }
 
 void ORT_API_CALL ReleaseSession(OrtSession* input) noexcept { release(input); }

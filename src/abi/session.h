@@ -12,6 +12,7 @@
 
 #include "abi/devices.h"
 #include "abi/handle.h"
+#include "abi/host/shared_weights.h"
 #include "abi/options.h"
 #include "abi/type_info.h"
 #include "session/binding.h"
@@ -94,8 +95,10 @@ struct OrtModelMetadata : retort::abi::Handle<retort::abi::tag_of("meta")> {
   retort::ModelInfo info;
 };
 
-/// Weights are shared by all sessions of the process, so the container has nothing to hold.
-struct OrtPrepackedWeightsContainer : retort::abi::Handle<retort::abi::tag_of("pack")> {};
+/// Weights of the CPU are shared by all sessions of the process: what is left to hold is those of plug-ins.
+struct OrtPrepackedWeightsContainer : retort::abi::Handle<retort::abi::tag_of("pack")> {
+  const std::shared_ptr<retort::abi::PackedWeights> weights = std::make_shared<retort::abi::PackedWeights>();
+};
 
 namespace retort::abi {
 
@@ -119,9 +122,10 @@ std::string model_file(const char* model_path);
 std::unique_ptr<OrtSession> new_session(const OrtEnv& env);
 /// What every way to a session checks first: the options as the engine takes them.
 SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* options);
-/// Makes the session behind a handle ready to run. `options`: of whoever adds providers, or null.
+/// Makes the session behind a handle ready to run. `options`: of whoever adds providers, or null; `container`: of weights
+/// that are shared, or null.
 void finish_session(OrtSession& session, const std::shared_ptr<Environment>& environment, SessionOptions settings,
-                    const OrtSessionOptions* options, Load load);
+                    const OrtSessionOptions* options, const OrtPrepackedWeightsContainer* container, Load load);
 
 /// The options of the engine: a copy, with the caller's threads. Null: the defaults.
 SessionOptions session_options(const OrtSessionOptions* options);

@@ -46,8 +46,8 @@ const Names kBroadcasting = {"Add", "Div", "Max", "Mean", "Min", "Mul", "PRelu",
 
 class Rewriter {
  public:
-  Rewriter(Model& model, const Provider& provider, const std::vector<Claim>& claims)
-      : graph_(*model.graph), provider_(provider), version_(model.opsets[""]) {
+  Rewriter(const Model& model, Graph& graph, const Provider& provider, const std::vector<Claim>& claims)
+      : graph_(graph), provider_(provider), version_(model.opsets.at("")) {
     for (const Claim& claim : claims) claimed_.insert(claim.nodes.begin(), claim.nodes.end());
   }
 
@@ -218,8 +218,9 @@ class Rewriter {
 
 }  // namespace
 
-std::vector<NodeId> to_channels_last(Model& model, const Provider& provider, const std::vector<Claim>& claims) {
-  std::vector<NodeId> changed = Rewriter(model, provider, claims).run();
+std::vector<NodeId> to_channels_last(Model& model, Graph& graph, const Provider& provider,
+                                     const std::vector<Claim>& claims) {
+  std::vector<NodeId> changed = Rewriter(model, graph, provider, claims).run();
   if (!changed.empty()) model.opsets[kChannelsLastDomain] = model.opsets[""];
   return changed;
 }

@@ -10,10 +10,11 @@ namespace retort {
 /// plug-ins by that name.
 constexpr const char* kChannelsLastDomain = "com.ms.internal.nhwc";
 
-/// Moves the nodes of `claims` that `provider` wants with channels last to that domain, with transposes around them, which
+/// Moves the nodes of `claims`, of `graph` (the model's, or a body), that `provider` wants with channels last to that domain, with transposes around them, which
 /// are left out between nodes that agree and moved behind nodes that work on each element, whoever runs them. Gives the nodes that
 /// changed their domain; none: the graph is as it was.
-std::vector<NodeId> to_channels_last(Model& model, const Provider& provider, const std::vector<Claim>& claims);
+std::vector<NodeId> to_channels_last(Model& model, Graph& graph, const Provider& provider,
+                                     const std::vector<Claim>& claims);
 
 /// Throws ep_fail naming provider and node where one of `changed` is in no claim: nobody else can run it.
 void check_claimed(const Graph& graph, const Provider& provider, const std::vector<NodeId>& changed,

@@ -11,7 +11,7 @@ class Wanting : public Provider {
  public:
   const std::string& name() const override { return name_; }
   MemorySpace space() const override { return {}; }
-  std::vector<Claim> claim(const Model&) override { return {}; }
+  std::vector<Claim> claim(const Model&, const Graph&) override { return {}; }
   std::shared_ptr<const Compiled> compile(const Partition&) override { return nullptr; }
   std::optional<bool> wants_channels_last(const std::string&, const std::string& type) const override {
     return type == "LRN" ? std::optional(false) : type == "Shrink" ? std::optional(true) : std::nullopt;
@@ -51,7 +51,7 @@ class ChannelsLast : public testing::Test {
     graph().outputs = {out};
     Claim all;
     all.nodes.assign(graph().order().begin(), graph().order().end());
-    return to_channels_last(model_, provider_, {all});
+    return to_channels_last(model_, graph(), provider_, {all});
   }
   size_t transposes() {
     return size_t(std::ranges::count_if(graph().order(), [&](NodeId id) { return graph().node(id).is("Transpose"); }));

@@ -60,7 +60,15 @@ void DeviceRun::begin(const SessionDevices* session, const CopyBook& book, const
   }
 }
 
+void DeviceRun::begin_within(DeviceRun& outer) {
+  outer_ = &outer;
+  session_ = outer.session_;
+  book_ = outer.book_;
+  use_ = outer.use_;
+}
+
 void DeviceRun::end(bool failed) {
+  if (outer_) return;  // whose work goes on
   if (!session_ || (session_->providers.empty() && own_.empty() && !use_.callers)) return;
   std::exception_ptr error;
   const auto attempt = [&](auto step) {
@@ -109,6 +117,7 @@ void DeviceRun::wait_for_own() {
 
 Stream* DeviceRun::stream(const MemorySpace& space) {
   if (!session_ || space.host_readable()) return nullptr;
+  if (outer_) return outer_->stream(space);
   if (use_.callers && use_.callers->space().serves(space)) return use_.callers;
   for (const auto& provider : session_->providers) {
     if (!provider->space().serves(space)) continue;

@@ -41,6 +41,8 @@ class DeviceRun {
 
   /// `session` may be null: there is only the host. What earlier runs left under way comes before this one.
   void begin(const SessionDevices* session, const CopyBook& book, const StreamUse& use);
+  /// Of a body: a part of `outer`, whose streams, book and providers are its own.
+  void begin_within(DeviceRun& outer);
   /// Also after an error, of begin() too: then nothing of the run is left under way, and nothing is thrown.
   void end(bool failed);
   /// The host waits for what runs left under way: memory that they use may go then.
@@ -65,6 +67,7 @@ class DeviceRun {
   void come_after_earlier_runs();
 
   const SessionDevices* session_ = nullptr;
+  DeviceRun* outer_ = nullptr;  ///< null: this is no part of another one
   CopyBook book_;
   StreamUse use_;
   size_t begun_ = 0;      ///< providers that were told of the run

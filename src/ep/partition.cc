@@ -5,9 +5,11 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/function_ref.h"
 #include "ep/channels_last.h"
 #include "ir/describe.h"
 #include "lift/infer_types.h"
+#include "passes/optimize.h"
 
 namespace retort {
 namespace {
@@ -17,7 +19,7 @@ class StepRun : public PartitionRun {
  public:
   StepRun(const Compiled& compiled, const RunContext& context, Stream* stream, const std::vector<Tensor>& constants)
       : compiled_(compiled), context_(context), stream_(stream), outputs_(context.output_count()) {
-    for (size_t i = 0; i < context.input_count(); ++i) {
+    for (size_t i = 0; i < constants.size(); ++i) {
       const Slot& slot = context.in_slot(i);
       if (constants[i])
         inputs_.push_back(constants[i]);
@@ -34,6 +36,11 @@ class StepRun : public PartitionRun {
   Stream* stream() const override { return stream_; }
   bool cancelled() const override { return context_.parallel().cancelled(); }
   const Parallel& parallel() const override { return context_.parallel(); }
+  BodyRunner& bodies() const override { return context_.bodies(); }
+  void copy(const Tensor& from, Tensor& to) const override {
+    context_.devices()->copy(CopyCause::border, "", from, to, !from.space().host_readable());
+  }
+  void set_output(size_t i, const Tensor& tensor) override { context_.set_value(i, outputs_.at(i) = tensor); }
 
   Tensor& output(size_t i, DType dtype, const Shape& shape) override {
     if (outputs_.at(i)) return outputs_[i];
@@ -58,7 +65,7 @@ class StepRun : public PartitionRun {
 /// Which output of a part may lie over which of its inputs.
 using Replacements = std::vector<std::pair<size_t, size_t>>;
 
-/// Inputs that became constants after the cut, in the provider's memory; empty for the others.
+/// By input, without captures: those that became constants after the cut, in the provider's memory; empty for the others.
 struct Uploaded : State {
   std::vector<Tensor> constants;
 };
@@ -85,13 +92,19 @@ class Cut {
   /// Every producer before its consumers.
   const std::vector<NodeId>& nodes() const { return order_; }
 
-  /// Puts a node of `op` in place of what was claimed.
+  /// Puts a node of `op` in place of what was claimed. That of a single node keeps its bodies.
   void replace(std::shared_ptr<const ExternalOp> op, const std::string& name) {
     Node node;
     node.domain = op->domain();
     node.type = op->type();
     node.name = name;
     node.inputs = inputs_;
+    if (single_) {
+      Node& claimed = graph_.node(order_.back());
+      node.inputs.insert(node.inputs.end(), captures_.begin(), captures_.end());
+      node.captures = uint32_t(captures_.size());
+      node.bodies = claimed.bodies;
+    }
     for (const NodeId id : order_) node.origins.push_back(label(graph_, graph_.node(id)));
     node.position = graph_.node(order_.back()).position;
     std::vector<std::string> names;
@@ -189,6 +202,7 @@ class Cut {
   void collect() {
     body_ = std::make_shared<Graph>(graph_.shared_dims());
     body_->name = graph_.name;
+    if (single_) sink_constants(graph_, graph_.node(order_.back()));
     for (const NodeId id : order_) take(graph_.node(id));
     for (const NodeId id : order_) {
       for (const ValueId out : graph_.node(id).outputs) {
@@ -208,6 +222,11 @@ class Cut {
   void take(const Node& node) {
     Node copy = node;
     copy.id = NodeId::none;
+    if (single_) {
+      captures_.assign(copy.inputs.end() - copy.captures, copy.inputs.end());
+      copy.inputs.resize(copy.inputs.size() - copy.captures);
+      copy.captures = 0;
+    }
     for (Body& b : copy.bodies) b.graph = b.graph->clone();
     for (ValueId& in : copy.inputs) in = in == ValueId::none ? in : inside(in, node);
     for (ValueId& out : copy.outputs) {
@@ -239,7 +258,7 @@ class Cut {
   std::vector<NodeId> order_;
   std::shared_ptr<Graph> body_;
   std::map<ValueId, ValueId> inside_;  // of the graph → of the body
-  std::vector<ValueId> inputs_, outputs_;
+  std::vector<ValueId> inputs_, outputs_, captures_;
 };
 
 class PartitionOp : public ExternalOp {
@@ -278,7 +297,7 @@ class PartitionOp : public ExternalOp {
 
   std::unique_ptr<State> prepare(const ExternalNode&, PrepareContext& context) const override {
     auto state = std::make_unique<Uploaded>();
-    for (size_t i = 0; context.has(i); ++i) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
       state->constants.emplace_back();
       const Tensor* constant = context.unaligned_constant(i);
       if (!constant || constant->space().serves(input_space(i))) continue;
@@ -307,19 +326,72 @@ class PartitionOp : public ExternalOp {
   const std::shared_ptr<Uploads> uploads_;
   const std::string type_;
   const std::shared_ptr<const Compiled> compiled_;
-  const std::vector<ValueType> inputs_, outputs_;
+  const std::vector<ValueType> inputs_, outputs_;  // inputs without captures
   const Replacements replacements_;
   bool touches_host_ = false;
 };
-std::vector<Claim> claims_of(Provider& provider, Model& model) {
-  std::vector<Claim> claims = provider.claim(model);
-  if (!provider.prefers_channels_last()) return claims;
-  const std::vector<NodeId> changed = to_channels_last(model, provider, claims);
-  if (changed.empty()) return claims;
-  claims = provider.claim(model);
-  check_claimed(*model.graph, provider, changed, claims);
-  return claims;
+
+void each_graph(Graph& graph, FunctionRef<void(Graph&)> f) {
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  for (const NodeId id : order) {
+    for (const Body& b : graph.node(id).bodies) each_graph(*b.graph, f);
+  }
+  f(graph);
 }
+
+/// Gives one provider its parts of a model.
+class Partitioner {
+ public:
+  Partitioner(Model& model, const SessionDevices& session, std::shared_ptr<Provider> provider,
+              std::vector<Assignment>& all)
+      : model_(model), session_(session), provider_(std::move(provider)), all_(all) {}
+
+  void take(Graph& graph) {
+    for (const Claim& claim : claims(graph)) take(graph, claim);
+  }
+
+ private:
+  std::vector<Claim> claims(Graph& graph) {
+    std::vector<Claim> claims = provider_->claim(model_, graph);
+    if (!provider_->prefers_channels_last()) return claims;
+    const std::vector<NodeId> changed = to_channels_last(model_, graph, *provider_, claims);
+    if (changed.empty()) return claims;
+    claims = provider_->claim(model_, graph);
+    check_claimed(graph, *provider_, changed, claims);
+    return claims;
+  }
+
+  void take(Graph& graph, const Claim& claim) {
+    Cut cut(graph, *provider_, claim);
+    const std::string name = claim.name.empty() ? cat("{}_{}", provider_->name(), number_) : claim.name;
+    const std::string type = claim.single ? graph.node(claim.nodes[0]).type : name;
+    ++number_;
+    std::shared_ptr<const Compiled> compiled;
+    try {
+      compiled = provider_->compile(
+          {name, cut.body(), &model_, claim.drops_constants, claim.single, claim.ticket, session_.uploads.get()});
+      require(compiled != nullptr, ErrorCode::ep_fail, "nothing came of it");
+    } catch (Error& e) {
+      e.add_context(cat("provider '{}' compiling part '{}' of {} nodes", provider_->name(), name, claim.nodes.size()));
+      throw;
+    }
+    all_.push_back({.provider = provider_->name(),
+                    .name = name,
+                    .graph = &graph,
+                    .nodes = cut.nodes(),
+                    .single = claim.single,
+                    .space = provider_->space(),
+                    .constants = cut.constants(),
+                    .stand_in = compiled->stand_in()});
+    cut.replace(std::make_shared<PartitionOp>(provider_, session_.uploads, type, std::move(compiled), cut), name);
+  }
+
+  Model& model_;
+  const SessionDevices& session_;
+  const std::shared_ptr<Provider> provider_;
+  std::vector<Assignment>& all_;
+  size_t number_ = 0;
+};
 
 }  // namespace
 
@@ -332,24 +404,8 @@ std::vector<Assignment> partition(Model& model, const SessionDevices& session) {
   std::vector<Assignment> all;
   Graph& graph = *model.graph;
   for (const auto& provider : session.providers) {
-    size_t number = 0;
-    for (const Claim& claim : claims_of(*provider, model)) {
-      Cut cut(graph, *provider, claim);
-      const std::string name = claim.name.empty() ? cat("{}_{}", provider->name(), number) : claim.name;
-      const std::string type = claim.single ? graph.node(claim.nodes[0]).type : name;
-      ++number;
-      std::shared_ptr<const Compiled> compiled;
-      try {
-        compiled = provider->compile(
-            {name, cut.body(), &model, claim.drops_constants, claim.single, claim.ticket, session.uploads.get()});
-        require(compiled != nullptr, ErrorCode::ep_fail, "nothing came of it");
-      } catch (Error& e) {
-        e.add_context(cat("provider '{}' compiling part '{}' of {} nodes", provider->name(), name, claim.nodes.size()));
-        throw;
-      }
-      all.push_back({provider->name(), name, cut.nodes(), provider->space(), cut.constants(), compiled->stand_in()});
-      cut.replace(std::make_shared<PartitionOp>(provider, session.uploads, type, std::move(compiled), cut), name);
-    }
+    Partitioner partitioner(model, session, provider, all);
+    each_graph(graph, [&](Graph& g) { partitioner.take(g); });
   }
   return all;
 }

@@ -43,10 +43,7 @@ class CopyOp : public ExternalOp {
   const MemorySpace to_;
 };
 
-MemorySpace reads_in(const Node& node, size_t slot) {
-  const ExternalOp* op = external_op(node);
-  return op ? op->input_space(slot) : MemorySpace{};
-}
+bool is_capture(const Node& node, size_t slot) { return slot >= node.inputs.size() - node.captures; }
 
 std::optional<size_t> fixed_bytes(const ValueType& type) {
   if (!type.is_tensor() || type.dtype == DType::string || type.dtype == DType::undefined || !type.is_static())
@@ -58,11 +55,15 @@ class Placer {
  public:
   explicit Placer(Graph& graph) : graph_(graph) {}
 
-  Placement place() {
+  /// `parent`: the node whose body it is; null for the model's graph.
+  Placement place(const Node* parent) {
+    const std::vector<NodeId> order(graph_.order().begin(), graph_.order().end());
+    for (const NodeId id : order) {
+      for (const Body& b : graph_.node(id).bodies) take_body(graph_.node(id), *b.graph);
+    }
     for (size_t i = 0; i < graph_.inputs.size(); ++i) placement_.inputs.push_back({.origin = uint32_t(i), .space = {}});
     const size_t given = graph_.inputs.size();
-    for (size_t i = 0; i < given; ++i) part_input(i);
-    const std::vector<NodeId> order(graph_.order().begin(), graph_.order().end());
+    for (size_t i = 0; i < given; ++i) parent ? settle_input(i, *parent) : part_input(i);
     for (const NodeId id : order) {
       for (size_t slot = 0; slot < graph_.node(id).inputs.size(); ++slot) bring(id, slot);
     }
@@ -79,25 +80,89 @@ class Placer {
     return op ? op->output_space(graph_.value(id).producer_slot) : MemorySpace{};
   }
 
-  // One input for each memory that it is read in.
+  void take_body(const Node& node, Graph& body) {
+    Placement inner = Placer(body).place(&node);
+    std::vector<MemorySpace>& spaces = placement_.bodies[&body];
+    for (const Placement::Input& in : inner.inputs) spaces.push_back(in.space);
+    placement_.bodies.merge(inner.bodies);
+    placement_.copies.insert(placement_.copies.end(), inner.copies.begin(), inner.copies.end());
+    if (external_op(node)) return;
+    // The CPU's If, Loop and Scan give and take values of the host.
+    const std::string name = describe(graph_, node);
+    for (size_t i = 0; i + body.captures < spaces.size(); ++i) {
+      if (body.inputs[i] != ValueId::none && !spaces[i].host_readable())
+        placement_.copies.push_back({body.value(body.inputs[i]).name, "the body of " + name, {}, spaces[i]});
+    }
+    for (size_t i = 0; i < inner.outputs.size(); ++i) {
+      if (body.outputs[i] != ValueId::none && !inner.outputs[i].host_readable())
+        placement_.copies.push_back({body.value(body.outputs[i]).name, name, inner.outputs[i], {}});
+    }
+  }
+
+  MemorySpace reads_in(const Node& node, size_t slot) const {
+    if (is_capture(node, slot)) return captured_in(node, node.inputs.size() - slot);
+    const ExternalOp* op = external_op(node);
+    return op ? op->input_space(slot) : MemorySpace{};
+  }
+
+  // Where the bodies read a capture, counted from the last: on the host where they do not agree.
+  MemorySpace captured_in(const Node& node, size_t from_end) const {
+    MemorySpace all;
+    for (const Body& b : node.bodies) {
+      const size_t position = b.graph->inputs.size() - from_end;
+      if (b.graph->use_count(b.graph->inputs[position]) == 0) continue;
+      const MemorySpace& space = placement_.bodies.at(b.graph.get())[position];
+      if (space.host_readable()) return space;
+      all = space;
+    }
+    return all;
+  }
+
+  // An input of a body: where its readers are. Where some are on the host and some on a device, or nobody reads it, where it
+  // comes from.
+  void settle_input(size_t position, const Node& parent) {
+    if (graph_.inputs[position] == ValueId::none) return;
+    const ExternalOp* const from_device = external_op(parent);
+    MemorySpace& settled = placement_.inputs[position].space;
+    const bool formal = position < std::min(graph_.inputs.size(), parent.inputs.size()) - graph_.captures;
+    if (from_device && formal && graph_.value(graph_.inputs[position]).uses.empty())
+      settled = from_device->input_space(position);
+    for (const Use& use : graph_.value(graph_.inputs[position]).uses) {
+      const MemorySpace space = reads_in(graph_.node(use.node), use.slot);
+      if (space.host_readable() && !from_device) {
+        settled = space;
+        return;
+      }
+      if (!space.host_readable()) settled = space;
+    }
+  }
+
+  // One input for each memory that nodes read it in. Bodies take one that there is; where there is none, theirs is.
   void part_input(size_t position) {
     const ValueId original = graph_.inputs[position];
     if (original == ValueId::none) return;
     const std::vector<Use> uses = graph_.value(original).uses;
-    const auto on_host = [&](const Use& u) { return reads_in(graph_.node(u.node), u.slot).host_readable(); };
+    const auto captured = [&](const Use& u) { return is_capture(graph_.node(u.node), u.slot); };
+    const bool by_nodes = graph_.is_output(original) || !std::ranges::all_of(uses, captured);
+    const auto on_host = [&](const Use& u) {
+      return !(by_nodes && captured(u)) && reads_in(graph_.node(u.node), u.slot).host_readable();
+    };
     bool taken = std::ranges::any_of(uses, on_host);  // as an output it stays where it lies
     std::vector<std::pair<MemorySpace, ValueId>> made;
-    for (const Use& use : uses) {
-      const MemorySpace space = reads_in(graph_.node(use.node), use.slot);
-      if (space.host_readable()) continue;
-      auto found = std::ranges::find_if(made, [&](const auto& m) { return m.first.serves(space); });
-      if (found == made.end()) {
-        made.emplace_back(space, taken ? add_input(position, space) : original);
-        if (!taken) placement_.inputs[position].space = space;
-        taken = true;
-        found = made.end() - 1;
+    for (const bool captures : {false, true}) {
+      for (const Use& use : uses) {
+        const MemorySpace space = reads_in(graph_.node(use.node), use.slot);
+        if (space.host_readable() || captured(use) != captures) continue;
+        auto found = std::ranges::find_if(made, [&](const auto& m) { return m.first.serves(space); });
+        if (found == made.end()) {
+          if (captures && taken) continue;
+          made.emplace_back(space, taken ? add_input(position, space) : original);
+          if (!taken) placement_.inputs[position].space = space;
+          taken = true;
+          found = made.end() - 1;
+        }
+        if (found->second != original) graph_.set_input(use.node, use.slot, found->second);
       }
-      if (found->second != original) graph_.set_input(use.node, use.slot, found->second);
     }
   }
 
@@ -112,7 +177,7 @@ class Placer {
 
   void bring(NodeId id, size_t slot) {
     const ValueId value = graph_.node(id).inputs[slot];
-    if (value == ValueId::none || graph_.value(value).is_constant()) return;
+    if (value == ValueId::none || graph_.value(value).is_constant() || is_capture(graph_.node(id), slot)) return;
     const MemorySpace from = made_in(value), to = reads_in(graph_.node(id), slot);
     if (from.serves(to)) return;
     auto& copies = copies_[value];
@@ -146,6 +211,6 @@ class Placer {
 
 }  // namespace
 
-Placement place(Graph& graph) { return Placer(graph).place(); }
+Placement place(Graph& graph) { return Placer(graph).place(nullptr); }
 
 }  // namespace retort

@@ -18,6 +18,7 @@
 
 namespace retort {
 
+class BodyRunner;
 struct RunOptions;
 class RunCapture;
 class Uploads;
@@ -27,8 +28,8 @@ struct Claim {
   std::vector<NodeId> nodes;
   std::string name;              ///< for messages and profiles; may be empty
   bool drops_constants = false;  ///< the provider keeps copies of the part's constants
-  bool single = false;           ///< one node, for a kernel: it keeps name and type, and each of its inputs is one
-  size_t ticket = 0;             ///< the provider's own; the partition has it again
+  bool single = false;  ///< one node, for a kernel: it keeps name, type and bodies, and each of its inputs is one
+  size_t ticket = 0;    ///< the provider's own; the partition has it again
 };
 
 /// What was claimed, cut out: its graph in the model's own dialect, constants inside, with the inputs and outputs that the
@@ -58,6 +59,12 @@ class PartitionRun {
   virtual bool cancelled() const = 0;
   /// Threads of the session.
   virtual const Parallel& parallel() const = 0;
+  /// Runs the bodies of a single node; its captures are none of the inputs.
+  virtual BodyRunner& bodies() const = 0;
+  /// Between its memory and that of the host, or within one of them.
+  virtual void copy(const Tensor& from, Tensor& to) const = 0;
+  /// Makes `tensor` output i, as it is; it has its owner.
+  virtual void set_output(size_t i, const Tensor& tensor) = 0;
 };
 
 /// Thread-safe: runs of a session may be concurrent.
@@ -81,9 +88,10 @@ class Provider {
   virtual const std::string& name() const = 0;
   /// The memory that its values lie in.
   virtual MemorySpace space() const = 0;
-  /// What it would run of the model's graph. Nodes are in the model's own dialect, Constant nodes are constants, types of
-  /// values there as far as they are known. Claims of earlier providers are gone from the graph.
-  virtual std::vector<Claim> claim(const Model& model) = 0;
+  /// What it would run of `graph`: the model's, or a body in it. Nodes are in the model's own dialect, Constant nodes are
+  /// constants, types of values there as far as they are known. Claims of earlier providers, and those in bodies within,
+  /// are gone from the graph.
+  virtual std::vector<Claim> claim(const Model& model, const Graph& graph) = 0;
   /// Whether it wants nodes that it claims with their channels last (channels_last.h); it claims again then, and must have
   /// all that were changed.
   virtual bool prefers_channels_last() const { return false; }
@@ -91,7 +99,7 @@ class Provider {
   virtual std::optional<bool> wants_channels_last(const std::string& /*domain*/, const std::string& /*type*/) const {
     return std::nullopt;
   }
-  /// Why the last claim() left out this node, in words for users; empty: it did not say.
+  /// Why the last claim() left out this node, in words for users; empty: it did not say. Bodies are asked about first.
   virtual std::string why_not(NodeId) const { return {}; }
   virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
   /// What it wants to read of a model that keeps its parts, before it takes them back. Asked before claim(); "": nothing.

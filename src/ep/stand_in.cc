@@ -102,10 +102,10 @@ class Putter {
 
 }  // namespace
 
-void put_stand_ins(Model& model, std::span<const Assignment> parts) {
+void put_stand_ins(Model& model, std::span<const Assignment> parts, const Graph& graph) {
   Putter putter(*model.graph);
   for (const Assignment& part : parts) {
-    if (!part.stand_in) continue;
+    if (!part.stand_in || part.graph != &graph) continue;
     putter.put(part, *part.stand_in);
     model.opsets.try_emplace(part.stand_in->domain, 1);
   }

@@ -18,9 +18,10 @@ struct StandIn {
   Attributes attributes;
 };
 
-/// Puts the stand-ins of `parts` in place of their nodes. `model` is what was given to partition(), as it was before.
+/// Puts the stand-ins of the parts of `graph` in place of their nodes. `model` is what was given to partition(), as it was
+/// before, and `graph` its graph after; parts of bodies stay as they were.
 /// Throws ep_fail naming provider and part where a stand-in reads what the graph does not have, or leaves out what the
 /// rest of the model reads.
-void put_stand_ins(Model& model, std::span<const Assignment> parts);
+void put_stand_ins(Model& model, std::span<const Assignment> parts, const Graph& graph);
 
 }  // namespace retort

@@ -152,6 +152,14 @@ void resolve_own(Graph& graph, NodeId id) {
   complete_outputs(graph, id);
 }
 
+void lift_bodies(const Graph& graph, Node& node, const ExternalOps* external) {
+  for (Body& b : node.bodies) {
+    type_captures(graph, node, *b.graph);
+    type_formals(graph, node, *b.graph);
+    lift(*b.graph, external);
+  }
+}
+
 void lift_node(Graph& graph, NodeId id, const ExternalOps* external) {
   const std::string name = describe(graph, graph.node(id));
   const int version = graph.node(id).version;
@@ -159,12 +167,7 @@ void lift_node(Graph& graph, NodeId id, const ExternalOps* external) {
     auto custom = external ? external->find(graph.node(id).domain, graph.node(id).type, version) : nullptr;
     custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id);
     if (graph.node(id).dead) return;
-    Node& node = graph.node(id);
-    for (Body& b : node.bodies) {
-      type_captures(graph, node, *b.graph);
-      type_formals(graph, node, *b.graph);
-      lift(*b.graph, external);
-    }
+    lift_bodies(graph, graph.node(id), external);
     const std::vector<DType> declared = declared_types(graph, graph.node(id));
     infer_node(graph, graph.node(id));
     check_declared(graph, graph.node(id), declared);
@@ -193,6 +196,11 @@ void lift_constants(Graph& graph) {
 void lift(Graph& graph, const ExternalOps* external) {
   // Rules type the nodes that they add; only an Identity that stands before a graph output may be left for another
   // round.
+  const std::vector<NodeId> before(graph.order().begin(), graph.order().end());
+  for (const NodeId id : before) {
+    Node& node = graph.node(id);
+    if (node.op && !node.bodies.empty()) lift_bodies(graph, node, external);  // of a provider, which left the bodies
+  }
   for (bool again = true; again;) {
     again = false;
     const std::vector<NodeId> order(graph.order().begin(), graph.order().end());

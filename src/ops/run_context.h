@@ -88,8 +88,12 @@ class BodyRunner {
  public:
   virtual ~BodyRunner() = default;
   /// `inputs` and `outputs`: the body's formal inputs and outputs in order, captures excluded; outputs own their
-  /// memory.
-  virtual void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) = 0;
+  /// memory, which lies in `spaces`, by output: on the host where that is empty.
+  virtual void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs,
+                   std::span<const MemorySpace> spaces) = 0;
+  void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) { run(body, inputs, outputs, {}); }
+  /// Where a formal input is read; it may be given elsewhere.
+  virtual MemorySpace input_space(size_t body, size_t input) const = 0;
   /// Which body a graph attribute names; throws invalid_graph when there is none.
   virtual size_t index(std::string_view attribute) const = 0;
   /// Formal inputs and outputs, captures excluded.

@@ -42,6 +42,10 @@ struct PassOptions {
 /// provider) stay as they are. Not thread-safe with respect to the graph and its DimTable.
 void optimize(Graph& graph, const PassOptions& options);
 
+/// Captured constants of a node become constants of its bodies; whether it has an operator does not matter. How many there
+/// were.
+size_t sink_constants(Graph& graph, Node& node);
+
 /// "there is no pass or rule 'epilogue'; use 'epilogues'"; "" where there is one.
 std::string unknown_pass(std::string_view name);
 

@@ -1,4 +1,5 @@
 // Captured constants move into the bodies of If, Loop and Scan, where the other passes see them.
+#include "passes/optimize.h"
 #include "passes/passes.h"
 
 namespace retort {
@@ -20,22 +21,28 @@ void sink(Graph& graph, Node& n, size_t slot, size_t index) {
   --n.captures;
 }
 
-void sink_constants(Graph& graph, PassContext& context) {
+void sink_all(Graph& graph, PassContext& context) {
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
     Node& n = graph.node(id);
     if (!n.op) continue;
-    for (size_t index = n.captures; index-- > 0;) {
-      const size_t slot = n.inputs.size() - n.captures + index;
-      if (!graph.constant(n.inputs[slot])) continue;
-      sink(graph, n, slot, index);
-      context.count("capture");
-    }
+    for (size_t sunk = sink_constants(graph, n); sunk-- > 0;) context.count("capture");
   }
 }
 
 }  // namespace
 
-constinit const Pass pass_sink_constants{"sink_constants", 1, sink_constants};
+size_t sink_constants(Graph& graph, Node& n) {
+  size_t sunk = 0;
+  for (size_t index = n.captures; index-- > 0;) {
+    const size_t slot = n.inputs.size() - n.captures + index;
+    if (!graph.constant(n.inputs[slot])) continue;
+    sink(graph, n, slot, index);
+    ++sunk;
+  }
+  return sunk;
+}
+
+constinit const Pass pass_sink_constants{"sink_constants", 1, sink_all};
 
 }  // namespace retort

@@ -53,8 +53,10 @@ class Builder {
 
   std::shared_ptr<const Plan> build() {
     plan_->captures = graph_.captures;
+    const auto spaces = options_.body_spaces.find(&graph_);
     if (!is_body_) plan_->input_spaces = options_.input_spaces;
     if (!is_body_) plan_->placed_outputs = options_.placed_outputs;
+    if (is_body_ && spaces != options_.body_spaces.end()) plan_->input_spaces = spaces->second;
     for (ValueId in : graph_.inputs) plan_->inputs.push_back(slot(in, Home::input));
     for (NodeId id : graph_.order()) add_step(graph_.node(id));
     for (ValueId out : graph_.outputs) plan_->outputs.push_back(slot(out, Home::none));
@@ -62,6 +64,7 @@ class Builder {
     give_homes();
     find_last_uses();
     prepare_steps();
+    find_unread();
     plan_->caches = find_caches(*plan_, readers_);
     keep_constants();
     trim_heap();
@@ -155,6 +158,17 @@ class Builder {
       }
     }
     for (SlotIndex out : plan_->outputs) value(value(out).root).last_use = uint32_t(plan_->steps.size());
+  }
+
+  void find_unread() {
+    std::vector<char> read(plan_->values.size(), false);
+    for (const Step& s : plan_->steps) {
+      for (size_t i = 0; i + s.captures < s.inputs.size(); ++i) {
+        if (s.inputs[i] != kNoSlot) read[value(s.inputs[i]).root] = true;
+      }
+    }
+    for (const SlotIndex out : plan_->outputs) read[value(out).root] = true;
+    for (const SlotIndex in : plan_->inputs) plan_->unread.push_back(in == kNoSlot || !read[value(in).root]);
   }
 
   DType step_dtype(const Step& s) const {

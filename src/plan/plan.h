@@ -1,5 +1,6 @@
 // The plan: what a run walks. Made once per session from the core graph, immutable, shared by all concurrent runs.
 #pragma once
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,9 +73,11 @@ struct Plan {
   std::vector<SlotIndex> inputs, outputs;  ///< in the graph's order; captures at the end of inputs
   std::vector<MemorySpace> input_spaces;   ///< by input: where it is read; empty: all on the host
   std::vector<PlacedOutput> placed_outputs;
+  std::vector<char> unread;  ///< by input: whether nobody reads it but bodies, which take it from anywhere
   std::vector<GrowingCache> caches;
   uint32_t captures = 0;
   size_t constant_bytes = 0;  ///< of constants that runs still read
+  bool reads(size_t input) const { return !unread[input]; }
 };
 
 struct PlanOptions {
@@ -86,7 +89,8 @@ struct PlanOptions {
   SharedBlocks* shared = nullptr;  ///< where equal weights of other sessions are found; null: nothing is shared
   PackedCache* cache = nullptr;    ///< where those of an earlier start are found; null: they are packed
   const Logger* logger = nullptr;
-  std::vector<MemorySpace> input_spaces = {};  ///< of the plan; empty: all on the host
+  std::vector<MemorySpace> input_spaces = {};                         ///< of the plan; empty: all on the host
+  std::map<const Graph*, std::vector<MemorySpace>> body_spaces = {};  ///< the same of bodies; none: all on the host
   std::vector<PlacedOutput> placed_outputs = {};
 };
 

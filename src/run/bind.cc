@@ -94,7 +94,8 @@ const Tensor& Frame::brought(const RunRequest& request, size_t i, const Tensor& 
   b.tensor = Tensor();  // so that its memory is free
   const auto& memory = b.memory.take(wanted, t.bytes(), [&](size_t n) { return device_run_.allocate(wanted, n); });
   b.tensor = Tensor(t.dtype(), t.shape(), memory.get(), memory, wanted);
-  device_run_.copy(CopyCause::run_input, name, t, b.tensor, true);
+  // What a body is given on the host may be gone after it, while a device still reads it.
+  device_run_.copy(CopyCause::run_input, name, t, b.tensor, !request.within || !t.space().host_readable());
   return b.tensor;
 }
 
@@ -112,7 +113,7 @@ void Frame::bind_inputs(const RunRequest& request) {
     Slot& slot = slots_[plan_->inputs[i]];
     const Value* v = request.inputs[i];
     const Tensor* t = v ? v->tensor() : nullptr;
-    if (t && plan_->inputs[i] != kNoSlot) t = &brought(request, i, *t);
+    if (t && plan_->inputs[i] != kNoSlot && plan_->reads(i)) t = &brought(request, i, *t);
     void* data = t ? bind_tensor(i, *t) : nullptr;
     if (slot.data != data) set_data(plan_->inputs[i], data);
     if (!t) {

@@ -9,8 +9,9 @@ namespace {
 
 // The value in a slot, without taking ownership of memory that the frame owns.
 Value view_of(const Slot& slot) {
-  if (!slot.boxed.empty() && !slot.boxed.tensor()) return slot.boxed;
-  return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr);
+  const Tensor* boxed = slot.boxed.tensor();
+  if (!slot.boxed.empty() && !boxed) return slot.boxed;
+  return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr, boxed ? boxed->space() : MemorySpace{});
 }
 
 }  // namespace
@@ -52,7 +53,32 @@ void BodyFrames::give_back() {
   }
 }
 
-void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) {
+MemorySpace BodyFrames::input_space(size_t body, size_t input) const {
+  const Plan& p = plan(body);
+  return p.input_spaces.empty() ? MemorySpace{} : p.input_spaces.at(input);
+}
+
+void BodyFrames::take_captures() {
+  const Step& step = this->step();
+  for (size_t i = step.inputs.size() - step.captures; i < step.inputs.size(); ++i)
+    captures_.push_back({view_of(parent_.slots_[step.inputs[i]]), {}});
+}
+
+// Brought when a body needs it first, which a branch that is not taken and a loop without iterations never do.
+const Value& BodyFrames::capture_in(Capture& capture, const MemorySpace& space, const std::string& name) {
+  const Tensor* t = capture.value.tensor();
+  if (!t || t->dtype() == DType::string || t->space().serves(space)) return capture.value;
+  for (const Value& known : capture.brought) {
+    if (known.tensor()->space().serves(space)) return known;
+  }
+  const auto memory = parent_.device_run_.allocate(space, t->bytes());
+  Tensor there(t->dtype(), t->shape(), memory.get(), memory, space);
+  parent_.device_run_.copy(CopyCause::border, name, *t, there, !t->space().host_readable());
+  return capture.brought.emplace_back(std::move(there));
+}
+
+void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value> outputs,
+                     std::span<const MemorySpace> spaces) {
   const Step& step = this->step();
   require(inputs.size() == input_count(body) && outputs.size() == output_count(body), ErrorCode::invalid_graph,
           "the body '{}' takes {} values and gives {}, not {} and {}", step.body_names[body], input_count(body),
@@ -67,20 +93,25 @@ void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value
   if (!frames_[body]) frames_[body] = std::make_unique<Frame>(step.bodies[body], parent_.budget_);
   std::vector<const Value*> given;
   for (const Value& v : inputs) given.push_back(&v);
-  const size_t first_capture = step.inputs.size() - step.captures;
-  captures_.clear();
-  for (size_t i = first_capture; i < step.inputs.size(); ++i)
-    captures_.push_back(view_of(parent_.slots_[step.inputs[i]]));
-  for (const Value& v : captures_) given.push_back(&v);
+  if (captures_.empty()) take_captures();
+  for (Capture& c : captures_) {
+    const size_t at = given.size();
+    const SlotIndex in = plan(body).inputs[at];
+    given.push_back(plan(body).reads(at) ? &capture_in(c, input_space(body, at), plan(body).values[in].name)
+                                         : &c.value);
+  }
   std::vector<Value*> results;
   for (Value& v : outputs) results.push_back(&v);
   const RunRequest& outer = *parent_.request_;
   frames_[body]->run({.inputs = given,
                       .outputs = results,
+                      .spares = {},
+                      .output_spaces = spaces,
                       .parallel = parent_.parallel_,
                       .forks = outer.forks,
                       .cancel = outer.cancel,
-                      .profiler = outer.profiler});
+                      .profiler = outer.profiler,
+                      .within = &parent_.device_run_});
 }
 
 }  // namespace retort

@@ -11,7 +11,12 @@ namespace retort {
 class BodyFrames final : public BodyRunner {
  public:
   BodyFrames(Frame& parent, uint32_t step);
-  void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) override;
+  void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs,
+           std::span<const MemorySpace> spaces) override;
+  using BodyRunner::run;
+  MemorySpace input_space(size_t body, size_t input) const override;
+  /// The step begins: what its bodies read from outside may have changed.
+  void begin() { captures_.clear(); }
   size_t index(std::string_view attribute) const override;
   size_t input_count(size_t body) const override;
   size_t output_count(size_t body) const override;
@@ -28,7 +33,13 @@ class BodyFrames final : public BodyRunner {
   Frame& parent_;
   uint32_t step_;
   std::vector<std::unique_ptr<Frame>> frames_;
-  std::vector<Value> captures_;
+  struct Capture {
+    Value value;
+    std::vector<Value> brought;  ///< the same in other memories that bodies read it in, once for all iterations
+  };
+  void take_captures();
+  const Value& capture_in(Capture& capture, const MemorySpace& space, const std::string& name);
+  std::vector<Capture> captures_;
 };
 
 }  // namespace retort

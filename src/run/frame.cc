@@ -129,7 +129,10 @@ void Frame::run(const RunRequest& request) {
     is_given_[i] = request.outputs[i] && !request.outputs[i]->empty();
   }
   try {
-    device_run_.begin(request.devices, {request.ledger, request.profiler}, request.streams);
+    if (request.within)
+      device_run_.begin_within(*request.within);
+    else
+      device_run_.begin(request.devices, {request.ledger, request.profiler}, request.streams);
     run_segments(request);
     device_run_.end(false);
   } catch (...) {
@@ -154,6 +157,7 @@ void Frame::let_go() {
 void Frame::run_step(const Active& active) {
   const Step& step = plan_->steps[active.step];
   RunContext& context = const_cast<RunContext&>(active.context);
+  if (bodies_[active.step]) bodies_[active.step]->begin();
   in_step(step, [&] {
     with_inputs(active.step, [&] {
       try {

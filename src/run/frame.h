@@ -45,6 +45,7 @@ struct RunRequest {
   CopyLedger* ledger = nullptr;
   const SessionDevices* devices = nullptr;  ///< null: there is only the host
   StreamUse streams;
+  DeviceRun* within = nullptr;   ///< of bodies: the run that they are part of, in place of all that is said of devices
   bool disallow_copies = false;  ///< an implicit copy is an error
   bool caches_grow = false;      ///< outputs that the frame makes may lie in blocks with room (tensor/grown_rows.h)
 };

@@ -55,14 +55,18 @@ void forget_names(Graph& graph) {
 }
 
 // As ONNX Runtime does, without Constant nodes: they are initializers.
-void add_assigned(const Graph& graph, NodeId within, std::vector<AssignedPart>& all) {
-  const auto outermost = [&](NodeId id) { return within == NodeId::none ? id : within; };
+void add_assigned(const Graph& graph, const AssignedNode::Places& around, std::vector<AssignedPart>& all) {
+  const auto places = [&](NodeId id) {
+    AssignedNode::Places all{{&graph, id}};
+    all.insert(all.end(), around.begin(), around.end());
+    return all;
+  };
   for (const NodeId id : graph.order()) {
-    for (const Body& b : graph.node(id).bodies) add_assigned(*b.graph, outermost(id), all);
+    for (const Body& b : graph.node(id).bodies) add_assigned(*b.graph, places(id), all);
   }
   for (const NodeId id : graph.order()) {
     const Node& n = graph.node(id);
-    if (!n.is("Constant")) all.push_back({"CPUExecutionProvider", {{n.name, n.domain, n.type, outermost(id)}}});
+    if (!n.is("Constant")) all.push_back({"CPUExecutionProvider", {{n.name, n.domain, n.type, places(id)}}});
   }
 }
 
@@ -179,14 +183,14 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
                                    .cache = cache,
                                    .logger = &logger_,
                                    .input_spaces = std::move(input_spaces),
+                                   .body_spaces = std::move(placement.bodies),
                                    .placed_outputs = placed_outputs(*model.graph)});
 }
 
 void Session::build(Model& model) {
   if (!options_.compile) check_context_keys(options_, source_.path());
   expand_functions(model);
-  if (options_.config_on("session.record_ep_graph_assignment_info"))
-    add_assigned(*model.graph, NodeId::none, assigned_);
+  if (options_.config_on("session.record_ep_graph_assignment_info")) add_assigned(*model.graph, {}, assigned_);
   LowerOptions lower = lower_options();
   for (const std::string& name : lower.disabled) {
     const std::string unknown = unknown_pass(name);

@@ -31,22 +31,25 @@ bool computes_shapes(const Graph& graph, const Node& node) {
   });
 }
 
+void check_captured(const Graph& graph, const Provider& provider, bool shapes) {
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const ExternalOp* op = external_op(node);
+    const bool own = op && op->provider() == provider.name();
+    require(node.bodies.empty() && (own || (shapes && computes_shapes(graph, node))), ErrorCode::fail,
+            "provider '{}' is to capture runs, and {} {}: it could not be repeated; let the provider run all of the "
+            "model, or turn its capturing off",
+            provider.name(), describe(graph, node), own ? "may take another way in each run" : "is not its own");
+  }
+}
+
 }  // namespace
 
 void Session::take_capture(const Graph& graph) {
   for (const auto& provider : devices_.providers) {
     RunCapture* const capture = provider->capture();
     if (!capture) continue;
-    const bool shapes = capture->allows_shapes_on_cpu();
-    for (const NodeId id : graph.order()) {
-      const Node& node = graph.node(id);
-      const ExternalOp* op = external_op(node);
-      const bool own = op && op->provider() == provider->name();
-      require(own || (shapes && node.bodies.empty() && computes_shapes(graph, node)), ErrorCode::fail,
-              "provider '{}' is to capture runs, and {} is not its own: it could not be repeated; let the provider run "
-              "all of the model, or turn its capturing off",
-              provider->name(), retort::describe(graph, node));
-    }
+    check_captured(graph, *provider, capture->allows_shapes_on_cpu());
     capture_ = capture;
     logger_.info("runs are captured by provider '{}': what they read and write has to stay where it is",
                  provider->name());

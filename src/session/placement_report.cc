@@ -12,6 +12,8 @@
 namespace retort {
 namespace {
 
+constexpr size_t kNowhere = size_t(-1);
+
 constexpr const char* kCpu = "CPUExecutionProvider";
 
 bool is_cpus(const Node& node) {
@@ -34,8 +36,8 @@ std::string what_it_reads(const Graph& graph, const Node& node) {
 }
 
 /// In the provider's words, where it has some.
-std::string why_not(const Provider& provider, const Graph& left, NodeId id) {
-  const std::string said = provider.why_not(id);
+std::string why_not(const Provider& provider, const Graph& main, const Graph& left, NodeId id) {
+  const std::string said = &left == &main ? provider.why_not(id) : "";
   if (!said.empty()) return "asked, did not claim it: " + said;
   return "asked, did not claim it" + (left.node(id).dead ? "" : "; " + what_it_reads(left, left.node(id)));
 }
@@ -61,10 +63,20 @@ std::string size_text(const BorderCopy& copy) { return copy.bytes ? cat(", {} by
 
 }  // namespace
 
-PlacementReport::PlacementReport(const Graph& graph) {
+PlacementReport::PlacementReport(const Graph& graph) { add(graph, kNowhere); }
+
+void PlacementReport::add(const Graph& graph, size_t within) {
   for (const NodeId id : graph.order()) {
     const Node& n = graph.node(id);
-    if (!n.is("Constant")) nodes_.push_back({.id = id, .name = label(graph, n), .domain = n.domain, .type = n.type});
+    if (n.is("Constant")) continue;
+    const size_t index = nodes_.size();
+    nodes_.push_back({.graph = &graph,
+                      .within = within,
+                      .id = id,
+                      .name = label(graph, n),
+                      .domain = n.domain,
+                      .type = n.type});
+    for (const Body& b : n.bodies) add(*b.graph, index);
   }
 }
 
@@ -72,15 +84,21 @@ void PlacementReport::take_parts(std::span<const Assignment> parts, std::span<co
                                  const Graph& left) {
   parts_.assign(parts.begin(), parts.end());
   for (const auto& provider : asked) providers_.push_back(provider->name());
-  std::map<NodeId, const Assignment*> part_of;
+  std::map<std::pair<const Graph*, NodeId>, const Assignment*> part_of;
   for (const Assignment& part : parts_) {
-    for (const NodeId id : part.nodes) part_of[id] = &part;
+    for (const NodeId id : part.nodes) part_of[{part.graph, id}] = &part;
   }
-  for (Entry& entry : nodes_) {
-    const auto part = part_of.find(entry.id);
-    if (part != part_of.end()) {
-      entry.provider = part->second->provider;
-      entry.part = part->second->name;
+  std::vector<const Assignment*> found(nodes_.size());
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Entry& entry = nodes_[i];
+    const Assignment* outer = entry.within == kNowhere ? nullptr : found[entry.within];
+    const auto own = part_of.find({entry.graph, entry.id});
+    // A part has the bodies of its nodes with it, but not those of a single node.
+    const Assignment* part = own != part_of.end() ? own->second : outer && !outer->single ? outer : nullptr;
+    found[i] = part;
+    if (part) {
+      entry.provider = part->provider;
+      entry.part = part->name;
     }
     bool taken = false;
     for (const auto& provider : asked) {
@@ -88,7 +106,7 @@ void PlacementReport::take_parts(std::span<const Assignment> parts, std::span<co
         taken = true;
       else
         entry.others.push_back({provider->name(), taken ? cat("not asked: {} had it before", entry.provider)
-                                                        : why_not(*provider, left, entry.id)});
+                                                        : why_not(*provider, left, *entry.graph, entry.id)});
     }
   }
 }
@@ -103,10 +121,15 @@ void PlacementReport::take_lowered(const Graph& graph) {
     on_cpu_.push_back(cat("node '{}' ({})", entry.name, entry.type));
     told.insert(entry.name);
   }
+  forbid_rest(graph, told);
+}
+
+// Nodes of a body that took the place of its node.
+void PlacementReport::forbid_rest(const Graph& graph, const std::set<std::string>& told) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
+    for (const Body& b : node.bodies) forbid_rest(*b.graph, told);
     const auto is_told = [&](const std::string& name) { return told.contains(name); };
-    // Of a body that took the place of its node.
     if (is_cpus(node) && !is_told(label(graph, node)) && std::ranges::none_of(node.origins, is_told))
       on_cpu_.push_back(describe(graph, node));
   }

@@ -1,6 +1,7 @@
 // Who runs which node of a model, why not another, and what is copied between them: for the log and session.placement.
 #pragma once
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace retort {
 /// Told of a session while it is made, step by step in this order.
 class PlacementReport {
  public:
-  /// The model's nodes, functions expanded, before anybody is asked.
+  /// The model's nodes, those of bodies among them, functions expanded, before anybody is asked.
   explicit PlacementReport(const Graph& graph);
   /// `asked`: in this order. `left`: the graph without what was claimed.
   void take_parts(std::span<const Assignment> parts, std::span<const std::shared_ptr<Provider>> asked,
@@ -40,6 +41,8 @@ class PlacementReport {
     std::string provider, why;
   };
   struct Entry {
+    const Graph* graph;  ///< the model's, or a body in it
+    size_t within;       ///< for a body's: the entry of the node whose it is
     NodeId id;
     std::string name, domain, type;
     std::string provider, part;  ///< "" while nobody has claimed it: the CPU's
@@ -50,6 +53,8 @@ class PlacementReport {
     std::string name;
     std::vector<MemorySpace> spaces;
   };
+  void add(const Graph& graph, size_t within);
+  void forbid_rest(const Graph& graph, const std::set<std::string>& told);
   static std::string runs_on(const Entry& entry);
 
   std::vector<Entry> nodes_;

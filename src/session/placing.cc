@@ -9,7 +9,6 @@
 #include "session/session.h"
 
 namespace retort {
-
 void Session::give_parts(Model& model, Placement& placement, PlacementReport& report) {
   show_to_providers(model, options_.external_ops.get());
   std::vector<Assignment> parts;
@@ -44,20 +43,25 @@ void Session::tell_placement(const PlacementReport& report) const {
   for (const std::string& line : report.lines()) all.write(LogLevel::info, line);
 }
 
-// Until now every node was the CPU's.
+// Until now every node was the CPU's. A part has the bodies of its nodes with it, but not that of a single node.
 void Session::record_parts(std::span<const Assignment> parts) {
   std::vector<AssignedPart> all;
-  std::map<NodeId, size_t> part_of;
+  std::map<std::pair<const Graph*, NodeId>, size_t> part_of;
   for (const Assignment& part : parts) {
-    for (const NodeId id : part.nodes) part_of[id] = all.size();
+    for (const NodeId id : part.nodes) part_of[{part.graph, id}] = all.size();
     all.push_back({part.provider, {}});
   }
   for (AssignedPart& one : assigned_) {
-    const auto part = part_of.find(one.nodes[0].within);
-    if (part == part_of.end())
+    AssignedNode& node = one.nodes[0];
+    const auto holds = [&](const auto& place) {
+      const auto part = part_of.find(place);
+      return part != part_of.end() && (place == node.places[0] || !parts[part->second].single);
+    };
+    const auto place = std::ranges::find_if(node.places, holds);
+    if (place == node.places.end())
       all.push_back(std::move(one));
     else
-      all[part->second].nodes.push_back(std::move(one.nodes[0]));
+      all[part_of.at(*place)].nodes.push_back(std::move(node));
   }
   assigned_ = std::move(all);
 }

@@ -47,8 +47,9 @@ class PlacementReport;
 
 /// A node of the model that a session runs, functions expanded.
 struct AssignedNode {
+  using Places = std::vector<std::pair<const Graph*, NodeId>>;
   std::string name, domain, type;
-  NodeId within = NodeId::none;  ///< the node outside of all bodies that it is or belongs to
+  Places places;  ///< where it is, then the nodes that it is in a body of, outwards; for the time when parts are given
 };
 
 /// Nodes that a provider runs as one; the CPU runs each alone.

@@ -175,7 +175,7 @@ class Ep::Part {
 void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const {
   const OrtNode* parent = nullptr;
   check(host_, host_.api->Graph_GetParentNode(graph, &parent));
-  if (parent) return;  // bodies of If, Loop and Scan stay where they are
+  if (parent && !style_.kernels) return;  // bodies of If, Loop and Scan stay where they are
   const OrtNodeFusionOptions options{ORT_API_VERSION, style_.drop_constants || makes_contexts_};
   Part part, alone;
   for (const OrtNode* node : nodes_of(host_, graph)) {
@@ -190,7 +190,7 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const {
     if (stored) {
       alone.take(node, outputs);
       alone.close(host_, info, options);
-    } else if (style_.kernels && can_do(host_, node, style_.claim)) {
+    } else if (style_.kernels && (can_do(host_, node, style_.claim) || is_control_flow(host_, node, style_.claim))) {
       const OrtKernelDef* found = nullptr;  // is there a kernel for these types and this version?
       check(host_, host_.ep->EpGraphSupportInfo_LookUpKernel(info, node, &found));
       if (found) check(host_, host_.ep->EpGraphSupportInfo_AddSingleNode(info, node));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "control_flow.h"
+
 namespace loopback {
 namespace {
 
@@ -143,6 +145,11 @@ bool can_do(const Host& host, const OrtNode* node, const std::string& claim) {
     if (element_type(host, inputs[i]) != wanted) return false;
   }
   return true;
+}
+
+bool is_control_flow(const Host& host, const OrtNode* node, const std::string& claim) {
+  const std::string type = type_of(host, node), domain = domain_of(host, node);
+  return control_flow().count(type) && (domain.empty() || domain == "ai.onnx") && names(claim, type);
 }
 
 Operation operation_of(const Host& host, const OrtNode* node) {

@@ -25,6 +25,8 @@ int64_t number_of(const Host& host, const OrtNode* node, const char* attribute, 
 
 /// Whether the node is one of these operators, at a version and on types that are known, and `claim` names it.
 bool can_do(const Host& host, const OrtNode* node, const std::string& claim);
+/// Whether it is If, Loop or Scan, and `claim` names it.
+bool is_control_flow(const Host& host, const OrtNode* node, const std::string& claim);
 Operation operation_of(const Host& host, const OrtNode* node);
 
 }  // namespace loopback

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "control_flow.h"
 #include "device.h"
 #include "memory.h"
 #include "part.h"
@@ -209,18 +210,33 @@ class Definition {
   OrtKernelDef* built_ = nullptr;
 };
 
-void add_copies(const Host& host, const char* provider, const KernelState* state, OrtKernelRegistry* registry) {
-  constexpr int kOpen = 1 << 30;
-  const std::vector<ONNXTensorElementDataType> all{
+constexpr int kOpen = 1 << 30;
+
+const std::vector<ONNXTensorElementDataType>& all_types() {
+  static const std::vector<ONNXTensorElementDataType> all{
       ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE,  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64,
       ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8,
       ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL};
+  return all;
+}
+
+void add_copies(const Host& host, const char* provider, const KernelState* state, OrtKernelRegistry* registry) {
   for (const bool to_host : {false, true}) {
     Definition copies(host, provider, to_host ? "MemcpyToHost" : "MemcpyFromHost", 1, kOpen);
-    copies.types("T", all);
+    copies.types("T", all_types());
     check(host, to_host ? host.ep->KernelDefBuilder_SetOutputMemType(copies.builder(), 0, OrtMemTypeCPUOutput)
                         : host.ep->KernelDefBuilder_SetInputMemType(copies.builder(), 0, OrtMemTypeCPUInput));
     copies.add_to(registry, make_memcpy, state);
+  }
+}
+
+void add_control_flow(const Host& host, const char* provider, const KernelState* state, OrtKernelRegistry* registry) {
+  for (const auto& [type, flow] : control_flow()) {
+    Definition kernel(host, provider, type.c_str(), flow.since, kOpen);
+    for (const std::string& parameter : flow.types) kernel.types(parameter.c_str(), all_types());
+    for (const size_t input : flow.host_inputs)
+      check(host, host.ep->KernelDefBuilder_SetInputMemType(kernel.builder(), input, OrtMemTypeCPUInput));
+    kernel.add_to(registry, flow.create, state);
   }
 }
 
@@ -231,6 +247,7 @@ OrtKernelRegistry* make_registry(const Host& host, const char* provider, const K
   check(host, host.ep->CreateKernelRegistry(&registry));
   try {
     add_copies(host, provider, state, registry);
+    if (all) add_control_flow(host, provider, state, registry);
     for (const auto& [name, op] : operators()) {
       if (!all) break;
       const bool last = name.rfind(kChannelsLast, 0) == 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "abi/host/plugin.h"
+#include "abi/host/shared_weights.h"
 #include "abi/options.h"
 
 struct OrtKernelRegistry;
@@ -32,6 +33,7 @@ class Instance {
   const OrtLogger logger;
   OrtSessionOptions options;
   const OrtKernelRegistry* kernels = nullptr;  ///< the plug-in's; null: it only compiles
+  SharedWeights shared_weights;                ///< set before the session makes anything
 
  private:
   void check() const;

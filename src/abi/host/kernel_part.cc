@@ -1,7 +1,9 @@
 // Single nodes that kernels of a plug-in run.
 #include <algorithm>
 
+#include "abi/host/control_kernels.h"
 #include "abi/host/part.h"
+#include "abi/host/shared_weights.h"
 #include "ep/uploads.h"
 #include "ir/describe.h"
 #include "onnx/operator_facts.h"
@@ -28,7 +30,12 @@ class KernelPart : public Compiled {
     kernel_.reset(made);
     require(kernel_ && kernel_->Compute, ErrorCode::ep_fail, "{} made no kernel for {}", place_.provider->plugin->who(),
             retort::describe(g, node));
-    prepack();
+    // The bodies of a node are the host's to run.
+    require(node.bodies.empty() || (kernel_->flags & kRunsBodies), ErrorCode::fail,
+            "{} has a kernel of its own for {}, whose bodies only a kernel of the host can run; it must ask for one "
+            "(CreateIfKernel, CreateLoopKernel, CreateScanKernel)",
+            place_.provider->plugin->who(), retort::describe(g, node));
+    prepack(g, node);
   }
 
   MemorySpace input_space(size_t i) const override { return input_spaces_.at(i); }
@@ -47,7 +54,7 @@ class KernelPart : public Compiled {
   // Inputs of the part are those of the node in their order, without constants and what is left out.
   void list_arguments(const Partition& part, const Node& node, const OrtKernelDef& def) {
     const Graph& g = *part.graph;
-    for (size_t i = 0; i < node.inputs.size() - node.captures; ++i) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
       Argument& a = arguments_.emplace_back();
       const ValueId in = node.inputs[i];
       if (in == ValueId::none) continue;
@@ -60,9 +67,6 @@ class KernelPart : public Compiled {
         a.input = input_spaces_.size();
         input_spaces_.push_back(space);
       }
-    }
-    for (size_t i = node.inputs.size() - node.captures; i < node.inputs.size(); ++i) {
-      if (!g.constant(node.inputs[i])) input_spaces_.push_back(place_.space);
     }
   }
 
@@ -93,6 +97,7 @@ class KernelPart : public Compiled {
     seen.attributes = node.attributes;
     seen.dims = g.shared_dims();
     OrtKernelInfo info(std::move(seen), place_.provider->logger);
+    for (const Body& b : node.bodies) info.bodies.push_back(b.attribute);
     for (size_t i = 0; i < arguments_.size(); ++i) {
       info.node.inputs.push_back(name(node.inputs[i]));
       info.inputs.push_back(type(node.inputs[i]));
@@ -120,27 +125,48 @@ class KernelPart : public Compiled {
   }
 
   // What the kernel keeps in a form of its own goes.
-  void prepack() {
+  void prepack(const Graph& g, const Node& node) {
     if (kernel_->ort_version_supported < 24 || !kernel_->PrePackWeight) return;
-    if (const auto memory = place_.devices->find_allocator(place_.space)) device_.emplace(memory);
-    OrtAllocator* const allocator = device_ ? static_cast<OrtAllocator*>(&*device_) : &host_;
+    if (auto memory = place_.devices->find_allocator(place_.space))
+      allocator_ = std::make_shared<DeviceAllocator>(std::move(memory));
+    else
+      allocator_ = std::make_shared<HostAllocator>();
     for (size_t i = 0; i < arguments_.size(); ++i) {
       Argument& a = arguments_[i];
-      if (a.kind != Argument::Kind::constant) continue;
-      const OrtValue weight(a.constant);
-      bool packed = false;
-      place_.provider->plugin->call("PrePackWeight", kernel_->PrePackWeight, kernel_.get(), &weight, int(i), allocator,
-                                    nullptr, &packed);
-      if (packed) a = {};
+      if (a.kind == Argument::Kind::constant && pack(i, g.value(node.inputs[i]).name, node.type)) a = {};
     }
+  }
+
+  // Kernels may hand over what they have packed, also where it is for this session alone. Not on a device, where contents
+  // cannot be compared.
+  bool pack(size_t input, const std::string& name, const std::string& type) {
+    const Plugin& plugin = *place_.provider->plugin;
+    const SharedWeights& shared = place_.provider->shared_weights;
+    const bool shares = shared.container && shared.names.contains(name);
+    OrtSharedPrePackedWeightCache cache(allocator_);
+    const OrtValue weight(arguments_[input].constant);
+    bool packed = false;
+    plugin.call("PrePackWeight", kernel_->PrePackWeight, kernel_.get(), &weight, int(input), allocator_.get(),
+                place_.space.host_readable() ? &cache : nullptr, &packed);
+    if (cache.stored.buffers.empty()) return packed;
+    require(packed && kernel_->SetSharedPrePackedWeight, ErrorCode::fail, "{} stored weight '{}' to be shared {}",
+            plugin.who(), name, packed ? "and has no SetSharedPrePackedWeight" : "and says that it was not packed");
+    const PackedWeight& use =
+        *packed_.emplace_back(shares ? shared.container->unify(type, std::move(cache.stored))
+                                     : std::make_shared<const PackedWeight>(std::move(cache.stored)));
+    std::vector<const void*> buffers;
+    for (const auto& b : use.buffers) buffers.push_back(b.get());
+    plugin.call("SetSharedPrePackedWeight", kernel_->SetSharedPrePackedWeight, kernel_.get(), buffers.data(),
+                use.sizes.data(), buffers.size(), int(input));
+    return true;
   }
 
   const Workplace place_;
   std::vector<Argument> arguments_;
   std::vector<Result> results_;
-  std::vector<MemorySpace> input_spaces_, output_spaces_;  // of the part's
-  HostAllocator host_;
-  std::optional<DeviceAllocator> device_;      // kernels may keep it, or the other
+  std::vector<MemorySpace> input_spaces_, output_spaces_;    // of the part's
+  std::shared_ptr<OrtAllocator> allocator_;                  // kernels may keep it
+  std::vector<std::shared_ptr<const PackedWeight>> packed_;  // shared with other sessions
   std::unique_ptr<const OrtKernelInfo> info_;  // whose constants kernels may keep, as they may in the official library
   std::unique_ptr<OrtKernelImpl, ReleaseKernel> kernel_;
 };

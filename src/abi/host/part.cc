@@ -144,6 +144,10 @@ Tensor PluginRun::output(size_t index, const Shape& shape) {
   return Tensor(result.dtype, shape, memory.get(), memory, result.space);
 }
 
+void PluginRun::set_output(size_t index, const Tensor& tensor) {
+  if (results_[index].kind == Result::Kind::output) run_.set_output(results_[index].output, tensor);
+}
+
 void fill_context(OrtKernelContext& context, PluginRun& part, const PartitionRun& run,
                   const std::vector<Argument>& arguments, size_t outputs) {
   context.part = &part;

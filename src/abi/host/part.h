@@ -43,6 +43,10 @@ class PluginRun : public PartRun {
   const Parallel& parallel() const override { return run_.parallel(); }
   const OrtLogger& logger() const override { return place_.provider->logger; }
   const Devices& devices() const override { return *place_.devices; }
+  BodyRunner& bodies() const override { return run_.bodies(); }
+  MemorySpace output_space(size_t index) const override { return results_[index].space; }
+  void set_output(size_t index, const Tensor& tensor) override;
+  void copy(const Tensor& from, Tensor& to) const override { run_.copy(from, to); }
 
  private:
   const Workplace& place_;

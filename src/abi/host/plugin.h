@@ -152,4 +152,8 @@ struct ProviderSpec {
 std::unique_ptr<Provider> plugin_provider(std::shared_ptr<Plugin> plugin, const ProviderSpec& spec,
                                           const Logger& logger, const std::shared_ptr<Devices>& shared);
 
+struct SharedWeights;
+/// What its kernels pack is shared with other sessions; for providers of plug-ins, before they claim anything.
+void share_weights(Provider& provider, const SharedWeights& shared);
+
 }  // namespace retort::abi

@@ -8,6 +8,17 @@
 namespace retort::abi {
 namespace {
 
+/// The view of a body in that of the model's graph; null: it is none of it.
+const OrtGraph* view_of(const OrtGraph& view, const Graph& graph) {
+  if (view.view->graph == &graph) return &view;
+  for (const auto& node : view.nodes) {
+    for (const OrtNode::Subgraph& sub : node->subgraphs) {
+      if (const OrtGraph* found = view_of(*sub.graph, graph)) return found;
+    }
+  }
+  return nullptr;
+}
+
 class PluginProvider : public Provider {
  public:
   PluginProvider(std::shared_ptr<Instance> instance, const std::vector<const ProviderDevice*>& devices,
@@ -18,14 +29,16 @@ class PluginProvider : public Provider {
 
   const std::string& name() const override { return instance_->plugin->name(); }
   MemorySpace space() const override { return place_.space; }
+  Instance& instance() { return *instance_; }
 
-  std::vector<Claim> claim(const Model& model) override {
-    const std::unique_ptr<OrtGraph> graph = view_graph(borrowed(const_cast<Model&>(model)));
+  std::vector<Claim> claim(const Model& model, const Graph& of) override {
+    const std::unique_ptr<OrtGraph> whole = view_graph(borrowed(const_cast<Model&>(model)));
+    const OrtGraph* graph = view_of(*whole, of);
     OrtEpGraphSupportInfo info;
-    info.graph = graph.get();
+    info.graph = graph;
     info.kernels = instance_->kernels;
     info.provider = name();
-    instance_->call("GetCapability", instance_->ep().GetCapability, graph.get(), &info);
+    instance_->call("GetCapability", instance_->ep().GetCapability, graph, &info);
     for (size_t i = 0; i < info.claims.size(); ++i) {
       Claim& claim = info.claims[i];
       claim.ticket = kernels_.size();
@@ -129,6 +142,10 @@ class PluginProvider : public Provider {
 };
 
 }  // namespace
+
+void share_weights(Provider& provider, const SharedWeights& shared) {
+  if (auto* plugin = dynamic_cast<PluginProvider*>(&provider)) plugin->instance().shared_weights = shared;
+}
 
 std::unique_ptr<Provider> plugin_provider(std::shared_ptr<Plugin> plugin, const ProviderSpec& spec,
                                           const Logger& logger, const std::shared_ptr<Devices>& shared) {
