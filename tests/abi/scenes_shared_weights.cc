@@ -19,19 +19,24 @@ struct Packing {
   }
   ~Packing() { s.api.ReleasePrepackedWeightsContainer(container); }
 
-  /// x + `name`, with that weight; `given`: the caller's, in place of the model's.
-  OrtSession* open(float weight, bool given, bool with_container, const char* name = "w") {
-    static float memory[8][2];
-    float* data = memory[next++ % 8];
-    data[0] = data[1] = weight;
+  OrtSessionOptions* options() {
     const OrtEpDevice *const *all = nullptr, *device = nullptr;
     size_t n = 0;
     s.api.ReleaseStatus(s.api.GetEpDevices(s.env(), &all, &n));
     for (size_t i = 0; i < n; ++i) {
       if (std::strcmp(s.api.EpDevice_EpName(all[i]), "packing") == 0) device = all[i];
     }
-    OrtSessionOptions* options = s.options();
-    CALL(SessionOptionsAppendExecutionProvider_V2, options, s.env(), &device, 1, nullptr, nullptr, 0);
+    OrtSessionOptions* made = s.options();
+    CALL(SessionOptionsAppendExecutionProvider_V2, made, s.env(), &device, 1, nullptr, nullptr, 0);
+    return made;
+  }
+
+  /// x + `name`, with that weight; `given`: the caller's, in place of the model's.
+  OrtSession* open(float weight, bool given, bool with_container, const char* name = "w") {
+    static float memory[8][2];
+    float* data = memory[next++ % 8];
+    data[0] = data[1] = weight;
+    OrtSessionOptions* options = this->options();
     if (given) CALL(AddInitializer, options, name, floats(s, data, {2}));
     const std::string model = Maker()
                                   .floats_in("x", {2})
@@ -112,6 +117,20 @@ SCENE(shared_weights, kernels_for_bodies_that_are_not_there) {
     p.fault(fault);
     s.api.ReleaseSession(p.open(3, true, true));
   }
+}
+
+// Nobody but the host can run bodies.
+SCENE(shared_weights, a_kernel_of_its_own_for_bodies) {
+  Packing p(s);
+  p.fault(9);
+  const Maker model = Maker()
+                          .input("c", scenes::tensor_type(9, {}))
+                          .floats_in("x", {2})
+                          .node("If", {"c"}, {"y"},
+                                {body("then_branch", Maker().node("Neg", {"x"}, {"t"}).floats_out("t", {2}).graph()),
+                                 body("else_branch", Maker().node("Abs", {"x"}, {"e"}).floats_out("e", {2}).graph())})
+                          .floats_out("y", {2});
+  s.api.ReleaseSession(model.open(s, p.options()));
 }
 
 SCENE(shared_weights, kernels_that_go_wrong) {

@@ -19,7 +19,7 @@ std::atomic<int64_t> packed{0}, caches{0}, shared{0}, different{0};
 std::atomic<const void*> last{nullptr};
 std::atomic<int> fault{
     0};  ///< 1: stores and says that nothing was packed; 2: has no SetSharedPrePackedWeight; 3: fails; from 4 on: asks for
-         ///< kernels of control flow
+         ///< kernels of control flow; 9: has its own for If
 
 OrtStatus* error(const char* text) { return api->CreateStatus(ORT_EP_FAIL, text); }
 
@@ -139,20 +139,25 @@ OrtStatus* make_add(void*, const OrtKernelInfo* info, OrtKernelImpl** made) {
   return nullptr;
 }
 
-OrtStatus* make_registry(OrtKernelRegistry** registry) {
+OrtStatus* add_kernel(OrtKernelRegistry* registry, const char* type) {
   OrtKernelDefBuilder* builder = nullptr;
   OrtKernelDef* def = nullptr;
-  TRY(ep_api->CreateKernelRegistry(registry));
   TRY(ep_api->CreateKernelDefBuilder(&builder));
-  TRY(ep_api->KernelDefBuilder_SetOperatorType(builder, "Add"));
+  TRY(ep_api->KernelDefBuilder_SetOperatorType(builder, type));
   TRY(ep_api->KernelDefBuilder_SetDomain(builder, ""));
   TRY(ep_api->KernelDefBuilder_SetSinceVersion(builder, 7, 30));
   TRY(ep_api->KernelDefBuilder_SetExecutionProvider(builder, "packing"));
   TRY(ep_api->KernelDefBuilder_Build(builder, &def));
-  TRY(ep_api->KernelRegistry_AddKernel(*registry, def, make_add, nullptr));
+  TRY(ep_api->KernelRegistry_AddKernel(registry, def, make_add, nullptr));
   ep_api->ReleaseKernelDef(def);
   ep_api->ReleaseKernelDefBuilder(builder);
   return nullptr;
+}
+
+OrtStatus* make_registry(OrtKernelRegistry** registry) {
+  TRY(ep_api->CreateKernelRegistry(registry));
+  TRY(add_kernel(*registry, "Add"));
+  return add_kernel(*registry, "If");
 }
 
 struct Ep : OrtEp {
@@ -168,7 +173,8 @@ struct Ep : OrtEp {
       for (const OrtNode* node : nodes) {
         const char* type = "";
         TRY(api->Node_GetOperatorType(node, &type));
-        if (std::strcmp(type, "Add") == 0) TRY(ep_api->EpGraphSupportInfo_AddSingleNode(info, node));
+        if (std::strcmp(type, fault == 9 ? "If" : "Add") == 0)
+          TRY(ep_api->EpGraphSupportInfo_AddSingleNode(info, node));
       }
       return nullptr;
     };
