@@ -19,7 +19,7 @@ struct Assignment {
   bool single = false;                 ///< one node, whose bodies are left
   MemorySpace space;                   ///< the provider's own
   std::vector<std::string> constants;  ///< that the part has inside
-  const StandIn* stand_in = nullptr;   ///< null: the provider made none; else it goes with the node that the part became
+  const StandIn* stand_in = nullptr;  ///< null: the provider made none; else it goes with the node that the part became
 };
 
 /// Brings a model whose functions are expanded to the form in which providers see it: Constant nodes are constants, types

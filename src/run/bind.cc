@@ -120,7 +120,7 @@ void Frame::bind_inputs(const RunRequest& request) {
       slot.boxed = v ? *v : Value(Optional());
     } else if (t->dtype() == DType::string) {
       slot.boxed = *t;
-    } else if (!space_of_input(i).host_readable()) {
+    } else if (!space_of_input(i).host_readable() || !t->space().host_readable()) {
       // Without its owner: a frame that rests must not keep memory of a device from going back.
       slot.boxed = Tensor(t->dtype(), t->shape(), data, nullptr, t->space());
     } else if (!slot.boxed.empty()) {

@@ -52,7 +52,9 @@ std::optional<Model> partition_and_keep(Model& model, const SessionDevices& devi
     if (!note.empty()) kept.metadata.emplace_back(key, note);
   }
   parts = partition(model, devices);
-  if (std::ranges::none_of(parts, [&](const Assignment& part) { return part.stand_in && part.graph == model.graph.get(); })) return std::nullopt;
+  if (std::ranges::none_of(parts,
+                           [&](const Assignment& part) { return part.stand_in && part.graph == model.graph.get(); }))
+    return std::nullopt;
   put_stand_ins(kept, parts, *model.graph);
   return kept;
 }

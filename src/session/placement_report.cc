@@ -70,12 +70,8 @@ void PlacementReport::add(const Graph& graph, size_t within) {
     const Node& n = graph.node(id);
     if (n.is("Constant")) continue;
     const size_t index = nodes_.size();
-    nodes_.push_back({.graph = &graph,
-                      .within = within,
-                      .id = id,
-                      .name = label(graph, n),
-                      .domain = n.domain,
-                      .type = n.type});
+    nodes_.push_back(
+        {.graph = &graph, .within = within, .id = id, .name = label(graph, n), .domain = n.domain, .type = n.type});
     for (const Body& b : n.bodies) add(*b.graph, index);
   }
 }
