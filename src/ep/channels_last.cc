@@ -44,10 +44,16 @@ const Names kUnary = {
     "Sign", "Sin",  "Softplus", "Softsign",   "Sqrt",        "Tanh",      "ThresholdedRelu"};
 const Names kBroadcasting = {"Add", "Div", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "Sub", "Sum"};
 
+/// The version of ai.onnx; 0: the model is of other operators.
+int version_of(const Model& model) {
+  const auto found = model.opsets.find("");
+  return found == model.opsets.end() ? 0 : found->second;
+}
+
 class Rewriter {
  public:
   Rewriter(const Model& model, Graph& graph, const Provider& provider, const std::vector<Claim>& claims)
-      : graph_(graph), provider_(provider), version_(model.opsets.at("")) {
+      : graph_(graph), provider_(provider), version_(version_of(model)) {
     for (const Claim& claim : claims) claimed_.insert(claim.nodes.begin(), claim.nodes.end());
   }
 
@@ -221,7 +227,7 @@ class Rewriter {
 std::vector<NodeId> to_channels_last(Model& model, Graph& graph, const Provider& provider,
                                      const std::vector<Claim>& claims) {
   std::vector<NodeId> changed = Rewriter(model, graph, provider, claims).run();
-  if (!changed.empty()) model.opsets[kChannelsLastDomain] = model.opsets[""];
+  if (!changed.empty()) model.opsets[kChannelsLastDomain] = std::max(1, version_of(model));
   return changed;
 }
 

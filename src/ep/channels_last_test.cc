@@ -120,6 +120,14 @@ TEST_F(ChannelsLast, LeavesWhatWouldMeanSomethingElse) {
   EXPECT_EQ(transposes(), 0u);
 }
 
+TEST_F(ChannelsLast, ModelsOfOtherDomainsOnlyAreLeft) {
+  model_.opsets = {{"ai.onnx.ml", 3}};
+  const NodeId other = add("LabelEncoder", {x_});
+  graph().node(other).domain = "ai.onnx.ml";
+  EXPECT_TRUE(change(made(other)).empty());
+  EXPECT_FALSE(model_.opsets.contains(""));
+}
+
 TEST_F(ChannelsLast, NamesWhatIsNotClaimedAgain) {
   const NodeId pool = add("MaxPool", {x_});
   const std::vector<NodeId> changed = change(made(pool));

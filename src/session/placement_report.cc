@@ -96,13 +96,15 @@ void PlacementReport::take_parts(std::span<const Assignment> parts, std::span<co
       entry.provider = part->provider;
       entry.part = part->name;
     }
+    const bool folded = !part && entry.graph->node(entry.id).dead;
     bool taken = false;
     for (const auto& provider : asked) {
       if (provider->name() == entry.provider)
         taken = true;
       else
-        entry.others.push_back({provider->name(), taken ? cat("not asked: {} had it before", entry.provider)
-                                                        : why_not(*provider, left, *entry.graph, entry.id)});
+        entry.others.push_back({provider->name(), taken    ? cat("not asked: {} had it before", entry.provider)
+                                                  : folded ? "not asked: its value is known before any run"
+                                                           : why_not(*provider, left, *entry.graph, entry.id)});
     }
   }
 }

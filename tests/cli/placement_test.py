@@ -30,7 +30,8 @@ class Placement(ToolTest):
     def test_table(self):
         code, out, err = retort("inspect", self.border(), *PLUGIN, "--provider", "loopback")
         self.assertEqual(code, 0, err)
-        self.assertIn("4 nodes: 3 on loopback in 2 parts, 1 on the CPU; 2 copies at the borders\n", out)
+        self.assertIn("4 nodes: 2 on loopback in 2 parts, 1 on the CPU, 1 gone after optimisation; 2 copies at the borders\n", out)
+        self.assertRegex(out, r"\n  known +Mul +- +gone after optimisation; loopback: not asked: its value is known before any run\n")
         self.assertRegex(out, r"\n  first +Add +loopback +loopback_0\n")
         self.assertRegex(out, r"\n  middle +Erf +CPUExecutionProvider +loopback: asked, did not claim it; it reads 'c' float32\[2,3\]\n")
         self.assertRegex(out, r"\n  c: 24 B from GPU 0 \(vendor 0x\w+\) to the CPU for node 'middle' \(Erf\)\n")
@@ -46,12 +47,12 @@ class Placement(ToolTest):
         told = self.told()
         self.assertEqual(told["providers"], ["loopback", "loopback2"])
         self.assertEqual(told["nodes"][1]["others"], [{"provider": "loopback2", "why": "not asked: loopback had it before"}])
-        self.assertEqual([n["provider"] for n in told["nodes"]], ["loopback", "loopback", "CPUExecutionProvider", "loopback"])
+        self.assertEqual([n["provider"] for n in told["nodes"]], ["CPUExecutionProvider", "loopback", "CPUExecutionProvider", "loopback"])
         self.assertEqual([(c["tensor"], c["bytes"]) for c in told["copies"]], [("c", 24), ("d", 24)])
 
     def test_options_are_lists(self):
         told = self.told("--provider", "loopback2:claim=Add,Sub", "--provider", "loopback:claim=Mul,rate=1000000000")
-        self.assertEqual([n["provider"] for n in told["nodes"]], ["loopback", "loopback2", "CPUExecutionProvider", "loopback"])
+        self.assertEqual([n["provider"] for n in told["nodes"]], ["CPUExecutionProvider", "loopback2", "CPUExecutionProvider", "loopback"])
 
     def test_refused_sessions_are_told(self):
         told = self.told("--provider", "loopback:claim=Add", "--config", "session.disable_cpu_ep_fallback=1")
