@@ -46,3 +46,14 @@ OrtStatus* create_factory(const Description& description, const OrtApiBase* base
 void release_factory(OrtEpFactory* factory) noexcept;
 
 }  // namespace providers
+
+/// The two functions that a host looks for in the library. Once in each, outside of namespaces.
+#define RETORT_PROVIDER(DESCRIPTION)                                                                                 \
+  extern "C" __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(                                    \
+      const char*, const OrtApiBase* base, const OrtLogger*, OrtEpFactory** factories, size_t room, size_t* count) { \
+    return providers::create_factory(DESCRIPTION, base, factories, room, count);                                     \
+  }                                                                                                                  \
+  extern "C" __attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {             \
+    providers::release_factory(factory);                                                                             \
+    return nullptr;                                                                                                  \
+  }

@@ -37,17 +37,10 @@ const Rule* rule_for(const Node& node) {
   return nullptr;
 }
 
-bool is_operator(const std::string& name) {
-  return std::any_of(rules().begin(), rules().end(), [&](const Rule& r) { return name == r.type; });
-}
-
-std::string operator_names() {
-  std::vector<std::string> names;
-  for (const Rule& r : rules()) names.push_back(r.type);
-  std::sort(names.begin(), names.end());
-  std::string list;
-  for (const std::string& n : names) list += (list.empty() ? "" : ", ") + n;
-  return list;
+std::set<std::string> operator_names() {
+  std::set<std::string> names;
+  for (const Rule& rule : rules()) names.insert(rule.type);
+  return names;
 }
 
 bool floats(const Node& node, size_t least, size_t most) {

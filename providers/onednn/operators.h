@@ -32,8 +32,7 @@ void add_quantized(Rules& rules);
 
 /// The rule of a node that may be claimed; null for others.
 const Rule* rule_for(const Node& node);
-bool is_operator(const std::string& name);
-std::string operator_names();
+std::set<std::string> operator_names();
 
 /// Whether all inputs and outputs are float32 of known rank, from `least` to `most` dimensions for the first input.
 bool floats(const Node& node, size_t least = 1, size_t most = 6);

@@ -100,24 +100,11 @@ class OneDnn : public providers::Provider {
 };
 
 const providers::Description kDescription = {
-    "OneDnnExecutionProvider", "Retort", "0.1.0",
-    [](const providers::Options& options) -> std::unique_ptr<providers::Provider> {
+    kName, "Retort", "0.1.0", [](const providers::Options& options) -> std::unique_ptr<providers::Provider> {
       return std::make_unique<OneDnn>(read_settings(options));
     }};
 
 }  // namespace
 }  // namespace onednn
 
-extern "C" {
-
-__attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base,
-                                                                    const OrtLogger*, OrtEpFactory** factories,
-                                                                    size_t room, size_t* count) {
-  return providers::create_factory(onednn::kDescription, base, factories, room, count);
-}
-
-__attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
-  providers::release_factory(factory);
-  return nullptr;
-}
-}
+RETORT_PROVIDER(onednn::kDescription)

@@ -7,6 +7,8 @@
 
 namespace onednn {
 
+inline constexpr const char* kName = "OneDnnExecutionProvider";
+
 struct Settings {
   int threads = 0;  ///< of each run; 0: as many as processors may be used
   bool bf16 = false;

@@ -149,7 +149,11 @@ bool all_floats(const Node& node) {
 
 }  // namespace
 
-bool is_operator(const std::string& type) { return kinds().count(type) > 0; }
+std::set<std::string> operator_names() {
+  std::set<std::string> names;
+  for (const auto& [type, kind] : kinds()) names.insert(type);
+  return names;
+}
 
 bool claims(const Node& node) {
   const auto kind = kinds().find(node.type);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,6 @@ namespace xnn {
 
 using providers::Dims;
 using providers::Node;
-
-struct Settings {
-  int threads = 1;
-};
 
 /// Windows of convolutions and pools: height, width.
 struct Window {
@@ -79,9 +76,9 @@ struct Program {
   int add_constant(Dims dims, std::vector<float> data);
 };
 
-/// Whether a node may be claimed, and the program of a group of such nodes.
+/// The types of nodes that may be claimed, whether one may be, and the program of a group of such.
+std::set<std::string> operator_names();
 bool claims(const Node& node);
-bool is_operator(const std::string& type);
 Program lower(const providers::Compilation& what);
 
 /// Row by row to channels last, and back. Sizes are those of the row-by-row form.

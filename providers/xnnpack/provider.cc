@@ -2,10 +2,8 @@
 #include <pthreadpool.h>
 
 #include <algorithm>
-#include <charconv>
-#include <set>
-#include <sstream>
 
+#include "common/options.h"
 #include "common/partition.h"
 #include "program.h"
 
@@ -16,32 +14,7 @@ using providers::Error;
 using providers::text;
 
 constexpr size_t kInstances = 8;  // sets of shapes whose runtimes are kept
-constexpr int kMostThreads = 1024;
-
-int threads_of(const std::string& value) {
-  int n = -1;
-  const auto end = std::from_chars(value.data(), value.data() + value.size(), n);
-  if (end.ec != std::errc() || end.ptr != value.data() + value.size() || n < 0 || n > kMostThreads)
-    throw Error(text("XnnPackExecutionProvider: option 'threads' is '", value,
-                     "'; give a number from 0 (all processors) to ", kMostThreads),
-                ORT_INVALID_ARGUMENT);
-  return n;
-}
-
-std::set<std::string> operators_of(const std::string& value) {
-  std::set<std::string> names;
-  std::istringstream list(value);
-  for (std::string name; std::getline(list, name, ',');) {
-    name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
-    if (name.empty()) continue;
-    if (!is_operator(name))
-      throw Error(text("XnnPackExecutionProvider: option 'disable' names '", name,
-                       "', which is no operator that this provider runs"),
-                  ORT_INVALID_ARGUMENT);
-    names.insert(name);
-  }
-  return names;
-}
+constexpr const char* kName = "XnnPackExecutionProvider";
 
 class XnnPack : public providers::Provider {
  public:
@@ -49,15 +22,14 @@ class XnnPack : public providers::Provider {
     int threads = 0;
     for (const auto& [name, value] : options) {
       if (name == "threads")
-        threads = threads_of(value);
+        threads = providers::threads_of(kName, value);
       else if (name == "disable")
-        disabled_ = operators_of(value);
+        disabled_ = providers::operators_of(kName, value, operator_names());
       else
-        throw Error(text("XnnPackExecutionProvider has no option '", name, "'; there are threads and disable"),
-                    ORT_INVALID_ARGUMENT);
+        throw Error(text(kName, " has no option '", name, "'; there are threads and disable"), ORT_INVALID_ARGUMENT);
     }
     if (xnn_initialize(nullptr) != xnn_status_success)
-      throw Error("XnnPackExecutionProvider: XNNPACK does not run on this processor");
+      throw Error(text(kName, ": XNNPACK does not run on this processor"));
     if (threads != 1) threads_.reset(pthreadpool_create(size_t(threads)));
   }
 
@@ -74,8 +46,7 @@ class XnnPack : public providers::Provider {
 };
 
 const providers::Description kDescription = {
-    "XnnPackExecutionProvider", "Retort", "0.1.0",
-    [](const providers::Options& options) -> std::unique_ptr<providers::Provider> {
+    kName, "Retort", "0.1.0", [](const providers::Options& options) -> std::unique_ptr<providers::Provider> {
       return std::make_unique<XnnPack>(options);
     }};
 
@@ -130,16 +101,4 @@ void CompiledPart::run(OrtKernelContext* context) {
 
 }  // namespace xnn
 
-extern "C" {
-
-__attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base,
-                                                                    const OrtLogger*, OrtEpFactory** factories,
-                                                                    size_t room, size_t* count) {
-  return providers::create_factory(xnn::kDescription, base, factories, room, count);
-}
-
-__attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
-  providers::release_factory(factory);
-  return nullptr;
-}
-}
+RETORT_PROVIDER(xnn::kDescription)

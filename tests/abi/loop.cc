@@ -19,16 +19,7 @@ OrtErrorCode Loop::registers() {
   return CALL(RegisterExecutionProviderLibrary, s.env(), "loop", RETORT_LOOPBACK_PROVIDER);
 }
 
-const OrtEpDevice* Loop::device(Where where) {
-  const char* wanted = where == Where::device2 ? "loopback2" : "loopback";
-  const OrtEpDevice* const* all = nullptr;
-  size_t n = 0;
-  s.api.ReleaseStatus(s.api.GetEpDevices(s.env(), &all, &n));
-  for (size_t i = 0; i < n; ++i) {
-    if (std::strcmp(s.api.EpDevice_EpName(all[i]), wanted) == 0) return all[i];
-  }
-  return nullptr;
-}
+const OrtEpDevice* Loop::device(Where where) { return s.device(where == Where::device2 ? "loopback2" : "loopback"); }
 
 const OrtMemoryInfo* Loop::memory(Where where) {
   if (where == Where::host) {
@@ -139,6 +130,29 @@ void Loop::note(Binder& binding) {
     api.ReleaseValue(values[i]);
   }
   if (values) api.ReleaseStatus(api.AllocatorFree(from, values));
+}
+
+void Loop::run(OrtSession* session, const std::vector<std::pair<const char*, const OrtValue*>>& inputs) {
+  std::vector<const char*> names;
+  std::vector<const OrtValue*> values;
+  for (const auto& [name, value] : inputs) {
+    names.push_back(name);
+    values.push_back(value);
+  }
+  const char* out = "y";
+  OrtValue* y = nullptr;
+  forget();
+  const bool good = CALL(Run, session, nullptr, names.data(), values.data(), values.size(), &out, 1, &y) == ORT_OK;
+  note_counts("a run", !good);
+  note("y", y);
+  s.api.ReleaseValue(y);
+}
+
+void Loop::run_from_both(OrtSession* session) {
+  for (const Where where : {Where::host, Where::device}) {
+    const OrtValue* x = tensor(where, {2}, {1, -2});
+    for (int i = 0; i < 2; ++i) run(session, x);
+  }
 }
 
 LoopbackCounts Loop::counts() const {

@@ -37,6 +37,12 @@ class Loop {
   /// The same of all outputs that are bound.
   void note(Binder& binding);
 
+  /// A run of a model by name, with these inputs and the output `y`: notes its copies and the result.
+  void run(OrtSession* session, const std::vector<std::pair<const char*, const OrtValue*>>& inputs);
+  void run(OrtSession* session, const OrtValue* x) { run(session, {{"x", x}}); }
+  /// Two runs with x = [1 -2] on the host, and two with it on the device.
+  void run_from_both(OrtSession* session);
+
   /// Copies and parts since the last call of this or of `forget`. Lines "copied …" must not be more than the official
   /// library's: the differential test looks at them. Where a run `failed`, what it did until then is nobody's promise.
   void note_counts(std::string_view of, bool failed = false);

@@ -59,4 +59,17 @@ inline void note_tensor(Scene& s, std::string_view key, const OrtValue* value) {
   s.note(key, text);
 }
 
+/// Notes why a provider does not fit a device.
+inline void note_details(Scene& s, const OrtDeviceEpIncompatibilityDetails* details) {
+  uint32_t reasons = 77;
+  int32_t code = 77;
+  const char* notes = "unset";
+  CALL(DeviceEpIncompatibilityDetails_GetReasonsBitmask, details, &reasons);
+  CALL(DeviceEpIncompatibilityDetails_GetErrorCode, details, &code);
+  CALL(DeviceEpIncompatibilityDetails_GetNotes, details, &notes);
+  s.note("reasons", reasons);
+  s.note("code", code);
+  s.note("notes", notes);
+}
+
 }  // namespace scenes

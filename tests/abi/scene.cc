@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cstring>
+
 namespace scenes {
 
 std::vector<Registered>& registry() {
@@ -46,6 +48,16 @@ OrtSessionOptions* Scene::options() {
   OrtSessionOptions* options = nullptr;
   call("CreateSessionOptions", api.CreateSessionOptions(&options));
   return options;
+}
+
+const OrtEpDevice* Scene::device(const char* provider) {
+  const OrtEpDevice* const* all = nullptr;
+  size_t n = 0;
+  api.ReleaseStatus(api.GetEpDevices(env(), &all, &n));
+  for (size_t i = 0; i < n; ++i) {
+    if (std::strcmp(api.EpDevice_EpName(all[i]), provider) == 0) return all[i];
+  }
+  return nullptr;
 }
 
 }  // namespace scenes

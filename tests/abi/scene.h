@@ -38,6 +38,8 @@ class Scene {
   OrtEnv* env();
   OrtAllocator* allocator();
   OrtSessionOptions* options();
+  /// The device of a provider of the environment; null where there is none.
+  const OrtEpDevice* device(const char* provider);
 
  private:
   void write(std::string line);

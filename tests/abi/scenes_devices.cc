@@ -55,12 +55,7 @@ std::vector<const OrtEpDevice*> devices(Scene& s) {
   return {all, all + (all ? n : 0)};
 }
 
-const OrtEpDevice* cpu_device(Scene& s) {
-  for (const OrtEpDevice* device : devices(s)) {
-    if (std::strcmp(s.api.EpDevice_EpName(device), "CPUExecutionProvider") == 0) return device;
-  }
-  return nullptr;
-}
+const OrtEpDevice* cpu_device(Scene& s) { return s.device("CPUExecutionProvider"); }
 
 /// Runs dense.onnx under the options.
 void run_dense(Scene& s, const OrtSessionOptions* options) {
@@ -152,15 +147,7 @@ SCENE(devices, incompatibility) {
     CALL(GetHardwareDeviceEpIncompatibilityDetails, s.env(), name, hardware, &details);
     s.note("details", details);
     if (!details) continue;
-    uint32_t reasons = 77;
-    int32_t code = 77;
-    const char* notes = "unset";
-    CALL(DeviceEpIncompatibilityDetails_GetReasonsBitmask, details, &reasons);
-    CALL(DeviceEpIncompatibilityDetails_GetErrorCode, details, &code);
-    CALL(DeviceEpIncompatibilityDetails_GetNotes, details, &notes);
-    s.note("reasons", reasons);
-    s.note("code", code);
-    s.note("notes", notes);
+    scenes::note_details(s, details);
     s.api.ReleaseDeviceEpIncompatibilityDetails(details);
   }
   s.api.ReleaseDeviceEpIncompatibilityDetails(nullptr);

@@ -33,6 +33,19 @@ void apply(Editor& e, OrtSession* session, OrtModel* m) {
   e.s.api.ReleaseModel(m);
 }
 
+int opset_of(Editor& e, OrtSession* session) {
+  int opset = 77;
+  e.s.call("SessionGetOpsetForDomain", e.api.SessionGetOpsetForDomain(session, "", &opset));
+  return opset;
+}
+
+/// Adds a graph of that domain to the session's model.
+void extend(Editor& e, OrtSession* session, OrtGraph* g, int opset, const char* domain = "") {
+  OrtModel* m = e.model({domain}, {opset});
+  e.s.call("AddGraphToModel", e.api.AddGraphToModel(m, g));
+  apply(e, session, m);
+}
+
 void ports(Editor& e, const OrtSession* session) {
   Scene& s = e.s;
   size_t n = 77;
@@ -60,8 +73,7 @@ SCENE(editor_session, unchanged) {
 SCENE(editor_session, behind) {
   Editor e(s);
   OrtSession* session = begin(e);
-  int opset = 77;
-  s.call("SessionGetOpsetForDomain", e.api.SessionGetOpsetForDomain(session, "", &opset));
+  const int opset = opset_of(e, session);
   s.note("opset", opset);
   apply(e, session, behind(e));
   ports(e, session);
@@ -75,17 +87,14 @@ SCENE(editor_session, behind) {
 SCENE(editor_session, with_the_models_opset) {
   Editor e(s);
   OrtSession* session = begin(e);
-  int opset = 0;
-  s.call("SessionGetOpsetForDomain", e.api.SessionGetOpsetForDomain(session, "", &opset));
+  const int opset = opset_of(e, session);
   OrtGraph* g = e.graph();
   e.inputs(g, {e.value("raw", {-1, 3})});
   e.outputs(g, {e.value("z", {-1, 2})});
   e.initializer(g, "half", e.tensor({}, 0.5f));
   e.add(g, "Mul", {"raw", "half"}, {"x"}, "before");
   e.add(g, "Neg", {"y"}, {"z"}, "after");
-  OrtModel* m = e.model({""}, {opset});
-  s.call("AddGraphToModel", e.api.AddGraphToModel(m, g));
-  apply(e, session, m);
+  extend(e, session, g, opset);
   finish(e, session);
   ports(e, session);
   e.run(session, {"raw"}, {e.tensor({1, 3}, 1)}, {"z"});
@@ -95,15 +104,12 @@ SCENE(editor_session, with_the_models_opset) {
 SCENE(editor_session, twice) {
   Editor e(s);
   OrtSession* session = begin(e);
-  int opset = 0;
-  s.call("SessionGetOpsetForDomain", e.api.SessionGetOpsetForDomain(session, "", &opset));
+  const int opset = opset_of(e, session);
   for (int i = 0; i < 2; ++i) {
     OrtGraph* g = e.graph();
     e.outputs(g, {e.value(i ? "z1" : "z0", {-1, 2})});
     e.add(g, "Neg", {i ? "z0" : "y"}, {i ? "z1" : "z0"}, i ? "second" : "first");
-    OrtModel* m = e.model({""}, {opset});
-    s.call("AddGraphToModel", e.api.AddGraphToModel(m, g));
-    apply(e, session, m);
+    extend(e, session, g, opset);
   }
   finish(e, session);
   ports(e, session);
@@ -114,13 +120,10 @@ SCENE(editor_session, twice) {
 SCENE(editor_session, an_initializer_that_is_there) {
   Editor e(s);
   OrtSession* session = begin(e);
-  int opset = 0;
-  s.call("SessionGetOpsetForDomain", e.api.SessionGetOpsetForDomain(session, "", &opset));
+  const int opset = opset_of(e, session);
   OrtGraph* g = e.graph();
   e.initializer(g, "w", e.tensor({3, 2}, 0));
-  OrtModel* m = e.model({""}, {opset});
-  s.call("AddGraphToModel", e.api.AddGraphToModel(m, g));
-  apply(e, session, m);
+  extend(e, session, g, opset);
   finish(e, session);
   e.run(session, {"x"}, {e.tensor({1, 3}, 1)}, {"y"});
 }
@@ -131,9 +134,7 @@ SCENE(editor_session, another_domain) {
   OrtGraph* g = e.graph();
   e.outputs(g, {e.value("z", {-1, 2})});
   e.add(g, "QuickGelu", {"y"}, {"z"}, "gelu", {}, "com.microsoft");
-  OrtModel* m = e.model({"com.microsoft"}, {1});
-  s.call("AddGraphToModel", e.api.AddGraphToModel(m, g));
-  apply(e, session, m);
+  extend(e, session, g, 1, "com.microsoft");
   finish(e, session);
   e.run(session, {"x"}, {e.tensor({1, 3}, 1)}, {"z"});
 }
@@ -141,27 +142,21 @@ SCENE(editor_session, another_domain) {
 SCENE(editor_session, unknown_value) {
   Editor e(s);
   OrtSession* session = begin(e);
-  int opset = 0;
-  s.call("SessionGetOpsetForDomain", e.api.SessionGetOpsetForDomain(session, "", &opset));
+  const int opset = opset_of(e, session);
   OrtGraph* g = e.graph();
   e.outputs(g, {e.value("z", {-1, 2})});
   e.add(g, "Neg", {"missing"}, {"z"}, "after");
-  OrtModel* m = e.model({""}, {opset});
-  s.call("AddGraphToModel", e.api.AddGraphToModel(m, g));
-  apply(e, session, m);
+  extend(e, session, g, opset);
   finish(e, session);
 }
 
 SCENE(editor_session, a_value_made_twice) {
   Editor e(s);
   OrtSession* session = begin(e);
-  int opset = 0;
-  s.call("SessionGetOpsetForDomain", e.api.SessionGetOpsetForDomain(session, "", &opset));
+  const int opset = opset_of(e, session);
   OrtGraph* g = e.graph();
   e.add(g, "Neg", {"x"}, {"y"}, "again");
-  OrtModel* m = e.model({""}, {opset});
-  s.call("AddGraphToModel", e.api.AddGraphToModel(m, g));
-  apply(e, session, m);
+  extend(e, session, g, opset);
 }
 
 SCENE(editor_session, from_bytes) {

@@ -24,18 +24,7 @@ void run(Scene& s, Loop& loop, const Maker& model, std::initializer_list<Loop::S
   OrtSession* session = model.open(s, loop.options(settings));
   if (!session) return;
   loop.note_counts("making the session");
-  for (const Where where : {Where::host, Where::device}) {
-    const OrtValue* x = loop.tensor(where, {2}, {1, -2});
-    const char *in = "x", *out = "y";
-    for (int i = 0; i < 2; ++i) {
-      OrtValue* y = nullptr;
-      loop.forget();
-      CALL(Run, session, nullptr, &in, &x, 1, &out, 1, &y);
-      loop.note_counts("a run");
-      loop.note("y", y);
-      s.api.ReleaseValue(y);
-    }
-  }
+  loop.run_from_both(session);
 }
 
 }  // namespace

@@ -7,22 +7,8 @@ namespace {
 
 Maker xy() { return Maker().floats_in("x", {2}).floats_out("y", {2}); }
 
-/// Runs a model by name, with its input on the host and on the device, and notes copies and the result.
 void run(Scene& s, Loop& loop, const Maker& model, OrtSessionOptions* options) {
-  OrtSession* session = model.open(s, options);
-  if (!session) return;
-  for (const Where where : {Where::host, Where::device}) {
-    const OrtValue* x = loop.tensor(where, {2}, {1, -2});
-    const char *in = "x", *out = "y";
-    for (int i = 0; i < 2; ++i) {
-      OrtValue* y = nullptr;
-      loop.forget();
-      const bool good = CALL(Run, session, nullptr, &in, &x, 1, &out, 1, &y) == ORT_OK;
-      loop.note_counts("a run", !good);
-      loop.note("y", y);
-      s.api.ReleaseValue(y);
-    }
-  }
+  if (OrtSession* session = model.open(s, options)) loop.run_from_both(session);
 }
 
 /// Both providers, each with what it shall claim.

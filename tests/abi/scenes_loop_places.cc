@@ -108,12 +108,7 @@ SCENE(loopback, operators) {
         loop.tensor(Where::host, c.a, {numbers.begin(), numbers.begin() + long(product(c.a))}),
         loop.tensor(Where::host, c.b, {numbers.begin(), numbers.begin() + long(product(c.b))}),
     };
-    const char *names[2] = {"a", "b"}, *out = "y";
-    OrtValue* y = nullptr;
-    loop.forget();
-    CALL(Run, session, nullptr, names, in, 2, &out, 1, &y);
-    loop.note_counts("a run");
-    loop.note("y", y);
+    loop.run(session, {{"a", in[0]}, {"b", in[1]}});
   }
 }
 
@@ -129,12 +124,6 @@ SCENE(loopback, operators_of_one_input) {
     Maker model = base;
     model.node(type, inputs, {"y"}).output("y", tensor_type(std::strcmp(type, "NonZero") == 0 ? 7 : 1));
     OrtSession* session = model.open(s, loop.options());
-    const OrtValue* x = loop.tensor(Where::host, {2, 3}, {1, -2, 0, 0.5f, -0.25f, 0});
-    const char *in = "x", *out = "y";
-    OrtValue* y = nullptr;
-    loop.forget();
-    CALL(Run, session, nullptr, &in, &x, 1, &out, 1, &y);
-    loop.note_counts("a run");
-    loop.note("y", y);
+    loop.run(session, loop.tensor(Where::host, {2, 3}, {1, -2, 0, 0.5f, -0.25f, 0}));
   }
 }

@@ -206,10 +206,10 @@ SCENE(loopback, more_memory_than_there_is) {
   loop.empty(Where::device, {2, 2});
 }
 
-SCENE(loopback, copies_between_all_places) {
+static void copy_each(Scene& s, std::initializer_list<Where> sources, std::initializer_list<Where> targets) {
   Loop loop(s);
-  for (const Where from : {Where::host, Where::pinned, Where::device, Where::device2}) {
-    for (const Where to : {Where::device, Where::device2}) {
+  for (const Where from : sources) {
+    for (const Where to : targets) {
       const OrtValue* source = loop.tensor(from, {3}, {1, 2, 3});
       OrtValue* target = loop.tensor(to, {3}, {0, 0, 0});
       loop.forget();
@@ -220,19 +220,11 @@ SCENE(loopback, copies_between_all_places) {
   }
 }
 
-SCENE(loopback, copies_to_the_host) {
-  Loop loop(s);
-  for (const Where from : {Where::device, Where::device2}) {
-    for (const Where to : {Where::host, Where::pinned}) {
-      const OrtValue* source = loop.tensor(from, {3}, {1, 2, 3});
-      OrtValue* target = loop.tensor(to, {3}, {0, 0, 0});
-      loop.forget();
-      CALL(CopyTensors, s.env(), &source, &target, nullptr, 1);
-      loop.note_counts("copying");
-      loop.note("copy", target);
-    }
-  }
+SCENE(loopback, copies_between_all_places) {
+  copy_each(s, {Where::host, Where::pinned, Where::device, Where::device2}, {Where::device, Where::device2});
 }
+
+SCENE(loopback, copies_to_the_host) { copy_each(s, {Where::device, Where::device2}, {Where::host, Where::pinned}); }
 
 SCENE(loopback, several_copies_at_once) {
   Loop loop(s);

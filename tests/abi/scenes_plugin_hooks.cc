@@ -32,24 +32,11 @@ SCENE(plugin_hooks, incompatibility) {
   OrtDeviceEpIncompatibilityDetails* details = nullptr;
   CALL(GetHardwareDeviceEpIncompatibilityDetails, s.env(), "telling", s.api.EpDevice_Device(d), &details);
   note_story(s, {"GetHardware"});
-  uint32_t reasons = 77;
-  int32_t code = 77;
-  const char* notes = "unset";
-  CALL(DeviceEpIncompatibilityDetails_GetReasonsBitmask, details, &reasons);
-  CALL(DeviceEpIncompatibilityDetails_GetErrorCode, details, &code);
-  CALL(DeviceEpIncompatibilityDetails_GetNotes, details, &notes);
-  s.note("reasons", reasons);
-  s.note("code", code);
-  s.note("notes", notes);
+  note_details(s, details);
   const OrtEpApi& ep = *s.api.GetEpApi();
   for (const char* text : {static_cast<const char*>(nullptr), ""}) {
     s.call("SetDetails", ep.DeviceEpIncompatibilityDetails_SetDetails(details, 0x80000000u | 8u, -5, text));
-    CALL(DeviceEpIncompatibilityDetails_GetReasonsBitmask, details, &reasons);
-    CALL(DeviceEpIncompatibilityDetails_GetErrorCode, details, &code);
-    CALL(DeviceEpIncompatibilityDetails_GetNotes, details, &notes);
-    s.note("reasons", reasons);
-    s.note("code", code);
-    s.note("notes", notes);
+    note_details(s, details);
   }
   s.api.ReleaseDeviceEpIncompatibilityDetails(details);
 }

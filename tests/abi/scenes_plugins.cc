@@ -24,12 +24,7 @@ std::vector<const OrtEpDevice*> devices_of(Scene& s) {
   return {all, all + n};
 }
 
-const OrtEpDevice* device(Scene& s) {
-  for (const OrtEpDevice* d : devices_of(s)) {
-    if (std::strcmp(s.api.EpDevice_EpName(d), "compiling") == 0) return d;
-  }
-  return nullptr;
-}
+const OrtEpDevice* device(Scene& s) { return s.device("compiling"); }
 
 /// Copies to the device and from it, parts that ran, blocks that live: of all runs so far.
 struct Counts {

@@ -29,6 +29,15 @@ void save(Scene& s, const char* model, const std::string& file, const Config& co
   s.api.ReleaseSession(session);
 }
 
+/// Saves what stands in one file under the name of another.
+void save_again(Scene& s, const std::string& from, const std::string& to) {
+  OrtSessionOptions* o = s.options();
+  CALL(SetOptimizedModelFilePath, o, to.c_str());
+  OrtSession* session = nullptr;
+  CALL(CreateSession, s.env(), from.c_str(), o, &session);
+  s.api.ReleaseSession(session);
+}
+
 void run_dense(Scene& s, const std::string& file) {
   OrtSession* session = nullptr;
   CALL(CreateSession, s.env(), file.c_str(), nullptr, &session);
@@ -68,11 +77,7 @@ SCENE(saving, levels_of_ort_format) {
 SCENE(saving, ort_format_again) {
   const Folder folder;
   save(s, "dense", folder / "a.ort");
-  OrtSessionOptions* o = s.options();
-  CALL(SetOptimizedModelFilePath, o, (folder / "b.ort").c_str());
-  OrtSession* session = nullptr;
-  CALL(CreateSession, s.env(), (folder / "a.ort").c_str(), o, &session);
-  s.api.ReleaseSession(session);
+  save_again(s, folder / "a.ort", folder / "b.ort");
   s.note("files", folder.names());
   run_dense(s, folder / "b.ort");
 }
@@ -80,11 +85,7 @@ SCENE(saving, ort_format_again) {
 SCENE(saving, over_itself) {
   const Folder folder;
   save(s, "dense", folder / "a.ort");
-  OrtSessionOptions* o = s.options();
-  CALL(SetOptimizedModelFilePath, o, (folder / "a.ort").c_str());
-  OrtSession* session = nullptr;
-  CALL(CreateSession, s.env(), (folder / "a.ort").c_str(), o, &session);
-  s.api.ReleaseSession(session);
+  save_again(s, folder / "a.ort", folder / "a.ort");
   run_dense(s, folder / "a.ort");
 }
 

@@ -20,12 +20,7 @@ struct Packing {
   ~Packing() { s.api.ReleasePrepackedWeightsContainer(container); }
 
   OrtSessionOptions* options() {
-    const OrtEpDevice *const *all = nullptr, *device = nullptr;
-    size_t n = 0;
-    s.api.ReleaseStatus(s.api.GetEpDevices(s.env(), &all, &n));
-    for (size_t i = 0; i < n; ++i) {
-      if (std::strcmp(s.api.EpDevice_EpName(all[i]), "packing") == 0) device = all[i];
-    }
+    const OrtEpDevice* device = s.device("packing");
     OrtSessionOptions* made = s.options();
     CALL(SessionOptionsAppendExecutionProvider_V2, made, s.env(), &device, 1, nullptr, nullptr, 0);
     return made;
@@ -102,12 +97,13 @@ SCENE(shared_weights, others_of_that_name) {
 
 SCENE(shared_weights, without_container_or_initializer) {
   Packing p(s);
+  std::vector<OrtSession*> sessions;  // kept to the end: memory that is given back may come again, and look shared
   for (const auto& [given, container] : {std::pair(true, false), std::pair(false, true), std::pair(false, false)}) {
-    OrtSession* session = p.open(3, given, container);
+    sessions.push_back(p.open(3, given, container));
     p.note();
-    p.run(session);
-    s.api.ReleaseSession(session);
+    p.run(sessions.back());
   }
+  for (OrtSession* session : sessions) s.api.ReleaseSession(session);
 }
 
 // Kernels of the host's for nodes that are no control flow, and without what they need.

@@ -30,15 +30,7 @@ inline void note_story(Scene& s, const std::vector<std::string_view>& beginnings
   }
 }
 
-inline const OrtEpDevice* telling(Scene& s) {
-  const OrtEpDevice* const* all = nullptr;
-  size_t n = 0;
-  CALL(GetEpDevices, s.env(), &all, &n);
-  for (size_t i = 0; i < n; ++i) {
-    if (std::strcmp(s.api.EpDevice_EpName(all[i]), "telling") == 0) return all[i];
-  }
-  return nullptr;
-}
+inline const OrtEpDevice* telling(Scene& s) { return s.device("telling"); }
 
 inline const OrtEpDevice* loaded(Scene& s) {
   CALL(RegisterExecutionProviderLibrary, s.env(), "tests", kTelling);

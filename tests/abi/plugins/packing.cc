@@ -1,18 +1,11 @@
 // A plug-in library for tests: a provider in memory of the host whose kernel of Add packs its second input, and shares what
 // it has packed where it may. Counters are told by `packing_counts`, and what it does wrong on purpose is set by
 // `packing_fault`.
-#include <atomic>
-#include <cstring>
-#include <string>
-#include <vector>
+#include "host_device.h"
 
-#include "retort/onnxruntime_c_api.h"
-#include "retort/onnxruntime_ep_c_api.h"
+using namespace plugins;
 
 namespace {
-
-const OrtApi* api = nullptr;
-const OrtEpApi* ep_api = nullptr;
 
 /// How often it packed, was given a cache, and was given a shared weight; the last one's address as a number of its own.
 std::atomic<int64_t> packed{0}, caches{0}, shared{0}, different{0};
@@ -20,28 +13,6 @@ std::atomic<const void*> last{nullptr};
 std::atomic<int> fault{
     0};  ///< 1: stores and says that nothing was packed; 2: has no SetSharedPrePackedWeight; 3: fails; from 4 on: asks for
          ///< kernels of control flow; 9: has its own for If
-
-OrtStatus* error(const char* text) { return api->CreateStatus(ORT_EP_FAIL, text); }
-
-#define TRY(call)                        \
-  do {                                   \
-    if (OrtStatus* s = (call)) return s; \
-  } while (false)
-
-OrtStatus* read(const OrtValue* value, const float*& data, size_t& count, std::vector<int64_t>& shape) {
-  OrtTensorTypeAndShapeInfo* info = nullptr;
-  const void* raw = nullptr;
-  size_t rank = 0;
-  TRY(api->GetTensorData(value, &raw));
-  TRY(api->GetTensorTypeAndShape(value, &info));
-  TRY(api->GetTensorShapeElementCount(info, &count));
-  TRY(api->GetDimensionsCount(info, &rank));
-  shape.resize(rank);
-  TRY(api->GetDimensions(info, shape.data(), rank));
-  api->ReleaseTensorTypeAndShapeInfo(info);
-  data = static_cast<const float*>(raw);
-  return nullptr;
-}
 
 /// y = x + w; the packed form of w is twice w, so that a result shows which form was read.
 struct Add : OrtKernelImpl {
@@ -76,20 +47,18 @@ struct Add : OrtKernelImpl {
                   bool* is_packed) {
     *is_packed = false;
     if (input != 1) return nullptr;
-    const float* data = nullptr;
-    size_t count = 0;
-    std::vector<int64_t> shape;
-    TRY(read(value, data, count, shape));
+    Floats given;
+    TRY(read(value, given));
     ++packed;
     caches += cache != nullptr;
     if (fault == 3) return error("it packs nothing today");
-    auto* twice = static_cast<float*>(allocator->Alloc(allocator, count * sizeof(float)));
-    for (size_t i = 0; i < count; ++i) twice[i] = 2 * data[i];
+    auto* twice = static_cast<float*>(allocator->Alloc(allocator, given.count * sizeof(float)));
+    for (size_t i = 0; i < given.count; ++i) twice[i] = 2 * given.data[i];
     if (cache) {
       void* second = allocator->Alloc(allocator, 1);
       *static_cast<char*>(second) = 7;
       void* buffers[2] = {twice, second};
-      size_t sizes[2] = {count * sizeof(float), 1};
+      size_t sizes[2] = {given.count * sizeof(float), 1};
       TRY(ep_api->SharedPrePackedWeightCache_StoreWeightData(cache, buffers, sizes, 2));
     } else {
       weight = twice;
@@ -101,18 +70,12 @@ struct Add : OrtKernelImpl {
   }
 
   OrtStatus* run(OrtKernelContext* context) const {
-    const OrtValue* x = nullptr;
-    const float* data = nullptr;
-    size_t count = 0;
-    std::vector<int64_t> shape;
-    OrtValue* y = nullptr;
-    void* raw = nullptr;
-    TRY(api->KernelContext_GetInput(context, 0, &x));
-    TRY(read(x, data, count, shape));
-    TRY(api->KernelContext_GetOutput(context, 0, shape.data(), shape.size(), &y));
-    TRY(api->GetTensorMutableData(y, &raw));
+    Floats x;
+    float* y = nullptr;
+    TRY(read_first(context, x));
+    TRY(make_output(context, 0, x.shape, y));
     if (!weight) return error("the weight is not packed");
-    for (size_t i = 0; i < count; ++i) static_cast<float*>(raw)[i] = data[i] + weight[i];
+    for (size_t i = 0; i < x.count; ++i) y[i] = x.data[i] + weight[i];
     return nullptr;
   }
 };
@@ -166,16 +129,10 @@ struct Ep : OrtEp {
     ort_version_supported = ORT_API_VERSION;
     GetName = [](const OrtEp*) noexcept { return "packing"; };
     GetCapability = [](OrtEp*, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept -> OrtStatus* {
-      size_t count = 0;
-      TRY(api->Graph_GetNumNodes(graph, &count));
-      std::vector<const OrtNode*> nodes(count);
-      TRY(api->Graph_GetNodes(graph, nodes.data(), count));
-      for (const OrtNode* node : nodes) {
-        const char* type = "";
-        TRY(api->Node_GetOperatorType(node, &type));
-        if (std::strcmp(type, fault == 9 ? "If" : "Add") == 0)
-          TRY(ep_api->EpGraphSupportInfo_AddSingleNode(info, node));
-      }
+      std::vector<const OrtNode*> nodes;
+      TRY(nodes_of(graph, nodes));
+      for (const OrtNode* node : nodes)
+        if (type_of(node) == (fault == 9 ? "If" : "Add")) TRY(ep_api->EpGraphSupportInfo_AddSingleNode(info, node));
       return nullptr;
     };
     GetKernelRegistry = [](OrtEp* ep, const OrtKernelRegistry** given) noexcept -> OrtStatus* {
@@ -190,64 +147,26 @@ struct Ep : OrtEp {
   }
 };
 
-struct Factory : OrtEpFactory {
-  Factory() : OrtEpFactory{} {
-    ort_version_supported = ORT_API_VERSION;
-    GetName = [](const OrtEpFactory*) noexcept { return "packing"; };
-    GetVendor = [](const OrtEpFactory*) noexcept { return "Retort tests"; };
-    GetVendorId = [](const OrtEpFactory*) noexcept { return 0xbeefu; };
-    GetVersion = [](const OrtEpFactory*) noexcept { return "1.2.3"; };
-    GetSupportedDevices = [](OrtEpFactory* f, const OrtHardwareDevice* const* devices, size_t count, OrtEpDevice** made,
-                             size_t, size_t* number) noexcept -> OrtStatus* {
-      *number = 0;
-      for (size_t i = 0; i < count && *number == 0; ++i) {
-        if (api->HardwareDevice_Type(devices[i]) != OrtHardwareDeviceType_CPU) continue;
-        TRY(ep_api->CreateEpDevice(f, devices[i], nullptr, nullptr, &made[(*number)++]));
-      }
-      return nullptr;
-    };
+struct PackingFactory : Factory {
+  PackingFactory() : Factory({ORT_API_VERSION, "packing", 0xbeef, "1.2.3"}) {
     CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
                   const OrtSessionOptions*, const OrtLogger*, OrtEp** made) noexcept -> OrtStatus* {
       *made = new Ep;
       return nullptr;
     };
     ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
-    CreateAllocator = [](OrtEpFactory*, const OrtMemoryInfo*, const OrtKeyValuePairs*,
-                         OrtAllocator** made) noexcept -> OrtStatus* { return *made = nullptr, nullptr; };
-    ReleaseAllocator = [](OrtEpFactory*, OrtAllocator*) noexcept {};
-    CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** made) noexcept -> OrtStatus* {
-      return *made = nullptr, nullptr;
-    };
-    IsStreamAware = [](const OrtEpFactory*) noexcept { return false; };
   }
 };
 
 }  // namespace
 
-extern "C" {
-
-__attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base,
-                                                                    const OrtLogger*, OrtEpFactory** factories,
-                                                                    size_t room, size_t* count) {
-  api = base->GetApi(ORT_API_VERSION);
-  ep_api = api->GetEpApi();
-  if (room < 1) return error("no room for a factory");
-  factories[0] = new Factory;
-  *count = 1;
-  return nullptr;
-}
-
-__attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
-  delete static_cast<Factory*>(factory);
-  return nullptr;
-}
+PLUGIN_OF(PackingFactory, ORT_API_VERSION)
 
 /// Packed, with a cache, given a shared one, of which differed from the one before.
-__attribute__((visibility("default"))) void packing_counts(int64_t counts[4]) {
+EXPORTED void packing_counts(int64_t counts[4]) {
   counts[0] = packed;
   counts[1] = caches;
   counts[2] = shared;
   counts[3] = different;
 }
-__attribute__((visibility("default"))) void packing_fault(int number) { fault = number; }
-}
+EXPORTED void packing_fault(int number) { fault = number; }

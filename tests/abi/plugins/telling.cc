@@ -2,14 +2,10 @@
 // another name, and tells what it was asked: one line for each call, in `plugin_story`. Options of the provider choose how
 // it answers.
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "telling_twice.h"
 
@@ -108,23 +104,11 @@ struct Part : OrtNodeComputeInfo {
     ReleaseState = [](OrtNodeComputeInfo*, void*) {};
   }
   static OrtStatus* negate(OrtKernelContext* context) {
-    const OrtValue* x = nullptr;
-    OrtValue* y = nullptr;
-    const void* from = nullptr;
-    void* to = nullptr;
-    OrtTensorTypeAndShapeInfo* info = nullptr;
-    size_t count = 0, rank = 0;
-    TRY(api->KernelContext_GetInput(context, 0, &x));
-    TRY(api->GetTensorData(x, &from));
-    TRY(api->GetTensorTypeAndShape(x, &info));
-    TRY(api->GetTensorShapeElementCount(info, &count));
-    TRY(api->GetDimensionsCount(info, &rank));
-    std::vector<int64_t> shape(rank);
-    TRY(api->GetDimensions(info, shape.data(), rank));
-    api->ReleaseTensorTypeAndShapeInfo(info);
-    TRY(api->KernelContext_GetOutput(context, 0, shape.data(), rank, &y));
-    TRY(api->GetTensorMutableData(y, &to));
-    for (size_t i = 0; i < count; ++i) static_cast<float*>(to)[i] = -static_cast<const float*>(from)[i];
+    Floats x;
+    float* y = nullptr;
+    TRY(read_first(context, x));
+    TRY(make_output(context, 0, x.shape, y));
+    for (size_t i = 0; i < x.count; ++i) y[i] = -x.data[i];
     return nullptr;
   }
 };
@@ -163,16 +147,13 @@ struct Ep : OrtEp {
     GetName = [](const OrtEp*) noexcept { return "telling"; };
     GetCapability = [](OrtEp* e, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept -> OrtStatus* {
       const auto& ep = *static_cast<Ep*>(e);
-      size_t count = 0;
-      TRY(api->Graph_GetNumNodes(graph, &count));
-      std::vector<const OrtNode*> nodes(count);
-      TRY(api->Graph_GetNodes(graph, nodes.data(), count));
+      std::vector<const OrtNode*> nodes;
+      TRY(nodes_of(graph, nodes));
       const OrtNodeFusionOptions how{23, ep.is("drop_constants")};
       std::vector<const OrtNode*> mine;
       for (const OrtNode* node : nodes) {
-        const char* type = "";
-        TRY(api->Node_GetOperatorType(node, &type));
-        if (std::strcmp(type, "Neg") == 0 || (ep.is("products") && std::strcmp(type, "Mul") == 0)) mine.push_back(node);
+        const std::string type = type_of(node);
+        if (type == "Neg" || (ep.is("products") && type == "Mul")) mine.push_back(node);
       }
       if (!mine.empty() && ep.is("products"))  // one part, whose runs nobody asks for
         return ep_api->EpGraphSupportInfo_AddNodesToFuse(info, mine.data(), mine.size(), &how);
@@ -235,20 +216,15 @@ void Ep::hooks() {
   };
 }
 
-struct Factory : OrtEpFactory {
-  OrtMemoryInfo* info = nullptr;
+struct TellingFactory : Factory {
   OrtCustomOpDomain* domain = nullptr;
   const Twice operation;
-  Factory();
-  ~Factory() {
-    api->ReleaseMemoryInfo(info);
-    api->ReleaseCustomOpDomain(domain);
-  }
+  TellingFactory();
+  ~TellingFactory() { api->ReleaseCustomOpDomain(domain); }
   OrtStatus* prepare() {
     TRY(api->CreateCustomOpDomain("tests.telling", &domain));
     TRY(api->CustomOpDomain_Add(domain, &operation));
-    return api->CreateMemoryInfo_V2("TellingMemory", OrtMemoryInfoDeviceType_GPU, 0xcafe, 0,
-                                    OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &info);
+    return Factory::prepare();
   }
 };
 
@@ -290,41 +266,13 @@ OrtStatus* select_candidate(const OrtHardwareDevice* device, const OrtKeyValuePa
   return nullptr;
 }
 
-Factory::Factory() : OrtEpFactory{} {
-  ort_version_supported = 31;
-  GetName = [](const OrtEpFactory*) noexcept { return "telling"; };
-  GetVendor = [](const OrtEpFactory*) noexcept { return "Retort tests"; };
-  GetVendorId = [](const OrtEpFactory*) noexcept { return 0xcafeu; };
-  GetVersion = [](const OrtEpFactory*) noexcept { return "4.5.6"; };
-  GetSupportedDevices = [](OrtEpFactory* f, const OrtHardwareDevice* const* devices, size_t count, OrtEpDevice** made,
-                           size_t room, size_t* number) noexcept -> OrtStatus* {
-    *number = 0;
-    for (size_t i = 0; i < count && *number < room; ++i) {
-      if (api->HardwareDevice_Type(devices[i]) != OrtHardwareDeviceType_CPU) continue;
-      TRY(ep_api->CreateEpDevice(f, devices[i], nullptr, nullptr, &made[*number]));
-      TRY(ep_api->EpDevice_AddAllocatorInfo(made[*number], static_cast<Factory*>(f)->info));
-      ++*number;
-    }
-    return nullptr;
-  };
+TellingFactory::TellingFactory() : Factory({31, "telling", 0xcafe, "4.5.6", "TellingMemory"}) {
   CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
                 const OrtSessionOptions* options, const OrtLogger*,
                 OrtEp** made) noexcept -> OrtStatus* { return make_ep(options, made); };
   ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept {
     tell("ReleaseEp");
     delete static_cast<Ep*>(ep);
-  };
-  CreateAllocator = [](OrtEpFactory* f, const OrtMemoryInfo*, const OrtKeyValuePairs*,
-                       OrtAllocator** made) noexcept -> OrtStatus* {
-    auto* memory = new Memory;
-    memory->info = static_cast<Factory*>(f)->info;
-    *made = memory;
-    return nullptr;
-  };
-  ReleaseAllocator = [](OrtEpFactory*, OrtAllocator* a) noexcept { delete static_cast<Memory*>(a); };
-  CreateDataTransfer = [](OrtEpFactory*, OrtDataTransferImpl** made) noexcept -> OrtStatus* {
-    *made = new Transfer;
-    return nullptr;
   };
   IsStreamAware = [](const OrtEpFactory*) noexcept { return true; };
   CreateSyncStreamForDevice = [](OrtEpFactory*, const OrtMemoryDevice*, const OrtKeyValuePairs*,
@@ -355,7 +303,7 @@ Factory::Factory() : OrtEpFactory{} {
   };
   GetCustomOpDomains = [](OrtEpFactory* f, OrtCustomOpDomain** domains, size_t count) noexcept -> OrtStatus* {
     tell("GetCustomOpDomains " + std::to_string(count));
-    domains[0] = static_cast<Factory*>(f)->domain;
+    domains[0] = static_cast<TellingFactory*>(f)->domain;
     return nullptr;
   };
   GetHardwareDeviceIncompatibilityDetails = [](OrtEpFactory*, const OrtHardwareDevice* hardware,
@@ -369,32 +317,14 @@ Factory::Factory() : OrtEpFactory{} {
 
 }  // namespace
 
-extern "C" {
-
-__attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base,
-                                                                    const OrtLogger*, OrtEpFactory** factories,
-                                                                    size_t room, size_t* count) {
-  api = base->GetApi(ORT_API_VERSION);
-  ep_api = api->GetEpApi();
-  if (room < 1) return error("no room for a factory");
-  auto* factory = new Factory;
-  *count = 1;
-  factories[0] = factory;
-  return factory->prepare();
-}
-
-__attribute__((visibility("default"))) OrtStatus* ReleaseEpFactory(OrtEpFactory* factory) {
-  delete static_cast<Factory*>(factory);
-  return nullptr;
-}
+PLUGIN_OF(TellingFactory, ORT_API_VERSION)
 
 /// The line after those that were read before; null at the end.
-__attribute__((visibility("default"))) const char* plugin_story() {
+EXPORTED const char* plugin_story() {
   static size_t next = 0;
   const std::lock_guard lock(mutex);
   return next < story.size() ? story[next++].c_str() : nullptr;
 }
 
 /// How many runs of parts there were at once, at most.
-__attribute__((visibility("default"))) int plugin_most_at_once() { return most; }
-}
+EXPORTED int plugin_most_at_once() { return most; }

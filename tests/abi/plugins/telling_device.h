@@ -1,17 +1,12 @@
-// The device of the provider in telling.cc: memory of the host under another name, copies, streams.
+// What the provider in telling.cc tells, and the streams of its device.
 #pragma once
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
-#include <string>
-#include <vector>
 
-#include "retort/onnxruntime_ep_c_api.h"
+#include "host_device.h"
 
 namespace telling {
 
-inline const OrtApi* api = nullptr;
-inline const OrtEpApi* ep_api = nullptr;
+using namespace plugins;
 
 inline std::mutex mutex;
 inline std::vector<std::string> story;
@@ -20,50 +15,6 @@ inline void tell(std::string line) {
   const std::lock_guard lock(mutex);
   story.push_back(std::move(line));
 }
-inline OrtStatus* error(const char* text) { return api->CreateStatus(ORT_EP_FAIL, text); }
-
-#define TRY(call)                        \
-  do {                                   \
-    if (OrtStatus* s = (call)) return s; \
-  } while (false)
-
-struct Memory : OrtAllocator {
-  OrtMemoryInfo* info = nullptr;
-  Memory() : OrtAllocator{} {
-    version = 23;
-    Alloc = [](OrtAllocator*, size_t size) { return std::malloc(size ? size : 1); };
-    Reserve = Alloc;
-    Free = [](OrtAllocator*, void* p) { std::free(p); };
-    Info = [](const OrtAllocator* a) -> const OrtMemoryInfo* { return static_cast<const Memory*>(a)->info; };
-  }
-};
-
-struct Transfer : OrtDataTransferImpl {
-  Transfer() : OrtDataTransferImpl{} {
-    ort_version_supported = 23;
-    OrtDataTransferImpl::Release = [](OrtDataTransferImpl* t) noexcept { delete static_cast<Transfer*>(t); };
-    CanCopy = [](const OrtDataTransferImpl*, const OrtMemoryDevice* from, const OrtMemoryDevice* to) noexcept {
-      const auto known = [](const OrtMemoryDevice* d) {
-        return ep_api->MemoryDevice_GetDeviceType(d) == OrtMemoryInfoDeviceType_CPU ||
-               ep_api->MemoryDevice_GetVendorId(d) == 0xcafe;
-      };
-      return known(from) && known(to);
-    };
-    CopyTensors = [](OrtDataTransferImpl*, const OrtValue** from, OrtValue** to, OrtSyncStream**,
-                     size_t count) noexcept -> OrtStatus* {
-      for (size_t i = 0; i < count; ++i) {
-        size_t bytes = 0;
-        const void* source = nullptr;
-        void* target = nullptr;
-        TRY(api->GetTensorSizeInBytes(from[i], &bytes));
-        TRY(api->GetTensorData(from[i], &source));
-        TRY(api->GetTensorMutableData(to[i], &target));
-        std::memcpy(target, source, bytes);
-      }
-      return nullptr;
-    };
-  }
-};
 
 struct Notification : OrtSyncNotificationImpl {
   const OrtSyncStream* stream = nullptr;

@@ -5,16 +5,11 @@
 namespace telling {
 
 inline OrtStatus* twice(OrtKernelContext* context) {
-  const OrtValue* x = nullptr;
-  OrtValue* y = nullptr;
-  const void* from = nullptr;
-  void* to = nullptr;
-  const int64_t shape[1] = {2};
-  TRY(api->KernelContext_GetInput(context, 0, &x));
-  TRY(api->GetTensorData(x, &from));
-  TRY(api->KernelContext_GetOutput(context, 0, shape, 1, &y));
-  TRY(api->GetTensorMutableData(y, &to));
-  for (size_t i = 0; i < 2; ++i) static_cast<float*>(to)[i] = 2 * static_cast<const float*>(from)[i];
+  Floats x;
+  float* y = nullptr;
+  TRY(read_first(context, x));
+  TRY(make_output(context, 0, x.shape, y));
+  for (size_t i = 0; i < x.count; ++i) y[i] = 2 * x.data[i];
   return nullptr;
 }
 
