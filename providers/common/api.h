@@ -12,7 +12,8 @@ namespace providers {
 /// The version of the interface that is asked for: the first that has compiled partitions, so that older hosts serve.
 constexpr uint32_t kVersion = 23;
 
-/// What the host gave to CreateEpFactories. Set once, before anything else runs.
+/// What the host gave to CreateEpFactories, before anything else runs. It is global, so these libraries serve one host in a
+/// process: a second one that opens the same file takes the place of the first. (tools/provider_template keeps them apart.)
 struct Host {
   const OrtApi* api = nullptr;
   const OrtEpApi* ep = nullptr;

@@ -6,7 +6,8 @@
 
 namespace providers {
 
-/// A compiled group of nodes. `run` may be called by several threads at once.
+/// A compiled group of nodes. `run` may be called by several threads at once; what it throws ends that run with its message.
+/// A part is gone before its provider is.
 class Part {
  public:
   virtual ~Part() = default;
@@ -17,14 +18,16 @@ class Part {
 struct Compilation {
   const Graph& graph;
   std::string name;                 ///< of the node that stands for the group
-  std::vector<std::string> inputs;  ///< of that node, in order
+  std::vector<std::string> inputs;  ///< of that node, in the order of KernelContext_GetInput
   std::vector<std::string> outputs;
 };
 
-/// A provider of one session.
+/// A provider of one session, which the host asks while it makes that session, on one thread.
 class Provider {
  public:
   virtual ~Provider() = default;
+  /// Groups of nodes, each of which becomes a part. No value may leave a group and come back: `groups_of` (partition.h)
+  /// makes such. What is claimed must be compiled: nobody else has those nodes any more.
   virtual std::vector<std::vector<const Node*>> claim(const Graph& graph) = 0;
   virtual std::unique_ptr<Part> compile(const Compilation& what) = 0;
 };

@@ -47,7 +47,7 @@ OrtStatus* entry(const Host& host, Body&& body) noexcept {
   }
 }
 
-/// A tensor of floats, wherever its memory comes from.
+/// A tensor of floats. Where the provider has memory of its own, `data` is an address of the device.
 struct Tensor {
   std::vector<int64_t> shape;
   float* data = nullptr;

@@ -9,7 +9,7 @@
 namespace sample_provider {
 
 struct Operator {
-  int since, until;  ///< versions of the operator whose meaning this is
+  int since, until;  ///< first and last version of the operator that means what `compute` does
   size_t inputs;
   void (*compute)(const std::vector<Tensor>& in, const Tensor& out);
 };

@@ -14,7 +14,8 @@ struct KernelSpec {
   Side on_host = Side::none;
 };
 
-/// Describes the kernel to the registry, which keeps the address of `host`. `create` is handed that as its state.
+/// Describes the kernel to the registry, which keeps the address of `host`: that has to live as long as the registry.
+/// `create` is handed it as its state.
 void add_kernel(const Host& host, OrtKernelRegistry* registry, const KernelSpec& spec, OrtKernelCreateFunc create);
 
 /// The function that makes a kernel of class K, from the host and the node.
