@@ -138,6 +138,12 @@ void Session::check_replay(const Captured& run, int id, std::span<const Value* c
             "copied again; bind it there",
             what, name, to_string(t->space()), id, to_string(space));
   };
+  for (size_t i = inputs_.size(); i < inputs.size(); ++i) {
+    require(!inputs[i] || std::ranges::count(route.inputs, i), ErrorCode::invalid_argument,
+            "input '{}' is given, and had the model's value in the run that was captured as graph {} and would be "
+            "repeated; leave it out, or take another gpu_graph_id",
+            input_port(i).name, id);
+  }
   for (size_t i = 0; i < route.inputs.size(); ++i) {
     if (i >= spaces.size() || spaces[i].host_readable()) continue;
     const Value* const now = where_read(route, i, given(route, inputs, i), places);

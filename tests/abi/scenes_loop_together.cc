@@ -181,6 +181,23 @@ SCENE(loopback_together, captured_with_odd_inputs) {
   }
 }
 
+SCENE(loopback_together, captured_with_a_value_of_the_model) {
+  Loop loop(s);
+  Binder b(s, tied().floats("b", {1}, {10}), loop.options({{"capture", "2"}}));
+  b.in("a", loop.tensor(Where::device, {1}, {1}));
+  b.out("y", loop.empty(Where::device, {1}));
+  b.run();
+  loop.note(b);
+  b.in("b", loop.tensor(Where::device, {1}, {20}));
+  b.run();
+  loop.note(b);
+  OrtRunOptions* other = nullptr;
+  CALL(CreateRunOptions, &other);
+  CALL(AddRunConfigEntry, other, "gpu_graph_id", "1");
+  b.run(other);
+  loop.note(b);
+}
+
 SCENE(loopback_together, captured_by_name_without_values) {
   Loop loop(s);
   OrtSession* session = tied().open(s, loop.options({{"capture", "2"}}));
