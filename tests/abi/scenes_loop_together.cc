@@ -284,7 +284,7 @@ SCENE(loopback_together, captured_by_name_from_the_host) {
   OrtSession* session = rows_of_two().open(s, loop.options({{"capture", "2"}}));
   for (float first : {1.f, 5.f}) {
     const OrtValue* x = loop.tensor(Where::host, {1, 2}, {first, 2});
-    OrtValue* y = loop.empty(Where::host, {1, 2});
+    OrtValue* y = loop.tensor(Where::host, {1, 2}, {7, 7});
     const char *in = "x", *out = "y";
     CALL(Run, session, nullptr, &in, &x, 1, &out, 1, &y);
     loop.note("y", y);
