@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "ep/cpu.h"
 #include "ep/partition.h"
 #include "ir/describe.h"
 #include "ops/external.h"
@@ -14,8 +15,8 @@ namespace {
 /// What it computes only its provider knows; here it is written down and no more.
 class StandInOp : public ExternalOp {
  public:
-  StandInOp(const StandIn& node, std::vector<ValueType> outputs)
-      : domain_(node.domain), type_(node.type), outputs_(std::move(outputs)) {}
+  StandInOp(std::string domain, std::string type, std::vector<ValueType> outputs)
+      : domain_(std::move(domain)), type_(std::move(type)), outputs_(std::move(outputs)) {}
   std::string domain() const override { return domain_; }
   std::string type() const override { return type_; }
   bool covers(int) const override { return true; }
@@ -63,7 +64,7 @@ class Putter {
     }
     const NodeId id = graph_.add_node(std::move(node));
     replace(p, now);
-    resolve_external(graph_, graph_.node(id), std::make_shared<StandInOp>(made, std::move(types)));
+    resolve_external(graph_, graph_.node(id), std::make_shared<StandInOp>(made.domain, made.type, std::move(types)));
   }
 
   /// The nodes of the part in place of its node, which has the bodies of a single one.
@@ -89,7 +90,7 @@ class Putter {
         node.captures = was.captures;
         node.bodies = was.bodies;
       }
-      graph_.add_node(std::move(node));
+      leave_alone(graph_.add_node(std::move(node)));
     }
     std::vector<std::pair<ValueId, ValueId>> now;
     for (size_t i = 0; i < was.outputs.size(); ++i) now.emplace_back(was.outputs[i], find(inside.outputs[i]));
@@ -140,6 +141,15 @@ class Putter {
     require(std::count(names.begin(), names.begin() + ptrdiff_t(i), names[i]) == 0, ErrorCode::ep_fail,
             "{}, with '{}' as an output twice; it must be one", part.who(), names[i]);
     return found->second;
+  }
+
+  // What only its provider can run, as in its own layout, is written down and no more, too.
+  void leave_alone(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (has_operator(node.domain, node.type) || !node.bodies.empty()) return;
+    std::vector<ValueType> types;
+    for (const ValueId out : node.outputs) types.push_back(out == ValueId::none ? ValueType() : graph_.value(out).type);
+    resolve_external(graph_, graph_.node(id), std::make_shared<StandInOp>(node.domain, node.type, std::move(types)));
   }
 
   ValueId add(const std::string& name, const ValueType& type) {

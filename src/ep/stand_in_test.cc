@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "ep/channels_last.h"
+#include "ep/cpu.h"
 #include "ep/partition.h"
 
 namespace retort {
@@ -140,6 +142,18 @@ TEST_F(StandIns, AreChecked) {
   EXPECT_EQ(error_of([](StandIn& s) { s.inputs = {"z"}; }), who + " 'z', which is no value of the model");
   EXPECT_EQ(error_of([](StandIn& s) { s.outputs = {""}; }), who + "out output 'b', which the rest of the model reads");
   EXPECT_EQ(error_of([](StandIn& s) { s.inputs = {"", "a", "x"}; }), "no error");
+}
+
+// What no other than its provider can run is not lowered when the model is saved.
+TEST_F(StandIns, BesideNodesThatOnlyAProviderKnows) {
+  const auto one = std::make_shared<Keeping>("one", "Relu"),
+             two = std::make_shared<Keeping>("two", "GlobalAveragePool");
+  two->single = two->channels_last = true;
+  Model kept = model;
+  kept.graph = keep({one, two});
+  kept.graph = portable_copy(kept, {.level = 1}).graph;
+  const auto own = [&](NodeId id) { return kept.graph->node(id).domain == kChannelsLastDomain; };
+  EXPECT_EQ(std::ranges::count_if(kept.graph->order(), own), 1);
 }
 
 // Parts within bodies stay nodes.
