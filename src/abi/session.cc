@@ -316,7 +316,7 @@ OrtStatusPtr ORT_API_CALL SetEpDynamicOptions(OrtSession* sess, const char* cons
 }
 
 OrtStatusPtr ORT_API_CALL SessionReleaseCapturedGraph(OrtSession* session, int graph_annotation_id) noexcept {
-  return guard([&] { of(session).release_capture(graph_annotation_id); });
+  return guard([&] { session_of(session)->release_capture(graph_annotation_id); });
 }
 
 }  // namespace retort::abi

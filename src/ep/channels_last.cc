@@ -44,16 +44,18 @@ const Names kUnary = {
     "Sign", "Sin",  "Softplus", "Softsign",   "Sqrt",        "Tanh",      "ThresholdedRelu"};
 const Names kBroadcasting = {"Add", "Div", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "Sub", "Sum"};
 
-/// The version of ai.onnx; 0: the model is of other operators.
-int version_of(const Model& model) {
+/// The version of ai.onnx for what is put in: that of the model. One whose image operators are all of another domain may
+/// import none.
+int version_for(const Model& model) {
+  constexpr int kLastTranspose = 13;
   const auto found = model.opsets.find("");
-  return found == model.opsets.end() ? 0 : found->second;
+  return found == model.opsets.end() ? kLastTranspose : found->second;
 }
 
 class Rewriter {
  public:
   Rewriter(const Model& model, Graph& graph, const Provider& provider, const std::vector<Claim>& claims)
-      : graph_(graph), provider_(provider), version_(version_of(model)) {
+      : graph_(graph), provider_(provider), version_(version_for(model)) {
     for (const Claim& claim : claims) claimed_.insert(claim.nodes.begin(), claim.nodes.end());
   }
 
@@ -84,7 +86,9 @@ class Rewriter {
 
   bool wants(const Node& node) const {
     const Shape* shape = shape_of(node.input(0));
-    if (!shape || !is_image(node.input(0), shape->rank()) || !is_image(node.outputs[0], shape->rank())) return false;
+    // Of a model that was saved with a provider's nodes in it, some are changed already.
+    if (!shape || node.outputs.empty() || node.domain == kChannelsLastDomain) return false;
+    if (!is_image(node.input(0), shape->rank()) || !is_image(node.outputs[0], shape->rank())) return false;
     if (node.is("Resize") && !resizes_by_constants(node, shape->rank())) return false;
     // What is added to a convolution would be an image, too, and indices of a pool count in its order of elements.
     if (node.type == "FusedConv" && node.input(3) != ValueId::none) return false;
@@ -227,7 +231,8 @@ class Rewriter {
 std::vector<NodeId> to_channels_last(Model& model, Graph& graph, const Provider& provider,
                                      const std::vector<Claim>& claims) {
   std::vector<NodeId> changed = Rewriter(model, graph, provider, claims).run();
-  if (!changed.empty()) model.opsets[kChannelsLastDomain] = std::max(1, version_of(model));
+  if (!changed.empty())
+    model.opsets[kChannelsLastDomain] = model.opsets.try_emplace("", version_for(model)).first->second;
   return changed;
 }
 

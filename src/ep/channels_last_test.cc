@@ -75,6 +75,21 @@ TEST_F(ChannelsLast, TransposesStandAroundAChainOnly) {
   EXPECT_EQ(model_.opsets.at(kChannelsLastDomain), 18);
 }
 
+TEST_F(ChannelsLast, OnlyOnce) {
+  const NodeId shrink = add("Shrink", {x_});
+  graph().node(shrink).domain = kChannelsLastDomain;
+  EXPECT_TRUE(change(made(shrink)).empty());
+  EXPECT_EQ(transposes(), 0u);
+}
+
+TEST_F(ChannelsLast, ModelsWithoutTheUsualOperators) {
+  const NodeId shrink = add("Shrink", {x_});
+  graph().node(shrink).domain = "com.example";
+  model_.opsets = {{"com.example", 1}};
+  EXPECT_EQ(change(made(shrink)), std::vector{shrink});
+  EXPECT_EQ(model_.opsets.at(""), 13);
+}
+
 TEST_F(ChannelsLast, EntriesOfResizeFollowTheAxes) {
   const NodeId resize = add("Resize", {x_, ValueId::none, constant({4}, {1, 2, 3, 4})});
   EXPECT_EQ(change(made(resize)).size(), 1u);

@@ -7,68 +7,13 @@
 #include "base/error.h"
 #include "base/function_ref.h"
 #include "ep/channels_last.h"
+#include "ep/part_op.h"
 #include "ir/describe.h"
 #include "lift/infer_types.h"
 #include "passes/optimize.h"
 
 namespace retort {
 namespace {
-
-/// The run of a partition's step, as the provider sees it.
-class StepRun : public PartitionRun {
- public:
-  StepRun(const Compiled& compiled, const RunContext& context, Stream* stream, const std::vector<Tensor>& constants)
-      : compiled_(compiled), context_(context), stream_(stream), outputs_(context.output_count()) {
-    for (size_t i = 0; i < constants.size(); ++i) {
-      const Slot& slot = context.in_slot(i);
-      if (constants[i])
-        inputs_.push_back(constants[i]);
-      else if (const Tensor* boxed = slot.boxed.tensor())
-        inputs_.push_back(*boxed);
-      else
-        inputs_.emplace_back(slot.type.dtype, slot.type.shape, slot.data, nullptr);
-    }
-  }
-
-  size_t input_count() const override { return inputs_.size(); }
-  size_t output_count() const override { return outputs_.size(); }
-  const Tensor& input(size_t i) const override { return inputs_.at(i); }
-  Stream* stream() const override { return stream_; }
-  bool cancelled() const override { return context_.parallel().cancelled(); }
-  const Parallel& parallel() const override { return context_.parallel(); }
-  BodyRunner& bodies() const override { return context_.bodies(); }
-  void copy(const Tensor& from, Tensor& to) const override {
-    context_.devices()->copy(CopyCause::border, "", from, to, !from.space().host_readable());
-  }
-  void set_output(size_t i, const Tensor& tensor) override { context_.set_value(i, outputs_.at(i) = tensor); }
-
-  Tensor& output(size_t i, DType dtype, const Shape& shape) override {
-    if (outputs_.at(i)) return outputs_[i];
-    const MemorySpace space = compiled_.output_space(i);
-    if (dtype == DType::string) {
-      context_.allocate(i, dtype, shape);
-    } else {
-      context_.allocate_in(space, i, dtype, shape,
-                           [&](size_t bytes) { return context_.devices()->allocate(space, bytes); });
-    }
-    outputs_[i] = *context_.out_slot(i).boxed.tensor();
-    return outputs_[i];
-  }
-
- private:
-  const Compiled& compiled_;
-  const RunContext& context_;
-  Stream* const stream_;
-  std::vector<Tensor> inputs_, outputs_;
-};
-
-/// Which output of a part may lie over which of its inputs.
-using Replacements = std::vector<std::pair<size_t, size_t>>;
-
-/// By input, without captures: those that became constants after the cut, in the provider's memory; empty for the others.
-struct Uploaded : State {
-  std::vector<Tensor> constants;
-};
 
 /// Cuts one claim out of a graph.
 class Cut {
@@ -93,7 +38,7 @@ class Cut {
   const std::vector<NodeId>& nodes() const { return order_; }
 
   /// Puts a node of `op` in place of what was claimed. That of a single node keeps its bodies.
-  void replace(std::shared_ptr<const ExternalOp> op, const std::string& name) {
+  NodeId replace(std::shared_ptr<const ExternalOp> op, const std::string& name) {
     Node node;
     node.domain = op->domain();
     node.type = op->type();
@@ -120,6 +65,7 @@ class Cut {
     }
     for (auto gone = order_.rbegin(); gone != order_.rend(); ++gone) graph_.remove(*gone);
     resolve_external(graph_, graph_.node(id), std::move(op));
+    return id;
   }
 
   std::vector<ValueType> input_types() const { return types_of(inputs_); }
@@ -261,76 +207,6 @@ class Cut {
   std::vector<ValueId> inputs_, outputs_, captures_;
 };
 
-class PartitionOp : public ExternalOp {
- public:
-  PartitionOp(std::shared_ptr<Provider> provider, std::shared_ptr<Uploads> uploads, std::string type,
-              std::shared_ptr<const Compiled> compiled, const Cut& cut)
-      : provider_(std::move(provider)),
-        uploads_(std::move(uploads)),
-        type_(std::move(type)),
-        compiled_(std::move(compiled)),
-        inputs_(cut.input_types()),
-        outputs_(cut.output_types()),
-        replacements_(cut.replacements()) {
-    for (size_t i = 0; i < inputs_.size(); ++i) touches_host_ |= input_space(i).host_readable();
-    for (size_t i = 0; i < outputs_.size(); ++i) touches_host_ |= output_space(i).host_readable();
-  }
-
-  std::string domain() const override { return provider_->name(); }
-  std::string type() const override { return type_; }
-  std::string provider() const override { return provider_->name(); }
-  bool covers(int) const override { return true; }
-  MemorySpace input_space(size_t i) const override {
-    return holds_strings(inputs_[i]) ? MemorySpace{} : compiled_->input_space(i);
-  }
-  MemorySpace output_space(size_t i) const override {
-    return holds_strings(outputs_[i]) ? MemorySpace{} : compiled_->output_space(i);
-  }
-
-  bool may_replace(size_t output, size_t input) const override {
-    return std::ranges::count(replacements_, std::pair(output, input)) > 0;
-  }
-
-  void infer(const ExternalNode&, InferContext& context) const override {
-    for (size_t i = 0; i < outputs_.size(); ++i) context.set(i, outputs_[i]);
-  }
-
-  std::unique_ptr<State> prepare(const ExternalNode&, PrepareContext& context) const override {
-    auto state = std::make_unique<Uploaded>();
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      state->constants.emplace_back();
-      const Tensor* constant = context.unaligned_constant(i);
-      if (!constant || constant->space().serves(input_space(i))) continue;
-      state->constants.back() = uploads_->get(*constant, input_space(i));
-      context.release(i);
-    }
-    return state;
-  }
-
-  void run(const ExternalNode& node, RunContext& context) const override {
-    Stream* const stream = context.devices()->stream(provider_->space());
-    StepRun run(*compiled_, context, stream, context.state<Uploaded>()->constants);
-    compiled_->run(run);
-    // The steps behind read results on the host at once, and write where this one reads there.
-    if (stream && touches_host_) synchronize(*stream);
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      require(!context.out_slot(i).boxed.empty(), ErrorCode::ep_fail, "provider '{}' made no output '{}'",
-              provider_->name(), node.outputs[i]);
-    }
-  }
-
- private:
-  static bool holds_strings(const ValueType& type) { return type.is_tensor() && type.dtype == DType::string; }
-
-  const std::shared_ptr<Provider> provider_;
-  const std::shared_ptr<Uploads> uploads_;
-  const std::string type_;
-  const std::shared_ptr<const Compiled> compiled_;
-  const std::vector<ValueType> inputs_, outputs_;  // inputs without captures
-  const Replacements replacements_;
-  bool touches_host_ = false;
-};
-
 void each_graph(Graph& graph, FunctionRef<void(Graph&)> f) {
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order) {
@@ -382,8 +258,16 @@ class Partitioner {
                     .single = claim.single,
                     .space = provider_->space(),
                     .constants = cut.constants(),
+                    .inside = cut.body(),
                     .stand_in = compiled->stand_in()});
-    cut.replace(std::make_shared<PartitionOp>(provider_, session_.uploads, type, std::move(compiled), cut), name);
+    all_.back().node = cut.replace(part_op({.provider = provider_,
+                                            .uploads = session_.uploads,
+                                            .type = type,
+                                            .compiled = std::move(compiled),
+                                            .inputs = cut.input_types(),
+                                            .outputs = cut.output_types(),
+                                            .replacements = cut.replacements()}),
+                                   name);
   }
 
   Model& model_;

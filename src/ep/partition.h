@@ -14,11 +14,13 @@ namespace retort {
 /// One provider's part, for those who ask who runs what.
 struct Assignment {
   std::string provider, name;
-  const Graph* graph = nullptr;        ///< the model's, or a body in it
-  std::vector<NodeId> nodes;           ///< of the graph as it was before, every producer before its consumers
-  bool single = false;                 ///< one node, whose bodies are left
-  MemorySpace space;                   ///< the provider's own
-  std::vector<std::string> constants;  ///< that the part has inside
+  const Graph* graph = nullptr;         ///< the model's, or a body in it
+  std::vector<NodeId> nodes;            ///< of the graph as it was before, every producer before its consumers
+  bool single = false;                  ///< one node, whose bodies are left
+  MemorySpace space;                    ///< the provider's own
+  std::vector<std::string> constants;   ///< that the part has inside
+  std::shared_ptr<const Graph> inside;  ///< the nodes as the provider had them, without the bodies of a single one
+  NodeId node = NodeId::none;           ///< of the graph as it is now: what the part became
   const StandIn* stand_in = nullptr;  ///< null: the provider made none; else it goes with the node that the part became
 };
 

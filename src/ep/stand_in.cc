@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "ep/cpu.h"
 #include "ep/partition.h"
 #include "ir/describe.h"
 #include "ops/external.h"
@@ -14,8 +15,8 @@ namespace {
 /// What it computes only its provider knows; here it is written down and no more.
 class StandInOp : public ExternalOp {
  public:
-  StandInOp(const StandIn& node, std::vector<ValueType> outputs)
-      : domain_(node.domain), type_(node.type), outputs_(std::move(outputs)) {}
+  StandInOp(std::string domain, std::string type, std::vector<ValueType> outputs)
+      : domain_(std::move(domain)), type_(std::move(type)), outputs_(std::move(outputs)) {}
   std::string domain() const override { return domain_; }
   std::string type() const override { return type_; }
   bool covers(int) const override { return true; }
@@ -32,83 +33,175 @@ class StandInOp : public ExternalOp {
   const std::vector<ValueType> outputs_;
 };
 
+/// One graph: the model's, or a body.
 class Putter {
  public:
   explicit Putter(Graph& graph) : graph_(graph) {
-    for (size_t i = 0; i < graph.value_count(); ++i) values_[graph.value(ValueId(i)).name] = ValueId(i);
+    for (size_t i = 0; i < graph.value_count(); ++i) {
+      const GraphValue& v = graph.value(ValueId(i));
+      if (v.producer != NodeId::none || v.is_constant() || graph.is_input(ValueId(i))) values_[v.name] = ValueId(i);
+    }
   }
 
-  void put(const Assignment& part, const StandIn& made) {
-    const std::string who =
-        cat("provider '{}' made node '{}' ({}) of part '{}'", part.provider, made.name, made.type, part.name);
+  /// The stand-in in place of the part's node.
+  void put(const Assignment& part) {
+    const StandIn& made = *part.stand_in;
+    const Part p(part, graph_.node(part.node));
     Node node;
     node.domain = made.domain;
     node.type = made.type;
     node.name = made.name;
     node.version = 1;
     node.attributes = made.attributes;
-    node.position = graph_.node(part.nodes.back()).position;
-    for (const std::string& name : made.inputs) node.inputs.push_back(find(part, name, false, who));
-    std::vector<ValueId> before;
+    node.position = graph_.node(part.node).position;
+    for (const std::string& name : made.inputs) node.inputs.push_back(input(p, name));
     std::vector<ValueType> types;
-    for (const std::string& name : made.outputs) {
-      before.push_back(find(part, name, true, who));
-      types.push_back(name.empty() ? ValueType() : graph_.value(before.back()).type);
-      node.outputs.push_back(name.empty() ? ValueId::none : graph_.add_value(graph_.unique_name(name), types.back()));
+    std::vector<std::pair<ValueId, ValueId>> now;
+    for (size_t i = 0; i < made.outputs.size(); ++i) {
+      types.push_back(type_made(p, made.outputs, i));
+      node.outputs.push_back(made.outputs[i].empty() ? ValueId::none : add(made.outputs[i], types.back()));
+      if (p.outputs.contains(made.outputs[i])) now.emplace_back(p.outputs.at(made.outputs[i]), node.outputs.back());
     }
-    replace(part, std::move(node), before, made.outputs, who);
-    resolve_external(graph_, graph_.node(NodeId(graph_.node_count() - 1)),
-                     std::make_shared<StandInOp>(made, std::move(types)));
+    const NodeId id = graph_.add_node(std::move(node));
+    replace(p, now);
+    resolve_external(graph_, graph_.node(id), std::make_shared<StandInOp>(made.domain, made.type, std::move(types)));
+  }
+
+  /// The nodes of the part in place of its node, which has the bodies of a single one.
+  void restore(const Assignment& part) {
+    const Graph& inside = *part.inside;
+    const Node was = graph_.node(part.node);
+    const Part p(part, was);
+    std::map<ValueId, ValueId> outside;
+    const auto find = [&](ValueId id) {
+      const auto [at, added] = outside.try_emplace(id, id);
+      if (!added || id == ValueId::none) return at->second;
+      const GraphValue& v = inside.value(id);
+      return at->second = v.is_constant() ? constant(v) : add(v.name, v.type);
+    };
+    for (size_t i = 0; i < inside.inputs.size(); ++i) outside[inside.inputs[i]] = was.inputs[i];
+    for (const NodeId id : inside.order()) {
+      Node node = inside.node(id);
+      node.id = NodeId::none;
+      std::ranges::transform(node.inputs, node.inputs.begin(), find);
+      std::ranges::transform(node.outputs, node.outputs.begin(), find);
+      if (part.single) {
+        node.inputs.insert(node.inputs.end(), was.inputs.end() - was.captures, was.inputs.end());
+        node.captures = was.captures;
+        node.bodies = was.bodies;
+      }
+      leave_alone(graph_.add_node(std::move(node)));
+    }
+    std::vector<std::pair<ValueId, ValueId>> now;
+    for (size_t i = 0; i < was.outputs.size(); ++i) now.emplace_back(was.outputs[i], find(inside.outputs[i]));
+    replace(p, now);
   }
 
  private:
-  // Outputs are made by nodes of the part, inputs elsewhere.
-  ValueId find(const Assignment& part, const std::string& name, bool made, const std::string& who) const {
+  /// A part and the node that it became. Values are found by the names that they had when the provider was asked.
+  struct Part {
+    Part(const Assignment& a, const Node& node) : assignment(a), id(node.id) {
+      const Graph& g = *a.inside;
+      for (size_t i = 0; i < g.inputs.size(); ++i) inputs[g.value(g.inputs[i]).name] = node.inputs[i];
+      for (size_t i = 0; i < g.outputs.size(); ++i) outputs[g.value(g.outputs[i]).name] = node.outputs[i];
+      for (const NodeId n : g.order()) {
+        for (const ValueId out : g.node(n).outputs) {
+          if (out != ValueId::none) made[g.value(out).name] = g.value(out).type;
+        }
+      }
+    }
+    /// Of one that has a stand-in.
+    std::string who() const {
+      return cat("provider '{}' made node '{}' ({}) of part '{}'", assignment.provider, assignment.stand_in->name,
+                 assignment.stand_in->type, assignment.name);
+    }
+    const Assignment& assignment;
+    const NodeId id;
+    std::map<std::string, ValueId> inputs, outputs;
+    std::map<std::string, ValueType> made;  // by its nodes
+  };
+
+  ValueId input(const Part& part, const std::string& name) const {
     if (name.empty()) return ValueId::none;
+    require(!part.made.contains(name), ErrorCode::ep_fail, "{}, with '{}' as an input, which a node of the part makes",
+            part.who(), name);
+    const auto own = part.inputs.find(name);
+    if (own != part.inputs.end()) return own->second;
     const auto found = values_.find(name);
-    require(found != values_.end(), ErrorCode::ep_fail, "{}, with '{}', which is no value of the model", who, name);
-    const Node* producer = graph_.producer(found->second);
-    require(made == (producer && std::ranges::count(part.nodes, producer->id)), ErrorCode::ep_fail,
-            "{}, with '{}' as an {}, which {}", who, name, made ? "output" : "input",
-            made ? "no node of the part makes" : "a node of the part makes");
+    require(found != values_.end(), ErrorCode::ep_fail, "{}, with '{}', which is no value of the model", part.who(),
+            name);
     return found->second;
   }
 
-  void replace(const Assignment& part, Node node, const std::vector<ValueId>& before,
-               const std::vector<std::string>& names, const std::string& who) {
-    const std::vector<ValueId> made = node.outputs;
-    graph_.add_node(std::move(node));
-    for (size_t i = 0; i < made.size(); ++i) {
-      if (made[i] == ValueId::none) continue;
-      graph_.replace_uses(before[i], made[i]);
-      if (graph_.value(made[i]).name != names[i]) std::swap(graph_.value(before[i]).name, graph_.value(made[i]).name);
-      values_[names[i]] = made[i];
-    }
-    for (auto gone = part.nodes.rbegin(); gone != part.nodes.rend(); ++gone) remove(*gone, who);
+  static ValueType type_made(const Part& part, const std::vector<std::string>& names, size_t i) {
+    if (names[i].empty()) return {};
+    const auto found = part.made.find(names[i]);
+    require(found != part.made.end(), ErrorCode::ep_fail, "{}, with '{}' as an output, which no node of the part makes",
+            part.who(), names[i]);
+    require(std::count(names.begin(), names.begin() + ptrdiff_t(i), names[i]) == 0, ErrorCode::ep_fail,
+            "{}, with '{}' as an output twice; it must be one", part.who(), names[i]);
+    return found->second;
   }
 
-  void remove(NodeId id, const std::string& who) {
-    for (const ValueId out : graph_.node(id).outputs) {
-      require(out == ValueId::none || graph_.use_count(out) == 0, ErrorCode::ep_fail,
-              "{}, without output '{}', which the rest of the model reads", who,
-              out == ValueId::none ? "" : graph_.value(out).name);
+  // What only its provider can run, as in its own layout, is written down and no more, too.
+  void leave_alone(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (has_operator(node.domain, node.type) || !node.bodies.empty()) return;
+    std::vector<ValueType> types;
+    for (const ValueId out : node.outputs) types.push_back(out == ValueId::none ? ValueType() : graph_.value(out).type);
+    resolve_external(graph_, graph_.node(id), std::make_shared<StandInOp>(node.domain, node.type, std::move(types)));
+  }
+
+  ValueId add(const std::string& name, const ValueType& type) {
+    const bool taken = values_.contains(name);
+    const ValueId id = graph_.add_value(taken ? graph_.unique_name(name) : name, type);
+    if (!taken) values_[name] = id;
+    return id;
+  }
+
+  ValueId constant(const GraphValue& v) {
+    const auto found = values_.find(v.name);
+    const Tensor* there = found == values_.end() ? nullptr : graph_.constant(found->second);
+    if (there && there->data() == v.constant.data()) return found->second;
+    return graph_.add_constant(there ? graph_.unique_name(v.name) : v.name, v.constant);
+  }
+
+  // Values keep their names for those who read them.
+  void replace(const Part& part, const std::vector<std::pair<ValueId, ValueId>>& now) {
+    for (const auto& [before, after] : now) {
+      const std::string name = graph_.value(before).name;
+      graph_.replace_uses(before, after);
+      if (graph_.value(after).name != name) std::swap(graph_.value(before).name, graph_.value(after).name);
+      values_[name] = after;
     }
-    graph_.remove(id);
+    for (const ValueId out : graph_.node(part.id).outputs) {
+      if (graph_.use_count(out))
+        fail(ErrorCode::ep_fail, "{}, without output '{}', which the rest of the model reads", part.who(),
+             graph_.value(out).name);
+    }
+    graph_.remove(part.id);
   }
 
   Graph& graph_;
   std::map<std::string, ValueId> values_;
 };
 
+void put_all(Graph& copy, std::span<const Assignment> parts, const Graph& left, bool stand_ins) {
+  for (const NodeId id : left.order()) {
+    const std::vector<Body>& bodies = left.node(id).bodies;
+    for (size_t i = 0; i < bodies.size(); ++i) put_all(*copy.node(id).bodies[i].graph, parts, *bodies[i].graph, false);
+  }
+  Putter putter(copy);
+  for (const Assignment& part : parts) {
+    if (part.graph != &left) continue;
+    stand_ins&& part.stand_in ? putter.put(part) : putter.restore(part);
+  }
+}
+
 }  // namespace
 
-void put_stand_ins(Model& model, std::span<const Assignment> parts, const Graph& graph) {
-  Putter putter(*model.graph);
-  for (const Assignment& part : parts) {
-    if (!part.stand_in || part.graph != &graph) continue;
-    putter.put(part, *part.stand_in);
-    model.opsets.try_emplace(part.stand_in->domain, 1);
-  }
+void put_stand_ins(Graph& copy, std::span<const Assignment> parts, const Graph& left) {
+  put_all(copy, parts, left, true);
 }
 
 }  // namespace retort

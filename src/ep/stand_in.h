@@ -18,10 +18,10 @@ struct StandIn {
   Attributes attributes;
 };
 
-/// Puts the stand-ins of the parts of `graph` in place of their nodes. `model` is what was given to partition(), as it was
-/// before, and `graph` its graph after; parts of bodies stay as they were.
-/// Throws ep_fail naming provider and part where a stand-in reads what the graph does not have, or leaves out what the
-/// rest of the model reads.
-void put_stand_ins(Model& model, std::span<const Assignment> parts, const Graph& graph);
+/// Makes of `copy`, a clone of the graph that partition() left, one that can be saved: parts become their stand-ins, others,
+/// and all those in bodies, their nodes again, in the layout that their provider has them in.
+/// Throws ep_fail naming provider and part where a stand-in reads what the graph does not have, makes what is not the
+/// part's or makes it twice, or leaves out what the rest of the model reads.
+void put_stand_ins(Graph& copy, std::span<const Assignment> parts, const Graph& left);
 
 }  // namespace retort

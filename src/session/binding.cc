@@ -111,15 +111,18 @@ void Binding::collect() {
 
 void Binding::run(const RunOptions* options, const MoreInputs& more) {
   const Exclusive exclusive(running_);
-  if (session_->replay(options)) return;  // into the results of the run that was captured
   if (stale_) collect();
+  const Places places{residents_, output_spaces_};
+  std::vector<const Value*> with_more;
+  if (more) {
+    with_more = input_pointers_;
+    more(*session_, with_more);
+  }
+  const std::span<const Value* const> inputs = more ? with_more : input_pointers_;
+  if (session_->replay(inputs, output_pointers_, options, places)) return;  // into the results of the captured run
   for (Output& o : outputs_) {
     if (!o.given) o.value = Value();  // lets go of the last result, so that its memory can be used again
   }
-  const Places places{residents_, output_spaces_};
-  if (!more) return session_->run(input_pointers_, output_pointers_, spares_, options, places);
-  std::vector<const Value*> inputs = input_pointers_;
-  more(*session_, inputs);
   session_->run(inputs, output_pointers_, spares_, options, places);
 }
 

@@ -152,7 +152,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
                                           Placement& placement) {
   const bool has_devices = !devices_.providers.empty();
   std::optional<PlacementReport> report;
-  if (has_devices || tells_placement()) report.emplace(*model.graph);
+  if (has_devices || tells_placement()) report.emplace(model.graph);
   Placement parts;
   if (has_devices) {
     fold_before_claims(model, lower);
@@ -161,7 +161,7 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
   if (report) report->take_lowered(*model.graph);
-  if (has_devices && !first_) take_capture(*model.graph);
+  if (has_devices) take_capture(*model.graph);
   std::vector<MemorySpace> input_spaces;
   if (has_devices) {
     placement = place(*model.graph);

@@ -44,7 +44,6 @@ void check_context_keys(const SessionOptions& options, const std::string& model_
 
 std::optional<Model> partition_and_keep(Model& model, const SessionDevices& devices, std::vector<Assignment>& parts) {
   Model kept = model;
-  kept.graph = model.graph->clone();
   for (const auto& provider : devices.providers) {
     const std::string note = provider->compatibility(model);
     const std::string key = cat("ep_compatibility_info.{}", provider->name());
@@ -55,7 +54,8 @@ std::optional<Model> partition_and_keep(Model& model, const SessionDevices& devi
   if (std::ranges::none_of(parts,
                            [&](const Assignment& part) { return part.stand_in && part.graph == model.graph.get(); }))
     return std::nullopt;
-  put_stand_ins(kept, parts, *model.graph);
+  kept.graph = model.graph->clone();
+  put_stand_ins(*kept.graph, parts, *model.graph);
   return kept;
 }
 

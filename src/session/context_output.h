@@ -19,8 +19,8 @@ void check_no_context(const std::string& file);
 /// What a session with ep.context_enable checks before anything is compiled.
 void check_context_keys(const SessionOptions& options, const std::string& model_path);
 
-/// partition(). Gives the model as it was before, but with what providers made of their parts in place of the nodes, and
-/// in its metadata what they will want to read; nothing where no part was compiled to be kept.
+/// partition(). Gives the model with what providers made of their parts in place of the nodes (put_stand_ins), and in its
+/// metadata what they will want to read; nothing where no part was compiled to be kept.
 std::optional<Model> partition_and_keep(Model& model, const SessionDevices& devices, std::vector<Assignment>& parts);
 
 /// Writes such a model to its file.

@@ -63,16 +63,16 @@ std::string size_text(const BorderCopy& copy) { return copy.bytes ? cat(", {} by
 
 }  // namespace
 
-PlacementReport::PlacementReport(const Graph& graph) { add(graph, kNowhere); }
+PlacementReport::PlacementReport(const std::shared_ptr<const Graph>& graph) { add(graph, kNowhere); }
 
-void PlacementReport::add(const Graph& graph, size_t within) {
-  for (const NodeId id : graph.order()) {
-    const Node& n = graph.node(id);
+void PlacementReport::add(const std::shared_ptr<const Graph>& graph, size_t within) {
+  for (const NodeId id : graph->order()) {
+    const Node& n = graph->node(id);
     if (n.is("Constant")) continue;
     const size_t index = nodes_.size();
     nodes_.push_back(
-        {.graph = &graph, .within = within, .id = id, .name = label(graph, n), .domain = n.domain, .type = n.type});
-    for (const Body& b : n.bodies) add(*b.graph, index);
+        {.graph = graph, .within = within, .id = id, .name = label(*graph, n), .domain = n.domain, .type = n.type});
+    for (const Body& b : n.bodies) add(b.graph, index);
   }
 }
 
@@ -88,7 +88,7 @@ void PlacementReport::take_parts(std::span<const Assignment> parts, std::span<co
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Entry& entry = nodes_[i];
     const Assignment* outer = entry.within == kNowhere ? nullptr : found[entry.within];
-    const auto own = part_of.find({entry.graph, entry.id});
+    const auto own = part_of.find({entry.graph.get(), entry.id});
     // A part has the bodies of its nodes with it, but not those of a single node.
     const Assignment* part = own != part_of.end() ? own->second : outer && !outer->single ? outer : nullptr;
     found[i] = part;

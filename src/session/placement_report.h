@@ -16,7 +16,7 @@ namespace retort {
 class PlacementReport {
  public:
   /// The model's nodes, those of bodies among them, functions expanded, before anybody is asked.
-  explicit PlacementReport(const Graph& graph);
+  explicit PlacementReport(const std::shared_ptr<const Graph>& graph);
   /// `asked`: in this order. `left`: the graph without what was claimed.
   void take_parts(std::span<const Assignment> parts, std::span<const std::shared_ptr<Provider>> asked,
                   const Graph& left);
@@ -41,8 +41,9 @@ class PlacementReport {
     std::string provider, why;
   };
   struct Entry {
-    const Graph* graph;  ///< the model's, or a body in it
-    size_t within;       ///< for a body's: the entry of the node whose it is
+    std::shared_ptr<const Graph>
+        graph;      ///< the model's, or a body in it: kept, since parts take nodes with their bodies
+    size_t within;  ///< for a body's: the entry of the node whose it is
     NodeId id;
     std::string name, domain, type;
     std::string provider, part;  ///< "" while nobody has claimed it: the CPU's
@@ -53,7 +54,7 @@ class PlacementReport {
     std::string name;
     std::vector<MemorySpace> spaces;
   };
-  void add(const Graph& graph, size_t within);
+  void add(const std::shared_ptr<const Graph>& graph, size_t within);
   void forbid_rest(const Graph& graph, const std::set<std::string>& told);
   static std::string runs_on(const Entry& entry);
 

@@ -86,6 +86,44 @@ TEST_F(PlacementTest, SeveralProviders) {
   EXPECT_TRUE(has_line("node 'make_d' (Neg): Second, part 'Second_0'; TestProvider: asked, did not claim it"));
 }
 
+// The first is asked about what the second has taken, bodies and all.
+TEST_F(PlacementTest, NodesOfBodiesWithinParts) {
+  const auto model = model_of({"a"}, {"c = Add a two"}, {});
+  Graph& g = *model->graph;
+  const ValueId c = g.node(g.order()[0]).outputs[0];
+  const auto body = [&](const char* type) {
+    auto b = std::make_shared<Graph>(model->dims);
+    b->inputs = {b->add_value("c", g.value(c).type)};
+    b->captures = 1;
+    b->outputs = b->node(b->add({.type = type, .inputs = b->inputs, .name = "within", .version = 17})).outputs;
+    return b;
+  };
+  Node choose;
+  choose.type = "If";
+  choose.version = 17;
+  choose.name = "choose";
+  choose.inputs = {g.add_value("cond", ValueType::tensor(DType::boolean, Shape{})), c};
+  choose.captures = 1;
+  g.inputs.push_back(choose.inputs[0]);
+  choose.bodies = {{"then_branch", body("Exp")}, {"else_branch", body("Neg")}};
+  choose.outputs = g.outputs = {g.add_value("y", g.value(c).type)};
+  g.add_node(std::move(choose));
+  control.claimed = {};
+  DeviceControl other_control;
+  other_control.name = "Second";
+  other_control.space.device_id = 1;
+  other_control.claimed = {"If"};
+  const auto other = std::make_shared<TestFactory>(other_control);
+  environment->devices()->add(other);
+  SessionOptions o = logging(LogLevel::error, "1");
+  o.choose_providers = [&](const Model&) {
+    return std::vector<std::shared_ptr<Provider>>{factory->make_provider({}, {}, nullptr),
+                                                  other->make_provider({}, {}, nullptr)};
+  };
+  session(model, o);
+  EXPECT_TRUE(has_line("node 'within' (Exp): Second, part 'Second_0'; TestProvider: asked, did not claim it"));
+}
+
 TEST_F(PlacementTest, AsJson) {
   const std::string file = ::testing::TempDir() + "retort_placement.json";
   const auto model = mixed();

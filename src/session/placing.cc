@@ -63,6 +63,8 @@ void Session::record_parts(std::span<const Assignment> parts) {
     else
       all[part_of.at(*place)].nodes.push_back(std::move(node));
   }
+  // Transposes of a change of layout are no nodes of the model, and may be all of a part.
+  std::erase_if(all, [](const AssignedPart& part) { return part.nodes.empty(); });
   assigned_ = std::move(all);
 }
 

@@ -260,10 +260,10 @@ struct Session::Lease {
   Lease(FramePool& p, const RunOptions* options) : pool(p), frame(p.take()), gives_back(shrinks_memory(options)) {}
   ~Lease() {
     if (gives_back) {
-      frame->give_back();
+      if (frame) frame->give_back();
       pool.clear();
     }
-    pool.give(std::move(frame));
+    if (frame) pool.give(std::move(frame));  // else it is kept with a captured run
     if (gives_back) trim_heap();
   }
   FramePool& pool;
@@ -304,7 +304,9 @@ struct Session::Rest {
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
                   const RunOptions* options, const Places& places) {
-  if (replay(options)) return;
+  if (replay(inputs, outputs, options, places)) return;
+  const std::unique_lock<std::mutex> alone = alone_until_captured(options);
+  if (alone && replay(inputs, outputs, options, places)) return;
   int runs = 0;
   do run_once(inputs, outputs, spares, options, places);
   while (awaits_capture(options, ++runs));
@@ -356,6 +358,7 @@ void Session::run_once(std::span<const Value* const> inputs, std::span<Value* co
     if (general) e.add_context(departure(inputs));
     throw;
   }
+  if (capture_) keep_captured(options, general, inputs, outputs, places, lease.frame);
   if (own_ledger) own_ledger->write(std::string(copies_file));
   if (!profiler) return;
   profiler->end(span, "model_run", "Session");

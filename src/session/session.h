@@ -1,6 +1,7 @@
 // A loaded model, ready to run. Everything after construction is immutable except idle frames, counters, and a second
 // plan that is made when a call needs it.
 #pragma once
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -125,10 +126,12 @@ class Session {
   Value bring(size_t index, const Tensor& tensor, const MemorySpace& space);
   /// Waits for all devices.
   void synchronize() const;
-  /// Repeats a run that a provider has captured: it writes what that wrote. False: there is none, and nothing was done.
-  bool replay(const RunOptions* options);
+  /// Repeats a run that a provider has captured, where there is one; arguments are as for run(). Throws invalid_argument
+  /// where inputs or outputs are not those of that run.
+  bool replay(std::span<const Value* const> inputs, std::span<Value* const> outputs, const RunOptions* options,
+              const Places& places);
   /// Lets go of a captured run.
-  void release_capture(int id) const;
+  void release_capture(int id);
   /// Warns of options that providers were given and that nobody knows.
   void set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
   /// Bytes that idle frames hold.
@@ -137,6 +140,7 @@ class Session {
  private:
   struct Lease;
   struct Rest;
+  struct Captured;
   /// A plan and where its inputs come from.
   struct Route {
     std::vector<uint32_t> inputs;   ///< by position among the plan's inputs: index of the session's input
@@ -196,6 +200,15 @@ class Session {
   void clear_idle_frames();
   /// Takes the provider that captures runs, if there is one; throws fail where it could not run all of `graph`.
   void take_capture(const Graph& graph);
+  /// Keeps the frame of a run that was captured, and where its inputs and outputs are; `general`: its plan, null for the
+  /// first.
+  void keep_captured(const RunOptions* options, const std::shared_ptr<const Route>& general,
+                     std::span<const Value* const> inputs, std::span<Value* const> outputs, const Places& places,
+                     std::unique_ptr<Frame>& frame);
+  void check_replay(const Captured& run, int id, std::span<const Value* const> inputs, std::span<Value* const> outputs,
+                    const Places& places) const;
+  /// Held by runs that may become the captured one, so that what is known of it is that run's; not held where none may.
+  std::unique_lock<std::mutex> alone_until_captured(const RunOptions* options);
   /// Whether a run is to follow `runs` others, until it is captured. Throws fail where there were enough.
   bool awaits_capture(const RunOptions* options, int runs) const;
   void run_once(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
@@ -233,12 +246,15 @@ class Session {
   /// optimise.
   std::unique_ptr<Route> first_;
   std::vector<Tie> ties_;     ///< extents of inputs that bear the same name, the first with each other
-  std::mutex general_mutex_;  ///< guards the rest
+  std::mutex general_mutex_;  ///< guards what follows, up to general_
   ModelSource source_;        ///< to read the model again where none is kept
   /// Of models with overridable inputs, or made in memory: as it was read; weights stay in their file.
   std::unique_ptr<Model> kept_;
   std::vector<bool> open_;          ///< by overridable input: whether general_ takes it as an input
   std::shared_ptr<Route> general_;  ///< relies on no name; null until a run needs it
+  std::mutex capturing_mutex_;
+  std::mutex captured_mutex_;                                ///< guards the next
+  std::map<int, std::shared_ptr<const Captured>> captured_;  ///< by number
 };
 
 }  // namespace retort

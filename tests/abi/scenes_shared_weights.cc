@@ -95,9 +95,10 @@ SCENE(shared_weights, others_of_that_name) {
   }
 }
 
+// All live to the end: memory that was given back may come again at the same address.
 SCENE(shared_weights, without_container_or_initializer) {
   Packing p(s);
-  std::vector<OrtSession*> sessions;  // kept to the end: memory that is given back may come again, and look shared
+  std::vector<OrtSession*> sessions;
   for (const auto& [given, container] : {std::pair(true, false), std::pair(false, true), std::pair(false, false)}) {
     sessions.push_back(p.open(3, given, container));
     p.note();

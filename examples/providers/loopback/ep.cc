@@ -69,6 +69,22 @@ Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memo
     return entry(self.host_, "GetDefaultMemoryDevice",
                  [&] { *device = self.host_.ep->MemoryInfo_GetMemoryDevice(self.memory_); });
   };
+  add_layout();
+  add_runs();
+  add_capture();
+  OrtEp::Sync = [](OrtEp* ep) noexcept { return entry(own(ep).host_, "Sync", [&] { Stream::wait_all(ep); }); };
+  OrtEp::SetDynamicOptions = [](OrtEp* ep, const char* const* keys, const char* const* values, size_t n) noexcept {
+    return entry(own(ep).host_, "SetDynamicOptions", [&] {
+      for (size_t i = 0; i < n; ++i) {
+        if (!Control::get().set(keys[i], values[i]))
+          throw Error(ORT_INVALID_ARGUMENT, std::string("no option '") + keys[i] + "' that can be '" + values[i] + "'");
+      }
+    });
+  };
+  OrtEp::GetCompiledModelCompatibilityInfo = [](OrtEp*, const OrtGraph*) noexcept { return kCompatibility; };
+}
+
+void Ep::add_layout() {
   // For all other operators the host knows best (-1): it changes those that it has a list of.
   OrtEp::GetPreferredDataLayout = [](OrtEp* ep, OrtEpDataLayout* layout) noexcept {
     return entry(own(ep).host_, "GetPreferredDataLayout",
@@ -79,6 +95,9 @@ Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memo
     return entry(own(ep).host_, "ShouldConvertDataLayoutForOp",
                  [&] { *should = std::string_view(type) == "GlobalAveragePool" ? 1 : -1; });
   };
+}
+
+void Ep::add_runs() {
   OrtEp::IsConcurrentRunSupported = [](OrtEp*, bool* is) noexcept -> OrtStatus* { return *is = true, nullptr; };
   OrtEp::OnRunStart = [](OrtEp* ep, const OrtRunOptions* options) noexcept {
     return entry(own(ep).host_, "OnRunStart", [&] { own(ep).captures_.run_begins(graph_id(own(ep).host_, options)); });
@@ -91,17 +110,6 @@ Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memo
       if (waits) Stream::wait_all(ep);
     });
   };
-  add_capture();
-  OrtEp::Sync = [](OrtEp* ep) noexcept { return entry(own(ep).host_, "Sync", [&] { Stream::wait_all(ep); }); };
-  OrtEp::SetDynamicOptions = [](OrtEp* ep, const char* const* keys, const char* const* values, size_t n) noexcept {
-    return entry(own(ep).host_, "SetDynamicOptions", [&] {
-      for (size_t i = 0; i < n; ++i) {
-        if (!Control::get().set(keys[i], values[i]))
-          throw Error(ORT_INVALID_ARGUMENT, std::string("no option '") + keys[i] + "' that can be '" + values[i] + "'");
-      }
-    });
-  };
-  OrtEp::GetCompiledModelCompatibilityInfo = [](OrtEp*, const OrtGraph*) noexcept { return kCompatibility; };
 }
 
 /// A run is recorded while it is made and repeated without the host: for models that run on the device as a whole, whose

@@ -16,6 +16,8 @@ class Ep : public OrtEp {
 
  private:
   class Part;
+  void add_layout();
+  void add_runs();
   void add_capture();
   void read_options(const OrtSessionOptions* options);
   void claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const;

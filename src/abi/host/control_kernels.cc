@@ -119,6 +119,10 @@ class LoopKernel : public ControlKernel {
       shape.push_back(is_known(d) ? d : 0);
     if (!call.wants(output)) return;
     Tensor all = call.make(output, shape);
+    require(all.dtype() != DType::string, ErrorCode::not_implemented,
+            "scan output {} of Loop is of strings, which helpers of providers cannot put behind each other; leave such "
+            "nodes to the CPU",
+            output);
     if (!parts.empty()) check_same_type(*parts[0].tensor(), all, output);
     std::vector<OrtValue> values;
     std::vector<const OrtValue*> pointers;

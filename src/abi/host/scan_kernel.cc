@@ -79,6 +79,8 @@ class ScanKernel : public ControlKernel {
   }
 
   static Tensor memory(const ControlCall& call, DType dtype, const Shape& shape, const MemorySpace& space) {
+    require(dtype != DType::string, ErrorCode::not_implemented,
+            "Scan along another axis than the first has no memory for strings; leave such nodes to the CPU");
     const auto block = call.devices().allocate(space, dtype_bytes(dtype, element_count(shape)));
     return Tensor(dtype, shape, block.get(), block, space);
   }

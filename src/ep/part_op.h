@@ -1,0 +1,27 @@
+// The step of a plan that a provider's part becomes.
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ep/provider.h"
+#include "ep/uploads.h"
+#include "ops/external.h"
+
+namespace retort {
+
+/// Which output of a part may lie over which of its inputs.
+using Replacements = std::vector<std::pair<size_t, size_t>>;
+
+struct PartSpec {
+  std::shared_ptr<Provider> provider;
+  std::shared_ptr<Uploads> uploads;
+  std::string type;  ///< of the node
+  std::shared_ptr<const Compiled> compiled;
+  std::vector<ValueType> inputs, outputs;  ///< inputs without captures
+  Replacements replacements;
+};
+std::shared_ptr<const ExternalOp> part_op(PartSpec spec);
+
+}  // namespace retort
