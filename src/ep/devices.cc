@@ -35,11 +35,11 @@ std::vector<std::shared_ptr<ProviderFactory>> Devices::factories() const {
   return factories_;
 }
 
-std::shared_ptr<Allocator> Devices::find(Kind kind, const MemorySpace& space) const {
+std::shared_ptr<Allocator> Devices::find_allocator(const MemorySpace& space) const {
   const std::lock_guard lock(mutex_);
   for (const auto& f : factories_) {
     for (const ProviderDevice& device : f->devices()) {
-      for (const auto& allocator : device.*kind) {
+      for (const auto& allocator : device.memory) {
         const MemorySpace& own = allocator->space();
         // Pinned memory is host memory, but it is asked for by its own name.
         if (own.kind == space.kind && own.device == space.device && own.serves(space)) return allocator;
@@ -47,15 +47,6 @@ std::shared_ptr<Allocator> Devices::find(Kind kind, const MemorySpace& space) co
     }
   }
   return nullptr;
-}
-
-std::shared_ptr<Allocator> Devices::find_allocator(const MemorySpace& space) const {
-  return find(&ProviderDevice::memory, space);
-}
-
-std::shared_ptr<void> Devices::allocate_constant(const MemorySpace& space, size_t bytes) const {
-  const auto allocator = find(&ProviderDevice::constants, space);
-  return allocator ? allocate_from(allocator, bytes) : allocate(space, bytes);
 }
 
 std::shared_ptr<void> Devices::allocate(const MemorySpace& space, size_t bytes) const {

@@ -21,8 +21,6 @@ class Devices {
   std::shared_ptr<Allocator> find_allocator(const MemorySpace& space) const;
   /// Memory for elements in `space`; throws invalid_argument where nobody has it.
   std::shared_ptr<void> allocate(const MemorySpace& space, size_t bytes) const;
-  /// The same for what is written once and then read only: some providers have memory for that.
-  std::shared_ptr<void> allocate_constant(const MemorySpace& space, size_t bytes) const;
   /// Whether tensors can go from one to the other, if need be by way of the host.
   bool can_copy(const MemorySpace& from, const MemorySpace& to) const;
   /// Copies a tensor into one of the same type and extents. `stream`: of one of the two devices, or null; without, and where
@@ -32,8 +30,6 @@ class Devices {
   void copy(std::span<const Transfer> transfers, Stream* stream) const;
 
  private:
-  using Kind = std::vector<std::shared_ptr<Allocator>> ProviderDevice::*;
-  std::shared_ptr<Allocator> find(Kind kind, const MemorySpace& space) const;
   std::shared_ptr<ProviderFactory> carrier(const MemorySpace& from, const MemorySpace& to) const;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<ProviderFactory>> factories_;

@@ -128,8 +128,7 @@ class Provider {
 struct ProviderDevice {
   size_t hardware = 0;  ///< among the hardware of the environment
   std::map<std::string, std::string> metadata, options;
-  std::vector<std::shared_ptr<Allocator>> memory;     ///< its own first; then memory of the host that it can reach
-  std::vector<std::shared_ptr<Allocator>> constants;  ///< of the same memories, for what is written once; may be empty
+  std::vector<std::shared_ptr<Allocator>> memory;  ///< its own first; then memory of the host that it can reach
 };
 
 /// Makes providers of one kind. Thread-safe; environments and sessions share it.

@@ -124,28 +124,6 @@ SCENE(plugins, device) {
   s.note("host memory", static_cast<const void*>(s.api.EpDevice_MemoryInfo(d, OrtDeviceMemoryType_HOST_ACCESSIBLE)));
 }
 
-SCENE(plugins, constants_lie_in_memory_for_them) {
-  load(s);
-  void* library = dlopen(kPlugin, RTLD_NOW | RTLD_NOLOAD);
-  auto* blocks = reinterpret_cast<void (*)(int64_t*)>(dlsym(library, "plugin_blocks"));
-  int64_t before[2], after[2];
-  blocks(before);
-  OrtSession* session = two_inputs()
-                            .floats("v", {2}, {1, 2})
-                            .floats("w", {2}, {3, 4})
-                            .node("Mul", {"a", "v"}, {"c"})
-                            .node("Add", {"c", "w"}, {"d"})
-                            .node("Add", {"d", "b"}, {"y"})
-                            .open(s, on_device(s));
-  blocks(after);
-  s.note("blocks for constants", after[0] - before[0]);
-  float a[2] = {1, 2}, b[2] = {3, 4};
-  run_by_name(s, session, a, b);
-  blocks(before);
-  s.note("blocks for constants in a run", before[0] - after[0]);
-  dlclose(library);
-}
-
 SCENE(plugins, whole_model) {
   load(s);
   OrtSession* session = whole().open(s, on_device(s));

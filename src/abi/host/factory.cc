@@ -105,11 +105,10 @@ OfferedProvider offered(const OrtEnv& env, const std::shared_ptr<Plugin>& plugin
     ProviderDevice device{.hardware = size_t(at - hardware.begin()),
                           .metadata = d->metadata.entries(),
                           .options = d->options.entries(),
-                          .memory = {},
-                          .constants = {}};
+                          .memory = {}};
     for (const OrtMemoryInfo& info : d->allocators) {
-      auto& memory = info.allocator_type == OrtReadOnlyAllocator ? device.constants : device.memory;
-      if (auto allocator = plugin_allocator(plugin, info)) memory.push_back(std::move(allocator));
+      if (info.allocator_type == OrtReadOnlyAllocator) continue;
+      if (auto allocator = plugin_allocator(plugin, info)) device.memory.push_back(std::move(allocator));
     }
     std::ranges::stable_sort(device.memory, {}, [](const auto& m) { return int(m->space().kind); });
     made->add(std::move(device), d->hardware);

@@ -143,12 +143,6 @@ struct CompilingFactory : Factory {
 
 PLUGIN_OF(CompilingFactory, 23)
 
-/// Blocks for constants, and for everything else, that were given out.
-EXPORTED void plugin_blocks(int64_t counts[2]) {
-  counts[0] = constant_blocks;
-  counts[1] = other_blocks;
-}
-
 /// Copies to the device, from it, parts computed, blocks alive.
 EXPORTED void plugin_counts(int64_t counts[4]) {
   counts[0] = up;

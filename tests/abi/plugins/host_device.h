@@ -15,9 +15,8 @@ namespace plugins {
 inline const OrtApi* api = nullptr;
 inline const OrtEpApi* ep_api = nullptr;
 
-/// Copies to the device and from it, blocks of its memory that were not given back; blocks that it gave out for constants and
-/// for all else.
-inline std::atomic<int64_t> up{0}, down{0}, alive{0}, constant_blocks{0}, other_blocks{0};
+/// Copies to the device and from it, blocks of its memory that were not given back.
+inline std::atomic<int64_t> up{0}, down{0}, alive{0};
 
 inline OrtStatus* error(const char* text) { return api->CreateStatus(ORT_EP_FAIL, text); }
 
@@ -85,12 +84,10 @@ inline OrtStatus* make_output(OrtKernelContext* context, size_t index, const std
 
 struct Memory : OrtAllocator {
   const OrtMemoryInfo* info;
-  std::atomic<int64_t>* blocks;  ///< that it gave out
-  Memory(const OrtMemoryInfo* of, std::atomic<int64_t>& counter) : OrtAllocator{}, info(of), blocks(&counter) {
+  explicit Memory(const OrtMemoryInfo* of) : OrtAllocator{}, info(of) {
     version = 23;
-    Alloc = [](OrtAllocator* a, size_t size) -> void* {
+    Alloc = [](OrtAllocator*, size_t size) -> void* {
       ++alive;
-      ++*static_cast<Memory*>(a)->blocks;
       return std::malloc(size ? size : 1);
     };
     Reserve = Alloc;
@@ -150,8 +147,7 @@ struct About {
 /// All but the making of providers: CreateEp and ReleaseEp are left to the library.
 struct Factory : OrtEpFactory {
   const About about;
-  OrtMemoryInfo* info = nullptr;       ///< null where it works in memory of the host
-  OrtMemoryInfo* constants = nullptr;  ///< for what is written once
+  OrtMemoryInfo* info = nullptr;  ///< null where it works in memory of the host
 
   explicit Factory(const About& what) : OrtEpFactory{}, about(what) {
     ort_version_supported = about.interface;
@@ -166,18 +162,13 @@ struct Factory : OrtEpFactory {
         if (api->HardwareDevice_Type(devices[i]) != OrtHardwareDeviceType_CPU) continue;
         TRY(ep_api->CreateEpDevice(f, devices[i], nullptr, nullptr, &made[*number]));
         if (of(f).info) TRY(ep_api->EpDevice_AddAllocatorInfo(made[*number], of(f).info));
-        if (of(f).constants) TRY(ep_api->EpDevice_AddAllocatorInfo(made[*number], of(f).constants));
         ++*number;
       }
       return nullptr;
     };
-    CreateAllocator = [](OrtEpFactory* f, const OrtMemoryInfo* where, const OrtKeyValuePairs*,
+    CreateAllocator = [](OrtEpFactory* f, const OrtMemoryInfo*, const OrtKeyValuePairs*,
                          OrtAllocator** made) noexcept -> OrtStatus* {
-      OrtAllocatorType type = OrtDeviceAllocator;
-      TRY(api->MemoryInfoGetType(where, &type));
-      const bool constant = type == OrtReadOnlyAllocator;
-      const OrtMemoryInfo* info = constant ? of(f).constants : of(f).info;
-      *made = info ? new Memory(info, constant ? constant_blocks : other_blocks) : nullptr;
+      *made = of(f).info ? new Memory(of(f).info) : nullptr;
       return nullptr;
     };
     ReleaseAllocator = [](OrtEpFactory*, OrtAllocator* a) noexcept { delete static_cast<Memory*>(a); };
@@ -189,18 +180,13 @@ struct Factory : OrtEpFactory {
   }
   ~Factory() {
     if (info) api->ReleaseMemoryInfo(info);
-    if (constants) api->ReleaseMemoryInfo(constants);
   }
   static const Factory& of(const OrtEpFactory* f) { return *static_cast<const Factory*>(f); }
 
   OrtStatus* prepare() {
     if (!about.memory) return nullptr;
-    TRY(describe(OrtDeviceAllocator, &info));
-    return describe(OrtReadOnlyAllocator, &constants);
-  }
-  OrtStatus* describe(OrtAllocatorType type, OrtMemoryInfo** made) const {
     return api->CreateMemoryInfo_V2(about.memory, OrtMemoryInfoDeviceType_GPU, about.vendor, 0,
-                                    OrtDeviceMemoryType_DEFAULT, 0, type, made);
+                                    OrtDeviceMemoryType_DEFAULT, 0, OrtDeviceAllocator, &info);
   }
 };
 
