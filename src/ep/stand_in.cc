@@ -194,7 +194,10 @@ void put_all(Graph& copy, std::span<const Assignment> parts, const Graph& left, 
   Putter putter(copy);
   for (const Assignment& part : parts) {
     if (part.graph != &left) continue;
-    stand_ins&& part.stand_in ? putter.put(part) : putter.restore(part);
+    if (stand_ins && part.stand_in)
+      putter.put(part);
+    else
+      putter.restore(part);
   }
 }
 

@@ -152,11 +152,12 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
                                           Placement& placement) {
   const bool has_devices = !devices_.providers.empty();
   std::optional<PlacementReport> report;
-  if (has_devices || tells_placement()) report.emplace(model.graph);
+  const bool forbids_cpu = has_devices && options_.config_on("session.disable_cpu_ep_fallback");
+  if (forbids_cpu || tells_placement()) report.emplace(model.graph);
   Placement parts;
   if (has_devices) {
     fold_before_claims(model, lower);
-    give_parts(model, parts, *report);
+    give_parts(model, parts, report ? &*report : nullptr);
   }
   lower_for_cpu(model, lower);
   require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
@@ -169,8 +170,8 @@ std::shared_ptr<const Plan> Session::plan(Model& model, const LowerOptions& lowe
   }
   if (report) report->take_placement(*model.graph, placement);
   if (report && tells_placement()) tell_placement(*report);
+  if (forbids_cpu) report->forbid_cpu();
   if (has_devices) {
-    if (options_.config_on("session.disable_cpu_ep_fallback")) report->forbid_cpu();
     check_placement(placement);
     for (const Placement::Input& in : placement.inputs) input_spaces.push_back(in.space);
   }

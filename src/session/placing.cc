@@ -9,7 +9,8 @@
 #include "session/session.h"
 
 namespace retort {
-void Session::give_parts(Model& model, Placement& placement, PlacementReport& report) {
+
+void Session::give_parts(Model& model, Placement& placement, PlacementReport* report) {
   show_to_providers(model, options_.external_ops.get());
   std::vector<Assignment> parts;
   if (!first_ && options_.config_on("ep.context_enable")) {
@@ -18,7 +19,7 @@ void Session::give_parts(Model& model, Placement& placement, PlacementReport& re
     parts = partition(model, devices_);
   }
   if (!first_ && !assigned_.empty()) record_parts(parts);
-  report.take_parts(parts, devices_.providers, *model.graph);
+  if (report) report->take_parts(parts, devices_.providers, *model.graph);
   for (const Assignment& part : parts) {
     for (const std::string& name : part.constants) placement.constants.emplace_back(name, part.space);
   }

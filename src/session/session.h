@@ -173,7 +173,7 @@ class Session {
   void expand_functions(Model& model) const;
   LowerOptions lower_options() const;
   std::shared_ptr<const Plan> plan(Model& model, const LowerOptions& lower, PackedCache* cache, Placement& placement);
-  void give_parts(Model& model, Placement& placement, PlacementReport& report);
+  void give_parts(Model& model, Placement& placement, PlacementReport* report);
   bool tells_placement() const;
   void tell_placement(const PlacementReport& report) const;
   void record_parts(std::span<const Assignment> parts);
