@@ -257,13 +257,14 @@ TEST(Config, SessionsWhoseRunsRestTheirThreads) {
   run(*session, inputs);
   const std::clock_t before = std::clock();  // of all threads of the process
   usleep(200'000);
-  EXPECT_LT(double(std::clock() - before) / CLOCKS_PER_SEC, 0.1) << "workers spin although no run is left";
+  EXPECT_LT(double(std::clock() - before) / CLOCKS_PER_SEC, 0.03) << "workers spin although no run is left";
   options.config["session.force_spinning_stop"] = "0";
   const auto spins = make_session(t.g, options);
   run(*spins, inputs);
   const std::clock_t then = std::clock();
   usleep(200'000);
-  EXPECT_GT(double(std::clock() - then) / CLOCKS_PER_SEC, 0.1) << "spin_duration_us was not kept to";
+  // Little is asked for: other programs may want the processors too.
+  EXPECT_GT(double(std::clock() - then) / CLOCKS_PER_SEC, 0.03) << "spin_duration_us was not kept to";
 }
 
 }  // namespace
