@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace providers {
+namespace {
+
+bool is_node(const Node& node, const char* type) {
+  return node.type == type && node.domain.empty() && !node.in.empty() && node.in[0] && !node.out.empty() && node.out[0];
+}
+
+}  // namespace
 
 bool is_byte(const Value* v) {
   return v && (v->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8 || v->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8);
@@ -43,17 +50,17 @@ Scale dequantization(const Node& node) {
 }
 
 bool dequantizes(const Node& node) {
-  if (node.type != "DequantizeLinear" || !node.domain.empty() || node.in.empty() || !node.in[0]) return false;
+  if (!is_node(node, "DequantizeLinear")) return false;
   const Value& x = *node.in[0];
   const bool known = is_byte(&x) || (x.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32 && x.constant);
   if (!known || !x.has_rank || node.integer("block_size", 0)) return false;
-  if (!node.out[0] || node.out[0]->type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) return false;
+  if (node.out[0]->type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) return false;
   const Scale s = dequantization(node);
   return s.scales.size() == 1 || (s.axis < x.rank() && x.dims[s.axis] == int64_t(s.scales.size()));
 }
 
 bool quantizes(const Node& node) {
-  if (node.type != "QuantizeLinear" || !node.domain.empty() || node.in.empty() || !node.in[0]) return false;
+  if (!is_node(node, "QuantizeLinear")) return false;
   const Value& x = *node.in[0];
   return x.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT && x.has_rank && is_byte(node.out[0]) &&
          !node.integer("block_size", 0) && scale_of(node, 1, 2).scales.size() == 1;

@@ -74,8 +74,16 @@ bool claims_mean(const Node& node) {
 // A number goes with any rank.
 bool is_number(const Value* v) { return v->constant && v->rank() <= 1 && view_of(v->constant).count() == 1; }
 
+// The library wants room between the bounds.
 bool claims_clip(const Node& node) {
-  return (!node.input(1) || constant(node, 1)) && (!node.input(2) || constant(node, 2)) && node.since >= 11;
+  float bounds[] = {-INFINITY, INFINITY};
+  for (size_t i = 1; i < 3; ++i) {
+    if (!node.input(i)) continue;
+    const bool known = constant(node, i) && view_of(node.in[i]->constant).count() == 1;
+    if (!known) return false;
+    bounds[i - 1] = numbers(*node.in[i])[0];
+  }
+  return node.since >= 11 && bounds[0] < bounds[1];
 }
 
 bool claims_norm(const Node& node) {

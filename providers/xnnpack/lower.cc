@@ -10,20 +10,6 @@ namespace {
 using providers::Error;
 using providers::text;
 
-}  // namespace
-
-int Program::add_constant(Constant c) {
-  if (!c.data.empty()) c.data.resize(c.data.size() + XNN_EXTRA_BYTES / sizeof(float));
-  if (!c.stored.empty()) c.stored.resize(c.stored.size() + XNN_EXTRA_BYTES);
-  if (!c.sums.empty()) c.sums.resize(c.sums.size() + XNN_EXTRA_BYTES / sizeof(int32_t));
-  Slot slot;
-  slot.constant = std::make_shared<Constant>(std::move(c));
-  values.push_back(std::move(slot));
-  return int(values.size()) - 1;
-}
-
-namespace {
-
 template <typename T>
 std::vector<T> with_channels_last(std::vector<T> data, const Dims& dims) {
   if (dims.size() != 4) return data;
@@ -156,20 +142,21 @@ class Lowering {
   }
 
   // Weights, and sums to begin with, which have a scale for each result.
-  std::vector<int> stored_weights(const Unit& u, Dims dims, std::vector<int8_t> bytes, const Weights& w) {
-    std::vector<float> scales = w.scales;
+  std::vector<int> stored_weights(const Unit& u, Dims dims, std::vector<int8_t> bytes) {
+    std::vector<float> scales = *scales_of_weights(u);
+    std::vector<int32_t> sums = *sums_of(u, scales);
     const auto results = int64_t(scales.size());
     const int weights = p_.add_constant(Constant{std::move(dims), {}, std::move(bytes), {}, scales});
     for (float& s : scales) s *= u.x.scale.scales[0];
-    return {weights, p_.add_constant(Constant{{results}, {}, {}, *sums_of(u, w), scales})};
+    return {weights, p_.add_constant(Constant{{results}, {}, {}, std::move(sums), std::move(scales)})};
   }
 
   void stored_convolution(const Unit& u, int x, int y) {
-    const Weights w = *weights_of(u);
     const Window window = window_of(*u.node);
     const Dims& dims = u.w.value->dims;
     const bool deep = is_depthwise(window, *u.w.value);
-    const std::vector<int> known = stored_weights(u, filter_dims(dims, deep), filter(w.stored, dims, deep), w);
+    const std::vector<int> known =
+        stored_weights(u, filter_dims(dims, deep), filter(stored_bytes(*u.w.value), dims, deep));
     Step& s = step(*u.node, deep ? Kind::depthwise : Kind::convolution, {x, known[0], known[1]}, y);
     s.window = window;
     s.low = u.low, s.high = u.high;
@@ -177,11 +164,11 @@ class Lowering {
 
   // The library's products have one scale for all results, its convolutions one for each.
   void stored_product(const Unit& u, int x, int y) {
-    const Weights w = *weights_of(u);
     const bool turned = u.node->integer("transB", 0) != 0;
     const Dims& dims = u.w.value->dims;
     const Dims as_filter{dims[turned ? 0 : 1], 1, 1, dims[turned ? 1 : 0]};
-    const std::vector<int> known = stored_weights(u, as_filter, rows_of_results(w.stored, dims, turned), w);
+    const std::vector<int> known =
+        stored_weights(u, as_filter, rows_of_results(stored_bytes(*u.w.value), dims, turned));
     const int image = fresh(*u.node, &u.x), result = fresh(*u.node, &u.y);
     step(*u.node, Kind::reshape, {x}, image);
     Step& s = step(*u.node, Kind::convolution, {image, known[0], known[1]}, result);
@@ -297,6 +284,16 @@ class Lowering {
 };
 
 }  // namespace
+
+int Program::add_constant(Constant c) {
+  if (!c.data.empty()) c.data.resize(c.data.size() + XNN_EXTRA_BYTES / sizeof(float));
+  if (!c.stored.empty()) c.stored.resize(c.stored.size() + XNN_EXTRA_BYTES);
+  if (!c.sums.empty()) c.sums.resize(c.sums.size() + XNN_EXTRA_BYTES / sizeof(int32_t));
+  Slot slot;
+  slot.constant = std::make_shared<Constant>(std::move(c));
+  values.push_back(std::move(slot));
+  return int(values.size()) - 1;
+}
 
 Program lower(const providers::Compilation& what) { return Lowering(what).program(); }
 

@@ -34,11 +34,12 @@ bool within(float ratio, int least, int most) {
   return ratio >= std::ldexp(1.001f, least) && ratio < std::ldexp(0.999f, most);
 }
 
+// The scale of the sums is one that the library is told, too.
 bool computes_products(const Unit& u) {
-  const auto weights = weights_of(u);
-  return weights && sums_of(u, *weights) && std::all_of(weights->scales.begin(), weights->scales.end(), [&](float w) {
-           return std::isnormal(w) && within(u.x.scale.scales[0] * w / u.y.scale.scales[0], -32, 8);
-         });
+  const auto scales = scales_of_weights(u);
+  const float x = u.x.scale.scales[0], y = u.y.scale.scales[0];
+  const auto fits = [&](float w) { return std::isnormal(w) && std::isnormal(x * w) && within(x * w / y, -32, 8); };
+  return scales && std::all_of(scales->begin(), scales->end(), fits) && sums_of(u, *scales);
 }
 
 // Whether the library has the operation with these scales. Others it refuses at a run, or ends the process.
@@ -170,7 +171,7 @@ Unit linear(const Node& node) {
   if (at.w >= 0)
     u.w = {node.input(size_t(at.w)), scale_of(node, size_t(at.w) + 1, size_t(at.w) + 2, axis_of_results(u))};
   if (at.bias >= 0) u.bias = node.input(size_t(at.bias));
-  u.y = {node.out[0], scale_of(node, size_t(at.y), size_t(at.y) + 1)};
+  u.y = {node.out.empty() ? nullptr : node.out[0], scale_of(node, size_t(at.y), size_t(at.y) + 1)};
   return is_sound(u) && computes(u) ? u : Unit();
 }
 
@@ -204,27 +205,31 @@ std::vector<int8_t> stored_bytes(const Value& v) {
   return to;
 }
 
-std::optional<Weights> weights_of(const Unit& u) {
+std::optional<std::vector<float>> scales_of_weights(const Unit& u) {
   const Scale& s = u.w.scale;
   const size_t axis = axis_of_results(u);
   const auto results = size_t(u.w.value->dims[axis]);
   if (u.w.zero() != 0 || s.scales.empty()) return {};
-  if (s.scales.size() > 1 && (s.axis != axis || s.scales.size() != results)) return {};
-  Weights w{stored_bytes(*u.w.value), s.scales};
-  if (s.scales.size() == 1) w.scales.assign(results, s.scales[0]);
-  return w;
+  if (s.scales.size() == 1) return std::vector<float>(results, s.scales[0]);
+  return s.axis == axis && s.scales.size() == results ? s.scales : std::optional<std::vector<float>>();
 }
 
-std::optional<std::vector<int32_t>> sums_of(const Unit& u, const Weights& weights) {
-  if (!u.bias) return std::vector<int32_t>(weights.scales.size(), 0);
-  if (u.bias->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) return providers::stored(u.bias->constant);
-  const std::vector<float> real = numbers(*u.bias);
-  std::vector<int32_t> sums(real.size());
+std::optional<std::vector<int32_t>> sums_of(const Unit& u, const std::vector<float>& scales) {
+  std::vector<int32_t> sums(scales.size(), 0);
+  constexpr double part = 0.1;  // of a step of the result, that rounding the bias may cost
+  const bool stored = u.bias && u.bias->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+  if (stored) sums = providers::stored(u.bias->constant);
+  const std::vector<float> real = u.bias && !stored ? numbers(*u.bias) : std::vector<float>();
   for (size_t i = 0; i < real.size(); ++i) {
-    const double sum = std::nearbyint(double(real[i]) / (double(u.x.scale.scales[0]) * weights.scales[i]));
-    if (!(std::abs(sum) < 2e9)) return {};
+    const double unit = double(u.x.scale.scales[0]) * scales[i], sum = std::nearbyint(real[i] / unit);
+    const bool near = std::abs(sum * unit - real[i]) <= part * u.y.scale.scales[0];
+    if (!near || !(std::abs(sum) < INT32_MAX)) return {};
     sums[i] = int32_t(sum);
   }
+  // Products must find room above the largest of them.
+  const int64_t products = count_of(u.w.value->dims) / std::max<int64_t>(1, int64_t(scales.size())) * 255 * 128;
+  for (const int64_t sum : sums)
+    if (std::abs(sum) + products > INT32_MAX) return {};
   return sums;
 }
 

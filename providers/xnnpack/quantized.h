@@ -35,14 +35,11 @@ Unit linear(const Node& node);
 /// `single`: whether one node reads a value, and nobody else wants it.
 Unit surrounded(const Node& quantize, const std::function<bool(const Value*)>& single, std::set<const Node*>& absorbed);
 
-/// Weights as the library wants them: int8 whose zero is 0, with a scale for each result. None where they are others.
-struct Weights {
-  std::vector<int8_t> stored;
-  std::vector<float> scales;
-};
-std::optional<Weights> weights_of(const Unit& unit);
+/// Scales of a unit's weights, one for each result. None where the library does not take the weights: as int8 their zero
+/// must be 0.
+std::optional<std::vector<float>> scales_of_weights(const Unit& unit);
 /// Integers of the scale that the unit's sums of products have; zeros without a bias. None where they do not fit.
-std::optional<std::vector<int32_t>> sums_of(const Unit& unit, const Weights& weights);
+std::optional<std::vector<int32_t>> sums_of(const Unit& unit, const std::vector<float>& scales);
 /// Elements of a constant as int8.
 std::vector<int8_t> stored_bytes(const Value& v);
 

@@ -97,6 +97,8 @@ STORED_GRAPHS = {
                    again("a", "x", "fine", "odd") + again("b", "z", "ys", "yz") + "c = Add(a, b) " + again("y", "c", "ys", "yz") + dequantized("w", "@uint8:v0[6, 6, 1, 1]", "ws", "odd") +
                    "d = Conv(b, w) " + again("u", "d", "ys", "yz") + "e = GlobalAveragePool(b) " + again("v", "e", "fine", "odd") +
                    "f = AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(b) " + again("p", "f", "zs", "zz") + "}", [[1, 6, 8, 8], [1, 6, 8, 8]]),
+    # A function that the library refuses, beside one that it has.
+    "crossed_bounds": ("(float[2, 8] x) => (float[2, 8] y) " + FACTORS + "{ a = Relu(x) b = Clip(a, six, zero) y = Add(a, b) }", [[2, 8]]),
     # Weights that somebody outside of the group reads, too, and an image that means two things.
     "stored_shared": ("(float[1, 4, 6, 6] x) => (uint8[1, 4, 6, 6] y_q, float[4, 4, 1, 1] o, float[4, 4, 1, 1] w, float[1, 4, 6, 6] v) " + FACTORS + "{ " + again("a", "x", "xs", "xz") +
                       dequantized("w", "@int8:v0[4, 4, 1, 1]", "@+s[4]", "@zero:z[4]") + "c = Conv(a, w) " + again("y", "c", "ys", "yz") + "o = Sign(w) " + dequantized("t", "y_q", "zs", "odd") +
@@ -111,15 +113,19 @@ FOREIGN_GRAPHS = {
                      "{ a = com.microsoft.QLinearMul(x, xs, sz8, z, zs, wz8, ws, sz8) y = com.microsoft.QLinearAdd(a, ws, sz8, @int8:c[1, 6, 1, 1], ys, wz8, ys, sz8) }",
                      [[2, 6, 5, 5], [2, 6, 5, 5]]),
 }
-# Of these nothing may be claimed: other zeros, scales too far from each other, scales of a run.
+# Of these nothing may be claimed: other zeros, scales too far from each other, scales of a run, conversions alone.
 UNCLAIMED_GRAPHS = {
     "odd_weights": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 6, 5, 5] y) " + FACTORS + "{ y = QLinearConv(x, xs, xz, @uint8:w[6, 4, 1, 1], ws, odd, ys, yz) }", [[1, 4, 5, 5]]),
     "odd_channels": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 6, 5, 5] y) " + FACTORS + "{ y = QLinearConv(x, xs, xz, @int8:w[6, 4, 1, 1], @+s[6], @int8:z[6], ys, yz) }", [[1, 4, 5, 5]]),
     "large_factor": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 6, 5, 5] y) " + FACTORS + "{ y = QLinearConv(x, coarse, xz, @int8:w[6, 4, 1, 1], ws, wz8, fine, yz) }", [[1, 4, 5, 5]]),
     "small_factor": ("(uint8[3, 4] x) => (uint8[3, 6] y) " + FACTORS.replace("0.00003", "0.000000000001") + "{ y = QLinearMatMul(x, fine, xz, @int8:w[4, 6], fine, wz8, coarse, yz) }", [[3, 4]]),
+    "tiny_sums": ("(uint8[3, 4] x) => (uint8[3, 6] y) " + FACTORS.replace("0.00003", "1e-30").replace("90.0", "1e-37") +
+                  "{ y = QLinearMatMul(x, fine, xz, @int8:w[4, 6], fine, wz8, coarse, yz) }", [[3, 4]]),
+    "full_sums": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 6, 5, 5] y) " + FACTORS.replace("<", "<int32[6] b = {0, 2147483000, 0, 0, 0, 0}, ") +
+                  "{ y = QLinearConv(x, xs, xz, @int8:w[6, 4, 1, 1], ws, wz8, ys, yz, b) }", [[1, 4, 5, 5]]),
     "scale_of_the_run": ("(uint8[1, 4, 5, 5] x, float[1] t) => (uint8[1, 6, 5, 5] y) " + FACTORS.replace("<float xs = {0.02}", "<float one = {1.0}") +
                          "{ xs = Abs(t) y = QLinearConv(x, xs, xz, @int8:w[6, 4, 1, 1], ws, wz8, ys, yz) }", [[1, 4, 5, 5], [1]]),
-    "two_meanings": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 4, 5, 5] y) " + FACTORS + "{ d = DequantizeLinear(x, xs, xz) y = QuantizeLinear(d, ys, yz) }", [[1, 4, 5, 5]]),
+    "conversions_alone": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 4, 5, 5] y) " + FACTORS + "{ d = DequantizeLinear(x, xs, xz) y = QuantizeLinear(d, ys, yz) }", [[1, 4, 5, 5]]),
 }
 
 # Batches without elements.
