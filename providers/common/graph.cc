@@ -215,7 +215,7 @@ Graph::Graph(const OrtGraph* graph) {
   for (const OrtValueInfo* info : infos) outputs_.push_back(value(info));
 }
 
-const Value* Graph::value(const OrtValueInfo* info) {
+Value* Graph::value(const OrtValueInfo* info) {
   const std::string name = name_of_info(info);
   if (name.empty()) return nullptr;
   const auto known = by_name_.find(name);
@@ -243,7 +243,11 @@ void Graph::read_node(const OrtNode* handle) {
   node.type = type;
   node.domain = std::string(domain) == "ai.onnx" ? "" : domain;
   for (const OrtValueInfo* info : inputs_of(handle)) node.in.push_back(value(info));
-  for (const OrtValueInfo* info : outputs_of(handle)) node.out.push_back(value(info));
+  for (const OrtValueInfo* info : outputs_of(handle)) {
+    Value* made = value(info);
+    if (made) made->maker = &node;
+    node.out.push_back(made);
+  }
   for (const OrtValueInfo* info : implicit_of(handle)) node.implicit.push_back(value(info));
   size_t n = 0;
   check(api().Node_GetNumAttributes(handle, &n));

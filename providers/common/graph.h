@@ -27,6 +27,8 @@ TensorView view_of(const OrtValue* value);
 size_t size_of(ONNXTensorElementDataType type);
 const char* name_of(ONNXTensorElementDataType type);
 
+struct Node;
+
 /// A value of the graph. Unknown dimensions are -1.
 struct Value {
   std::string name;
@@ -34,6 +36,7 @@ struct Value {
   bool has_rank = false;
   Dims dims;
   const OrtValue* constant = nullptr;  ///< what no run can change
+  const Node* maker = nullptr;         ///< null: nobody in this graph
 
   size_t rank() const { return dims.size(); }
   bool fixed() const;  ///< whether all dimensions are known
@@ -70,11 +73,11 @@ class Graph {
   const std::vector<const Value*>& outputs() const { return outputs_; }
 
  private:
-  const Value* value(const OrtValueInfo* info);
+  Value* value(const OrtValueInfo* info);
   void read_node(const OrtNode* handle);
 
   std::deque<Value> values_;
-  std::map<std::string, const Value*> by_name_;
+  std::map<std::string, Value*> by_name_;
   std::deque<Node> nodes_;
   std::vector<const Value*> outputs_;
 };

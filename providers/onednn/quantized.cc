@@ -10,15 +10,14 @@ namespace onednn {
 namespace {
 
 using providers::Error;
+using providers::is_byte;
+using providers::scale_of;
 using providers::shape_text;
+using providers::stored;
 using providers::TensorView;
 using providers::text;
 using providers::view_of;
 constexpr auto kAny = dnnl::memory::format_tag::any;
-
-bool is_byte(const Value* v) {
-  return v && (v->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8 || v->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8);
-}
 
 // Without them products of bytes are summed in 16 bits, which may be too few.
 bool has_byte_products() {
@@ -28,36 +27,6 @@ bool has_byte_products() {
     return at_least(dnnl::cpu_isa::avx512_core_vnni) || at_least(dnnl::cpu_isa::avx2_vnni);
   }();
   return has;
-}
-
-// Stored integers of a constant; nothing for other types.
-std::vector<int32_t> stored(const OrtValue* value) {
-  const TensorView v = view_of(value);
-  std::vector<int32_t> list(v.count());
-  if (v.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8)
-    std::copy_n(static_cast<const uint8_t*>(v.data), list.size(), list.begin());
-  else if (v.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8)
-    std::copy_n(static_cast<const int8_t*>(v.data), list.size(), list.begin());
-  else if (v.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32)
-    std::copy_n(static_cast<const int32_t*>(v.data), list.size(), list.begin());
-  else
-    list.clear();
-  return list;
-}
-
-// Scale and zero from inputs `scale` and `zero` of a node; no scales where they are not constant or zeros differ.
-Scale scale_of(const Node& node, size_t scale, size_t zero, size_t axis = 0) {
-  if (!is_constant(node, scale) || node.in[scale]->type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) return {};
-  const TensorView v = view_of(node.in[scale]->constant);
-  if (v.dims.size() > 1 || v.count() == 0) return {};
-  const auto* first = static_cast<const float*>(v.data);
-  Scale s{{first, first + v.count()}, 0, axis};
-  if (!node.input(zero)) return s;
-  if (!is_constant(node, zero)) return {};
-  const std::vector<int32_t> zeros = stored(node.in[zero]->constant);
-  if (zeros.empty() || std::any_of(zeros.begin(), zeros.end(), [&](int32_t z) { return z != zeros[0]; })) return {};
-  s.zero = zeros[0];
-  return s;
 }
 
 // Factor from sums of products to stored results, and the zeros.
@@ -216,26 +185,8 @@ bool claims_integers(const Node& node) {
   return q.weights && q.weights->dims().size() == 2;
 }
 
-size_t axis_of(const Node& node) {
-  const auto rank = int64_t(node.in[0]->rank());
-  const int64_t axis = node.integer("axis", 1);
-  return size_t(axis < 0 ? axis + rank : axis);
-}
-
-bool claims_dequantize(const Node& node) {
-  const Value& x = *node.in[0];
-  const Scale s = scale_of(node, 1, 2, axis_of(node));
-  if (s.scales.empty() || !x.has_rank || x.rank() > 5 || node.integer("block_size", 0)) return false;
-  const bool known = is_byte(&x) || (x.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32 && x.constant);
-  if (!known || node.out[0]->type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) return false;
-  return s.scales.size() == 1 || (s.axis < x.rank() && x.dims[s.axis] == int64_t(s.scales.size()));
-}
-
-bool claims_quantize(const Node& node) {
-  const Value& x = *node.in[0];
-  return x.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT && x.has_rank && x.rank() <= 5 && is_byte(node.out[0]) &&
-         !node.integer("block_size", 0) && scale_of(node, 1, 2).scales.size() == 1;
-}
+bool claims_dequantize(const Node& node) { return providers::dequantizes(node) && node.in[0]->rank() <= 5; }
+bool claims_quantize(const Node& node) { return providers::quantizes(node) && node.in[0]->rank() <= 5; }
 
 // The form of a tensor with elements of another type; row by row where it has not one of the usual forms.
 Tensor usual(Builder& b, const Tensor& t) { return channels_last(t.desc) ? t : b.plain_of(t); }
@@ -322,7 +273,7 @@ void add_quantized(Rules& rules) {
                    false, false, true});
   rules.push_back({"DequantizeLinear", 10, claims_dequantize,
                    [](const Node& n) -> std::unique_ptr<Operation> {
-                     return std::make_unique<Dequantize>(scale_of(n, 1, 2, axis_of(n)));
+                     return std::make_unique<Dequantize>(providers::dequantization(n));
                    },
                    false, false, true});
   rules.push_back({"QuantizeLinear", 10, claims_quantize,

@@ -1,17 +1,13 @@
 // Convolutions and products of 8-bit integers, and the way between them and float32.
 #pragma once
+#include "common/quantization.h"
 #include "operators.h"
 
 namespace onednn {
 
 struct Window;
 
-/// real = scale * (stored - zero)
-struct Scale {
-  std::vector<float> scales;  ///< one, or one for each index of an axis
-  int32_t zero = 0;
-  size_t axis = 0;
-};
+using providers::Scale;
 
 /// What an operation on integers needs to know besides its first input.
 struct Quantization {

@@ -53,22 +53,40 @@ class Definition {
 
  private:
   void define(int value, uint32_t external, uint32_t flags) {
+    const Slot& slot = p_.values[size_t(value)];
     const std::vector<size_t> s = sizes(dims(value));
-    check(xnn_define_tensor_value(graph(), xnn_datatype_fp32, s.size(), s.data(), nullptr, external, flags,
-                                  &ids_[size_t(value)]),
+    uint32_t& id = ids_[size_t(value)];
+    check(slot.scale == 0
+              ? xnn_define_tensor_value(graph(), xnn_datatype_fp32, s.size(), s.data(), nullptr, external, flags, &id)
+              : xnn_define_quantized_tensor_value(graph(), xnn_datatype_qint8, slot.zero, slot.scale, s.size(),
+                                                  s.data(), nullptr, external, flags, &id),
           "a value");
   }
 
   // Constants are kept with channels last already; those of products and convolutions as the library wants them.
   uint32_t id(int value, bool weights = false) {
     uint32_t& known = ids_[size_t(value)];
-    const auto& constant = p_.values[size_t(value)].constant;
-    if (known != XNN_INVALID_VALUE_ID || !constant) return known;
-    const std::vector<size_t> s =
-        weights ? std::vector<size_t>(constant->dims.begin(), constant->dims.end()) : sizes(constant->dims);
-    check(xnn_define_tensor_value(graph(), xnn_datatype_fp32, s.size(), s.data(), constant->data.data(),
-                                  XNN_INVALID_VALUE_ID, 0, &known),
-          "a constant");
+    const Slot& slot = p_.values[size_t(value)];
+    if (known != XNN_INVALID_VALUE_ID || !slot.constant) return known;
+    const Constant& c = *slot.constant;
+    const std::vector<size_t> s = weights ? std::vector<size_t>(c.dims.begin(), c.dims.end()) : sizes(c.dims);
+    const auto by_channel = [&](xnn_datatype type, const void* data) {
+      const size_t axis = s[0] == c.scales.size() ? 0 : s.size() - 1;
+      return xnn_define_channelwise_quantized_tensor_value(graph(), type, c.scales.data(), s.size(), axis, s.data(),
+                                                           data, XNN_INVALID_VALUE_ID, 0, &known);
+    };
+    xnn_status status = xnn_status_success;
+    if (!c.sums.empty())
+      status = by_channel(xnn_datatype_qcint32, c.sums.data());
+    else if (!c.scales.empty())
+      status = by_channel(xnn_datatype_qcint8, c.stored.data());
+    else if (!c.stored.empty())
+      status = xnn_define_quantized_tensor_value(graph(), xnn_datatype_qint8, slot.zero, slot.scale, s.size(), s.data(),
+                                                 c.stored.data(), XNN_INVALID_VALUE_ID, 0, &known);
+    else
+      status = xnn_define_tensor_value(graph(), xnn_datatype_fp32, s.size(), s.data(), c.data.data(),
+                                       XNN_INVALID_VALUE_ID, 0, &known);
+    check(status, "a constant");
     return known;
   }
 
@@ -178,8 +196,9 @@ void Definition::add(const Step& s) {
     return check(xnn_define_fully_connected(graph(), s.low, s.high, in, filter, bias, out, 0), "a product");
   }
   if (s.kind == Kind::reshape) {
-    const uint32_t out = result(s, {x[0], x[1]});
-    const std::vector<size_t> to = sizes({x[0], x[1]});
+    const Dims y = x.size() == 4 ? Dims{x[0], x[1]} : Dims{x[0], x[1], 1, 1};
+    const uint32_t out = result(s, y);
+    const std::vector<size_t> to = sizes(y);
     return check(xnn_define_static_reshape(graph(), to.size(), to.data(), in, out, 0), "a reshape");
   }
   const uint32_t out = result(s, s.kind == Kind::global_average ? Dims{x[0], x[1], 1, 1} : x);
@@ -194,6 +213,8 @@ void Definition::add(const Step& s) {
       return check(xnn_define_hardswish(graph(), in, out, 0), "hard swish");
     case Kind::leaky_relu:
       return check(xnn_define_leaky_relu(graph(), s.low, in, out, 0), "leaky relu");
+    case Kind::convert:
+      return check(xnn_define_convert(graph(), in, out, 0), "a conversion");
     case Kind::elu:
       return check(xnn_define_elu(graph(), s.low, in, out, 0), "elu");
     default:
@@ -202,7 +223,8 @@ void Definition::add(const Step& s) {
 }
 
 // Rows of one matrix become columns of the other, in tiles that fit the cache.
-void transpose(const float* from, float* to, int64_t rows, int64_t columns) {
+template <typename T>
+void transpose(const T* from, T* to, int64_t rows, int64_t columns) {
   constexpr int64_t tile = 16;
   for (int64_t r = 0; r < rows; r += tile)
     for (int64_t c = 0; c < columns; c += tile)
@@ -218,13 +240,50 @@ int64_t count_of(const Dims& dims) {
   return n;
 }
 
-void channels_last(const float* from, float* to, const Dims& d) {
+template <typename T>
+void channels_last(const T* from, T* to, const Dims& d) {
   const int64_t area = d[2] * d[3], image = d[1] * area;
   for (int64_t n = 0; n < d[0]; ++n) transpose(from + n * image, to + n * image, d[1], area);
 }
-void channels_first(const float* from, float* to, const Dims& d) {
+template <typename T>
+void channels_first(const T* from, T* to, const Dims& d) {
   const int64_t area = d[2] * d[3], image = d[1] * area;
   for (int64_t n = 0; n < d[0]; ++n) transpose(from + n * image, to + n * image, area, d[1]);
+}
+template void channels_last(const float*, float*, const Dims&);
+template void channels_last(const int8_t*, int8_t*, const Dims&);
+template void channels_first(const float*, float*, const Dims&);
+template void channels_first(const int8_t*, int8_t*, const Dims&);
+
+Instance::Port Instance::port(const Slot& slot, const Dims& dims) {
+  Port p{dims, slot.scale != 0, slot.biased, {}};
+  p.memory.resize(size_t(count_of(dims)) * (p.bytes ? 1 : sizeof(float)) + XNN_EXTRA_BYTES);
+  return p;
+}
+
+void Instance::Port::take(const void* from) {
+  const auto count = size_t(count_of(dims));
+  auto* own = reinterpret_cast<int8_t*>(memory.data());
+  if (dims.size() != 4)
+    std::memcpy(own, from, count * (bytes ? 1 : sizeof(float)));
+  else if (bytes)
+    channels_last(static_cast<const int8_t*>(from), own, dims);
+  else
+    channels_last(static_cast<const float*>(from), reinterpret_cast<float*>(own), dims);
+  for (size_t i = 0; biased && i < count; ++i) own[i] = int8_t(own[i] ^ -128);
+}
+
+// The next run writes over what is turned here.
+void Instance::Port::give(void* to) {
+  const auto count = size_t(count_of(dims));
+  auto* own = reinterpret_cast<int8_t*>(memory.data());
+  for (size_t i = 0; biased && i < count; ++i) own[i] = int8_t(own[i] ^ -128);
+  if (dims.size() != 4)
+    std::memcpy(to, own, count * (bytes ? 1 : sizeof(float)));
+  else if (bytes)
+    channels_first(own, static_cast<int8_t*>(to), dims);
+  else
+    channels_first(reinterpret_cast<const float*>(own), static_cast<float*>(to), dims);
 }
 
 Instance::Instance(const Program& program, const std::vector<Dims>& s, pthreadpool_t threads) : shapes(s) {
@@ -232,39 +291,33 @@ Instance::Instance(const Program& program, const std::vector<Dims>& s, pthreadpo
   xnn_runtime_t made = nullptr;
   check(xnn_create_runtime_v2(definition.graph(), threads, 0, &made), program.name);
   runtime_.reset(made);
-  const auto port = [](const Dims& dims) {
-    return Port{dims, std::vector<float>(size_t(count_of(dims)) + XNN_EXTRA_BYTES / sizeof(float))};
-  };
+  const auto port_of = [&](int id) { return port(program.values[size_t(id)], definition.dims(id)); };
   for (const int id : program.inputs) {
     given_.push_back(id >= 0);
-    in_.push_back(id >= 0 ? port(definition.dims(id)) : Port{});
+    in_.push_back(id >= 0 ? port_of(id) : Port{});
   }
   for (const int id : program.outputs) {
-    out_.push_back(port(definition.dims(id)));
+    out_.push_back(port_of(id));
     outputs.push_back(out_.back().dims);
   }
   std::vector<xnn_external_value> values;
   for (size_t i = 0; i < in_.size(); ++i)
-    if (given_[i]) values.push_back({uint32_t(i), in_[i].image.data()});
-  for (size_t i = 0; i < out_.size(); ++i) values.push_back({uint32_t(in_.size() + i), out_[i].image.data()});
+    if (given_[i]) values.push_back({uint32_t(i), in_[i].memory.data()});
+  for (size_t i = 0; i < out_.size(); ++i) {
+    const auto& constant = program.values[size_t(program.outputs[i])].constant;
+    if (constant)  // weights that others read, too, as float32
+      std::memcpy(out_[i].memory.data(), constant->data.data(), constant->data.size() * sizeof(float));
+    else
+      values.push_back({uint32_t(in_.size() + i), out_[i].memory.data()});
+  }
   check(xnn_setup_runtime(made, values.size(), values.data()), program.name);
 }
 
-void Instance::run(const std::vector<const float*>& in, const std::vector<float*>& out) {
-  for (size_t i = 0; i < in_.size(); ++i) {
-    if (!given_[i]) continue;
-    if (in_[i].dims.size() == 4)
-      channels_last(in[i], in_[i].image.data(), in_[i].dims);
-    else
-      std::memcpy(in_[i].image.data(), in[i], size_t(count_of(in_[i].dims)) * sizeof(float));
-  }
+void Instance::run(const std::vector<const void*>& in, const std::vector<void*>& out) {
+  for (size_t i = 0; i < in_.size(); ++i)
+    if (given_[i]) in_[i].take(in[i]);
   check(xnn_invoke_runtime(runtime_.get()), "a run");
-  for (size_t i = 0; i < out_.size(); ++i) {
-    if (out_[i].dims.size() == 4)
-      channels_first(out_[i].image.data(), out[i], out_[i].dims);
-    else
-      std::memcpy(out[i], out_[i].image.data(), size_t(count_of(out_[i].dims)) * sizeof(float));
-  }
+  for (size_t i = 0; i < out_.size(); ++i) out_[i].give(out[i]);
 }
 
 }  // namespace xnn

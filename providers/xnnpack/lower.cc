@@ -1,219 +1,71 @@
-// Which nodes may be claimed, and what they become.
+// What nodes become.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "program.h"
+#include "quantized.h"
 
 namespace xnn {
 namespace {
 
 using providers::Error;
-using providers::TensorView;
 using providers::text;
-using providers::Value;
-using providers::view_of;
 
-const std::map<std::string, Kind>& kinds() {
-  static const std::map<std::string, Kind> all = {{"Conv", Kind::convolution},
-                                                  {"MaxPool", Kind::max_pool},
-                                                  {"AveragePool", Kind::average_pool},
-                                                  {"GlobalAveragePool", Kind::global_average},
-                                                  {"ReduceMean", Kind::global_average},
-                                                  {"Gemm", Kind::product},
-                                                  {"Softmax", Kind::softmax},
-                                                  {"Relu", Kind::clamp},
-                                                  {"Clip", Kind::clamp},
-                                                  {"Sigmoid", Kind::sigmoid},
-                                                  {"HardSwish", Kind::hard_swish},
-                                                  {"LeakyRelu", Kind::leaky_relu},
-                                                  {"Elu", Kind::elu},
-                                                  {"Add", Kind::add},
-                                                  {"Sub", Kind::subtract},
-                                                  {"Mul", Kind::multiply},
-                                                  {"Div", Kind::divide},
-                                                  {"Max", Kind::maximum},
-                                                  {"Min", Kind::minimum},
-                                                  {"HardSigmoid", Kind::clamp},
-                                                  {"BatchNormalization", Kind::multiply},
-                                                  {"Flatten", Kind::reshape},
-                                                  {"Reshape", Kind::reshape}};
-  return all;
+template <typename T>
+std::vector<T> with_channels_last(std::vector<T> data, const Dims& dims) {
+  if (dims.size() != 4) return data;
+  std::vector<T> last(data.size());
+  channels_last(data.data(), last.data(), dims);
+  return last;
 }
 
-bool constant(const Node& node, size_t i) { return node.input(i) && node.input(i)->constant; }
-
-std::vector<float> numbers(const Value& v) {
-  const TensorView t = view_of(v.constant);
-  const auto* first = static_cast<const float*>(t.data);
-  return {first, first + t.count()};
+// Weights [out, in of a group, height, width] become [out, height, width, in], or [1, height, width, out] where each
+// channel is a group of its own.
+Dims filter_dims(const Dims& w, bool deep) { return deep ? Dims{1, w[2], w[3], w[0]} : Dims{w[0], w[2], w[3], w[1]}; }
+template <typename T>
+std::vector<T> filter(const std::vector<T>& from, const Dims& w, bool deep) {
+  const int64_t o = w[0], i = w[1], area = w[2] * w[3];
+  std::vector<T> to(from.size());
+  for (int64_t a = 0; a < o; ++a)
+    for (int64_t b = 0; b < i; ++b)
+      for (int64_t c = 0; c < area; ++c)
+        to[size_t(deep ? c * o + a : (a * area + c) * i + b)] = from[size_t((a * i + b) * area + c)];
+  return to;
 }
 
-Window window_of(const Node& node) {
-  Window w;
-  w.kernel = node.integers("kernel_shape");
-  if (w.kernel.empty() && node.input(1) && node.in[1]->rank() == 4)
-    w.kernel = {node.in[1]->dims[2], node.in[1]->dims[3]};
-  w.strides = node.integers("strides", {1, 1});
-  w.dilations = node.integers("dilations", {1, 1});
-  w.pads = node.integers("pads", {0, 0, 0, 0});
-  w.auto_pad = node.string("auto_pad", "NOTSET");
-  w.groups = node.integer("group", 1);
-  return w;
+// Rows of a matrix for each result, as Gemm with transB has them.
+template <typename T>
+std::vector<T> rows_of_results(std::vector<T> w, const Dims& dims, bool turned) {
+  if (turned) return w;
+  std::vector<T> to(w.size());
+  for (int64_t i = 0; i < dims[0]; ++i)
+    for (int64_t j = 0; j < dims[1]; ++j) to[size_t(j * dims[0] + i)] = w[size_t(i * dims[1] + j)];
+  return to;
 }
-
-bool sound(const Window& w) {
-  const auto least = [](const Dims& d, int64_t v) {
-    return std::all_of(d.begin(), d.end(), [v](int64_t x) { return x >= v; });
-  };
-  return w.kernel.size() == 2 && w.strides.size() == 2 && w.dilations.size() == 2 && w.pads.size() == 4 &&
-         w.groups > 0 && least(w.kernel, 1) && least(w.strides, 1) && least(w.dilations, 1) && least(w.pads, 0);
-}
-
-bool claims_convolution(const Node& node) {
-  if (node.in[0]->rank() != 4 || !constant(node, 1) || node.in[1]->rank() != 4) return false;
-  const Dims& w = node.in[1]->dims;
-  const Window window = window_of(node);
-  return sound(window) && window.kernel == Dims{w[2], w[3]} && count_of(w) > 0 && w[0] % window.groups == 0 &&
-         (!node.input(2) || (constant(node, 2) && node.in[2]->dims == Dims{w[0]}));
-}
-
-// The library wants more than one element in a window, and fails where some are padding alone.
-bool claims_pool(const Node& node) {
-  const Window w = window_of(node);
-  if (node.in[0]->rank() != 4 || !sound(w) || w.kernel[0] * w.kernel[1] < 2 || node.integer("ceil_mode", 0))
-    return false;
-  for (size_t i = 0; i < 2; ++i)
-    if (w.pads[i] >= w.kernel[i] || w.pads[i + 2] >= w.kernel[i]) return false;
-  if (node.type == "MaxPool") return true;
-  const bool padded =
-      w.auto_pad != "NOTSET" || std::any_of(w.pads.begin(), w.pads.end(), [](int64_t p) { return p > 0; });
-  return w.dilations == Dims{1, 1} && !(padded && node.integer("count_include_pad", 0));
-}
-
-bool claims_mean(const Node& node) {
-  if (node.in[0]->rank() != 4) return false;
-  if (node.type == "GlobalAveragePool") return true;
-  Dims axes = node.integers("axes");
-  if (node.input(1)) axes = constant(node, 1) ? Dims(view_of(node.in[1]->constant).integers()) : Dims();
-  for (int64_t& a : axes) a += a < 0 ? 4 : 0;
-  std::sort(axes.begin(), axes.end());
-  return axes == Dims{2, 3} && node.integer("keepdims", 1) == 1;
-}
-
-bool claims_product(const Node& node) {
-  return node.in[0]->rank() == 2 && constant(node, 1) && node.in[1]->rank() == 2 && node.integer("transA", 0) == 0 &&
-         node.number("alpha", 1) == 1 && node.number("beta", 1) == 1 &&
-         (!node.input(2) ||
-          (constant(node, 2) && node.in[2]->dims == Dims{node.in[1]->dims[node.integer("transB", 0) ? 0 : 1]}));
-}
-
-// Images lie with channels last, which other ranks know nothing of: both have the same rank, or one is a number.
-bool claims_binary(const Node& node) {
-  if (node.in.size() != 2 || !node.in[1]) return false;
-  const auto number = [&](size_t i) {
-    return constant(node, i) && view_of(node.in[i]->constant).count() == 1 && node.in[i]->rank() <= 1;
-  };
-  return (node.in[0]->rank() == node.in[1]->rank() && node.in[0]->rank() <= 4) || number(0) || number(1);
-}
-
-bool claims_clip(const Node& node) {
-  return (!node.input(1) || constant(node, 1)) && (!node.input(2) || constant(node, 2)) && node.since >= 11;
-}
-
-bool claims_norm(const Node& node) {
-  if (node.in[0]->rank() != 4 || node.integer("training_mode", 0) || node.in.size() != 5) return false;
-  for (size_t i = 1; i < 5; ++i)
-    if (!constant(node, i) || node.in[i]->dims != Dims{node.in[0]->dims[1]}) return false;
-  return true;
-}
-
-// An image of one element for each channel lies alike in both forms.
-bool claims_reshape(const Node& node) {
-  const Dims &x = node.in[0]->dims, &y = node.out[0]->dims;
-  const bool flat = x.size() == 4 && x[2] == 1 && x[3] == 1 && y.size() == 2;
-  return flat && (node.type == "Flatten" ? node.integer("axis", 1) == 1 : y[1] == x[1] && x[1] > 0);
-}
-
-// Nor does the library take tensors without elements.
-bool all_floats(const Node& node) {
-  for (const Value* v : node.in)
-    if (v && std::count(v->dims.begin(), v->dims.end(), 0)) return false;
-  for (size_t i = 0; i < node.in.size(); ++i) {
-    const Value* v = node.in[i];
-    const bool axes = i == 1 && (node.type == "ReduceMean" || node.type == "Reshape");
-    if (v && !axes && (v->type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || !v->has_rank)) return false;
-  }
-  return node.out[0]->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT && node.out[0]->has_rank && node.in[0]->rank() <= 4;
-}
-
-}  // namespace
-
-std::set<std::string> operator_names() {
-  std::set<std::string> names;
-  for (const auto& [type, kind] : kinds()) names.insert(type);
-  return names;
-}
-
-bool claims(const Node& node) {
-  const auto kind = kinds().find(node.type);
-  if (kind == kinds().end() || !node.domain.empty() || node.in.empty() || !node.in[0]) return false;
-  if (node.since < 6 && node.type != "Conv" && node.type != "MaxPool" && node.type != "GlobalAveragePool" &&
-      node.type != "Flatten")
-    return false;
-  const bool one = std::all_of(node.out.begin() + 1, node.out.end(), [](const Value* v) { return !v; });
-  if (!one || !node.out[0] || !all_floats(node)) return false;
-  switch (kind->second) {
-    case Kind::convolution:
-      return claims_convolution(node);
-    case Kind::max_pool:
-    case Kind::average_pool:
-      return claims_pool(node);
-    case Kind::global_average:
-      return claims_mean(node);
-    case Kind::product:
-      return node.since >= 7 && claims_product(node);
-    case Kind::softmax:
-      return node.in[0]->rank() == 2 && node.integer("axis", node.since < 13 ? 1 : -1) != 0;
-    case Kind::reshape:
-      return claims_reshape(node);
-    default:
-      break;
-  }
-  if (node.type == "BatchNormalization") return node.since >= 7 && claims_norm(node);
-  if (node.type == "Clip") return claims_clip(node);
-  if (node.type == "Max" || node.type == "Min") return node.since >= 8 && claims_binary(node);
-  const bool binary = kind->second >= Kind::add && kind->second <= Kind::divide;
-  return !binary || (node.since >= 7 && claims_binary(node));
-}
-
-int Program::add_constant(Dims dims, std::vector<float> data) {
-  data.resize(data.size() + XNN_EXTRA_BYTES / sizeof(float));
-  Slot slot;
-  slot.constant = std::make_shared<Constant>(Constant{std::move(dims), std::move(data)});
-  values.push_back(std::move(slot));
-  return int(values.size()) - 1;
-}
-
-namespace {
 
 class Lowering {
  public:
-  explicit Lowering(const providers::Compilation& what) : what_(what) { p_.name = what.name; }
+  explicit Lowering(const providers::Compilation& what) : what_(what), agreements_(what.graph) { p_.name = what.name; }
 
   Program program() {
     for (size_t i = 0; i < what_.inputs.size(); ++i) input_at_[what_.inputs[i]] = int(i);
     p_.inputs.assign(what_.inputs.size(), -1);
     for (const Node& node : what_.graph.nodes())
       for (const Value* v : node.in) ++readers_[v];
-    for (const std::string& name : what_.outputs) asked_.insert({name, true});
-    for (const Node& node : what_.graph.nodes()) {
-      if (!claims(node))
+    asked_.insert(what_.outputs.begin(), what_.outputs.end());
+    for (const Node& node : what_.graph.nodes())
+      if (!claims(node) || !agreements_.hold(node))
         throw Error(text(what_.name, ": ", node.who(), " was not claimed, but is to be compiled; its inputs are ",
                          node.inputs_text()));
-      add(node);
+    find_units();
+    for (const Node& node : what_.graph.nodes()) {
+      const auto unit = units_.find(&node);
+      if (unit != units_.end())
+        add(unit->second);
+      else if (!absorbed_.count(&node))
+        add(node);
     }
     for (const std::string& name : what_.outputs) p_.outputs.push_back(ids_.at(name));
+    drop_unread();
     return std::move(p_);
   }
 
@@ -222,16 +74,11 @@ class Lowering {
     const auto known = ids_.find(v->name);
     if (known != ids_.end()) return known->second;
     int id = int(p_.values.size());
-    if (v->constant) {
-      std::vector<float> data = numbers(*v);
-      if (v->rank() == 4) {
-        std::vector<float> last(data.size());
-        channels_last(data.data(), last.data(), v->dims);
-        data = last;
-      }
-      id = p_.add_constant(v->dims, data);
+    if (!providers::is_byte(v) && fixed(v)) {
+      id = p_.add_constant(v->dims, with_channels_last(numbers(*v), v->dims));
     } else {
       p_.values.emplace_back();
+      if (providers::is_byte(v)) mark(p_.values.back(), agreements_.of(*v));
       if (const auto at = input_at_.find(v->name); at != input_at_.end()) {
         p_.values.back().input = at->second;
         p_.inputs[size_t(at->second)] = id;
@@ -241,9 +88,26 @@ class Lowering {
     return ids_[v->name] = id;
   }
 
-  int fresh(const Node& node) {
+  static void mark(Slot& slot, const Operand& o) {
+    slot.scale = o.scale.scales[0];
+    slot.zero = o.zero();
+    slot.biased = o.value->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
+  }
+
+  // A constant of 8-bit integers means what each reader says.
+  int id_of(const Operand& o) {
+    if (!o.value->constant) return id_of(o.value);
+    const int id =
+        p_.add_constant(Constant{o.value->dims, {}, with_channels_last(stored_bytes(*o.value), o.value->dims), {}, {}});
+    mark(p_.values[size_t(id)], o);
+    return id;
+  }
+
+  // A value between the steps of one node; of 8-bit integers that mean what those of `like` do.
+  int fresh(const Node& node, const Operand* like = nullptr) {
     p_.values.emplace_back();
     p_.values.back().name = node.who();
+    if (like) mark(p_.values.back(), *like);
     return int(p_.values.size()) - 1;
   }
 
@@ -257,11 +121,88 @@ class Lowering {
     return p_.steps.back();
   }
 
+  void find_units() {
+    const auto single = [&](const Value* v) { return readers_[v] == 1 && !asked_.count(v->name); };
+    for (const Node& node : what_.graph.nodes()) {
+      if (!is_linear(node) && node.type != "QuantizeLinear") continue;
+      Unit unit = is_linear(node) ? linear(node) : surrounded(node, single, absorbed_);
+      if (unit.node) units_.emplace(&node, std::move(unit));
+    }
+  }
+
+  void add(const Unit& u) {
+    const int x = id_of(u.x), y = id_of(u.y);
+    std::vector<int> in{x};
+    if (u.kind == Kind::convolution) return stored_convolution(u, x, y);
+    if (u.kind == Kind::product) return stored_product(u, x, y);
+    if (u.w.value) in.push_back(id_of(u.w));
+    Step& s = step(*u.node, u.kind, in, y);
+    if (u.kind == Kind::max_pool) s.window = window_of(*u.node);
+    s.low = u.low, s.high = u.high;
+  }
+
+  // Weights, and sums to begin with, which have a scale for each result.
+  std::vector<int> stored_weights(const Unit& u, Dims dims, std::vector<int8_t> bytes) {
+    std::vector<float> scales = *scales_of_weights(u);
+    std::vector<int32_t> sums = *sums_of(u, scales);
+    const auto results = int64_t(scales.size());
+    const int weights = p_.add_constant(Constant{std::move(dims), {}, std::move(bytes), {}, scales});
+    for (float& s : scales) s *= u.x.scale.scales[0];
+    return {weights, p_.add_constant(Constant{{results}, {}, {}, std::move(sums), std::move(scales)})};
+  }
+
+  void stored_convolution(const Unit& u, int x, int y) {
+    const Window window = window_of(*u.node);
+    const Dims& dims = u.w.value->dims;
+    const bool deep = is_depthwise(window, *u.w.value);
+    const std::vector<int> known =
+        stored_weights(u, filter_dims(dims, deep), filter(stored_bytes(*u.w.value), dims, deep));
+    Step& s = step(*u.node, deep ? Kind::depthwise : Kind::convolution, {x, known[0], known[1]}, y);
+    s.window = window;
+    s.low = u.low, s.high = u.high;
+  }
+
+  // The library's products have one scale for all results, its convolutions one for each.
+  void stored_product(const Unit& u, int x, int y) {
+    const bool turned = u.node->integer("transB", 0) != 0;
+    const Dims& dims = u.w.value->dims;
+    const Dims as_filter{dims[turned ? 0 : 1], 1, 1, dims[turned ? 1 : 0]};
+    const std::vector<int> known =
+        stored_weights(u, as_filter, rows_of_results(stored_bytes(*u.w.value), dims, turned));
+    const int image = fresh(*u.node, &u.x), result = fresh(*u.node, &u.y);
+    step(*u.node, Kind::reshape, {x}, image);
+    Step& s = step(*u.node, Kind::convolution, {image, known[0], known[1]}, result);
+    s.window = Window{{1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}};
+    s.low = u.low, s.high = u.high;
+    step(*u.node, Kind::reshape, {result}, y);
+  }
+
+  void convert(const Node& node) {
+    if (!fixed(node.out[0]))
+      step(node, Kind::convert, {id_of(node.in[0])}, id_of(node.out[0]));
+    else if (asked_.count(node.out[0]->name))
+      id_of(node.out[0]);
+  }
+
+  // Numbers that only operations on integers read need not be made real.
+  void drop_unread() {
+    std::set<int> read(p_.outputs.begin(), p_.outputs.end());
+    for (size_t i = p_.steps.size(); i-- > 0;) {
+      if (read.count(p_.steps[i].out))
+        read.insert(p_.steps[i].in.begin(), p_.steps[i].in.end());
+      else
+        p_.steps.erase(p_.steps.begin() + ptrdiff_t(i));
+    }
+    for (size_t i = 0; i < p_.values.size(); ++i)
+      if (!read.count(int(i))) p_.values[i].constant.reset();
+  }
+
   void add(const Node& node) {
-    const Kind kind = kinds().at(node.type);
+    if (node.type == "QuantizeLinear" || node.type == "DequantizeLinear") return convert(node);
+    const Kind kind = *kind_of(node);
     if (node.type == "Conv") return convolution(node);
     if (node.type == "BatchNormalization") return norm(node);
-    if (node.type == "Gemm") return product(node);
+    if (kind == Kind::product) return product(node);
     const int x = id_of(node.in[0]);
     if (node.type == "HardSigmoid") {
       const int scaled = fresh(node), moved = fresh(node);
@@ -283,22 +224,13 @@ class Lowering {
     p_.steps[at].out = id_of(node.out[0]);
   }
 
-  // Weights [out, in of a group, height, width] become [out, height, width, in], or [1, height, width, out] where each
-  // channel is a group of its own.
   void convolution(const Node& node) {
     const Value& w = *node.in[1];
-    std::vector<float> from = numbers(w), to(from.size());
     const Window window = window_of(node);
-    const int64_t o = w.dims[0], i = w.dims[1], area = w.dims[2] * w.dims[3];
-    const bool deep = window.groups > 1 && i == 1;
-    for (int64_t a = 0; a < o; ++a)
-      for (int64_t b = 0; b < i; ++b)
-        for (int64_t c = 0; c < area; ++c)
-          to[size_t(deep ? c * o + a : (a * area + c) * i + b)] = from[size_t((a * i + b) * area + c)];
-    const Dims dims = deep ? Dims{1, w.dims[2], w.dims[3], o} : Dims{o, w.dims[2], w.dims[3], i};
-    std::vector<float> bias = node.input(2) ? numbers(*node.in[2]) : std::vector<float>(size_t(o), 0);
-    const int weights = p_.add_constant(dims, to), sums = p_.add_constant({o}, bias), x = id_of(node.in[0]);
-    const int y = id_of(node.out[0]);
+    const bool deep = is_depthwise(window, w);
+    std::vector<float> bias = node.input(2) ? numbers(*node.in[2]) : std::vector<float>(size_t(w.dims[0]), 0);
+    const int weights = p_.add_constant(filter_dims(w.dims, deep), filter(numbers(w), w.dims, deep));
+    const int sums = p_.add_constant({w.dims[0]}, bias), x = id_of(node.in[0]), y = id_of(node.out[0]);
     step(node, deep ? Kind::depthwise : Kind::convolution, {x, weights, sums}, y).window = window;
   }
 
@@ -333,28 +265,35 @@ class Lowering {
 
   void product(const Node& node) {
     const Dims& dims = node.in[1]->dims;
-    std::vector<float> w = numbers(*node.in[1]);
     const bool turned = node.integer("transB", 0) != 0;
     const int64_t k = dims[turned ? 1 : 0], n = dims[turned ? 0 : 1];
-    if (!turned) {
-      const std::vector<float> from = w;
-      for (int64_t i = 0; i < k; ++i)
-        for (int64_t j = 0; j < n; ++j) w[size_t(j * k + i)] = from[size_t(i * n + j)];
-    }
     const std::vector<float> bias = node.input(2) ? numbers(*node.in[2]) : std::vector<float>(size_t(n), 0);
-    const int weights = p_.add_constant({n, k}, w), sums = p_.add_constant({n}, bias), x = id_of(node.in[0]);
-    const int y = id_of(node.out[0]);
+    const int weights = p_.add_constant({n, k}, rows_of_results(numbers(*node.in[1]), dims, turned));
+    const int sums = p_.add_constant({n}, bias), x = id_of(node.in[0]), y = id_of(node.out[0]);
     step(node, Kind::product, {x, weights, sums}, y);
   }
 
   const providers::Compilation& what_;
+  const Agreements agreements_;
+  std::map<const Node*, Unit> units_;  // by the node in whose place they stand
+  std::set<const Node*> absorbed_;
   Program p_;
   std::map<std::string, int> ids_, input_at_;
-  std::map<std::string, bool> asked_;
+  std::set<std::string> asked_;
   std::map<const Value*, int> readers_;
 };
 
 }  // namespace
+
+int Program::add_constant(Constant c) {
+  if (!c.data.empty()) c.data.resize(c.data.size() + XNN_EXTRA_BYTES / sizeof(float));
+  if (!c.stored.empty()) c.stored.resize(c.stored.size() + XNN_EXTRA_BYTES);
+  if (!c.sums.empty()) c.sums.resize(c.sums.size() + XNN_EXTRA_BYTES / sizeof(int32_t));
+  Slot slot;
+  slot.constant = std::make_shared<Constant>(std::move(c));
+  values.push_back(std::move(slot));
+  return int(values.size()) - 1;
+}
 
 Program lower(const providers::Compilation& what) { return Lowering(what).program(); }
 

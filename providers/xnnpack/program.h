@@ -24,9 +24,13 @@ struct Window {
   int64_t groups = 1;
 };
 
+/// A tensor of one of three types; with room for reads beyond the end.
 struct Constant {
   Dims dims;
-  std::vector<float> data;  ///< with room for reads beyond the end
+  std::vector<float> data;
+  std::vector<int8_t> stored;
+  std::vector<int32_t> sums;
+  std::vector<float> scales;  ///< of weights and of sums, one for each result; not of others
 };
 
 enum class Kind {
@@ -48,7 +52,8 @@ enum class Kind {
   divide,
   maximum,
   minimum,
-  reshape
+  reshape,  ///< an image of one element for each channel becomes a row, a row such an image
+  convert   ///< between float32 and 8-bit integers
 };
 
 struct Step {
@@ -58,13 +63,15 @@ struct Step {
   int out = -1;
   Window window;
   float low = -INFINITY, high = INFINITY;  ///< of results; `low` is alpha for leaky_relu and elu
-  Dims shape;                              ///< of reshape; 0: that of the input, -1: the rest
 };
 
 struct Slot {
   std::string name;
   int input = -1;
   std::shared_ptr<Constant> constant;
+  float scale = 0;      ///< of int8; 0: float32
+  int32_t zero = 0;     ///< of int8
+  bool biased = false;  ///< uint8 outside of the part, int8 that is less by 128 inside
 };
 
 struct Program {
@@ -73,32 +80,39 @@ struct Program {
   std::vector<Step> steps;
   std::vector<int> inputs, outputs;
 
-  int add_constant(Dims dims, std::vector<float> data);
+  int add_constant(Constant constant);
+  int add_constant(Dims dims, std::vector<float> data) {
+    return add_constant(Constant{std::move(dims), std::move(data), {}, {}, {}});
+  }
 };
 
-/// The types of nodes that may be claimed, whether one may be, and the program of a group of such.
-std::set<std::string> operator_names();
-bool claims(const Node& node);
+/// The program of a group of nodes that were claimed.
 Program lower(const providers::Compilation& what);
 
-/// Row by row to channels last, and back. Sizes are those of the row-by-row form.
-void channels_last(const float* from, float* to, const Dims& dims);
-void channels_first(const float* from, float* to, const Dims& dims);
+/// Row by row to channels last, and back, for float and int8_t. Sizes are those of the row-by-row form.
+template <typename T>
+void channels_last(const T* from, T* to, const Dims& dims);
+template <typename T>
+void channels_first(const T* from, T* to, const Dims& dims);
 int64_t count_of(const Dims& dims);
 
 /// The runtime for one set of shapes, for one run at a time.
 class Instance {
  public:
   Instance(const Program& program, const std::vector<Dims>& shapes, pthreadpool_t threads);
-  void run(const std::vector<const float*>& in, const std::vector<float*>& out);
+  void run(const std::vector<const void*>& in, const std::vector<void*>& out);
   const std::vector<Dims> shapes;
   std::vector<Dims> outputs;
 
  private:
   struct Port {
     Dims dims;
-    std::vector<float> image;  ///< channels last, where there are four axes
+    bool bytes = false, biased = false;
+    std::vector<char> memory;  ///< channels last, where there are four axes
+    void take(const void* from);
+    void give(void* to);
   };
+  static Port port(const Slot& slot, const Dims& dims);
   std::unique_ptr<xnn_runtime, xnn_status (*)(xnn_runtime_t)> runtime_{nullptr, xnn_delete_runtime};
   std::vector<Port> in_, out_;
   std::vector<bool> given_;  // inputs that the part reads

@@ -5,7 +5,7 @@
 
 #include "common/options.h"
 #include "common/partition.h"
-#include "program.h"
+#include "quantized.h"
 
 namespace xnn {
 namespace {
@@ -15,6 +15,32 @@ using providers::text;
 
 constexpr size_t kInstances = 8;  // sets of shapes whose runtimes are kept
 constexpr const char* kName = "XnnPackExecutionProvider";
+
+// Weights that a DequantizeLinear makes of a constant must be known when the group is compiled: nodes whose group lacks it
+// are no longer wanted. Answers whether there were some.
+bool drop_without_weights(const std::vector<std::vector<const Node*>>& groups, std::set<const Node*>& wanted) {
+  const size_t before = wanted.size();
+  for (const auto& group : groups)
+    for (const Node* node : group) {
+      const std::vector<const Node*> makers = makers_of_weights(*node);
+      if (!std::all_of(makers.begin(), makers.end(),
+                       [&](const Node* m) { return std::find(group.begin(), group.end(), m) != group.end(); }))
+        wanted.erase(node);
+    }
+  return wanted.size() < before;
+}
+
+// Nothing is won by those alone.
+bool only_converts(const std::vector<const Node*>& group) {
+  return std::all_of(group.begin(), group.end(), [](const Node* node) {
+    return node->type == "QuantizeLinear" || node->type == "DequantizeLinear";
+  });
+}
+
+ONNXTensorElementDataType type_of(const Slot& slot) {
+  if (slot.scale == 0) return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+  return slot.biased ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8 : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
+}
 
 class XnnPack : public providers::Provider {
  public:
@@ -34,7 +60,17 @@ class XnnPack : public providers::Provider {
   }
 
   std::vector<std::vector<const Node*>> claim(const providers::Graph& graph) override {
-    return providers::groups_of(graph, [&](const Node& n) { return !disabled_.count(n.type) && claims(n); });
+    const Agreements agreements(graph);
+    std::set<const Node*> wanted;
+    for (const Node& node : graph.nodes())
+      if (!disabled_.count(node.type) && claims(node) && agreements.hold(node)) wanted.insert(&node);
+    for (;;) {
+      auto groups = providers::groups_of(graph, [&](const Node& n) { return wanted.count(&n) > 0; });
+      if (!drop_without_weights(groups, wanted)) {
+        std::erase_if(groups, only_converts);
+        return groups;
+      }
+    }
   }
   std::unique_ptr<providers::Part> compile(const providers::Compilation& what) override {
     return std::make_unique<CompiledPart>(lower(what), threads_.get());
@@ -55,24 +91,25 @@ const providers::Description kDescription = {
 void CompiledPart::run(OrtKernelContext* context) {
   const auto& api = providers::api();
   std::vector<Dims> shapes(program_.inputs.size());
-  std::vector<const float*> in(shapes.size());
+  std::vector<const void*> in(shapes.size());
   for (size_t i = 0; i < in.size(); ++i) {
     if (program_.inputs[i] < 0) continue;
     const OrtValue* value = nullptr;
     providers::check(api.KernelContext_GetInput(context, i, &value));
     if (!value) throw Error(text(program_.name, ": input ", i, " is not given; it must be"));
     const providers::TensorView view = providers::view_of(value);
-    if (view.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT)
-      throw Error(
-          text(program_.name, ": input ", i, " has type ", providers::name_of(view.type), ", the model says float32"),
-          ORT_INVALID_ARGUMENT);
+    const ONNXTensorElementDataType wanted = type_of(program_.values[size_t(program_.inputs[i])]);
+    if (view.type != wanted)
+      throw Error(text(program_.name, ": input ", i, " has type ", providers::name_of(view.type), ", the model says ",
+                       providers::name_of(wanted)),
+                  ORT_INVALID_ARGUMENT);
     if (view.count() == 0)
       throw Error(
           text(program_.name, ": input ", i, " has shape ", providers::shape_text(view.dims),
                " and no elements, which XNNPACK does not take; leave the nodes to others with the option 'disable'"),
           ORT_INVALID_ARGUMENT);
     shapes[i] = view.dims;
-    in[i] = static_cast<const float*>(view.data);
+    in[i] = view.data;
   }
   std::unique_ptr<Instance> instance;
   {
@@ -84,14 +121,12 @@ void CompiledPart::run(OrtKernelContext* context) {
     }
   }
   if (!instance) instance = std::make_unique<Instance>(program_, shapes, threads_);
-  std::vector<float*> out(program_.outputs.size());
+  std::vector<void*> out(program_.outputs.size());
   for (size_t i = 0; i < out.size(); ++i) {
     OrtValue* value = nullptr;
     const Dims& dims = instance->outputs[i];
     providers::check(api.KernelContext_GetOutput(context, i, dims.data(), dims.size(), &value));
-    void* data = nullptr;
-    providers::check(api.GetTensorMutableData(value, &data));
-    out[i] = static_cast<float*>(data);
+    providers::check(api.GetTensorMutableData(value, &out[i]));
   }
   instance->run(in, out);
   const std::lock_guard<std::mutex> lock(mutex_);
