@@ -12,14 +12,16 @@ namespace retort::abi {
 namespace {
 
 struct ReleaseKernel {
+  std::shared_ptr<const Instance> provider;
   void operator()(OrtKernelImpl* kernel) const {
-    if (kernel->Release) kernel->Release(kernel);
+    provider->plugin->give_back("Release of a kernel", kernel->Release, kernel);
   }
 };
 
 class KernelPart : public Compiled {
  public:
-  KernelPart(const Workplace& place, const Partition& part, const RegisteredKernel& kernel) : place_(place) {
+  KernelPart(const Workplace& place, const Partition& part, const RegisteredKernel& kernel)
+      : place_(place), kernel_(nullptr, {place.provider}) {
     const Graph& g = *part.graph;
     const Node& node = g.node(g.order()[0]);
     list_arguments(part, node, *kernel.def);

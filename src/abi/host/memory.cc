@@ -14,7 +14,7 @@ class PluginAllocator : public Allocator {
       : plugin_(std::move(plugin)), allocator_(allocator), info_(info) {}
   ~PluginAllocator() override {
     OrtEpFactory& factory = plugin_->factory();
-    if (factory.ReleaseAllocator) factory.ReleaseAllocator(&factory, allocator_);
+    plugin_->give_back("ReleaseAllocator", factory.ReleaseAllocator, &factory, allocator_);
   }
 
   const MemorySpace& space() const override { return info_.space; }
@@ -26,7 +26,7 @@ class PluginAllocator : public Allocator {
     return memory;
   }
   void release(void* memory) noexcept override {
-    if (memory) allocator_->Free(allocator_, memory);
+    if (memory) plugin_->give_back("Free", allocator_->Free, allocator_, memory);
   }
   std::map<std::string, std::string> statistics() const override {
     constexpr uint32_t kStatsSince = 23;
@@ -50,9 +50,7 @@ class PluginNotification : public Notification {
  public:
   PluginNotification(std::shared_ptr<Plugin> plugin, OrtSyncNotificationImpl* impl, SyncClock clock)
       : plugin_(std::move(plugin)), impl_(impl), clock_(std::move(clock)) {}
-  ~PluginNotification() override {
-    if (impl_->Release) impl_->Release(impl_);
-  }
+  ~PluginNotification() override { plugin_->give_back("Release of a notification", impl_->Release, impl_); }
   bool wait_on_device(Stream& later) override;
   void wait_on_host() override { plugin_->call("WaitOnHost", impl_->WaitOnHost, impl_); }
 
@@ -68,10 +66,10 @@ class PluginStream : public Stream {
       : plugin_(std::move(plugin)), impl_(impl), space_(space) {
     outward_.stream = this;
   }
-  ~PluginStream() override {
-    if (impl_->Release) impl_->Release(impl_);
+  ~PluginStream() override { plugin_->give_back("Release of a stream", impl_->Release, impl_); }
+  void* handle() const override {
+    return impl_->GetHandle ? plugin_->call("GetHandle", impl_->GetHandle, impl_) : nullptr;
   }
-  void* handle() const override { return impl_->GetHandle ? impl_->GetHandle(impl_) : nullptr; }
   const MemorySpace& space() const override { return space_; }
   std::unique_ptr<Notification> notify() override {
     OrtSyncNotificationImpl* made = nullptr;
@@ -126,9 +124,7 @@ bool PluginNotification::wait_on_device(Stream& later) {
 class PluginTransfer : public DataTransfer {
  public:
   PluginTransfer(std::shared_ptr<Plugin> plugin, OrtDataTransferImpl* impl) : plugin_(std::move(plugin)), impl_(impl) {}
-  ~PluginTransfer() override {
-    if (impl_->Release) impl_->Release(impl_);
-  }
+  ~PluginTransfer() override { plugin_->give_back("Release of a data transfer", impl_->Release, impl_); }
   bool can_copy(const MemorySpace& from, const MemorySpace& to) const override {
     const OrtMemoryDevice a = device_of(from), b = device_of(to);
     return impl_->CanCopy && plugin_->call("CanCopy", impl_->CanCopy, impl_, &a, &b);
