@@ -116,8 +116,11 @@ class Plugin {
 OrtMemoryDevice device_of(const MemorySpace& space);
 
 // memory.cc
-/// The allocator that the plug-in has for that memory; null where it makes none.
+/// The allocator that the plug-in has for that memory; null where it has no function for it. Throws ep_fail where it makes
+/// none all the same.
 std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugin, const OrtMemoryInfo& info);
+/// Allocators of a session, which the plug-in's provider makes, or its factory where the provider has no function for it.
+SessionMemory session_memory(const Instance& provider, std::span<const OrtMemoryInfo> infos);
 /// Null: it copies nothing.
 std::unique_ptr<DataTransfer> plugin_transfer(const std::shared_ptr<Plugin>& plugin);
 /// Takes the stream over.
@@ -169,6 +172,7 @@ void check_unused(const ProviderFactory& factory);
 struct ProviderSpec {
   std::vector<const ProviderDevice*> devices;  ///< of the plug-in, each with its hardware
   std::vector<const OrtHardwareDevice*> hardware;
+  std::vector<OrtMemoryInfo> memory;  ///< that those devices have, each once
   std::map<std::string, std::string> config;
   const OrtSessionOptions* caller = nullptr;  ///< null: there are none
 };
