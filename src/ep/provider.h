@@ -15,6 +15,7 @@
 #include "ep/transfer.h"
 #include "ir/graph.h"
 #include "memory/allocator.h"
+#include "ops/external.h"
 
 namespace retort {
 
@@ -82,6 +83,8 @@ class Compiled {
   /// Where input and output `i` lie.
   virtual MemorySpace input_space(size_t i) const = 0;
   virtual MemorySpace output_space(size_t i) const = 0;
+  /// Which outputs are to lie over an input (ExternalOp::aliases).
+  virtual std::span<const OutputAlias> aliases() const { return {}; }
   /// What a model may keep in place of the part; null where it was not asked for, or there is nothing to keep.
   virtual const StandIn* stand_in() const { return nullptr; }
 };
