@@ -80,6 +80,12 @@ class Sharer {
 
 }  // namespace
 
-void share_late_outputs(Plan& plan) { Sharer(plan).share(); }
+void share_late_outputs(Plan& plan) {
+  const auto has_aliases = [](const Step& s) {
+    const ExternalOp* op = external_op(*s.op, s.params.get());
+    return op && !op->aliases().empty();
+  };
+  if (std::ranges::any_of(plan.steps, has_aliases)) Sharer(plan).share();
+}
 
 }  // namespace retort
