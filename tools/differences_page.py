@@ -24,7 +24,7 @@ CHAPTERS = {
     "I/O binding": "binding binding_alias binding_cache binding_devices binding_life binding_names binding_shapes binding_types lora",
     "Values and memory": "allocator values sparse types memory_info",
     "Sessions and models": "session options config ort_format custom editor editor_session devices pool_hooks run names graph saving compile compile_weights compile_context package op_schemas",
-    "Providers and their devices": "plugins plugin_hooks plugin_packages loopback loopback_copies loopback_bodies loopback_kernels loopback_context loopback_layout loopback_capture loopback_together shared_weights",
+    "Providers and their devices": "plugins plugin_hooks plugin_packages lending aliases aliases_on_device loopback loopback_copies loopback_bodies loopback_kernels loopback_context loopback_layout loopback_capture loopback_together shared_weights",
     "Arguments": "env null",
 }
 HEAD = """# Differences from ONNX Runtime

@@ -73,7 +73,11 @@ OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_devi
 }
 
 void* ORT_API_CALL SyncStream_GetHandle(OrtSyncStream* stream) noexcept {
-  return stream && stream->tag == OrtSyncStream::kTag ? stream->stream->handle() : nullptr;
+  try {
+    return stream && stream->tag == OrtSyncStream::kTag ? stream->stream->handle() : nullptr;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
 }
 
 void ORT_API_CALL ReleaseSyncStream(OrtSyncStream* input) noexcept { release(input); }

@@ -20,6 +20,12 @@ bool plugin_since(const OrtEpDevice& device, uint32_t version) {
   return device.plugin && device.plugin->ort_version_supported >= version;
 }
 
+/// Who gave an imported handle, for the log.
+template <typename H>
+Callee maker_of(const H& handle) {
+  return {"provider", handle.ep_device ? std::string_view(handle.ep_device->name) : "?"};
+}
+
 }  // namespace
 
 OrtExternalResourceImporterImpl* find_importer(const OrtEpDevice& device) {
@@ -117,7 +123,7 @@ OrtStatusPtr ORT_API_CALL ImportMemory(OrtExternalResourceImporter* importer, co
 
 // These handles are structs of whoever imported, and carry their own release.
 void ORT_API_CALL ReleaseExternalMemoryHandle(OrtExternalMemoryHandle* input) noexcept {
-  if (input && input->Release) input->Release(input);
+  if (input) give_back(unheard(), maker_of(*input), "Release of imported memory", input->Release, input);
 }
 
 OrtStatusPtr ORT_API_CALL CreateTensorFromMemory(OrtExternalResourceImporter* importer,
@@ -155,7 +161,7 @@ OrtStatusPtr ORT_API_CALL ImportSemaphore(OrtExternalResourceImporter* importer,
 }
 
 void ORT_API_CALL ReleaseExternalSemaphoreHandle(OrtExternalSemaphoreHandle* input) noexcept {
-  if (input && input->Release) input->Release(input);
+  if (input) give_back(unheard(), maker_of(*input), "Release of an imported semaphore", input->Release, input);
 }
 
 OrtStatusPtr ORT_API_CALL WaitSemaphore(OrtExternalResourceImporter* importer,
@@ -196,3 +202,8 @@ OrtStatusPtr ORT_API_CALL DeinitGraphicsInteropForEpDevice(const OrtEpDevice* ep
 
 }  // namespace interop_api
 }  // namespace retort::abi
+
+OrtExternalResourceImporter::~OrtExternalResourceImporter() {
+  using namespace retort::abi;
+  give_back(unheard(), {"an importer", "of a device"}, "Release", impl.Release, &impl);
+}

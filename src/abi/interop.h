@@ -5,9 +5,7 @@
 /// What a provider imports with, behind the caller's handle.
 struct OrtExternalResourceImporter : retort::abi::Handle<retort::abi::tag_of("exri")> {
   explicit OrtExternalResourceImporter(OrtExternalResourceImporterImpl& i) : impl(i) {}
-  ~OrtExternalResourceImporter() {
-    if (impl.Release) impl.Release(&impl);
-  }
+  ~OrtExternalResourceImporter();
   OrtExternalResourceImporter(const OrtExternalResourceImporter&) = delete;
   OrtExternalResourceImporterImpl& impl;
 };

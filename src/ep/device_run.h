@@ -14,8 +14,8 @@ namespace retort {
 
 /// What a session knows of devices. Immutable once the session is made; outlives its runs.
 struct SessionDevices {
-  std::shared_ptr<Devices> devices;
   std::vector<std::shared_ptr<Provider>> providers;  ///< in the order in which they are asked
+  std::shared_ptr<const Devices> devices;            ///< with the memory of those providers, which goes before them
   std::shared_ptr<Uploads> uploads;                  ///< of its constants
 };
 

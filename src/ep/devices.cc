@@ -6,6 +6,18 @@
 #include "base/error.h"
 
 namespace retort {
+namespace {
+
+std::shared_ptr<Allocator> find_in(std::span<const std::shared_ptr<Allocator>> some, const MemorySpace& space) {
+  const auto found = std::ranges::find_if(some, [&](const auto& allocator) {
+    const MemorySpace& own = allocator->space();
+    // Pinned memory is host memory, but it is asked for by its own name.
+    return own.kind == space.kind && own.device == space.device && own.serves(space);
+  });
+  return found == some.end() ? nullptr : *found;
+}
+
+}  // namespace
 
 void synchronize(Stream& stream) {
   stream.flush();
@@ -31,22 +43,30 @@ std::shared_ptr<ProviderFactory> Devices::remove(const std::string& name) {
 }
 
 std::vector<std::shared_ptr<ProviderFactory>> Devices::factories() const {
+  if (all_) return all_->factories();
   const std::lock_guard lock(mutex_);
   return factories_;
 }
 
 std::shared_ptr<Allocator> Devices::find_allocator(const MemorySpace& space) const {
+  for (const SessionMemory& own : own_) {
+    if (auto found = find_in(own.any, space)) return found;
+  }
+  if (all_) return all_->find_allocator(space);
   const std::lock_guard lock(mutex_);
   for (const auto& f : factories_) {
     for (const ProviderDevice& device : f->devices()) {
-      for (const auto& allocator : device.memory) {
-        const MemorySpace& own = allocator->space();
-        // Pinned memory is host memory, but it is asked for by its own name.
-        if (own.kind == space.kind && own.device == space.device && own.serves(space)) return allocator;
-      }
+      if (auto found = find_in(device.memory, space)) return found;
     }
   }
   return nullptr;
+}
+
+std::shared_ptr<void> Devices::allocate_constant(const MemorySpace& space, size_t bytes) const {
+  for (const SessionMemory& own : own_) {
+    if (const auto found = find_in(own.constants, space)) return allocate_from(found, bytes);
+  }
+  return allocate(space, bytes);
 }
 
 std::shared_ptr<void> Devices::allocate(const MemorySpace& space, size_t bytes) const {
@@ -57,6 +77,7 @@ std::shared_ptr<void> Devices::allocate(const MemorySpace& space, size_t bytes) 
 }
 
 std::shared_ptr<ProviderFactory> Devices::carrier(const MemorySpace& from, const MemorySpace& to) const {
+  if (all_) return all_->carrier(from, to);
   const std::lock_guard lock(mutex_);
   for (const auto& f : factories_) {
     if (f->transfer() && f->transfer()->can_copy(from, to)) return f;

@@ -8,15 +8,26 @@
 namespace retort {
 namespace {
 
+/// Of one step in a plan.
+struct PartState : State {
+  /// By input, without captures: those that became constants after the cut, in the provider's memory; empty for the others.
+  std::vector<Tensor> constants;
+  std::vector<OutputAlias> shared;  ///< outputs that lie over an input where that fits
+};
+
 /// The run of a partition's step, as the provider sees it.
 class StepRun : public PartitionRun {
  public:
-  StepRun(const Compiled& compiled, const RunContext& context, Stream* stream, const std::vector<Tensor>& constants)
-      : compiled_(compiled), context_(context), stream_(stream), outputs_(context.output_count()) {
-    for (size_t i = 0; i < constants.size(); ++i) {
+  StepRun(const Compiled& compiled, const RunContext& context, Stream* stream)
+      : compiled_(compiled),
+        context_(context),
+        stream_(stream),
+        state_(*context.state<PartState>()),
+        outputs_(context.output_count()) {
+    for (size_t i = 0; i < state_.constants.size(); ++i) {
       const Slot& slot = context.in_slot(i);
-      if (constants[i])
-        inputs_.push_back(constants[i]);
+      if (state_.constants[i])
+        inputs_.push_back(state_.constants[i]);
       else if (const Tensor* boxed = slot.boxed.tensor())
         inputs_.push_back(*boxed);
       else
@@ -41,6 +52,8 @@ class StepRun : public PartitionRun {
     const MemorySpace space = compiled_.output_space(i);
     if (dtype == DType::string) {
       context_.allocate(i, dtype, shape);
+    } else if (Tensor shared = over_input(i, dtype, shape); shared && shared.space().serves(space)) {
+      context_.set_value(i, std::move(shared));
     } else {
       context_.allocate_in(space, i, dtype, shape,
                            [&](size_t bytes) { return context_.devices()->allocate(space, bytes); });
@@ -50,15 +63,23 @@ class StepRun : public PartitionRun {
   }
 
  private:
+  // Empty where it does not fit. It does not own the memory, whose owner is to see when nobody else holds it. Content that
+  // follows from shapes is written once for many runs, and must stay.
+  Tensor over_input(size_t output, DType dtype, const Shape& shape) const {
+    const auto alias = std::ranges::find(state_.shared, output, &OutputAlias::output);
+    if (alias == state_.shared.end()) return {};
+    const Slot* slot = alias->constant ? nullptr : &context_.in_slot(alias->input);
+    const Tensor& in = alias->constant ? alias->constant : inputs_[alias->input];
+    if (in.dtype() != dtype || in.count() != element_count(shape)) return {};
+    if (slot && (slot->has_known || slot->row_stride || slot->room)) return {};
+    return Tensor(dtype, shape, const_cast<void*>(in.data()), nullptr, in.space());
+  }
+
   const Compiled& compiled_;
   const RunContext& context_;
   Stream* const stream_;
+  const PartState& state_;
   std::vector<Tensor> inputs_, outputs_;
-};
-
-/// By input, without captures: those that became constants after the cut, in the provider's memory; empty for the others.
-struct Uploaded : State {
-  std::vector<Tensor> constants;
 };
 
 class PartitionOp : public ExternalOp {
@@ -83,12 +104,17 @@ class PartitionOp : public ExternalOp {
     return std::ranges::count(spec_.replacements, std::pair(output, input)) > 0;
   }
 
+  std::span<const OutputAlias> aliases() const override { return spec_.compiled->aliases(); }
+  void grant(State& state, std::vector<OutputAlias> shared) const override {
+    static_cast<PartState&>(state).shared = std::move(shared);
+  }
+
   void infer(const ExternalNode&, InferContext& context) const override {
     for (size_t i = 0; i < spec_.outputs.size(); ++i) context.set(i, spec_.outputs[i]);
   }
 
   std::unique_ptr<State> prepare(const ExternalNode&, PrepareContext& context) const override {
-    auto state = std::make_unique<Uploaded>();
+    auto state = std::make_unique<PartState>();
     for (size_t i = 0; i < spec_.inputs.size(); ++i) {
       state->constants.emplace_back();
       const Tensor* constant = context.unaligned_constant(i);
@@ -101,7 +127,7 @@ class PartitionOp : public ExternalOp {
 
   void run(const ExternalNode& node, RunContext& context) const override {
     Stream* const stream = context.devices()->stream(spec_.provider->space());
-    StepRun run(*spec_.compiled, context, stream, context.state<Uploaded>()->constants);
+    StepRun run(*spec_.compiled, context, stream);
     spec_.compiled->run(run);
     // The steps behind read results on the host at once, and write where this one reads there.
     if (stream && touches_host_) synchronize(*stream);

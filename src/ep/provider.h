@@ -15,6 +15,7 @@
 #include "ep/transfer.h"
 #include "ir/graph.h"
 #include "memory/allocator.h"
+#include "ops/external.h"
 
 namespace retort {
 
@@ -67,6 +68,12 @@ class PartitionRun {
   virtual void set_output(size_t i, const Tensor& tensor) = 0;
 };
 
+/// Memory that a provider has for one session.
+struct SessionMemory {
+  std::vector<std::shared_ptr<Allocator>> any;
+  std::vector<std::shared_ptr<Allocator>> constants;  ///< for what is written once, before any run
+};
+
 /// Thread-safe: runs of a session may be concurrent.
 class Compiled {
  public:
@@ -76,6 +83,8 @@ class Compiled {
   /// Where input and output `i` lie.
   virtual MemorySpace input_space(size_t i) const = 0;
   virtual MemorySpace output_space(size_t i) const = 0;
+  /// Which outputs are to lie over an input (ExternalOp::aliases).
+  virtual std::span<const OutputAlias> aliases() const { return {}; }
   /// What a model may keep in place of the part; null where it was not asked for, or there is nothing to keep.
   virtual const StandIn* stand_in() const { return nullptr; }
 };
@@ -88,6 +97,8 @@ class Provider {
   virtual const std::string& name() const = 0;
   /// The memory that its values lie in.
   virtual MemorySpace space() const = 0;
+  /// Goes before the memory of the factory's devices, which serves for what is missing.
+  virtual SessionMemory memory() const { return {}; }
   /// What it would run of `graph`: the model's, or a body in it. Nodes are in the model's own dialect, Constant nodes are
   /// constants, types of values there as far as they are known. Claims of earlier providers, and those in bodies within,
   /// are gone from the graph.

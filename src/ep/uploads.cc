@@ -29,7 +29,7 @@ Tensor Uploads::get(const Tensor& constant, const MemorySpace& space) {
   if (constant.dtype() == DType::string || constant.space().serves(space)) return constant;
   const std::lock_guard lock(mutex_);
   if (Tensor found = find_locked(constant, space)) return found;
-  const std::shared_ptr<void> memory = devices_->allocate(space, constant.bytes());
+  const std::shared_ptr<void> memory = devices_->allocate_constant(space, constant.bytes());
   Tensor copy(constant.dtype(), constant.shape(), memory.get(), memory, space);
   devices_->copy(constant, copy, nullptr);
   all_.push_back({constant.data(), constant.bytes(), !constant.owner(), constant.owner(), space, memory, memory});

@@ -2,6 +2,7 @@
 // compiled, copies between memories.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,14 @@ struct ExternalNode {
   Attributes attributes;
   std::vector<std::string> inputs, outputs;  ///< names of values; empty for omitted ones
   std::shared_ptr<const DimTable> dims;      ///< of the symbols in types
+};
+
+/// An output that lies over an input: always, so that nobody copies what stays as it is, or where nobody needs the input
+/// afterwards.
+struct OutputAlias {
+  size_t output = 0, input = 0;
+  bool always = false;
+  Tensor constant = {};  ///< in place of an input, and always
 };
 
 /// Thread-safe; lives as long as any session that uses it.
@@ -40,6 +49,11 @@ class ExternalOp {
   virtual MemorySpace output_space(size_t) const { return {}; }
   /// Whether output `output` may lie over input `input`, of the same type and shape, which nobody needs afterwards.
   virtual bool may_replace(size_t /*output*/, size_t /*input*/) const { return false; }
+  /// Which of its outputs are to lie over an input, whose type, size and memory they have; the first that can be. An output of
+  /// the graph has memory of its own.
+  virtual std::span<const OutputAlias> aliases() const { return {}; }
+  /// Those of them that can be in a plan, for the state that prepare() made.
+  virtual void grant(State&, std::vector<OutputAlias>) const {}
   /// Whether its one output is its one input, in another memory.
   virtual bool is_copy() const { return false; }
   /// Who runs it, for profiles.

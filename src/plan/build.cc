@@ -64,6 +64,7 @@ class Builder {
     give_homes();
     find_last_uses();
     prepare_steps();
+    share_late_outputs(*plan_);
     find_unread();
     plan_->caches = find_caches(*plan_, readers_);
     keep_constants();
@@ -152,9 +153,8 @@ class Builder {
   void find_last_uses() {
     for (size_t i = 0; i < plan_->steps.size(); ++i) {
       for (const auto* list : {&plan_->steps[i].inputs, &plan_->steps[i].outputs}) {
-        for (SlotIndex v : *list) {
+        for (SlotIndex v : *list)
           if (v != kNoSlot) value(value(v).root).last_use = uint32_t(i);
-        }
       }
     }
     for (SlotIndex out : plan_->outputs) value(value(out).root).last_use = uint32_t(plan_->steps.size());

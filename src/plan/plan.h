@@ -99,6 +99,10 @@ struct PlanOptions {
 /// kernel is missing.
 std::shared_ptr<const Plan> build_plan(Graph& graph, const PlanOptions& options);
 
+/// Settles which outputs of late steps lie over an input; what they lie over lives longer by that. For a plan whose homes, last
+/// uses and states are settled.
+void share_late_outputs(Plan& plan);
+
 /// The caches of a plan whose steps, homes and kernels are settled. `readers`: by root, how many steps and outputs there are
 /// of its memory, views included.
 std::vector<GrowingCache> find_caches(const Plan& plan, std::span<const uint32_t> readers);

@@ -108,10 +108,14 @@ void Session::load(Model& model) {
 
 void Session::make(Model& model) {
   watch_.check(ConfigScope::session, options_.config, logger_);
-  devices_.devices = environment_->devices();
-  devices_.uploads = std::make_shared<Uploads>(devices_.devices);
   if (options_.choose_providers) devices_.providers = std::exchange(options_.choose_providers, {})(model);
-  for (const auto& provider : devices_.providers) serial_ = serial_ || !provider->runs_at_once();
+  std::vector<SessionMemory> memory;
+  for (const auto& provider : devices_.providers) {
+    serial_ = serial_ || !provider->runs_at_once();
+    memory.push_back(provider->memory());
+  }
+  devices_.devices = std::make_shared<Devices>(environment_->devices(), std::move(memory));
+  devices_.uploads = std::make_shared<Uploads>(devices_.devices);
   if (options_.profiling) {
     profiler_ = std::make_unique<Profiler>();
     followed(*profiler_);

@@ -51,7 +51,7 @@ class LoopKernel : public ControlKernel {
  public:
   LoopKernel(const OrtKernelInfo& info, OrtLoopKernelHelper& helper) : ControlKernel(info), helper_(helper) {}
   ~LoopKernel() override {
-    if (helper_.Release) helper_.Release(&helper_);
+    give_back(info_.logger.logger, callee(), "Release of its helper", helper_.Release, &helper_);
   }
 
   void run(ControlCall& call) const override {
@@ -229,7 +229,7 @@ OrtStatusPtr ORT_API_CALL CreateScanKernel(const OrtKernelInfo* kernel_info, Ort
 }
 
 void ORT_API_CALL ReleaseKernelImpl(OrtKernelImpl* input) noexcept {
-  if (input && input->Release) input->Release(input);
+  if (input) give_back(unheard(), {"a kernel", "of a plug-in"}, "Release", input->Release, input);
 }
 
 }  // namespace ep_api

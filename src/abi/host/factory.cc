@@ -18,9 +18,10 @@ class PluginFactory : public ProviderFactory {
         shared_(shared),
         transfer_(plugin_transfer(plugin_)) {}
 
-  void add(ProviderDevice device, const OrtHardwareDevice* hardware) {
+  void add(ProviderDevice device, const OrtEpDevice& made) {
     devices_.push_back(std::move(device));
-    hardware_.push_back(hardware);
+    hardware_.push_back(made.hardware);
+    memory_.push_back(made.allocators);
   }
 
   const std::string& name() const override { return plugin_->name(); }
@@ -35,6 +36,7 @@ class PluginFactory : public ProviderFactory {
     for (const size_t i : devices) {
       spec.devices.push_back(&devices_.at(i));
       spec.hardware.push_back(hardware_.at(i));
+      for (const OrtMemoryInfo& info : memory_.at(i)) add_once(spec.memory, info);
     }
     return plugin_provider(plugin_, spec, logger_, shared_.lock());
   }
@@ -53,6 +55,13 @@ class PluginFactory : public ProviderFactory {
   bool is_used() const { return plugin_->in_use > 0; }
 
  private:
+  static void add_once(std::vector<OrtMemoryInfo>& all, const OrtMemoryInfo& info) {
+    const bool there = std::ranges::any_of(all, [&](const OrtMemoryInfo& other) {
+      return other.space == info.space && other.allocator_type == info.allocator_type;
+    });
+    if (!there) all.push_back(info);
+  }
+
   const std::shared_ptr<Plugin> plugin_;
   const std::string vendor_;
   const Logger logger_;
@@ -60,6 +69,7 @@ class PluginFactory : public ProviderFactory {
   const std::unique_ptr<DataTransfer> transfer_;
   std::vector<ProviderDevice> devices_;
   std::vector<const OrtHardwareDevice*> hardware_;
+  std::vector<std::vector<OrtMemoryInfo>> memory_;  // by device
 };
 
 /// The devices that a factory makes of the hardware.
@@ -107,11 +117,11 @@ OfferedProvider offered(const OrtEnv& env, const std::shared_ptr<Plugin>& plugin
                           .options = d->options.entries(),
                           .memory = {}};
     for (const OrtMemoryInfo& info : d->allocators) {
-      if (info.allocator_type == OrtReadOnlyAllocator) continue;
+      if (info.allocator_type == OrtReadOnlyAllocator) continue;  // a matter of sessions
       if (auto allocator = plugin_allocator(plugin, info)) device.memory.push_back(std::move(allocator));
     }
     std::ranges::stable_sort(device.memory, {}, [](const auto& m) { return int(m->space().kind); });
-    made->add(std::move(device), d->hardware);
+    made->add(std::move(device), *d);
     d->metadata.set("library_path", plugin->library_path());
   }
   return all;

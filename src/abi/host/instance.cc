@@ -21,7 +21,7 @@ Instance::Instance(std::shared_ptr<Plugin> p, const ProviderSpec& spec, const Lo
     if (since(24) && made_->GetKernelRegistry) call("GetKernelRegistry", made_->GetKernelRegistry, &kernels);
     check();
   } catch (...) {
-    factory.ReleaseEp(&factory, made_);
+    plugin->give_back("ReleaseEp", factory.ReleaseEp, &factory, made_);
     --plugin->in_use;
     throw;
   }
@@ -50,7 +50,7 @@ void Instance::check() const {
 }
 
 Instance::~Instance() {
-  plugin->factory().ReleaseEp(&plugin->factory(), made_);
+  plugin->give_back("ReleaseEp", plugin->factory().ReleaseEp, &plugin->factory(), made_);
   --plugin->in_use;
 }
 

@@ -12,14 +12,16 @@ namespace retort::abi {
 namespace {
 
 struct ReleaseKernel {
+  std::shared_ptr<const Instance> provider;
   void operator()(OrtKernelImpl* kernel) const {
-    if (kernel->Release) kernel->Release(kernel);
+    provider->plugin->give_back("Release of a kernel", kernel->Release, kernel);
   }
 };
 
 class KernelPart : public Compiled {
  public:
-  KernelPart(const Workplace& place, const Partition& part, const RegisteredKernel& kernel) : place_(place) {
+  KernelPart(const Workplace& place, const Partition& part, const RegisteredKernel& kernel)
+      : place_(place), kernel_(nullptr, {place.provider}) {
     const Graph& g = *part.graph;
     const Node& node = g.node(g.order()[0]);
     list_arguments(part, node, *kernel.def);
@@ -36,10 +38,14 @@ class KernelPart : public Compiled {
             "(CreateIfKernel, CreateLoopKernel, CreateScanKernel)",
             place_.provider->plugin->who(), retort::describe(g, node));
     prepack(g, node);
+    list_aliases(kernel.def->aliases, true);
+    list_aliases(kernel.def->mutable_aliases, false);
   }
 
   MemorySpace input_space(size_t i) const override { return input_spaces_.at(i); }
   MemorySpace output_space(size_t i) const override { return output_spaces_.at(i); }
+
+  std::span<const OutputAlias> aliases() const override { return aliases_; }
 
   void run(PartitionRun& run) const override {
     PluginRun part(place_, results_, run);
@@ -83,6 +89,17 @@ class KernelPart : public Compiled {
       r.kind = Result::Kind::output;
       r.output = size_t(at - g.outputs.begin());
       output_spaces_.push_back(r.space);
+    }
+  }
+
+  // Definitions are for the operator: a node may leave out what they name.
+  void list_aliases(std::span<const std::pair<int, int>> declared, bool always) {
+    for (const auto& [in, out] : declared) {
+      if (size_t(in) >= arguments_.size() || size_t(out) >= results_.size()) continue;
+      const Argument& a = arguments_[size_t(in)];
+      const Result& r = results_[size_t(out)];
+      if (r.kind != Result::Kind::output || (a.kind == Argument::Kind::constant && !always)) continue;
+      if (a.kind != Argument::Kind::none) aliases_.push_back({r.output, a.input, always, a.constant});
     }
   }
 
@@ -164,6 +181,7 @@ class KernelPart : public Compiled {
   const Workplace place_;
   std::vector<Argument> arguments_;
   std::vector<Result> results_;
+  std::vector<OutputAlias> aliases_;
   std::vector<MemorySpace> input_spaces_, output_spaces_;    // of the part's
   std::shared_ptr<OrtAllocator> allocator_;                  // kernels may keep it
   std::vector<std::shared_ptr<const PackedWeight>> packed_;  // shared with other sessions

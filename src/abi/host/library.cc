@@ -42,7 +42,7 @@ std::vector<std::shared_ptr<Plugin>> make_plugins(const std::shared_ptr<PluginLi
   for (size_t i = 0; i < count; ++i) {
     require(made[i] != nullptr, ErrorCode::ep_fail, "library '{}' made {} factories, number {} is null",
             library->path(), count, i);
-    plugins.push_back(std::make_shared<Plugin>(library, made[i]));
+    plugins.push_back(std::make_shared<Plugin>(library, made[i], logger.logger));
   }
   require(!plugins.empty(), ErrorCode::ep_fail, "library '{}' has no factories", library->path());
   return plugins;
@@ -58,6 +58,23 @@ void fail_thrown(Callee callee, const char* function) {
   } catch (...) {
     fail(ErrorCode::ep_fail, "{} '{}', {} threw something that is no std::exception", callee.kind, callee.name,
          function);
+  }
+}
+
+const Logger& unheard() {
+  static const Logger& logger = *new Logger(LogLevel::warning, "");
+  return logger;
+}
+
+void warn_caught(const Logger& logger) noexcept {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    try {
+      logger.warn("{}; what it was to give back may be lost", e.what());
+    } catch (...) {  // sinks are callers' functions
+    }
+  } catch (...) {
   }
 }
 
@@ -82,16 +99,20 @@ PluginLibrary::PluginLibrary(const std::string& path) : path_(path) {
 
 PluginLibrary::~PluginLibrary() { dlclose(handle_); }
 
-Plugin::Plugin(std::shared_ptr<PluginLibrary> library, OrtEpFactory* factory)
-    : library_(std::move(library)), factory_(factory) {
-  const char* name = factory_->GetName ? factory_->GetName(factory_) : nullptr;
-  if (name && *name) {
+Plugin::Plugin(std::shared_ptr<PluginLibrary> library, OrtEpFactory* factory, const Logger& logger)
+    : library_(std::move(library)), factory_(factory), logger_(logger) {
+  try {
+    const auto ask = factory_->GetName;
+    const char* name = ask ? call_plugin(library_->callee(), "GetName", ask, factory_) : nullptr;
+    require(name && *name, ErrorCode::ep_fail, "a factory of the library '{}' has no name", library_->path());
     name_ = name;
-    return;
+  } catch (...) {
+    abi::give_back(logger_, library_->callee(), "ReleaseEpFactory", library_->release, factory_);
+    throw;
   }
-  library_->release(factory_);
-  fail(ErrorCode::ep_fail, "a factory of the library '{}' has no name", library_->path());
 }
+
+Plugin::~Plugin() { give_back("ReleaseEpFactory", library_->release, factory_); }
 
 bool Plugin::makes_streams() const {
   return since(23) && factory_->IsStreamAware && call("IsStreamAware", factory_->IsStreamAware, factory_);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "abi/host/plugin.h"
+#include "abi/host/instance.h"
 #include "abi/slots.h"
 
 namespace retort::abi {
@@ -10,23 +10,24 @@ namespace {
 
 class PluginAllocator : public Allocator {
  public:
-  PluginAllocator(std::shared_ptr<Plugin> plugin, OrtAllocator* allocator, const OrtMemoryInfo& info)
-      : plugin_(std::move(plugin)), allocator_(allocator), info_(info) {}
+  /// `info`: as the plug-in was given it.
+  PluginAllocator(std::shared_ptr<Plugin> plugin, OrtAllocator* allocator, std::shared_ptr<const OrtMemoryInfo> info)
+      : info_(std::move(info)), plugin_(std::move(plugin)), allocator_(allocator) {}
   ~PluginAllocator() override {
     OrtEpFactory& factory = plugin_->factory();
-    if (factory.ReleaseAllocator) factory.ReleaseAllocator(&factory, allocator_);
+    plugin_->give_back("ReleaseAllocator", factory.ReleaseAllocator, &factory, allocator_);
   }
 
-  const MemorySpace& space() const override { return info_.space; }
-  std::string name() const override { return info_.name; }
+  const MemorySpace& space() const override { return info_->space; }
+  std::string name() const override { return info_->name; }
   void* allocate(size_t bytes) override {
     void* memory = plugin_->call("Alloc", allocator_->Alloc, allocator_, bytes);
     require(memory || bytes == 0, ErrorCode::ep_fail, "{} has no {} bytes of memory '{}'", plugin_->who(), bytes,
-            info_.name);
+            info_->name);
     return memory;
   }
   void release(void* memory) noexcept override {
-    if (memory) allocator_->Free(allocator_, memory);
+    if (memory) plugin_->give_back("Free", allocator_->Free, allocator_, memory);
   }
   std::map<std::string, std::string> statistics() const override {
     constexpr uint32_t kStatsSince = 23;
@@ -38,9 +39,9 @@ class PluginAllocator : public Allocator {
   }
 
  private:
+  const std::shared_ptr<const OrtMemoryInfo> info_;  // plug-ins keep its address in what they make
   const std::shared_ptr<Plugin> plugin_;
   OrtAllocator* const allocator_;
-  const OrtMemoryInfo info_;
 };
 
 /// How far into the work of other streams, by their numbers, everything that comes now is known to be behind.
@@ -50,9 +51,7 @@ class PluginNotification : public Notification {
  public:
   PluginNotification(std::shared_ptr<Plugin> plugin, OrtSyncNotificationImpl* impl, SyncClock clock)
       : plugin_(std::move(plugin)), impl_(impl), clock_(std::move(clock)) {}
-  ~PluginNotification() override {
-    if (impl_->Release) impl_->Release(impl_);
-  }
+  ~PluginNotification() override { plugin_->give_back("Release of a notification", impl_->Release, impl_); }
   bool wait_on_device(Stream& later) override;
   void wait_on_host() override { plugin_->call("WaitOnHost", impl_->WaitOnHost, impl_); }
 
@@ -68,10 +67,10 @@ class PluginStream : public Stream {
       : plugin_(std::move(plugin)), impl_(impl), space_(space) {
     outward_.stream = this;
   }
-  ~PluginStream() override {
-    if (impl_->Release) impl_->Release(impl_);
+  ~PluginStream() override { plugin_->give_back("Release of a stream", impl_->Release, impl_); }
+  void* handle() const override {
+    return impl_->GetHandle ? plugin_->call("GetHandle", impl_->GetHandle, impl_) : nullptr;
   }
-  void* handle() const override { return impl_->GetHandle ? impl_->GetHandle(impl_) : nullptr; }
   const MemorySpace& space() const override { return space_; }
   std::unique_ptr<Notification> notify() override {
     OrtSyncNotificationImpl* made = nullptr;
@@ -126,9 +125,7 @@ bool PluginNotification::wait_on_device(Stream& later) {
 class PluginTransfer : public DataTransfer {
  public:
   PluginTransfer(std::shared_ptr<Plugin> plugin, OrtDataTransferImpl* impl) : plugin_(std::move(plugin)), impl_(impl) {}
-  ~PluginTransfer() override {
-    if (impl_->Release) impl_->Release(impl_);
-  }
+  ~PluginTransfer() override { plugin_->give_back("Release of a data transfer", impl_->Release, impl_); }
   bool can_copy(const MemorySpace& from, const MemorySpace& to) const override {
     const OrtMemoryDevice a = device_of(from), b = device_of(to);
     return impl_->CanCopy && plugin_->call("CanCopy", impl_->CanCopy, impl_, &a, &b);
@@ -168,8 +165,31 @@ std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugi
   OrtEpFactory& factory = plugin->factory();
   OrtAllocator* made = nullptr;
   if (!plugin->since(23) || !factory.CreateAllocator) return nullptr;
-  plugin->call("CreateAllocator", factory.CreateAllocator, &factory, &info, nullptr, &made);
-  return made ? std::make_shared<PluginAllocator>(plugin, made, info) : nullptr;
+  const auto kept = std::make_shared<const OrtMemoryInfo>(info);
+  plugin->call("CreateAllocator", factory.CreateAllocator, &factory, kept.get(), nullptr, &made);
+  if (made) return std::make_shared<PluginAllocator>(plugin, made, kept);
+  require(info.allocator_type == OrtReadOnlyAllocator, ErrorCode::fail,
+          "{} made no allocator for memory '{}', which it says that its device has; its factory's CreateAllocator must "
+          "make one",
+          plugin->who(), info.name);
+  return nullptr;
+}
+
+SessionMemory session_memory(const Instance& provider, std::span<const OrtMemoryInfo> infos) {
+  SessionMemory memory;
+  const auto create = provider.since(23) ? provider.ep().CreateAllocator : nullptr;
+  const auto make = [&](const OrtMemoryInfo& info) -> std::shared_ptr<Allocator> {
+    if (!create) return plugin_allocator(provider.plugin, info);
+    OrtAllocator* made = nullptr;
+    const auto kept = std::make_shared<const OrtMemoryInfo>(info);
+    provider.call("CreateAllocator", create, kept.get(), &made);
+    return made ? std::make_shared<PluginAllocator>(provider.plugin, made, kept) : nullptr;
+  };
+  for (const OrtMemoryInfo& info : infos) {
+    auto& kind = info.allocator_type == OrtReadOnlyAllocator ? memory.constants : memory.any;
+    if (auto made = make(info)) kind.push_back(std::move(made));
+  }
+  return memory;
 }
 
 std::unique_ptr<DataTransfer> plugin_transfer(const std::shared_ptr<Plugin>& plugin) {

@@ -11,18 +11,20 @@ namespace {
 
 /// What Compile gave, and its state: given back with the part, also where that fails to be made.
 struct Computing {
-  OrtEp& ep;
+  const Instance& provider;
   OrtNodeComputeInfo* info = nullptr;
   void* state = nullptr;
   ~Computing() {
-    if (state) info->ReleaseState(info, state);
-    if (info && ep.ReleaseNodeComputeInfos) ep.ReleaseNodeComputeInfos(&ep, &info, 1);
+    const Plugin& plugin = *provider.plugin;
+    OrtEp& ep = provider.ep();
+    if (state) plugin.give_back("ReleaseState", info->ReleaseState, info, state);
+    if (info) plugin.give_back("ReleaseNodeComputeInfos", ep.ReleaseNodeComputeInfos, &ep, &info, size_t(1));
   }
 };
 
 class CompiledPart : public Compiled {
  public:
-  CompiledPart(const Workplace& place, const Partition& part) : place_(place), made_{place.provider->ep()} {
+  CompiledPart(const Workplace& place, const Partition& part) : place_(place), made_{*place.provider} {
     context_.name = part.name;
     list_arguments(part);
     compile(part);

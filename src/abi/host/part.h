@@ -13,8 +13,8 @@ namespace retort::abi {
 /// Where a provider of a session works.
 struct Workplace {
   std::shared_ptr<Instance> provider;
-  std::shared_ptr<Devices> devices;
-  MemorySpace space;  ///< the provider's own memory
+  std::shared_ptr<const Devices> devices;  ///< with the provider's memory for the session
+  MemorySpace space;                       ///< the provider's own memory
 };
 
 /// What a plug-in reads as an input: an input of the part, a constant, or nothing where the node leaves it out.

@@ -29,16 +29,33 @@ struct Callee {
 template <typename R, typename... P, typename... A>
 auto call_plugin(Callee callee, const char* name, R (*function)(P...), A&&... args) {
   constexpr bool kStatus = std::is_same_v<R, OrtStatusPtr>;
-  R answer{};
+  OrtStatusPtr status = nullptr;
   try {
-    answer = function(std::forward<A>(args)...);
+    if constexpr (!kStatus) return function(std::forward<A>(args)...);
+    if constexpr (kStatus) status = function(std::forward<A>(args)...);
   } catch (...) {
     fail_thrown(callee, name);
   }
-  if constexpr (!kStatus) {
-    return answer;
-  } else if (answer) {
-    fail_status(callee, name, answer);
+  if constexpr (kStatus) {
+    if (status) fail_status(callee, name, status);
+  }
+}
+
+/// Logs what is being caught, where nobody can be told of it.
+void warn_caught(const Logger& logger) noexcept;
+
+/// For what happens outside of all environments: to standard error.
+const Logger& unheard();
+
+/// Calls a function that gives something back, where a plug-in has it: nothing that it throws or answers gets out, since
+/// what calls it are destructors. It is logged, and the rest goes its way.
+template <typename R, typename... P, typename... A>
+void give_back(const Logger& logger, Callee callee, const char* name, R (*function)(P...), A&&... args) noexcept {
+  if (!function) return;
+  try {
+    call_plugin(callee, name, function, std::forward<A>(args)...);
+  } catch (...) {
+    warn_caught(logger);
   }
 }
 
@@ -62,8 +79,8 @@ class PluginLibrary {
 /// A factory of a plug-in, given back with its last owner.
 class Plugin {
  public:
-  Plugin(std::shared_ptr<PluginLibrary> library, OrtEpFactory* factory);
-  ~Plugin() { library_->release(factory_); }
+  Plugin(std::shared_ptr<PluginLibrary> library, OrtEpFactory* factory, const Logger& logger);
+  ~Plugin();
   Plugin(const Plugin&) = delete;
   const std::string& name() const { return name_; }
   /// "provider 'x'", for errors
@@ -78,6 +95,11 @@ class Plugin {
   auto call(const char* name, R (*function)(P...), A&&... args) const {
     return call_plugin(callee(), name, function, std::forward<A>(args)...);
   }
+  /// The same of one that gives something back: give_back().
+  template <typename R, typename... P, typename... A>
+  void give_back(const char* name, R (*function)(P...), A&&... args) const noexcept {
+    abi::give_back(logger_, callee(), name, function, std::forward<A>(args)...);
+  }
   /// Whether its work goes through streams of its own.
   bool makes_streams() const;
 
@@ -86,6 +108,7 @@ class Plugin {
  private:
   const std::shared_ptr<PluginLibrary> library_;
   OrtEpFactory* const factory_;
+  const Logger logger_;
   std::string name_;
 };
 
@@ -93,8 +116,11 @@ class Plugin {
 OrtMemoryDevice device_of(const MemorySpace& space);
 
 // memory.cc
-/// The allocator that the plug-in has for that memory; null where it makes none.
+/// The allocator that the plug-in has for that memory; null where it has no function for it. Throws ep_fail where it makes
+/// none all the same.
 std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugin, const OrtMemoryInfo& info);
+/// Allocators of a session, which the plug-in's provider makes, or its factory where the provider has no function for it.
+SessionMemory session_memory(const Instance& provider, std::span<const OrtMemoryInfo> infos);
 /// Null: it copies nothing.
 std::unique_ptr<DataTransfer> plugin_transfer(const std::shared_ptr<Plugin>& plugin);
 /// Takes the stream over.
@@ -146,6 +172,7 @@ void check_unused(const ProviderFactory& factory);
 struct ProviderSpec {
   std::vector<const ProviderDevice*> devices;  ///< of the plug-in, each with its hardware
   std::vector<const OrtHardwareDevice*> hardware;
+  std::vector<OrtMemoryInfo> memory;  ///< that those devices have, each once
   std::map<std::string, std::string> config;
   const OrtSessionOptions* caller = nullptr;  ///< null: there are none
 };

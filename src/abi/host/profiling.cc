@@ -44,9 +44,7 @@ class PluginListener : public ProfileListener {
  public:
   PluginListener(std::shared_ptr<const Instance> provider, OrtEpProfilerImpl* impl)
       : provider_(std::move(provider)), impl_(impl) {}
-  ~PluginListener() override {
-    if (impl_->Release) impl_->Release(impl_);
-  }
+  ~PluginListener() override { provider_->plugin->give_back("Release of a profiler", impl_->Release, impl_); }
 
   void profile_begins(int64_t ns_ago) override { ask("StartProfiling", impl_->StartProfiling, ns_ago); }
   void event_begins(uint64_t id) override { ask("StartEvent", impl_->StartEvent, id); }

@@ -21,14 +21,16 @@ const OrtGraph* view_of(const OrtGraph& view, const Graph& graph) {
 
 class PluginProvider : public Provider {
  public:
-  PluginProvider(std::shared_ptr<Instance> instance, const std::vector<const ProviderDevice*>& devices,
-                 std::shared_ptr<Devices> shared)
+  PluginProvider(std::shared_ptr<Instance> instance, const ProviderSpec& spec, std::shared_ptr<const Devices> shared)
       : instance_(std::move(instance)),
-        place_{instance_, std::move(shared), default_space(devices)},
+        memory_(session_memory(*instance_, spec.memory)),
+        place_{instance_, std::make_shared<Devices>(std::move(shared), std::vector{memory_}),
+               default_space(spec.devices)},
         capture_(plugin_capture(instance_)) {}
 
   const std::string& name() const override { return instance_->plugin->name(); }
   MemorySpace space() const override { return place_.space; }
+  SessionMemory memory() const override { return memory_; }
   Instance& instance() { return *instance_; }
 
   std::vector<Claim> claim(const Model& model, const Graph& of) override {
@@ -119,7 +121,7 @@ class PluginProvider : public Provider {
       instance_->plugin->call("GetDefaultMemoryDevice", ep.GetDefaultMemoryDevice, &ep, &said);
     if (said) return *said;
     for (const ProviderDevice* d : devices) {
-      if (!d->memory.empty()) return d->memory[0]->space();
+      if (!d->memory.empty() && d->memory[0]->space().kind == MemoryKind::device) return d->memory[0]->space();
     }
     return {};
   }
@@ -134,6 +136,7 @@ class PluginProvider : public Provider {
   }
 
   const std::shared_ptr<Instance> instance_;
+  const SessionMemory memory_;
   const Workplace place_;
   const std::unique_ptr<RunCapture> capture_;
   std::vector<const RegisteredKernel*> kernels_;  // by ticket; null: the nodes are compiled
@@ -150,7 +153,7 @@ void share_weights(Provider& provider, const SharedWeights& shared) {
 std::unique_ptr<Provider> plugin_provider(std::shared_ptr<Plugin> plugin, const ProviderSpec& spec,
                                           const Logger& logger, const std::shared_ptr<Devices>& shared) {
   auto instance = std::make_shared<Instance>(std::move(plugin), spec, logger);
-  return std::make_unique<PluginProvider>(std::move(instance), spec.devices, shared);
+  return std::make_unique<PluginProvider>(std::move(instance), spec, shared);
 }
 
 }  // namespace retort::abi

@@ -22,7 +22,9 @@ class ScanKernel : public ControlKernel {
       : ControlKernel(info),
         helper_(helper),
         scanned_(size_t(info.node.attributes.get_or<int64_t>("num_scan_inputs", 0))) {}
-  ~ScanKernel() override { helper_.Release(&helper_); }
+  ~ScanKernel() override {
+    give_back(info_.logger.logger, callee(), "Release of its helper", helper_.Release, &helper_);
+  }
 
   void run(ControlCall& call) const override {
     BodyRunner& bodies = call.bodies();
