@@ -77,6 +77,14 @@ abstract class DynamicLoader {
 
     @Override
     Loaded open(Path file) throws LoadFailure {
+      try {
+        Optional<String> defect = ElfFile.defect(file);
+        if (defect.isPresent()) {
+          throw new LoadFailure(defect.get());
+        }
+      } catch (IOException e) {
+        throw new LoadFailure("the file cannot be read: " + e);
+      }
       return loaded(load(file.toString(), NOW_AND_LOCAL), file);
     }
 
