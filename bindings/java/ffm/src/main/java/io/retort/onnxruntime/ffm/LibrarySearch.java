@@ -1,6 +1,6 @@
 package io.retort.onnxruntime.ffm;
 
-import io.retort.onnxruntime.ffm.NativeLibraryException.Attempt;
+import io.retort.onnxruntime.ffm.NativeLibraryError.Attempt;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;

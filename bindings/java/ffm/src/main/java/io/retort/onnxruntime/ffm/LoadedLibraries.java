@@ -1,6 +1,6 @@
 package io.retort.onnxruntime.ffm;
 
-import io.retort.onnxruntime.ffm.NativeLibraryException.Attempt;
+import io.retort.onnxruntime.ffm.NativeLibraryError.Attempt;
 import java.io.IOException;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;

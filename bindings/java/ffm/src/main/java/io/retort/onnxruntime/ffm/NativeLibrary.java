@@ -63,11 +63,11 @@ public final class NativeLibrary {
    * Finds an engine, in the order that the class describes, and loads it.
    *
    * @return the engine
-   * @throws NativeLibraryException where none was found; the message lists what was tried, and why each did not serve
+   * @throws NativeLibraryError where none was found; the message lists what was tried, and why each did not serve
    */
   public static NativeLibrary load() {
     LibrarySearch.Result result = new LibrarySearch(LibrarySearch.Settings.ofProcess()).run();
-    return result.found().orElseThrow(() -> new NativeLibraryException("no engine found; tried", result.attempts(), result.advice(ADVICE)));
+    return result.found().orElseThrow(() -> new NativeLibraryError("no engine found; tried", result.attempts(), result.advice(ADVICE)));
   }
 
   /**
@@ -75,12 +75,12 @@ public final class NativeLibrary {
    *
    * @param place a library, or a folder that holds one under a usual name
    * @return the engine
-   * @throws NativeLibraryException where there is none that works
+   * @throws NativeLibraryError where there is none that works
    */
   public static NativeLibrary load(Path place) {
     LibrarySearch search = new LibrarySearch(LibrarySearch.Settings.ofProcess());
     Optional<NativeLibrary> found = search.place("the given path", place);
-    return found.orElseThrow(() -> new NativeLibraryException("no engine at " + place + "; tried", search.attempts(),
+    return found.orElseThrow(() -> new NativeLibraryError("no engine at " + place + "; tried", search.attempts(),
         "Give the path of libretort or libonnxruntime, 1." + MINIMUM_API + " or newer, or of a folder that holds one."));
   }
 
@@ -93,11 +93,11 @@ public final class NativeLibrary {
    * to which that binding is linked by name.
    *
    * @return the engine
-   * @throws NativeLibraryException where the process has none, or several and no official binding that would say which is meant
+   * @throws NativeLibraryError where the process has none, or several and no official binding that would say which is meant
    */
   public static NativeLibrary loaded() {
     LoadedLibraries.Result result = new LoadedLibraries().find();
-    return result.found().orElseThrow(() -> new NativeLibraryException("no engine that this process has loaded can be taken; found",
+    return result.found().orElseThrow(() -> new NativeLibraryError("no engine that this process has loaded can be taken; found",
         result.attempts(), "Start the official binding first (ai.onnxruntime.OrtEnvironment.getEnvironment()), or name an engine with load(Path)."));
   }
 

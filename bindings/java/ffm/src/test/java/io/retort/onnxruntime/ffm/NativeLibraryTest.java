@@ -53,7 +53,7 @@ class NativeLibraryTest {
   }
 
   private static String failure(Path place) {
-    return assertThrows(NativeLibraryException.class, () -> NativeLibrary.load(place)).getMessage();
+    return assertThrows(NativeLibraryError.class, () -> NativeLibrary.load(place)).getMessage();
   }
 
   @Test
@@ -132,7 +132,7 @@ class NativeLibraryTest {
         Map.of("retort.library", engine().toString(), "java.library.path", engine().getParent().toString()));
     assertFalse(result.found().isPresent());
     assertEquals(List.of("environment variable ORT_NATIVE_LIB_PATH", "environment variable RETORT_LIBRARY " + folder.resolve("gone")),
-        result.attempts().stream().map(NativeLibraryException.Attempt::where).toList());
+        result.attempts().stream().map(NativeLibraryError.Attempt::where).toList());
     assertTrue(result.advice("usual").contains("unset"));
   }
 

@@ -37,7 +37,7 @@ final class Probe {
         case "none" -> System.out.println(NativeLibrary.loaded());
         default -> throw new IllegalArgumentException(args[0]);
       }
-    } catch (NativeLibraryException | IOException e) {
+    } catch (NativeLibraryError | IOException e) {
       System.out.println(e.getMessage());
       System.exit(1);
     }

@@ -3,7 +3,7 @@ package io.retort.onnxruntime.ffm;
 import java.util.List;
 
 /** No usable engine was found. The message lists every place that was tried, in order, and why each did not serve. */
-public final class NativeLibraryException extends RuntimeException {
+public final class NativeLibraryError extends UnsatisfiedLinkError {
   private static final long serialVersionUID = 1;
 
   private final transient List<Attempt> attempts;
@@ -16,7 +16,7 @@ public final class NativeLibraryException extends RuntimeException {
    */
   public record Attempt(String where, String reason) {}
 
-  NativeLibraryException(String what, List<Attempt> attempts, String advice) {
+  NativeLibraryError(String what, List<Attempt> attempts, String advice) {
     super(message(what, attempts, advice));
     this.attempts = List.copyOf(attempts);
   }
