@@ -13,12 +13,10 @@ import java.util.Map;
 
 /** Results of bound runs. */
 final class BoundResults {
-  private final OrtSessionFFM session;
   private final OrtApiFFM api;
 
-  BoundResults(OrtSessionFFM session) {
-    this.session = session;
-    api = session.environment().api();
+  BoundResults(OrtApiFFM api) {
+    this.api = api;
   }
 
   /** The names, as the library has them. */
@@ -89,13 +87,13 @@ final class BoundResults {
       for (var entry : all.entrySet()) {
         OrtValueRef value = entry.getValue();
         boolean there = value.valueType() != ValueType.TENSOR || value.device().isHostAccessible();
-        OrtValueRef result = there ? value.retain() : OrtValueRef.allocate(session.environment(), value.elementType(), value.shape());
+        OrtValueRef result = there ? value.retain() : ValueMaker.onHost(api, value.descriptor());
         host.put(entry.getKey(), result);
         if (there) continue;
         from.add(value);
         to.add(result);
       }
-      copy(from, to);
+      copy(binding, from, to);
       return new OrtValues(host);
     } catch (RuntimeException e) {
       host.values().forEach(OrtValueRef::close);
@@ -106,11 +104,11 @@ final class BoundResults {
   }
 
   /** The library copies from one place per call. */
-  private void copy(List<OrtValueRef> from, List<OrtValueRef> to) {
+  private static void copy(BindingHandle binding, List<OrtValueRef> from, List<OrtValueRef> to) {
     Map<DeviceSpec, List<Integer>> places = new LinkedHashMap<>();
     for (int i = 0; i < from.size(); ++i) places.computeIfAbsent(from.get(i).device(), d -> new ArrayList<>()).add(i);
     for (List<Integer> place : places.values()) {
-      session.environment().copyTensors(place.stream().map(from::get).toList(), place.stream().map(to::get).toList(), null);
+      TensorCopies.copy(binding.session.env, place.stream().map(from::get).toList(), place.stream().map(to::get).toList(), null);
     }
   }
 

@@ -13,7 +13,8 @@ final class OfficialJava {
   /** The version of the C interface that the package asks for at least, in all its releases with plug-in providers. */
   private static final int ASSURED = 22;
 
-  private static OrtApiFFM shared;
+  /** Open until the process ends, as the package's own environment is. */
+  private static OrtEnvironmentFFM shared;
 
   private OfficialJava() {}
 
@@ -21,24 +22,22 @@ final class OfficialJava {
     Field closed = field(ai.onnxruntime.OrtSession.class, "closed");
     if (flag(closed, session)) throw new IllegalStateException("the ai.onnxruntime.OrtSession is closed");
     MemorySegment address = MemorySegment.ofAddress(number(field(ai.onnxruntime.OrtSession.class, "nativeHandle"), session));
-    OrtApiFFM api = api();
-    try (OrtEnvironmentFFM env = OrtEnvironmentFFM.create(api, EnvironmentOptions.DEFAULT)) {
-      Handle used = env.use();
-      try {
-        return OrtSessionFFM.finished(env, new SessionHandle(api, address, () -> flag(closed, session), used));
-      } finally {
-        used.release();
-      }
+    OrtEnvironmentFFM env = environment();
+    Handle used = env.use();
+    try {
+      return OrtSessionFFM.finished(env, new SessionHandle(env.api(), address, () -> flag(closed, session), used));
+    } finally {
+      used.release();
     }
   }
 
-  /** The library that the package loaded. */
-  static synchronized OrtApiFFM api() {
+  /** The environment of the library that the package loaded; the same as the package's. */
+  static synchronized OrtEnvironmentFFM environment() {
     if (shared == null) {
       try {
         Class<?> runtime = Class.forName("ai.onnxruntime.OnnxRuntime");
         MemorySegment table = MemorySegment.ofAddress(number(field(runtime, "ortApiHandle"), null));
-        shared = find(runtime, table);
+        shared = OrtEnvironmentFFM.create(find(runtime, table), EnvironmentOptions.DEFAULT);
       } catch (ClassNotFoundException e) {
         throw unreadable("ai.onnxruntime.OnnxRuntime", e);
       }

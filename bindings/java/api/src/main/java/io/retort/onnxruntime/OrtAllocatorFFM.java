@@ -40,6 +40,17 @@ public final class OrtAllocatorFFM extends NativeObject {
     return new OrtAllocatorFFM(api, address, false, env);
   }
 
+  /** The allocator that the environment has for a place. */
+  static OrtAllocatorFFM shared(Handle env, DeviceSpec device) {
+    OrtApiFFM api = env.api;
+    if (device.equals(DeviceSpec.CPU)) return shared(api, api.defaultAllocator, env);
+    api.require(23, "a shared allocator");
+    MemorySegment found = api.pointer(out -> api.c.getSharedAllocator(env.address, api.memoryInfo(device), out));
+    if (found.address() == 0)
+      throw new OrtException(OrtErrorCode.NOT_FOUND, "no shared allocator for " + device + ": make one with createSharedAllocator, or take that of a session");
+    return shared(api, found, env);
+  }
+
   /** An allocator that a session made for the caller. */
   static OrtAllocatorFFM owned(OrtApiFFM api, MemorySegment address, Handle session) {
     return new OrtAllocatorFFM(api, address, true, session);

@@ -178,13 +178,8 @@ public final class OrtEnvironmentFFM extends NativeObject {
    */
   public OrtAllocatorFFM sharedAllocator(DeviceSpec device) {
     Handle env = use();
-    try (Arena arena = Arena.ofConfined()) {
-      if (device.equals(DeviceSpec.CPU)) return OrtAllocatorFFM.shared(api, api.defaultAllocator, env);
-      api.require(23, "a shared allocator");
-      MemorySegment found = api.pointer(arena, out -> api.c.getSharedAllocator(env.address, api.memoryInfo(device), out));
-      if (found.address() == 0)
-        throw new OrtException(OrtErrorCode.NOT_FOUND, "no shared allocator for " + device + ": make one with createSharedAllocator, or take that of a session");
-      return OrtAllocatorFFM.shared(api, found, env);
+    try {
+      return OrtAllocatorFFM.shared(env, device);
     } finally {
       env.release();
     }
@@ -217,7 +212,12 @@ public final class OrtEnvironmentFFM extends NativeObject {
    * @throws OrtException if they do not fit, or no provider copies between the places
    */
   public void copyTensors(List<OrtValueRef> from, List<OrtValueRef> to, SyncStream stream) {
-    TensorCopies.copy(this, from, to, stream);
+    Handle env = use();
+    try {
+      TensorCopies.copy(env, from, to, stream);
+    } finally {
+      env.release();
+    }
   }
 
   /**

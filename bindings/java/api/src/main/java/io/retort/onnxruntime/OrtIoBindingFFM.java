@@ -29,7 +29,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     super(make(session));
     this.session = session;
     api = session.environment().api();
-    results = new BoundResults(session);
+    results = new BoundResults(api);
   }
 
   /**
@@ -140,7 +140,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     with(binding -> {
       ValueHandle held = hold(value, session.outputPorts(), port);
       try {
-        for (MemorySegment segment : held.segments) {
+        for (MemorySegment segment : held.segments()) {
           if (segment.isReadOnly()) throw OrtException.invalid("output '" + name + "' lies in a read-only segment: bind one that can be written");
         }
         api.check(api.c.bindOutput(binding.address, port.nativeName(), held.address));
@@ -180,7 +180,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    */
   public void bindOutput(String name, MemoryDescriptor what, DeviceSpec device) {
     session.outputPorts().fits(session.outputPorts().get(name), what);
-    try (OrtAllocatorFFM allocator = session.allocator(device); OrtValueRef value = allocator.allocate(what)) {
+    try (OrtAllocatorFFM allocator = result(b -> OrtSessionFFM.allocator(b.session, device)); OrtValueRef value = allocator.allocate(what)) {
       bindOutput(name, value);
     }
   }

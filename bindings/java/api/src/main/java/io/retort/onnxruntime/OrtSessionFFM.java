@@ -227,15 +227,20 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if there is none
    */
   public OrtAllocatorFFM allocator(DeviceSpec device) {
-    if (device.equals(DeviceSpec.CPU)) return env.sharedAllocator(device);
-    if (api.apiVersion() >= 23) {
+    return with(session -> allocator(session, device));
+  }
+
+  /** The same for a binding, whose session may be closed. */
+  static OrtAllocatorFFM allocator(SessionHandle session, DeviceSpec device) {
+    OrtApiFFM api = session.api;
+    if (device.equals(DeviceSpec.CPU) || api.apiVersion() >= 23) {
       try {
-        return env.sharedAllocator(device);
+        return OrtAllocatorFFM.shared(session.env, device);
       } catch (OrtException none) {
         if (none.code() != OrtErrorCode.NOT_FOUND) throw none;
       }
     }
-    return with(session -> OrtAllocatorFFM.owned(api, api.pointer(out -> api.c.createAllocator(session.address, api.memoryInfo(device), out)), session));
+    return OrtAllocatorFFM.owned(api, api.pointer(out -> api.c.createAllocator(session.address, api.memoryInfo(device), out)), session);
   }
 
   /**

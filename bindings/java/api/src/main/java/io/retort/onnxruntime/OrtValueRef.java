@@ -70,9 +70,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the tensor; its contents are not set
    */
   public static OrtValueRef allocate(OrtEnvironmentFFM env, ElementType type, long... shape) {
-    try (OrtAllocatorFFM allocator = env.sharedAllocator(DeviceSpec.CPU)) {
-      return allocator.allocate(new MemoryDescriptor(type, shape));
-    }
+    return ValueMaker.onHost(env.api(), new MemoryDescriptor(type, shape));
   }
 
   /**
@@ -211,9 +209,9 @@ public final class OrtValueRef extends NativeObject {
    */
   public void copyTo(MemorySegment to) {
     read(value -> {
-      long bytes = hostBytes(value);
+      long bytes = value.descriptor().bytes();
       if (to.byteSize() < bytes) throw OrtException.invalid(value.descriptor() + " takes " + bytes + " bytes, the segment has " + to.byteSize());
-      MemorySegment.copy(value.segments.isEmpty() ? value.raw() : value.view(), 0, to, 0, bytes);
+      MemorySegment.copy(value.bytes(), 0, to, 0, bytes);
       return null;
     });
   }
@@ -226,26 +224,18 @@ public final class OrtValueRef extends NativeObject {
    */
   public void copyFrom(MemorySegment from) {
     read(value -> {
-      long bytes = hostBytes(value);
+      long bytes = value.descriptor().bytes();
       if (from.byteSize() < bytes) throw OrtException.invalid(value.descriptor() + " takes " + bytes + " bytes, the segment has " + from.byteSize());
-      MemorySegment.copy(from, 0, value.segments.isEmpty() ? value.raw() : value.view(), 0, bytes);
+      MemorySegment.copy(from, 0, value.bytes(), 0, bytes);
       return null;
     });
-  }
-
-  private static long hostBytes(ValueHandle value) {
-    if (!value.device().isHostAccessible()) throw OrtException.invalid("the tensor lies on " + value.device() + ", which the host cannot reach: use copyTensors");
-    return value.descriptor().bytes();
   }
 
   /**
    * @return copies of the numbers of a tensor on the host, of FLOAT, FLOAT16 or BFLOAT16
    */
   public float[] toFloats() {
-    return read(value -> {
-      hostBytes(value);
-      return HalfFloats.toFloats(value.segments.isEmpty() ? value.raw() : value.view(), value.descriptor().type());
-    });
+    return read(value -> HalfFloats.toFloats(value.bytes(), value.descriptor().type()));
   }
 
   private ByteBuffer buffer(String wanted, ElementType... types) {

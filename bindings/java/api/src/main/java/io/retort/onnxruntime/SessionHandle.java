@@ -5,12 +5,15 @@ import java.util.function.BooleanSupplier;
 
 /** An OrtSession, and what it calls and reads. */
 final class SessionHandle extends Handle {
+  /** The environment, held. */
+  final Handle env;
   private final SessionOptions.Needs needs;
   private final BooleanSupplier closedByOwner;
 
   /** A session that this object owns. */
   SessionHandle(OrtApiFFM api, MemorySegment address, SessionOptions.Needs needs, Handle env) {
     super(api, ObjectKind.SESSION, address, env);
+    this.env = env;
     this.needs = needs;
     closedByOwner = null;
   }
@@ -18,6 +21,7 @@ final class SessionHandle extends Handle {
   /** A session that another binding owns. */
   SessionHandle(OrtApiFFM api, MemorySegment address, BooleanSupplier closedByOwner, Handle env) {
     super(api, ObjectKind.SESSION, address, env);
+    this.env = env;
     needs = null;
     this.closedByOwner = closedByOwner;
   }

@@ -10,25 +10,24 @@ import java.util.List;
 final class TensorCopies {
   private TensorCopies() {}
 
-  static void copy(OrtEnvironmentFFM env, List<OrtValueRef> from, List<OrtValueRef> to, SyncStream stream) {
+  static void copy(Handle env, List<OrtValueRef> from, List<OrtValueRef> to, SyncStream stream) {
     if (from.size() != to.size()) throw OrtException.invalid(from.size() + " tensors are to be copied into " + to.size() + ": give as many of both");
     List<Handle> held = new ArrayList<>();
     try {
-      held.add(env.use());
       for (OrtValueRef value : from) held.add(value.use());
       for (OrtValueRef value : to) held.add(value.use());
       if (stream != null) held.add(stream.use());
-      List<ValueHandle> sources = handles(held.subList(1, 1 + from.size()), env.api());
-      List<ValueHandle> targets = handles(held.subList(1 + from.size(), 1 + from.size() + to.size()), env.api());
+      List<ValueHandle> sources = handles(held.subList(0, from.size()), env.api);
+      List<ValueHandle> targets = handles(held.subList(from.size(), from.size() + to.size()), env.api);
       boolean host = true;
       for (int i = 0; i < sources.size(); ++i) {
         fit(i, sources.get(i), targets.get(i));
         host &= sources.get(i).device().isHostAccessible() && targets.get(i).device().isHostAccessible();
       }
       if (host) {
-        for (int i = 0; i < sources.size(); ++i) MemorySegment.copy(bytes(sources.get(i)), 0, bytes(targets.get(i)), 0, sources.get(i).descriptor().bytes());
+        for (int i = 0; i < sources.size(); ++i) MemorySegment.copy(sources.get(i).bytes(), 0, targets.get(i).bytes(), 0, sources.get(i).descriptor().bytes());
       } else {
-        devices(held.get(0), sources, targets, stream == null ? MemorySegment.NULL : held.get(held.size() - 1).address);
+        devices(env, sources, targets, stream == null ? MemorySegment.NULL : held.get(held.size() - 1).address);
       }
     } finally {
       held.forEach(Handle::release);
@@ -47,10 +46,6 @@ final class TensorCopies {
   private static void fit(int i, ValueHandle from, ValueHandle to) {
     if (!from.descriptor().equals(to.descriptor()))
       throw OrtException.invalid("tensor " + i + " is " + from.descriptor() + ", where it is to be copied is " + to.descriptor() + ": types and shapes must be equal");
-  }
-
-  private static MemorySegment bytes(ValueHandle value) {
-    return value.segments.isEmpty() ? value.raw() : value.view();
   }
 
   private static void devices(Handle env, List<ValueHandle> from, List<ValueHandle> to, MemorySegment stream) {

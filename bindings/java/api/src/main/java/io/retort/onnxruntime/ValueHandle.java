@@ -20,8 +20,7 @@ final class ValueHandle extends Handle {
    */
   private static final ConcurrentLinkedQueue<ValueHandle> WAITING = new ConcurrentLinkedQueue<>();
 
-  /** Memory of the program that the value, or values in it, lie in. */
-  final List<MemorySegment> segments;
+  private List<MemorySegment> segments;
   private Arena views;
   private MemorySegment view;
   private MemoryDescriptor descriptor;
@@ -51,9 +50,8 @@ final class ValueHandle extends Handle {
     for (ValueHandle input : inputs) {
       for (MemorySegment segment : input.segments) {
         if (data < segment.address() || data >= segment.address() + segment.byteSize()) continue;
-        ValueHandle shared = new ValueHandle(api, address, List.of(segment.asSlice(data - segment.address())));
-        LiveObjects.gone(ObjectKind.VALUE);
-        return shared;
+        made.segments = List.of(segment.asSlice(data - segment.address()));
+        return made;
       }
     }
     return made;
@@ -78,13 +76,25 @@ final class ValueHandle extends Handle {
     return true;
   }
 
+  /** Memory of the program that the value, or values in it, lie in. */
+  List<MemorySegment> segments() {
+    return segments;
+  }
+
+  /** The bytes of a tensor on the host, for a copy while the handle is held. */
+  MemorySegment bytes() {
+    if (!device().isHostAccessible()) throw OrtException.invalid("the tensor lies on " + device() + ", which the host cannot reach: use copyTensors");
+    return segments.isEmpty() ? raw() : view();
+  }
+
   /** Refuses what has no contents: an output before its first run, an optional value that is missing. */
   private void present() {
     if (api.integer(out -> api.c.hasValue(address, out)) == 0)
       throw new OrtException(OrtErrorCode.FAIL, "the value is empty: its output was not computed yet, or it is an optional value that is missing");
   }
 
-  ValueType type() {
+  synchronized ValueType type() {
+    if (descriptor != null) return ValueType.TENSOR;
     present();
     return ValueType.of(api.integer(out -> api.c.getValueType(address, out)));
   }

@@ -30,16 +30,25 @@ final class ValueMaker {
   }
 
   static OrtValueRef allocated(OrtApiFFM api, Handle allocator, MemoryDescriptor what) {
+    return made(api, allocator.address, what, allocator);
+  }
+
+  private static OrtValueRef made(OrtApiFFM api, MemorySegment allocator, MemoryDescriptor what, Handle... parents) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment extents = arena.allocateFrom(ValueLayout.JAVA_LONG, what.shape());
-      MemorySegment value = api.pointer(arena, out -> api.c.createTensorAsOrtValue(allocator.address, extents, what.shape().length, what.type().value(), out));
-      return new OrtValueRef(new ValueHandle(api, value, List.of(), allocator));
+      MemorySegment value = api.pointer(arena, out -> api.c.createTensorAsOrtValue(allocator, extents, what.shape().length, what.type().value(), out));
+      return new OrtValueRef(new ValueHandle(api, value, List.of(), parents));
     }
+  }
+
+  /** A tensor of the default allocator, which stays until the process ends. */
+  static OrtValueRef onHost(OrtApiFFM api, MemoryDescriptor what) {
+    return made(api, api.defaultAllocator, what);
   }
 
   static OrtValueRef ofFloats(OrtEnvironmentFFM env, float[] floats, MemoryDescriptor what) {
     counted(floats.length, what);
-    OrtValueRef value = OrtValueRef.allocate(env, what.type(), what.shape());
+    OrtValueRef value = onHost(env.api(), what);
     ValueHandle handle = (ValueHandle) value.handle();
     try {
       HalfFloats.fromFloats(floats, handle.raw(), what.type());
@@ -53,7 +62,7 @@ final class ValueMaker {
   static OrtValueRef ofStrings(OrtEnvironmentFFM env, String[] texts, MemoryDescriptor what) {
     counted(texts.length, what);
     OrtApiFFM api = env.api();
-    OrtValueRef value = OrtValueRef.allocate(env, ElementType.STRING, what.shape());
+    OrtValueRef value = onHost(api, what);
     try (Arena arena = Arena.ofConfined()) {
       api.check(api.c.fillStringTensor(value.handle().address, OrtApiFFM.array(arena, List.of(texts)), texts.length));
       return value;
@@ -77,7 +86,7 @@ final class ValueMaker {
         held.add(handle);
         api.same(handle.api, "the value");
         array.setAtIndex(ValueLayout.ADDRESS, held.size() - 1, handle.address);
-        segments.addAll(handle.segments);
+        segments.addAll(handle.segments());
       }
       MemorySegment made = api.pointer(arena, out -> api.c.createValue(array, parts.size(), type.value(), out));
       return new OrtValueRef(new ValueHandle(api, made, List.copyOf(segments), held.toArray(Handle[]::new)));
