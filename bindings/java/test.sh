@@ -71,6 +71,28 @@ fresh_program() {
   rm -rf "$area"
 }
 
+# The script that fetches libraries, with a package client that stands for the real one: the network is not asked here.
+fetching() {
+  local area sum
+  area=$(mktemp -d)
+  trap 'rm -rf "$area"' RETURN
+  mkdir -p "$area/bin" "$area/package/lib"
+  echo "stands for a library" >"$area/package/lib/libengine.so"
+  sum=$("$PYTHON" -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' "$area/package/lib/libengine.so")
+  printf '#!/bin/sh\n[ "$3" = an-engine@7 ] && tar -czf an-engine-7.tgz -C "%s" package\n' "$area" >"$area/bin/npm"
+  chmod +x "$area/bin/npm"
+  printf 'version\tplatform\tclient\tpackage\tmember\tsha256\n7\there\tnpm\tan-engine\tlib/libengine.so\t%s\n' "$sum" >"$area/good.tsv"
+  sed "s/${sum:0:8}/00000000/" "$area/good.tsv" >"$area/bad.tsv"
+  fetch() { PATH="$area/bin:$PATH" NATIVE_TABLE="$area/$1.tsv" scripts/download-native.sh --platform "${@:2}" 2>"$area/said"; }
+  check "the script prints where the library is" test "$(fetch good here --to "$area/to" | tail -1)" = "$area/to/libengine.so"
+  check "the script puts the library there" cmp -s "$area/to/libengine.so" "$area/package/lib/libengine.so"
+  check "a wrong checksum is an error" eval '! fetch bad here --to "$area/none" && grep -q "in place of 00000000" "$area/said" && test -z "$(ls "$area/none")"'
+  check "an unknown platform is an error" eval '! fetch good there && grep -q "there are: here" "$area/said"'
+  check "an unknown version is an error" eval '! fetch good here --version 8 && grep -q "there are: 7" "$area/said"'
+  check "a package that cannot be fetched is an error" eval 'sed -i s/an-engine/another/ "$area/good.tsv"; ! fetch good here --to "$area/none" && grep -q "npm cannot fetch another 7" "$area/said"'
+}
+
+fetching
 suite "$LIBRARY"
 if [[ -n $ORACLE ]]; then
   suite "$ORACLE" -Dmaven.javadoc.skip=true -Dmaven.source.skip=true

@@ -78,7 +78,7 @@ abstract class DynamicLoader {
     @Override
     Loaded open(Path file) throws LoadFailure {
       try {
-        Optional<String> defect = ElfFile.defect(file);
+        Optional<String> defect = ElfFile.defect(file, Platform.current().arch());
         if (defect.isPresent()) {
           throw new LoadFailure(defect.get());
         }

@@ -5,11 +5,13 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Optional;
 
 /**
  * What is looked at in a library of Linux before it is given to the system: {@code dlopen} maps a file that was cut off (by a
- * full disk, or a download that ended early) as if it were whole, and the process dies when it reads behind the end.
+ * full disk, or a download that ended early) as if it were whole, and the process dies when it reads behind the end; and of a
+ * library for another processor it says that there is no such file.
  */
 final class ElfFile {
   private static final int HEADER_BYTES = 64;
@@ -18,16 +20,24 @@ final class ElfFile {
   private static final int LITTLE_ENDIAN = 1;
   private static final int PHDR_BYTES = 56;
   private static final int LOADED = 1;
+  private static final Map<Integer, String> PROCESSORS = Map.of(62, "x64", 183, "aarch64");
 
   private ElfFile() {}
 
-  /** Why the file cannot be whole; empty where it is, or where it is not of a kind that this class knows: then the system judges. */
-  static Optional<String> defect(Path file) throws IOException {
+  /**
+   * Why the file is not whole, or not for that processor; empty where it is both, or not of a kind that this class knows: then
+   * the system judges.
+   */
+  static Optional<String> defect(Path file, String arch) throws IOException {
     try (FileChannel channel = FileChannel.open(file)) {
       long size = channel.size();
       ByteBuffer header = read(channel, 0, HEADER_BYTES);
       if (header == null || header.getInt(0) != MAGIC || header.get(4) != CLASS_64 || header.get(5) != LITTLE_ENDIAN || header.getShort(54) != PHDR_BYTES) {
         return Optional.empty();
+      }
+      String made = PROCESSORS.get((int) header.getShort(18));
+      if (made != null && PROCESSORS.containsValue(arch) && !made.equals(arch)) {
+        return Optional.of("the library is for " + made + ", and this Java runs on " + arch);
       }
       long at = header.getLong(32);
       int count = Short.toUnsignedInt(header.getShort(56));

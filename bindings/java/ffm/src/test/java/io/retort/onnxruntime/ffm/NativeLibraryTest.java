@@ -108,6 +108,16 @@ class NativeLibraryTest {
   }
 
   @Test
+  void librariesForAnotherProcessorAreNamed() throws Exception {
+    assumeTrue(PLATFORM.os() == Platform.Os.LINUX && List.of("x64", "aarch64").contains(PLATFORM.arch()), "files of Linux for x64 or aarch64");
+    byte[] whole = Files.readAllBytes(engine());
+    boolean x64 = PLATFORM.arch().equals("x64");
+    whole[18] = (byte) (x64 ? 183 : 62);
+    Path other = Files.write(folder.resolve("other"), whole);
+    assertTrue(failure(other).contains("the library is for " + (x64 ? "aarch64" : "x64") + ", and this Java runs on " + PLATFORM.arch()), failure(other));
+  }
+
+  @Test
   void libraryWithoutTheFunctionIsRefused() throws Exception {
     Optional<MemorySegment> function = Linker.nativeLinker().defaultLookup().find("malloc");
     Path libc = DynamicLoader.system().fileOf(function.orElseThrow());
