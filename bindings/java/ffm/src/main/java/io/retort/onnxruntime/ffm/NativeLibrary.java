@@ -17,8 +17,8 @@ import java.util.Optional;
  * <p>{@link #load()} searches in this order and takes the first place that is set or has one:
  *
  * <ol>
- *   <li>environment variable {@code ORT_NATIVE_LIB_PATH}: a file, a folder that holds one, or a name without a folder, which is
- *       looked for where the system looks for libraries;
+ *   <li>environment variable {@code ORT_NATIVE_LIB_PATH}: a file, a folder that holds one, or a name that is looked for
+ *       where the system looks for libraries, unless the working folder has it;
  *   <li>environment variable {@code RETORT_LIBRARY}, likewise;
  *   <li>system property {@code retort.library}, likewise;
  *   <li>the jar with classifier {@code native} on the class path or module path, whose library is unpacked once into the user's
