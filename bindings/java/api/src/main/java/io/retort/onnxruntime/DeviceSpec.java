@@ -51,4 +51,10 @@ public record DeviceSpec(String name, DeviceType type, int vendorId, int deviceI
   public boolean isHostAccessible() {
     return type == DeviceType.CPU || memory == MemoryKind.HOST_ACCESSIBLE;
   }
+
+  /** Name, kind and number, as {@code Cuda (GPU 0)}. */
+  @Override
+  public String toString() {
+    return name + " (" + type + " " + deviceId + (memory == MemoryKind.HOST_ACCESSIBLE ? ", host-accessible)" : ")");
+  }
 }

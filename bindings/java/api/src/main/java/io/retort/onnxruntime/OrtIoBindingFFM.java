@@ -82,7 +82,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @param segment native memory with the elements; read in each run where the session reads there, else copied now
    * @param shape extents, outermost first
    * @param type type of the elements
-   * @param device where the memory is
+   * @param device where the memory is; on a device, a segment without a size (a pointer) is taken to be long enough
    * @throws OrtException if the name is unknown, type or shape are not those of the model, or the segment is too short or on the heap
    */
   public void bindInput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {
@@ -159,7 +159,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @param segment native memory, at least as long as the elements
    * @param shape extents, outermost first
    * @param type type of the elements
-   * @param device where the memory is
+   * @param device where the memory is; on a device, a segment without a size (a pointer) is taken to be long enough
    * @throws OrtException if the name is unknown, the type is not that of the model, or the segment is too short, read-only or on the heap
    */
   public void bindOutput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {

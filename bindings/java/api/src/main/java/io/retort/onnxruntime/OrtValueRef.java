@@ -51,7 +51,7 @@ public final class OrtValueRef extends NativeObject {
    * A tensor over memory of the program anywhere.
    *
    * @param env the environment
-   * @param segment address and size of the memory; on a device, that of the device
+   * @param segment address and size of the memory; on a device, that of the device, where one without a size is taken to be long enough
    * @param what type and shape
    * @param device where the memory is
    * @return the tensor
@@ -195,7 +195,8 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * @return the address of a tensor, on whatever device it lies, of the tensor's size and without a lifetime: for other native code
+   * @return the address of a tensor, on whatever device it lies, as a segment without a size: for other native code. It is valid
+   *     as long as the value is held
    */
   public MemorySegment deviceAddress() {
     return read(value -> MemorySegment.ofAddress(value.raw().address()));

@@ -45,8 +45,7 @@ final class ValueHandle extends Handle {
   static ValueHandle result(OrtApiFFM api, MemorySegment address, Collection<ValueHandle> inputs) {
     boolean lent = inputs.stream().anyMatch(input -> !input.segments.isEmpty());
     ValueHandle made = new ValueHandle(api, address, List.of());
-    if (!lent || api.integer(out -> api.c.isTensor(address, out)) == 0 || api.integer(out -> api.c.hasValue(address, out)) == 0) return made;
-    long data = made.descriptor().type() == ElementType.STRING ? 0 : api.pointer(out -> api.c.getTensorMutableData(address, out)).address();
+    long data = lent ? made.data() : 0;
     for (ValueHandle input : inputs) {
       for (MemorySegment segment : input.segments) {
         if (data < segment.address() || data >= segment.address() + segment.byteSize()) continue;
@@ -55,6 +54,19 @@ final class ValueHandle extends Handle {
       }
     }
     return made;
+  }
+
+  /** Where a tensor lies; 0 for what is none. */
+  private long data() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment out = arena.allocate(8, 8);
+      api.check(api.c.isTensor(address, out));
+      if (out.get(ValueLayout.JAVA_INT, 0) == 0) return 0;
+      api.check(api.c.hasValue(address, out));
+      if (out.get(ValueLayout.JAVA_INT, 0) == 0) return 0;
+      api.check(api.c.getTensorMutableData(address, out));
+      return out.get(ValueLayout.JAVA_LONG, 0);
+    }
   }
 
   @Override

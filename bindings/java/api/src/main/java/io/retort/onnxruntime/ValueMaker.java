@@ -15,7 +15,9 @@ final class ValueMaker {
       throw OrtException.invalid("the segment lies on the heap, which the garbage collector moves: allocate it from an Arena, or use OrtValueRef.allocate and copyFrom");
     if (what.type() == ElementType.STRING) throw OrtException.invalid("texts do not lie in segments: use OrtValueRef.ofStrings");
     if (!segment.scope().isAlive()) throw new IllegalStateException("the arena of the segment is closed");
-    if (segment.byteSize() < what.bytes())
+    // A pointer from other native code has no size in Java; of memory that the host cannot read it is believed.
+    long size = segment.byteSize() == 0 && !device.isHostAccessible() ? what.bytes() : segment.byteSize();
+    if (size < what.bytes())
       throw OrtException.invalid(what + " takes " + what.bytes() + " bytes, the segment has " + segment.byteSize() + ": give a longer one, or the right shape");
     if (segment.address() == 0 && what.bytes() > 0) throw OrtException.invalid("the address of the segment is null, " + what + " has elements");
     MemorySegment info = api.memoryInfo(device);
@@ -24,7 +26,7 @@ final class ValueMaker {
       // By address: a confined segment may be wrapped by a thread for runs of its owner.
       MemorySegment data = MemorySegment.ofAddress(segment.address());
       MemorySegment value = api.pointer(arena,
-          out -> api.c.createTensorWithDataAsOrtValue(info, data, segment.byteSize(), extents, what.shape().length, what.type().value(), out));
+          out -> api.c.createTensorWithDataAsOrtValue(info, data, size, extents, what.shape().length, what.type().value(), out));
       return new OrtValueRef(new ValueHandle(api, value, segment, what, device));
     }
   }
