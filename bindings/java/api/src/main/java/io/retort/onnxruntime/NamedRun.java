@@ -28,7 +28,7 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
       for (var value : values.entrySet()) {
         ValueHandle handle = (ValueHandle) value.getValue().use();
         held.add(handle);
-        names.setAtIndex(ValueLayout.ADDRESS, held.size() - 1, name(arena, value.getKey(), handle));
+        names.setAtIndex(ValueLayout.ADDRESS, held.size() - 1, name(value.getKey(), handle));
         array.setAtIndex(ValueLayout.ADDRESS, held.size() - 1, handle.address);
       }
       List<String> outputs = List.copyOf(wanted);
@@ -48,14 +48,8 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
     }
   }
 
-  private MemorySegment name(Arena arena, String name, ValueHandle value) {
+  private MemorySegment name(String name, ValueHandle value) {
     session.api.same(value.api, "input '" + name + "'");
-    if (!owner.inputPorts().has(name)) {
-      // Initializers that may be replaced are not listed among the inputs.
-      for (ValueInfo info : owner.overridableInitializers()) {
-        if (info.name().equals(name)) return arena.allocateFrom(name);
-      }
-    }
     Ports.Port port = owner.inputPorts().get(name);
     owner.inputPorts().fits(port, value);
     return port.nativeName();
@@ -64,7 +58,7 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
   private void call(Map<String, OrtValueRef> values, List<ValueHandle> held, Handle with, MemorySegment names, MemorySegment array, MemorySegment outputNames,
       MemorySegment results, int outputs) {
     try {
-      MemorySegment status = KeptCalls.run(session.api.c, session.address, with == null ? MemorySegment.NULL : with.address, names, array, held.size(), outputNames, outputs,
+      long status = KeptCalls.run(session.api.c, session.address, with == null ? MemorySegment.NULL : with.address, names, array, held.size(), outputNames, outputs,
           results, ValueHandle.scopes(held));
       session.api.check(status);
     } catch (IllegalStateException | WrongThreadException e) {

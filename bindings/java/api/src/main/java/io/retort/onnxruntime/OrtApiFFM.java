@@ -119,6 +119,11 @@ public final class OrtApiFFM {
     if (status.address() != 0) throw error(status);
   }
 
+  /** The same for the address of a status. */
+  void check(long status) {
+    if (status != 0) throw error(MemorySegment.ofAddress(status));
+  }
+
   private OrtException error(MemorySegment status) {
     OrtException error = new OrtException(OrtErrorCode.of(c.getErrorCode(status)), Memory.string(c.getErrorMessage(status)));
     c.releaseStatus(status);

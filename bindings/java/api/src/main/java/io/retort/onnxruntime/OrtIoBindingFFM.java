@@ -225,7 +225,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     binding.session.there();
     binding.show(null);
     Handle with = options == null ? null : options.use();
-    MemorySegment status;
+    long status;
     try {
       if (with != null) api.same(with.api, "the run options");
       status = KeptCalls.runWithBinding(api.c, binding.session.address, with == null ? MemorySegment.NULL : with.address, binding.address, binding.kept());

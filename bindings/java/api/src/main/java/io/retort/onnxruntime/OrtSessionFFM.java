@@ -206,6 +206,33 @@ public final class OrtSessionFFM extends NativeObject {
     return with(session -> devices(outputs.names().size(), (array, n) -> api.c.sessionGetMemoryInfoForOutputs(session.address, array, n)));
   }
 
+  /**
+   * @return the device that reads each input, in the order of the model; null where its provider has none
+   */
+  public List<EpDevice> inputEpDevices() {
+    api.require(23, "the devices of inputs");
+    return with(session -> epDevices(inputs.names().size(), (array, n) -> api.c.sessionGetEpDeviceForInputs(session.address, array, n)));
+  }
+
+  /**
+   * @return the device that writes each output, in the order of the model; null where its provider has none
+   */
+  public List<EpDevice> outputEpDevices() {
+    api.require(24, "the devices of outputs");
+    return with(session -> epDevices(outputs.names().size(), (array, n) -> api.c.sessionGetEpDeviceForOutputs(session.address, array, n)));
+  }
+
+  private List<EpDevice> epDevices(int count, Filler filler) {
+    List<EpDevice> devices = new ArrayList<>();
+    if (count == 0) return devices;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment array = arena.allocate(ValueLayout.ADDRESS, count);
+      api.check(filler.fill(array, count));
+      for (MemorySegment device : OrtApiFFM.pointers(array, count)) devices.add(device.address() == 0 ? null : new EpDevice(api, device));
+    }
+    return devices;
+  }
+
   private interface Filler {
     MemorySegment fill(MemorySegment array, long count);
   }

@@ -24,8 +24,11 @@ final class Ports {
   private final Map<String, Port> ports = new LinkedHashMap<>();
   private final List<ValueInfo> infos = new ArrayList<>();
 
-  private Ports(OrtApiFFM api, String what, UnaryOperator<MemorySegment> count, Item name, Item type) {
+  private Ports(String what) {
     this.what = what;
+  }
+
+  private Ports add(OrtApiFFM api, boolean listed, UnaryOperator<MemorySegment> count, Item name, Item type) {
     Arena arena = Arena.ofAuto();
     TypeReader reader = new TypeReader(api);
     long n = api.number(count);
@@ -33,23 +36,30 @@ final class Ports {
       long index = i;
       String text = api.text(out -> name.get(index, out));
       ValueInfo info = new ValueInfo(text, reader.take(api.pointer(out -> type.get(index, out))));
-      infos.add(info);
+      if (listed) infos.add(info);
       ports.put(text, new Port(info, arena.allocateFrom(text)));
     }
+    return this;
   }
 
+  /** The inputs. Initializers that a run may replace can be given as such, but are not listed among them. */
   static Ports inputs(OrtApiFFM api, MemorySegment s) {
-    return new Ports(api, "input", out -> api.c.sessionGetInputCount(s, out), (i, out) -> api.c.sessionGetInputName(s, i, api.defaultAllocator, out),
-        (i, out) -> api.c.sessionGetInputTypeInfo(s, i, out));
+    Ports inputs = new Ports("input").add(api, true, out -> api.c.sessionGetInputCount(s, out),
+        (i, out) -> api.c.sessionGetInputName(s, i, api.defaultAllocator, out), (i, out) -> api.c.sessionGetInputTypeInfo(s, i, out));
+    return inputs.overridable(api, s, false);
   }
 
   static Ports outputs(OrtApiFFM api, MemorySegment s) {
-    return new Ports(api, "output", out -> api.c.sessionGetOutputCount(s, out), (i, out) -> api.c.sessionGetOutputName(s, i, api.defaultAllocator, out),
+    return new Ports("output").add(api, true, out -> api.c.sessionGetOutputCount(s, out), (i, out) -> api.c.sessionGetOutputName(s, i, api.defaultAllocator, out),
         (i, out) -> api.c.sessionGetOutputTypeInfo(s, i, out));
   }
 
   static Ports overridable(OrtApiFFM api, MemorySegment s) {
-    return new Ports(api, "initializer", out -> api.c.sessionGetOverridableInitializerCount(s, out),
+    return new Ports("initializer").overridable(api, s, true);
+  }
+
+  private Ports overridable(OrtApiFFM api, MemorySegment s, boolean listed) {
+    return add(api, listed, out -> api.c.sessionGetOverridableInitializerCount(s, out),
         (i, out) -> api.c.sessionGetOverridableInitializerName(s, i, api.defaultAllocator, out), (i, out) -> api.c.sessionGetOverridableInitializerTypeInfo(s, i, out));
   }
 
@@ -58,11 +68,7 @@ final class Ports {
   }
 
   List<String> names() {
-    return List.copyOf(ports.keySet());
-  }
-
-  boolean has(String name) {
-    return ports.containsKey(name);
+    return infos.stream().map(ValueInfo::name).toList();
   }
 
   /** A port by its name. */

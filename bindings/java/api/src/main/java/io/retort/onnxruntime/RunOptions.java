@@ -109,6 +109,7 @@ public final class RunOptions extends NativeObject {
     OptionsHandle options = (OptionsHandle) use();
     try {
       options.api.require(24, "a stream of a run");
+      options.api.same(stream.handle().api, "the stream");
       Handle used = stream.use();
       options.api.c.runOptionsSetSyncStream(options.address, used.address);
       options.keep(used);

@@ -11,6 +11,7 @@ final class TensorCopies {
   private TensorCopies() {}
 
   static void copy(Handle env, List<OrtValueRef> from, List<OrtValueRef> to, SyncStream stream) {
+    if (stream != null) env.api.same(stream.handle().api, "the stream");
     if (from.size() != to.size()) throw OrtException.invalid(from.size() + " tensors are to be copied into " + to.size() + ": give as many of both");
     List<Handle> held = new ArrayList<>();
     try {

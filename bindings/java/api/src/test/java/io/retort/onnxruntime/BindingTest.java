@@ -7,8 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Map;
+import javax.management.MBeanException;
+import javax.management.ObjectName;
+import javax.management.ReflectionException;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
 /** Bound runs. */
@@ -179,6 +184,31 @@ class BindingTest extends Fixture {
           OrtValues values = session.run(Map.of("x", x, "y", y))) {
         assertArrayEquals(new float[] {6, 6, 6, 6}, values.get("z").toFloats());
       }
+    }
+  }
+
+  @Test
+  void aBoundRunAllocatesNothing() throws Exception {
+    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), floats(0, 0, 0, 0))) {
+      long least = Long.MAX_VALUE;
+      // Until the compiler is done.
+      for (int round = 0; round < 40 && least > 0; ++round) {
+        long before = allocated();
+        for (int i = 0; i < 10000; ++i) binding.run();
+        least = Math.min(least, (allocated() - before) / 10000);
+      }
+      assertEquals(0, least, "bytes per run");
+    }
+  }
+
+  /** Bytes that this thread allocated on the heap, some hundred for the question included. */
+  private static long allocated() throws Exception {
+    Object[] thread = {Thread.currentThread().threadId()};
+    try {
+      return (Long) ManagementFactory.getPlatformMBeanServer().invoke(new ObjectName("java.lang:type=Threading"), "getThreadAllocatedBytes", thread, new String[] {"long"});
+    } catch (ReflectionException | MBeanException e) {
+      Assumptions.abort("this Java does not count what threads allocate: " + e);
+      return 0;
     }
   }
 }

@@ -53,6 +53,30 @@ class SessionTest extends Fixture {
       assertEquals(new ModelMetadata("tiny", "g", "", "test.domain", "described", 7, Map.of("who", "test")), m);
       assertEquals(List.of(DeviceSpec.CPU), session.inputDevices());
       assertEquals(List.of(DeviceSpec.CPU), session.outputDevices());
+      assertEquals("CPUExecutionProvider", session.inputEpDevices().get(0).epName());
+      assertEquals("CPUExecutionProvider", session.outputEpDevices().get(0).epName());
+    }
+  }
+
+  @Test
+  void initializersThatARunReplaces() {
+    byte[] model = new TinyModel().input("x", ElementType.FLOAT, 4).input("y", ElementType.FLOAT, 4).initializer("y", 1, 1, 1, 1).node("Add", "z", "x", "y")
+        .output("z", ElementType.FLOAT, 4).bytes();
+    try (OrtSessionFFM session = session(model); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4); OrtIoBindingFFM binding = session.createBinding()) {
+      assertEquals("['x' FLOAT[4]]", session.inputs().toString());
+      assertEquals("['y' FLOAT[4]]", session.overridableInitializers().toString());
+      try (OrtValues values = session.run(Map.of("x", x))) {
+        assertEquals(5, values.get("z").toFloats()[3]);
+      }
+      try (OrtValues values = session.run(Map.of("x", x, "y", x))) {
+        assertEquals(8, values.get("z").toFloats()[3]);
+      }
+      binding.bindInput("x", x);
+      binding.bindInput("y", x);
+      binding.bindOutputToDevice("z", DeviceSpec.CPU);
+      try (OrtValues values = binding.runWithBindings(null)) {
+        assertEquals(8, values.get("z").toFloats()[3]);
+      }
     }
   }
 

@@ -1,6 +1,8 @@
 package io.retort.onnxruntime;
 
 import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /** Writes small ONNX models: nodes without attributes over tensors. */
@@ -47,6 +49,18 @@ final class TinyModel {
     text(node, 3, "make_" + output);
     text(node, 4, operator);
     field(graph, 1, node);
+    return this;
+  }
+
+  TinyModel initializer(String name, float... values) {
+    ByteArrayOutputStream tensor = new ByteArrayOutputStream();
+    number(tensor, 1, values.length);
+    number(tensor, 2, ElementType.FLOAT.value());
+    text(tensor, 8, name);
+    ByteBuffer raw = ByteBuffer.allocate(4 * values.length).order(ByteOrder.LITTLE_ENDIAN);
+    raw.asFloatBuffer().put(values);
+    field(tensor, 9, raw.array());
+    field(graph, 5, tensor);
     return this;
   }
 

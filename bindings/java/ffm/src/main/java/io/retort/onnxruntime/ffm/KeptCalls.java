@@ -6,7 +6,6 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodType;
 import java.util.Arrays;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -19,8 +18,10 @@ import java.util.concurrent.ConcurrentHashMap;
  * <p>Thread-safe.
  */
 public final class KeptCalls {
-  private static final FunctionDescriptor BOUND = Signatures.P_PPP.DESCRIPTOR;
-  private static final FunctionDescriptor NAMED = Signatures.P_PPPPLPLP.DESCRIPTOR;
+  // The status is a number here: a segment for it would be garbage of every run.
+  private static final FunctionDescriptor BOUND = Signatures.P_PPP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
+  private static final FunctionDescriptor NAMED = Signatures.P_PPPPLPLP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
+  private static final MethodHandle BOUND_0 = handle(BOUND, 0);
   private static final MethodHandle BOUND_1 = handle(BOUND, 1);
   private static final MethodHandle BOUND_2 = handle(BOUND, 2);
   private static final ConcurrentHashMap<Integer, MethodHandle> BOUND_N = new ConcurrentHashMap<>();
@@ -38,18 +39,18 @@ public final class KeptCalls {
    * @param options OrtRunOptions, or NULL
    * @param binding OrtIoBinding
    * @param kept segments of different scopes that must stay alive during the call
-   * @return OrtStatus, or NULL
+   * @return address of an OrtStatus, or 0
    * @throws IllegalStateException if the scope of a segment is closed; the library was not called
    * @throws WrongThreadException if a segment belongs to another thread; the library was not called
    */
-  public static MemorySegment runWithBinding(OrtApi api, MemorySegment session, MemorySegment options, MemorySegment binding, MemorySegment[] kept) {
+  public static long runWithBinding(OrtApi api, MemorySegment session, MemorySegment options, MemorySegment binding, MemorySegment[] kept) {
     try {
       MemorySegment run = api.table().at(RUN_WITH_BINDING);
       return switch (kept.length) {
-        case 0 -> (MemorySegment) Signatures.P_PPP.HANDLE.invokeExact(run, session, options, binding);
-        case 1 -> (MemorySegment) BOUND_1.invokeExact(run, session, options, binding, kept[0]);
-        case 2 -> (MemorySegment) BOUND_2.invokeExact(run, session, options, binding, kept[0], kept[1]);
-        default -> (MemorySegment) spread(BOUND_N, BOUND, kept.length).invokeExact(run, session, options, binding, kept);
+        case 0 -> (long) BOUND_0.invokeExact(run, session, options, binding);
+        case 1 -> (long) BOUND_1.invokeExact(run, session, options, binding, kept[0]);
+        case 2 -> (long) BOUND_2.invokeExact(run, session, options, binding, kept[0], kept[1]);
+        default -> (long) spread(BOUND_N, BOUND, kept.length).invokeExact(run, session, options, binding, kept);
       };
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
@@ -69,15 +70,14 @@ public final class KeptCalls {
    * @param outputCount its length
    * @param outputs array of OrtValue, filled by the call where it is NULL
    * @param kept segments of different scopes that must stay alive during the call
-   * @return OrtStatus, or NULL
+   * @return address of an OrtStatus, or 0
    * @throws IllegalStateException if the scope of a segment is closed; the library was not called
    * @throws WrongThreadException if a segment belongs to another thread; the library was not called
    */
-  public static MemorySegment run(OrtApi api, MemorySegment session, MemorySegment options, MemorySegment inputNames, MemorySegment inputs, long inputCount,
+  public static long run(OrtApi api, MemorySegment session, MemorySegment options, MemorySegment inputNames, MemorySegment inputs, long inputCount,
       MemorySegment outputNames, long outputCount, MemorySegment outputs, MemorySegment[] kept) {
-    if (kept.length == 0) return api.run(session, options, inputNames, inputs, inputCount, outputNames, outputCount, outputs);
     try {
-      return (MemorySegment) spread(NAMED_N, NAMED, kept.length)
+      return (long) spread(NAMED_N, NAMED, kept.length)
           .invokeExact(api.table().at(RUN), session, options, inputNames, inputs, inputCount, outputNames, outputCount, outputs, kept);
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
@@ -91,9 +91,6 @@ public final class KeptCalls {
   }
 
   private static MethodHandle spread(ConcurrentHashMap<Integer, MethodHandle> made, FunctionDescriptor function, int kept) {
-    return made.computeIfAbsent(kept, n -> {
-      MethodHandle handle = handle(function, n).asSpreader(MemorySegment[].class, n);
-      return handle.asType(MethodType.methodType(MemorySegment.class, handle.type().parameterArray()));
-    });
+    return made.computeIfAbsent(kept, n -> handle(function, n).asSpreader(MemorySegment[].class, n));
   }
 }

@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
@@ -90,6 +94,46 @@ class GroupTest {
       assertEquals(0, API.hardwareDevice_Type(API.epDevice_Device(first)));
       API.releaseEnv(env);
     }
+  }
+
+  /** The library calls back from a thread of its own; that needs more than one. */
+  @Test
+  void runsThatCallBack() throws Exception {
+    Path model = Path.of(System.getProperty("retort.abi", System.getenv().getOrDefault("RETORT_ABI", "../../../abi"))).resolve("../tests/clients/data/step.onnx");
+    CompletableFuture<Float> first = new CompletableFuture<>();
+    try (Arena arena = Arena.ofShared()) {
+      MemorySegment env = made(arena, out -> API.createEnv(3, arena.allocateFrom("groups"), out));
+      MemorySegment options = made(arena, API::createSessionOptions);
+      succeeds(API.setIntraOpNumThreads(options, 2));
+      byte[] bytes = Files.readAllBytes(model);
+      MemorySegment session = made(arena, out -> API.createSessionFromArray(env, arena.allocateFrom(ValueLayout.JAVA_BYTE, bytes), bytes.length, options, out));
+      MemorySegment info = made(arena, out -> API.createCpuMemoryInfo(0, 0, out));
+      MemorySegment data = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4);
+      MemorySegment shape = arena.allocateFrom(ValueLayout.JAVA_LONG, 4);
+      MemorySegment value = made(arena, out -> API.createTensorWithDataAsOrtValue(info, data, 16, shape, 1, 1, out));
+      MemorySegment names = pointers(arena, arena.allocateFrom("x"), arena.allocateFrom("state"));
+      MemorySegment outputs = arena.allocate(ValueLayout.ADDRESS);
+      MemorySegment callback = Upcalls.finished((made, count, status) -> {
+        MemorySegment at = Arena.ofAuto().allocate(ValueLayout.ADDRESS);
+        API.getTensorMutableData(made.get(ValueLayout.ADDRESS, 0), at);
+        first.complete(status.address() != 0 || count != 1 ? Float.NaN : Memory.view(at.get(ValueLayout.ADDRESS, 0), 16).get(ValueLayout.JAVA_FLOAT, 0));
+      }, arena);
+      succeeds(API.runAsync(session, MemorySegment.NULL, names, pointers(arena, value, value), 2, pointers(arena, arena.allocateFrom("state_out")), 1, outputs, callback, MemorySegment.NULL));
+      assertEquals(2, first.get(60, TimeUnit.SECONDS));
+      // The session waits for its threads, so the callback is over when it is released.
+      API.releaseValue(outputs.get(ValueLayout.ADDRESS, 0));
+      API.releaseValue(value);
+      API.releaseSession(session);
+      API.releaseSessionOptions(options);
+      API.releaseMemoryInfo(info);
+      API.releaseEnv(env);
+    }
+  }
+
+  private static MemorySegment pointers(Arena arena, MemorySegment... all) {
+    MemorySegment array = arena.allocate(ValueLayout.ADDRESS, all.length);
+    for (int i = 0; i < all.length; ++i) array.setAtIndex(ValueLayout.ADDRESS, i, all[i]);
+    return array;
   }
 
   @Test
