@@ -26,12 +26,12 @@ public final class OrtSessionFFM extends NativeObject {
   private final Ports inputs;
   private final Ports outputs;
 
-  OrtSessionFFM(OrtEnvironmentFFM env, SessionHandle handle) {
+  private OrtSessionFFM(OrtEnvironmentFFM env, SessionHandle handle, Ports inputs, Ports outputs) {
     super(handle);
     this.env = env;
     api = env.api();
-    inputs = Ports.inputs(api, handle.address);
-    outputs = Ports.outputs(api, handle.address);
+    this.inputs = inputs;
+    this.outputs = outputs;
   }
 
   /**
@@ -117,9 +117,9 @@ public final class OrtSessionFFM extends NativeObject {
   /** Reads what the model is; the session goes if that fails. */
   static OrtSessionFFM finished(OrtEnvironmentFFM env, SessionHandle handle) {
     try {
-      return new OrtSessionFFM(env, handle);
+      return new OrtSessionFFM(env, handle, Ports.inputs(env.api(), handle.address), Ports.outputs(env.api(), handle.address));
     } catch (RuntimeException e) {
-      if (!handle.released()) handle.release();
+      handle.release();
       throw e;
     }
   }

@@ -40,6 +40,14 @@ public final class RunOptions extends NativeObject {
     return new RunOptions(api);
   }
 
+  /**
+   * @param env an environment of the library
+   * @return options without any set; they do not keep the environment
+   */
+  public static RunOptions create(OrtEnvironmentFFM env) {
+    return new RunOptions(env.api());
+  }
+
   @Override
   String title() {
     return "run options";
