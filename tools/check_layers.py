@@ -35,7 +35,7 @@ CPP, BRACES = (".cc", ".h", ".hpp", ".in"), (".cc", ".h", ".hpp", ".java", ".rs"
 # Comments, raw strings, strings, characters (not the quotes that separate digits).
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\'', re.S)
 CONTROL = re.compile(r"^\s*(?:\}\s*)?(?:if|for|while|switch|catch|do|else|try|match|loop|return)\b")
-TRANSPARENT = re.compile(r"\b(?:namespace|struct|class|enum|union|extern|impl|trait|mod|interface|record)\b[^()]*$|\brequires\s*$")
+TRANSPARENT = re.compile(r"\b(?:namespace|struct|class|enum|union|extern|impl|trait|mod|interface|record)\b[^()]*$|\brequires\s*$|\brecord\s+\w+\s*(?:<[^()]*>)?\s*\([^;]*$")
 
 
 def read_rooms(root):

@@ -90,6 +90,12 @@ class CheckLayers(unittest.TestCase):
     def test_a_class_is_no_function(self):
         self.assertEqual(self.errors("src/base/a.h", "class A {\n" + "  int f();\n" * cl.MAX_FUNCTION + "};\n"), [])
 
+    def test_a_record_of_java_is_no_function(self):
+        body = "  int f();\n" * cl.MAX_FUNCTION
+        self.assertEqual(self.errors("bindings/java/A.java", "record A(int b, List<String> c) {\n" + body + "}\n"), [])
+        self.assertEqual(self.errors("bindings/java/B.java", "public record B<T>(\n    T b) implements C {\n" + body + "}\n"), [])
+        self.finds("bindings/java/D.java", "class D {\n" + LONG_FUNCTION.replace("f(", "record(") + "}\n", "function record has 82 lines")
+
     def test_exceptions_hold_to_the_line_and_only_shrink(self):
         self.write(cl.EXCEPTIONS, "src/base/a.cc\tf\t90\n")
         self.finds("src/base/a.cc", LONG_FUNCTION, "lower it")

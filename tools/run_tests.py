@@ -431,6 +431,8 @@ def bindings(c):
     for path in scripts:
         name = os.path.basename(os.path.dirname(path))
         count = c.counted("bindings." + name, [path], RETORT_LIBRARY=c.library, RETORT_OUT=c.out, PYTHON=sys.executable)
+        with open(os.path.join(c.work, f"bindings.{name}.log"), encoding="utf-8", errors="replace") as f:
+            print("".join(f"    {line}" for line in f if line.startswith("skipped:")), end="")
         print(f"    {name}: {count}", flush=True)
         total += count
     return total

@@ -10,6 +10,7 @@
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
 #   tools/setup.sh plugins VENV   into it, plug-in providers of others (requirements-plugins.txt)
+#   tools/setup.sh java VENV      Maven (Debian package); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +21,7 @@ FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
 VULKAN=(chromium libvulkan1)
+JAVA=(maven)
 NEON=("${BUILD[@]}" g++-aarch64-linux-gnu qemu-user googletest)
 
 packages() {
@@ -71,6 +73,10 @@ case ${1:-} in
   python) python_tools "${2:?a folder}" ;;
   vulkan) packages "${VULKAN[@]}" ;;
   bench) libraries bench "the engines to measure beside" "${2:?a folder}" ;;
+  java)
+    packages "${JAVA[@]}"
+    bindings/java/scripts/find-java.sh >/dev/null || libraries java "a Java run-time" "${2:?a folder}"
+    ;;
   plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
-  *) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

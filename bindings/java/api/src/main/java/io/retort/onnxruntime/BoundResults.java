@@ -1,0 +1,135 @@
+package io.retort.onnxruntime;
+
+import io.retort.onnxruntime.ffm.Memory;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Results of bound runs. */
+final class BoundResults {
+  private final OrtApiFFM api;
+
+  BoundResults(OrtApiFFM api) {
+    this.api = api;
+  }
+
+  /** The names, as the library has them. */
+  List<String> names(BindingHandle binding) {
+    List<String> names = new ArrayList<>();
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment out = arena.allocate(ValueLayout.ADDRESS, 3);
+      api.check(api.c.getBoundOutputNames(binding.address, api.defaultAllocator, out, out.asSlice(8), out.asSlice(16)));
+      long count = out.getAtIndex(ValueLayout.JAVA_LONG, 2);
+      if (count == 0) return names;
+      MemorySegment chars = out.get(ValueLayout.ADDRESS, 0);
+      MemorySegment lengths = Memory.view(out.get(ValueLayout.ADDRESS, 8), 8 * count);
+      long at = 0;
+      for (long i = 0; i < count; ++i) {
+        long length = lengths.getAtIndex(ValueLayout.JAVA_LONG, i);
+        names.add(new String(Memory.view(chars, at + length).asSlice(at).toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8));
+        at += length;
+      }
+      api.check(api.c.allocatorFree(api.defaultAllocator, chars));
+      api.check(api.c.allocatorFree(api.defaultAllocator, lengths));
+    }
+    return names;
+  }
+
+  /** References to the values. Where all were bound, the library need not be asked. */
+  OrtValues values(BindingHandle binding) {
+    LinkedHashMap<String, OrtValueRef> values = new LinkedHashMap<>();
+    if (!binding.outputs.containsValue(null)) {
+      binding.outputs.forEach((name, value) -> {
+        value.retain();
+        values.put(name, new OrtValueRef(value));
+      });
+      return new OrtValues(values);
+    }
+    List<String> names = names(binding);
+    List<OrtValueRef> made = ValueHandle.results(api, made(binding), binding.session.withLent(binding.inputs.values()));
+    for (int i = 0; i < made.size(); ++i) {
+      ValueHandle bound = binding.outputs.get(names.get(i));
+      if (bound == null) {
+        values.put(names.get(i), made.get(i));
+      } else {
+        made.get(i).close();
+        bound.retain();
+        values.put(names.get(i), new OrtValueRef(bound));
+      }
+    }
+    return new OrtValues(values);
+  }
+
+  private List<MemorySegment> made(BindingHandle binding) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment count = arena.allocate(ValueLayout.JAVA_LONG);
+      MemorySegment array = api.pointer(arena, out -> api.c.getBoundOutputValues(binding.address, api.defaultAllocator, out, count));
+      List<MemorySegment> all = OrtApiFFM.pointers(array, count.get(ValueLayout.JAVA_LONG, 0));
+      if (array.address() != 0) api.check(api.c.allocatorFree(api.defaultAllocator, array));
+      return all;
+    }
+  }
+
+  /** References to values on the host: the outputs themselves where they are there. */
+  OrtValues onHost(BindingHandle binding) {
+    OrtValues all = values(binding);
+    LinkedHashMap<String, OrtValueRef> host = new LinkedHashMap<>();
+    List<OrtValueRef> from = new ArrayList<>();
+    List<OrtValueRef> to = new ArrayList<>();
+    try {
+      api.check(api.c.synchronizeBoundOutputs(binding.address));
+      for (var entry : all.entrySet()) {
+        OrtValueRef value = entry.getValue();
+        boolean there = value.valueType() != ValueType.TENSOR || value.device().isHostAccessible();
+        OrtValueRef result = there ? value.retain() : ValueMaker.onHost(api, value.descriptor());
+        host.put(entry.getKey(), result);
+        if (there) continue;
+        from.add(value);
+        to.add(result);
+      }
+      copy(binding, from, to);
+      return new OrtValues(host);
+    } catch (RuntimeException e) {
+      host.values().forEach(OrtValueRef::close);
+      throw e;
+    } finally {
+      all.close();
+    }
+  }
+
+  /** The library copies from one place per call. */
+  private static void copy(BindingHandle binding, List<OrtValueRef> from, List<OrtValueRef> to) {
+    Map<DeviceSpec, List<Integer>> places = new LinkedHashMap<>();
+    for (int i = 0; i < from.size(); ++i) places.computeIfAbsent(from.get(i).device(), d -> new ArrayList<>()).add(i);
+    for (List<Integer> place : places.values()) {
+      TensorCopies.copy(binding.session.env, place.stream().map(from::get).toList(), place.stream().map(to::get).toList(), null);
+    }
+  }
+
+  /** Views, which end with the next run. */
+  Map<String, MemorySegment> views(BindingHandle binding) {
+    OrtValues host = onHost(binding);
+    binding.show(host);
+    Map<String, MemorySegment> views = new LinkedHashMap<>();
+    host.forEach((name, value) -> views.put(name, value.asSegment()));
+    return Collections.unmodifiableMap(views);
+  }
+
+  Map<String, MemorySegment> copies(BindingHandle binding, Arena arena) {
+    Map<String, MemorySegment> copies = new LinkedHashMap<>();
+    try (OrtValues host = onHost(binding)) {
+      host.forEach((name, value) -> {
+        MemorySegment copy = arena.allocate(Math.max(1, value.descriptor().bytes()), 64).asSlice(0, value.descriptor().bytes());
+        value.copyTo(copy);
+        copies.put(name, copy);
+      });
+    }
+    return Collections.unmodifiableMap(copies);
+  }
+}

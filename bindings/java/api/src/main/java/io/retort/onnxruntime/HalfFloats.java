@@ -1,0 +1,76 @@
+package io.retort.onnxruntime;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/** Conversion between {@code float} and the 16-bit floats of tensors; rounds to nearest, ties to even. Thread-safe. */
+public final class HalfFloats {
+  private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED;
+
+  private HalfFloats() {}
+
+  /**
+   * @param value a number
+   * @return the nearest bfloat16
+   */
+  public static short toBfloat16(float value) {
+    int bits = Float.floatToRawIntBits(value);
+    // A NaN whose payload lies in the lower half alone would become infinity.
+    if (Float.isNaN(value)) return (short) (bits >>> 16 | 0x40);
+    return (short) (bits + 0x7fff + (bits >>> 16 & 1) >>> 16);
+  }
+
+  /**
+   * @param value a bfloat16
+   * @return the number
+   */
+  public static float fromBfloat16(short value) {
+    return Float.intBitsToFloat(value << 16);
+  }
+
+  /**
+   * @param segment numbers of {@code type}
+   * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}
+   * @return the numbers
+   * @throws OrtException for another type
+   */
+  public static float[] toFloats(MemorySegment segment, ElementType type) {
+    int count = Math.toIntExact(segment.byteSize() * 8 / checked(type).bits());
+    float[] floats = new float[count];
+    switch (type) {
+      case FLOAT -> MemorySegment.copy(segment, ValueLayout.JAVA_FLOAT_UNALIGNED, 0, floats, 0, count);
+      case FLOAT16 -> {
+        for (int i = 0; i < count; ++i) floats[i] = Float.float16ToFloat(segment.get(SHORT, 2L * i));
+      }
+      default -> {
+        for (int i = 0; i < count; ++i) floats[i] = fromBfloat16(segment.get(SHORT, 2L * i));
+      }
+    }
+    return floats;
+  }
+
+  /**
+   * @param floats the numbers
+   * @param segment where they are written, of {@code type}
+   * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}
+   * @throws OrtException for another type, or if the segment is too short
+   */
+  public static void fromFloats(float[] floats, MemorySegment segment, ElementType type) {
+    if (segment.byteSize() < checked(type).bytes(floats.length))
+      throw OrtException.invalid(floats.length + " numbers of " + type + " take " + type.bytes(floats.length) + " bytes, the segment has " + segment.byteSize());
+    switch (type) {
+      case FLOAT -> MemorySegment.copy(floats, 0, segment, ValueLayout.JAVA_FLOAT_UNALIGNED, 0, floats.length);
+      case FLOAT16 -> {
+        for (int i = 0; i < floats.length; ++i) segment.set(SHORT, 2L * i, Float.floatToFloat16(floats[i]));
+      }
+      default -> {
+        for (int i = 0; i < floats.length; ++i) segment.set(SHORT, 2L * i, toBfloat16(floats[i]));
+      }
+    }
+  }
+
+  private static ElementType checked(ElementType type) {
+    if (type == ElementType.FLOAT || type == ElementType.FLOAT16 || type == ElementType.BFLOAT16) return type;
+    throw OrtException.invalid("elements are " + type + ", not FLOAT, FLOAT16 or BFLOAT16: read them as what they are");
+  }
+}

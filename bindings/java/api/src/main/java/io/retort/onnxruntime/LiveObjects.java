@@ -1,0 +1,48 @@
+package io.retort.onnxruntime;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/** How many native objects there are: what tests for leaks look at. Thread-safe. */
+public final class LiveObjects {
+  private static final AtomicLongArray COUNTS = new AtomicLongArray(ObjectKind.values().length);
+
+  private LiveObjects() {}
+
+  static void born(ObjectKind kind) {
+    COUNTS.incrementAndGet(kind.ordinal());
+  }
+
+  static void gone(ObjectKind kind) {
+    COUNTS.decrementAndGet(kind.ordinal());
+  }
+
+  /**
+   * @param kind what to count
+   * @return how many of this kind were made and not released
+   */
+  public static long count(ObjectKind kind) {
+    return COUNTS.get(kind.ordinal());
+  }
+
+  /**
+   * @return how many of all kinds were made and not released
+   */
+  public static long total() {
+    long sum = 0;
+    for (int i = 0; i < COUNTS.length(); ++i) sum += COUNTS.get(i);
+    return sum;
+  }
+
+  /**
+   * @return how many there are of each kind that there are any of
+   */
+  public static Map<ObjectKind, Long> counts() {
+    Map<ObjectKind, Long> all = new EnumMap<>(ObjectKind.class);
+    for (ObjectKind kind : ObjectKind.values()) {
+      if (count(kind) != 0) all.put(kind, count(kind));
+    }
+    return all;
+  }
+}

@@ -1,0 +1,358 @@
+package io.retort.onnxruntime;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+
+/**
+ * A loaded model. Runs of several threads may go on at once; bindings of it are for one thread each. Bindings and values keep
+ * what they need of it when it is closed. Thread-safe.
+ */
+public final class OrtSessionFFM extends NativeObject {
+  private interface Maker {
+    MemorySegment make(MemorySegment env, MemorySegment options, MemorySegment out);
+  }
+
+  private final OrtEnvironmentFFM env;
+  private final OrtApiFFM api;
+  private final Ports inputs;
+  private final Ports outputs;
+
+  private OrtSessionFFM(OrtEnvironmentFFM env, SessionHandle handle, Ports inputs, Ports outputs) {
+    super(handle);
+    this.env = env;
+    api = env.api();
+    this.inputs = inputs;
+    this.outputs = outputs;
+  }
+
+  /**
+   * Loads a model from a file.
+   *
+   * @param env the environment
+   * @param model the file
+   * @param options how; null for none
+   * @return the session
+   * @throws OrtException if it cannot be loaded
+   */
+  public static OrtSessionFFM create(OrtEnvironmentFFM env, Path model, SessionOptions options) {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment path = OrtApiFFM.path(arena, model);
+      return make(env, options, (e, o, out) -> env.api().c.createSession(e, path, o, out));
+    }
+  }
+
+  /**
+   * Loads a model from bytes.
+   *
+   * @param env the environment
+   * @param model the bytes; they are copied where they are needed afterwards
+   * @param options how; null for none
+   * @return the session
+   * @throws OrtException if it cannot be loaded
+   */
+  public static OrtSessionFFM create(OrtEnvironmentFFM env, byte[] model, SessionOptions options) {
+    if (options != null && options.readsModelInPlace()) return create(env, Arena.ofAuto().allocateFrom(ValueLayout.JAVA_BYTE, model), options);
+    try (Arena arena = Arena.ofConfined()) {
+      return create(env, arena.allocateFrom(ValueLayout.JAVA_BYTE, model), options);
+    }
+  }
+
+  /**
+   * Loads a model from memory, as a mapped file.
+   *
+   * @param env the environment
+   * @param model the bytes; not needed afterwards, except under config entries that use them directly
+   *     ({@code session.use_ort_model_bytes_directly}): then their arena must stay open, and runs hold it as they do those of values
+   * @param options how; null for none
+   * @return the session
+   * @throws OrtException if it cannot be loaded
+   */
+  public static OrtSessionFFM create(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
+    if (!model.isNative()) return create(env, model.toArray(ValueLayout.JAVA_BYTE), options);
+    OrtSessionFFM session = make(env, options, (e, o, out) -> env.api().c.createSessionFromArray(e, model, model.byteSize(), o, out));
+    if (options != null && options.readsModelInPlace()) session.keep(model);
+    return session;
+  }
+
+  /**
+   * Shares a session of the official Java package: both use the same native session, through the library that the package
+   * loaded. The other session stays its owner's and must be open while this one or a binding of it is used.
+   *
+   * @param session the session
+   * @return a session on the same native handle
+   * @throws IllegalStateException if it is closed
+   * @throws OrtException if its native handle cannot be read: the package's version is another, or its module is not open
+   */
+  public static OrtSessionFFM createFromOrtSession(ai.onnxruntime.OrtSession session) {
+    return OfficialJava.share(session);
+  }
+
+  private static OrtSessionFFM make(OrtEnvironmentFFM env, SessionOptions options, Maker maker) {
+    OrtApiFFM api = env.api();
+    Handle used = env.use();
+    try {
+      SessionOptions.OptionsHandle with = options == null ? null : (SessionOptions.OptionsHandle) options.use();
+      try (Arena arena = Arena.ofConfined()) {
+        if (with != null) api.same(with.api, "the options");
+        MemorySegment session = api.pointer(arena, out -> maker.make(used.address, with == null ? MemorySegment.NULL : with.address, out));
+        SessionHandle handle = new SessionHandle(api, session, with == null ? null : with.needs.copy(), used);
+        return finished(env, handle);
+      } finally {
+        if (with != null) with.release();
+      }
+    } finally {
+      used.release();
+    }
+  }
+
+  /** Reads what the model is; the session goes if that fails. */
+  static OrtSessionFFM finished(OrtEnvironmentFFM env, SessionHandle handle) {
+    try {
+      return new OrtSessionFFM(env, handle, Ports.inputs(env.api(), handle.address), Ports.outputs(env.api(), handle.address));
+    } catch (RuntimeException e) {
+      handle.release();
+      throw e;
+    }
+  }
+
+  /** Makes runs hold the memory of the model, as a tensor of bytes that the session reads. */
+  private void keep(MemorySegment model) {
+    try (OrtValueRef bytes = ValueMaker.wrap(api, model, new MemoryDescriptor(ElementType.UINT8, model.byteSize()), DeviceSpec.CPU)) {
+      ((SessionHandle) handle()).lend((ValueHandle) bytes.use());
+    }
+  }
+
+  @Override
+  String title() {
+    return "session";
+  }
+
+  /** Holds the session for a call. */
+  SessionHandle useSession() {
+    SessionHandle session = (SessionHandle) use();
+    try {
+      session.there();
+      return session;
+    } catch (IllegalStateException e) {
+      session.release();
+      throw e;
+    }
+  }
+
+  private <T> T with(Function<SessionHandle, T> call) {
+    SessionHandle session = useSession();
+    try {
+      return call.apply(session);
+    } finally {
+      session.release();
+    }
+  }
+
+  Ports inputPorts() {
+    return inputs;
+  }
+
+  Ports outputPorts() {
+    return outputs;
+  }
+
+  /**
+   * @return the environment
+   */
+  public OrtEnvironmentFFM environment() {
+    return env;
+  }
+
+  /**
+   * @return names and types of the inputs, in the order of the model
+   */
+  public List<ValueInfo> inputs() {
+    return inputs.infos();
+  }
+
+  /**
+   * @return names and types of the outputs, in the order of the model
+   */
+  public List<ValueInfo> outputs() {
+    return outputs.infos();
+  }
+
+  /**
+   * @return initializers that a run may replace, as inputs
+   */
+  public List<ValueInfo> overridableInitializers() {
+    return with(session -> Ports.overridable(api, session.address).infos());
+  }
+
+  /**
+   * @return what the model says of itself
+   */
+  public ModelMetadata metadata() {
+    return with(session -> MetadataReader.read(api, session.address));
+  }
+
+  /**
+   * @return where the session reads each input, in the order of the model
+   */
+  public List<DeviceSpec> inputDevices() {
+    api.require(23, "the places of inputs");
+    return with(session -> devices(inputs.names().size(), (array, n) -> api.c.sessionGetMemoryInfoForInputs(session.address, array, n)));
+  }
+
+  /**
+   * @return where the session writes each output, in the order of the model
+   */
+  public List<DeviceSpec> outputDevices() {
+    api.require(23, "the places of outputs");
+    return with(session -> devices(outputs.names().size(), (array, n) -> api.c.sessionGetMemoryInfoForOutputs(session.address, array, n)));
+  }
+
+  /**
+   * @return the device that reads each input, in the order of the model; null where its provider has none
+   */
+  public List<EpDevice> inputEpDevices() {
+    api.require(23, "the devices of inputs");
+    return with(session -> epDevices(inputs.names().size(), (array, n) -> api.c.sessionGetEpDeviceForInputs(session.address, array, n)));
+  }
+
+  /**
+   * @return the device that writes each output, in the order of the model; null where its provider has none
+   */
+  public List<EpDevice> outputEpDevices() {
+    api.require(24, "the devices of outputs");
+    return with(session -> epDevices(outputs.names().size(), (array, n) -> api.c.sessionGetEpDeviceForOutputs(session.address, array, n)));
+  }
+
+  private List<EpDevice> epDevices(int count, Filler filler) {
+    List<EpDevice> devices = new ArrayList<>();
+    if (count == 0) return devices;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment array = arena.allocate(ValueLayout.ADDRESS, count);
+      api.check(filler.fill(array, count));
+      for (MemorySegment device : OrtApiFFM.pointers(array, count)) devices.add(device.address() == 0 ? null : new EpDevice(api, device));
+    }
+    return devices;
+  }
+
+  private interface Filler {
+    MemorySegment fill(MemorySegment array, long count);
+  }
+
+  private List<DeviceSpec> devices(int count, Filler filler) {
+    List<DeviceSpec> devices = new ArrayList<>();
+    if (count == 0) return devices;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment array = arena.allocate(ValueLayout.ADDRESS, count);
+      api.check(filler.fill(array, count));
+      for (MemorySegment info : OrtApiFFM.pointers(array, count)) devices.add(api.device(info));
+    }
+    return devices;
+  }
+
+  /**
+   * @param device a place that a provider of the session drives
+   * @return the allocator there: the shared one of the environment, else one that the session makes
+   * @throws OrtException if there is none
+   */
+  public OrtAllocatorFFM allocator(DeviceSpec device) {
+    return with(session -> allocator(session, device));
+  }
+
+  /** The same for a binding, whose session may be closed. */
+  static OrtAllocatorFFM allocator(SessionHandle session, DeviceSpec device) {
+    OrtApiFFM api = session.api;
+    if (device.equals(DeviceSpec.CPU) || api.apiVersion() >= 23) {
+      try {
+        return OrtAllocatorFFM.shared(session.env, device);
+      } catch (OrtException none) {
+        if (none.code() != OrtErrorCode.NOT_FOUND) throw none;
+      }
+    }
+    return OrtAllocatorFFM.owned(api, api.pointer(out -> api.c.createAllocator(session.address, api.memoryInfo(device), out)), session);
+  }
+
+  /**
+   * @return a binding of inputs and outputs to memory
+   */
+  public OrtIoBindingFFM createBinding() {
+    return new OrtIoBindingFFM(this);
+  }
+
+  /**
+   * Runs the model; all outputs are made by the library.
+   *
+   * @param values the inputs by name
+   * @return the outputs by name, to be closed by the caller
+   * @throws OrtException if an input is missing or of the wrong type or shape, or the run fails
+   */
+  public OrtValues run(Map<String, OrtValueRef> values) {
+    return run(values, outputs.names(), null);
+  }
+
+  /**
+   * Runs the model.
+   *
+   * @param values the inputs by name
+   * @param wanted names of the outputs that are computed, at least one
+   * @param options how; null for none
+   * @return these outputs by name, to be closed by the caller
+   * @throws OrtException if an input is missing or of the wrong type or shape, an output is unknown, or the run fails
+   */
+  public OrtValues run(Map<String, OrtValueRef> values, Collection<String> wanted, RunOptions options) {
+    return with(session -> new NamedRun(this, session).run(values, wanted, options));
+  }
+
+  /**
+   * Runs the model in another thread. Arenas of the values must be shared ones. Cancelling the future ends the run, as soon as
+   * it notices.
+   *
+   * @param values the inputs by name; the references may be closed at once
+   * @param wanted names of the outputs that are computed
+   * @param options how; null for none. Cancelling sets their terminate flag
+   * @param executor where; null for threads of this library
+   * @return the outputs by name, to be closed by who gets them
+   */
+  public CompletableFuture<OrtValues> runAsync(Map<String, OrtValueRef> values, Collection<String> wanted, RunOptions options, Executor executor) {
+    return AsyncRun.named(this, values, List.copyOf(wanted), options, executor);
+  }
+
+  /**
+   * Changes options of the session's providers.
+   *
+   * @param options what they take, at least one entry
+   */
+  public void setEpDynamicOptions(Map<String, String> options) {
+    api.require(20, "dynamic options of providers");
+    with(session -> {
+      try (Arena arena = Arena.ofConfined()) {
+        MemorySegment keys = OrtApiFFM.array(arena, List.copyOf(options.keySet()));
+        api.check(api.c.setEpDynamicOptions(session.address, keys, OrtApiFFM.array(arena, List.copyOf(options.values())), options.size()));
+        return null;
+      }
+    });
+  }
+
+  /**
+   * Ends profiling.
+   *
+   * @return the file that the profile was written to
+   */
+  public Path endProfiling() {
+    return with(session -> Path.of(api.text(out -> api.c.sessionEndProfiling(session.address, api.defaultAllocator, out))));
+  }
+
+  /** Inputs and outputs, for messages. */
+  @Override
+  public String toString() {
+    return "session " + inputs.infos() + " -> " + outputs.infos();
+  }
+}

@@ -1,0 +1,32 @@
+package io.retort.onnxruntime;
+
+import java.util.AbstractMap;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+
+/** Results of a run by name, in the order of the outputs. Closing it closes the references in it. Cannot be changed. */
+public final class OrtValues extends AbstractMap<String, OrtValueRef> implements AutoCloseable {
+  private final Map<String, OrtValueRef> values;
+
+  OrtValues(LinkedHashMap<String, OrtValueRef> values) {
+    this.values = Collections.unmodifiableMap(values);
+  }
+
+  @Override
+  public Set<Entry<String, OrtValueRef>> entrySet() {
+    return values.entrySet();
+  }
+
+  @Override
+  public OrtValueRef get(Object name) {
+    return values.get(name);
+  }
+
+  /** Closes all references. */
+  @Override
+  public void close() {
+    values.values().forEach(OrtValueRef::close);
+  }
+}

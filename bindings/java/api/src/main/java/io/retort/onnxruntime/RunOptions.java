@@ -1,0 +1,131 @@
+package io.retort.onnxruntime;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.function.Function;
+
+/** Options of runs. One object may serve many runs, also at the same time. Thread-safe. */
+public final class RunOptions extends NativeObject {
+  private static final class OptionsHandle extends Handle {
+    /** A run that began before another stream was set goes on with its own, so all stay. */
+    private final Set<Handle> streams = new HashSet<>();
+
+    OptionsHandle(OrtApiFFM api, MemorySegment address) {
+      super(api, ObjectKind.RUN_OPTIONS, address);
+    }
+
+    /** Takes over a hold of a stream. */
+    synchronized void keep(Handle stream) {
+      if (!streams.add(stream)) stream.release();
+    }
+
+    @Override
+    void free() {
+      api.c.releaseRunOptions(address);
+      streams.forEach(Handle::release);
+    }
+  }
+
+  private RunOptions(OrtApiFFM api) {
+    super(new OptionsHandle(api, api.pointer(api.c::createRunOptions)));
+  }
+
+  /**
+   * @param api the library
+   * @return options without any set
+   */
+  public static RunOptions create(OrtApiFFM api) {
+    return new RunOptions(api);
+  }
+
+  /**
+   * @param env an environment of the library
+   * @return options without any set; they do not keep the environment
+   */
+  public static RunOptions create(OrtEnvironmentFFM env) {
+    return new RunOptions(env.api());
+  }
+
+  @Override
+  String title() {
+    return "run options";
+  }
+
+  private RunOptions set(Function<Handle, MemorySegment> call) {
+    Handle options = use();
+    try {
+      options.api.check(call.apply(options));
+      return this;
+    } finally {
+      options.release();
+    }
+  }
+
+  /**
+   * Ends all runs that have these options, as soon as they notice, with an {@link OrtException}; later ones end at once, until
+   * {@link #unsetTerminate()}. To be called from another thread than the runs.
+   *
+   * @return this
+   */
+  public RunOptions terminate() {
+    return set(options -> options.api.c.runOptionsSetTerminate(options.address));
+  }
+
+  /**
+   * Lets runs begin again.
+   *
+   * @return this
+   */
+  public RunOptions unsetTerminate() {
+    return set(options -> options.api.c.runOptionsUnsetTerminate(options.address));
+  }
+
+  /**
+   * @param tag name of the runs in the log
+   * @return this
+   */
+  public RunOptions setTag(String tag) {
+    try (Arena arena = Arena.ofConfined()) {
+      return set(options -> options.api.c.runOptionsSetRunTag(options.address, arena.allocateFrom(tag)));
+    }
+  }
+
+  /**
+   * @param level messages below are not logged
+   * @return this
+   */
+  public RunOptions setLogLevel(LogLevel level) {
+    return set(options -> options.api.c.runOptionsSetRunLogSeverityLevel(options.address, level.value()));
+  }
+
+  /**
+   * @param key name of the entry, as {@code memory.enable_memory_arena_shrinkage}
+   * @param value its value
+   * @return this
+   */
+  public RunOptions addConfigEntry(String key, String value) {
+    try (Arena arena = Arena.ofConfined()) {
+      return set(options -> options.api.c.addRunConfigEntry(options.address, arena.allocateFrom(key), arena.allocateFrom(value)));
+    }
+  }
+
+  /**
+   * @param stream what the device does for the runs goes into this stream; these options hold it until they are closed
+   * @return this
+   */
+  public RunOptions setSyncStream(SyncStream stream) {
+    OptionsHandle options = (OptionsHandle) use();
+    try {
+      options.api.require(24, "a stream of a run");
+      options.api.same(stream.handle().api, "the stream");
+      Handle used = stream.use();
+      options.api.c.runOptionsSetSyncStream(options.address, used.address);
+      options.keep(used);
+      return this;
+    } finally {
+      options.release();
+    }
+  }
+}

@@ -1,0 +1,240 @@
+package io.retort.onnxruntime;
+
+import io.retort.onnxruntime.ffm.Memory;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/** An OrtValue, the segments of the program that it reads, and the views that the program has of its memory. Thread-safe. */
+final class ValueHandle extends Handle {
+  private static final MemorySegment.Scope ALWAYS = Arena.global().scope();
+  private static final MemorySegment[] NONE = {};
+  /** A call takes at most 255 arguments; the arenas are some of them. */
+  private static final int MOST_ARENAS = 200;
+
+  /**
+   * Values that were let go while a call elsewhere had a view of them as an argument: their views cannot be closed yet. They
+   * are tried again when the next value ends.
+   */
+  private static final ConcurrentLinkedQueue<ValueHandle> WAITING = new ConcurrentLinkedQueue<>();
+
+  private List<MemorySegment> segments;
+  private Arena views;
+  private MemorySegment view;
+  private MemoryDescriptor descriptor;
+  private DeviceSpec device;
+
+  ValueHandle(OrtApiFFM api, MemorySegment address, List<MemorySegment> segments, Handle... parents) {
+    super(api, ObjectKind.VALUE, address, parents);
+    this.segments = segments;
+  }
+
+  /** A tensor over memory of the program. */
+  ValueHandle(OrtApiFFM api, MemorySegment address, MemorySegment segment, MemoryDescriptor descriptor, DeviceSpec device) {
+    this(api, address, List.of(segment));
+    this.descriptor = descriptor;
+    this.device = device;
+  }
+
+  /**
+   * A result of a run. An output that is an input may share the bytes of it: where these are the program's, the result must not
+   * be taken for one in memory of the library.
+   */
+  static ValueHandle result(OrtApiFFM api, MemorySegment address, Collection<ValueHandle> inputs) {
+    ValueHandle made = new ValueHandle(api, address, List.of());
+    try {
+      made.borrow(inputs.stream().flatMap(input -> input.segments.stream()).toList());
+      return made;
+    } catch (RuntimeException e) {
+      made.release();
+      throw e;
+    }
+  }
+
+  /** Finds out whether a tensor lies in memory of the program; before anybody else has the handle. */
+  private void borrow(List<MemorySegment> lent) {
+    long data = lent.isEmpty() ? 0 : data();
+    for (MemorySegment segment : lent) {
+      if (data < segment.address() || data >= segment.address() + segment.byteSize()) continue;
+      segments = List.of(segment.asSlice(data - segment.address()));
+      return;
+    }
+  }
+
+  /** References to several results of a run. All are taken over, also where that fails. */
+  static List<OrtValueRef> results(OrtApiFFM api, List<MemorySegment> addresses, Collection<ValueHandle> inputs) {
+    List<OrtValueRef> made = new ArrayList<>();
+    int next = 0;
+    try {
+      while (next < addresses.size()) made.add(new OrtValueRef(result(api, addresses.get(next++), inputs)));
+      return made;
+    } catch (RuntimeException e) {
+      made.forEach(OrtValueRef::close);
+      addresses.subList(next, addresses.size()).forEach(api.c::releaseValue);
+      throw e;
+    }
+  }
+
+  /** Where a tensor lies; 0 for what is none. */
+  private long data() {
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment out = arena.allocate(8, 8);
+      api.check(api.c.isTensor(address, out));
+      if (out.get(ValueLayout.JAVA_INT, 0) == 0) return 0;
+      api.check(api.c.hasValue(address, out));
+      if (out.get(ValueLayout.JAVA_INT, 0) == 0) return 0;
+      api.check(api.c.getTensorMutableData(address, out));
+      return out.get(ValueLayout.JAVA_LONG, 0);
+    }
+  }
+
+  @Override
+  void free() {
+    if (!tryFree()) WAITING.add(this);
+    for (int n = WAITING.size(); n > 0; --n) {
+      ValueHandle other = WAITING.poll();
+      if (other != null && !other.tryFree()) WAITING.add(other);
+    }
+  }
+
+  private synchronized boolean tryFree() {
+    try {
+      if (views != null) views.close();
+    } catch (IllegalStateException inUse) {
+      return false;
+    }
+    api.c.releaseValue(address);
+    return true;
+  }
+
+  /** Memory of the program that the value, or values in it, lie in. */
+  List<MemorySegment> segments() {
+    return segments;
+  }
+
+  /** The bytes of a tensor on the host, for a copy while the handle is held. */
+  MemorySegment bytes() {
+    if (!device().isHostAccessible()) throw OrtException.invalid("the tensor lies on " + device() + ", which the host cannot reach: use copyTensors");
+    return segments.isEmpty() ? raw() : view();
+  }
+
+  /** Refuses what has no contents: an output before its first run, an optional value that is missing. */
+  private void present() {
+    if (api.integer(out -> api.c.hasValue(address, out)) == 0)
+      throw new OrtException(OrtErrorCode.FAIL, "the value is empty: its output was not computed yet, or it is an optional value that is missing");
+  }
+
+  synchronized ValueType type() {
+    if (descriptor != null) return ValueType.TENSOR;
+    present();
+    return ValueType.of(api.integer(out -> api.c.getValueType(address, out)));
+  }
+
+  /** Type and shape; refuses what is no tensor. */
+  synchronized MemoryDescriptor descriptor() {
+    if (descriptor == null) {
+      ValueType type = type();
+      if (type != ValueType.TENSOR) throw OrtException.invalid("the value is a " + type + ", not a TENSOR: " + (type == ValueType.MAP ? "use entries()" : "use elements()"));
+      descriptor = new TypeReader(api).descriptor(address);
+    }
+    return descriptor;
+  }
+
+  /** Where a tensor lies. */
+  synchronized DeviceSpec device() {
+    if (device == null) {
+      descriptor();
+      device = api.device(api.pointer(out -> api.c.getTensorMemoryInfo(address, out)));
+    }
+    return device;
+  }
+
+  /** The bytes of a tensor, of no lifetime: for use while the handle is held. */
+  MemorySegment raw() {
+    MemoryDescriptor d = descriptor();
+    MemorySegment data = api.pointer(out -> api.c.getTensorMutableData(address, out));
+    return Memory.view(data, d.bytes());
+  }
+
+  /** The bytes of a tensor, for the program. */
+  synchronized MemorySegment view() {
+    MemoryDescriptor d = descriptor();
+    if (d.type() == ElementType.STRING) throw OrtException.invalid("texts have no memory of their own to look at: use strings()");
+    if (!device().isHostAccessible()) throw OrtException.invalid("the tensor lies on " + device() + ", which the host cannot read: copy it with copyTensors or copyOutputsToCpu first");
+    if (!segments.isEmpty()) return segments.get(0).asSlice(0, d.bytes());
+    if (view == null) {
+      views = Arena.ofShared();
+      view = Memory.view(raw(), d.bytes(), views, null);
+    }
+    return view;
+  }
+
+  /** One segment of each lifetime that can end, for a call that must keep them. */
+  static MemorySegment[] scopes(Collection<ValueHandle> values) {
+    List<MemorySegment> kept = new ArrayList<>();
+    for (ValueHandle value : values) {
+      for (MemorySegment segment : value.segments) {
+        if (segment.scope().equals(ALWAYS) || kept.stream().anyMatch(k -> k.scope().equals(segment.scope()))) continue;
+        kept.add(segment);
+      }
+    }
+    if (kept.size() > MOST_ARENAS) throw OrtException.invalid("the values of the run lie in " + kept.size() + " arenas, at most " + MOST_ARENAS + " can be kept open: allocate from fewer");
+    return kept.isEmpty() ? NONE : kept.toArray(NONE);
+  }
+
+  /** What a run that the linker refused is told: which value lies in memory that is gone, or that another thread owns. */
+  RuntimeException refused(String name, RuntimeException cause) {
+    for (MemorySegment segment : segments) {
+      if (!segment.scope().isAlive())
+        return new IllegalStateException("'" + name + "' lies in memory whose arena is closed: keep the arena open as long as the value is bound, or bind another", cause);
+      if (!segment.isAccessibleBy(Thread.currentThread()))
+        return new OrtException(OrtErrorCode.INVALID_ARGUMENT, "'" + name + "' lies in a confined arena of another thread: use Arena.ofShared() for values of runs in other threads", cause);
+    }
+    return null;
+  }
+
+  /** Elements of a sequence, keys and values of a map. */
+  List<OrtValueRef> parts() {
+    long count = api.number(out -> api.c.getValueCount(address, out));
+    List<OrtValueRef> parts = new ArrayList<>();
+    try {
+      for (int i = 0; i < count; ++i) {
+        int index = i;
+        // A part may share its bytes with the whole, which may lie in memory of the program.
+        MemorySegment part = api.pointer(out -> api.c.getValue(address, index, api.defaultAllocator, out));
+        ValueHandle handle = new ValueHandle(api, part, List.of(), this);
+        parts.add(new OrtValueRef(handle));
+        handle.borrow(segments);
+      }
+    } catch (RuntimeException e) {
+      parts.forEach(OrtValueRef::close);
+      throw e;
+    }
+    return parts;
+  }
+
+  /** Texts of a tensor. */
+  String[] strings() {
+    MemoryDescriptor d = descriptor();
+    if (d.type() != ElementType.STRING) throw OrtException.invalid("elements are " + d.type() + ", not STRING: read them as numbers");
+    int count = Math.toIntExact(d.elements());
+    String[] all = new String[count];
+    if (count == 0) return all;
+    try (Arena arena = Arena.ofConfined()) {
+      long length = api.number(out -> api.c.getStringTensorDataLength(address, out));
+      MemorySegment text = arena.allocate(Math.max(1, length));
+      MemorySegment starts = arena.allocate(ValueLayout.JAVA_LONG, count);
+      api.check(api.c.getStringTensorContent(address, text, length, starts, count));
+      for (int i = 0; i < count; ++i) {
+        long begin = starts.getAtIndex(ValueLayout.JAVA_LONG, i);
+        long end = i + 1 < count ? starts.getAtIndex(ValueLayout.JAVA_LONG, i + 1) : length;
+        all[i] = new String(text.asSlice(begin, end - begin).toArray(ValueLayout.JAVA_BYTE), java.nio.charset.StandardCharsets.UTF_8);
+      }
+    }
+    return all;
+  }
+}

@@ -1,0 +1,72 @@
+package io.retort.onnxruntime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.function.Executable;
+
+/** What tests share: an environment of the library under test, and that each test leaves as many native objects as it found. */
+abstract class Fixture {
+  static final OrtApiFFM API = OrtApiFFM.get();
+  static final boolean RETORT = API.buildInfo().contains("Retort");
+  static final Path MODELS = Path.of(System.getProperty("retort.abi", System.getenv().getOrDefault("RETORT_ABI", "../../../abi"))).resolve("../tests/clients/data");
+
+  private long before;
+  OrtEnvironmentFFM env;
+  Arena arena;
+
+  @BeforeEach
+  void open() {
+    before = LiveObjects.total();
+    env = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
+    arena = Arena.ofConfined();
+  }
+
+  @AfterEach
+  void nothingIsLeft() {
+    arena.close();
+    env.close();
+    assertEquals(before, LiveObjects.total(), () -> "native objects: " + LiveObjects.counts());
+  }
+
+  OrtSessionFFM session(byte[] model) {
+    return OrtSessionFFM.create(env, model, null);
+  }
+
+  MemorySegment floats(float... values) {
+    return arena.allocateFrom(ValueLayout.JAVA_FLOAT, values);
+  }
+
+  OrtValueRef tensor(MemorySegment floats, long... shape) {
+    return OrtValueRef.wrap(env, floats, ElementType.FLOAT, shape);
+  }
+
+  static float[] floats(MemorySegment segment) {
+    return segment.toArray(ValueLayout.JAVA_FLOAT);
+  }
+
+  /** That a call fails with this code, and says these words. */
+  static OrtException fails(OrtErrorCode code, Executable call, String... words) {
+    OrtException e = assertThrows(OrtException.class, call);
+    assertEquals(code, e.code(), e.getMessage());
+    for (String word : words) assertTrue(e.getMessage().contains(word), () -> "'" + word + "' is not in: " + e.getMessage());
+    return e;
+  }
+
+  static OrtException invalid(Executable call, String... words) {
+    return fails(OrtErrorCode.INVALID_ARGUMENT, call, words);
+  }
+
+  static IllegalStateException closed(Executable call, String... words) {
+    IllegalStateException e = assertThrows(IllegalStateException.class, call);
+    for (String word : words) assertTrue(e.getMessage().contains(word), () -> "'" + word + "' is not in: " + e.getMessage());
+    return e;
+  }
+}

@@ -1,0 +1,104 @@
+package io.retort.onnxruntime;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Mistakes are told before the library is called, and leave things as they were. */
+class MisuseTest extends Fixture {
+  private static final long[] FOUR = {4};
+
+  @Test
+  void bindings() {
+    MemorySegment four = floats(1, 2, 3, 4);
+    MemorySegment z = floats(0, 0, 0, 0);
+    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
+      invalid(() -> binding.bindInput("xx", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU), "no input has the name 'xx'", "[x, y]", "did you mean 'x'?");
+      invalid(() -> binding.bindOutput("w", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU), "no output has the name 'w'", "[z]");
+      invalid(() -> binding.bindOutputToDevice("w", DeviceSpec.CPU), "no output has the name 'w'");
+      invalid(() -> binding.bindInput("x", four, FOUR, ElementType.INT32, DeviceSpec.CPU), "input 'x' FLOAT[4] was given INT32[4]");
+      invalid(() -> binding.bindInput("x", four, new long[] {2, 2}, ElementType.FLOAT, DeviceSpec.CPU), "input 'x' FLOAT[4] was given FLOAT[2, 2]");
+      invalid(() -> binding.bindInput("x", four, new long[] {3}, ElementType.FLOAT, DeviceSpec.CPU), "FLOAT[4] was given FLOAT[3]");
+      invalid(() -> binding.bindInput("x", four, new long[] {-4}, ElementType.FLOAT, DeviceSpec.CPU), "negative extent");
+      invalid(() -> binding.bindInput("x", four.asSlice(0, 12), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "FLOAT[4] takes 16 bytes, the segment has 12");
+      invalid(() -> binding.bindInput("x", MemorySegment.ofArray(new float[4]), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "lies on the heap", "Arena");
+      invalid(() -> binding.bindInput("x", MemorySegment.NULL, FOUR, ElementType.FLOAT, DeviceSpec.CPU), "segment has 0");
+      invalid(() -> binding.bindOutput("z", z.asReadOnly(), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "read-only");
+      invalid(() -> binding.bindOutput("z", z, FOUR, ElementType.INT64, DeviceSpec.CPU), "output 'z' FLOAT[4] was given INT64[4]");
+      assertThrows(OrtException.class, binding::run);
+      // A mistake left no trace.
+      binding.bindInput("x", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.run();
+      assertArrayEquals(new float[] {2, 4, 6, 8}, floats(z));
+    }
+  }
+
+  @Test
+  void outputsOfTheWrongShapeAreToldByTheRun() {
+    MemorySegment four = floats(1, 2, 3, 4);
+    try (OrtSessionFFM session = session(TinyModel.add("n")); OrtIoBindingFFM binding = session.createBinding()) {
+      binding.bindInput("x", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", floats(0, 0), new long[] {2}, ElementType.FLOAT, DeviceSpec.CPU);
+      assertThrows(OrtException.class, binding::run);
+    }
+  }
+
+  @Test
+  void runsByName() {
+    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4); OrtValueRef two = tensor(floats(1, 2), 2)) {
+      invalid(() -> session.run(Map.of("x", x, "Y", x)), "no input has the name 'Y'", "did you mean 'y'?");
+      invalid(() -> session.run(Map.of("x", x, "y", two)), "input 'y' FLOAT[4] was given FLOAT[2]");
+      invalid(() -> session.run(Map.of("x", x, "y", x), List.of(), null), "no outputs", "[z]");
+      invalid(() -> session.run(Map.of("x", x, "y", x), List.of("zz"), null), "no output has the name 'zz'");
+      assertThrows(OrtException.class, () -> session.run(Map.of("x", x)));
+    }
+  }
+
+  @Test
+  void values() {
+    try (OrtValueRef floats = OrtValueRef.ofFloats(env, new float[] {1, 2}, ElementType.FLOAT, 2); OrtValueRef texts = OrtValueRef.ofStrings(env, new String[] {"a"}, 1)) {
+      invalid(floats::asLongBuffer, "elements are FLOAT, which is no long");
+      invalid(floats::strings, "elements are FLOAT, not STRING");
+      invalid(texts::asSegment, "use strings()");
+      invalid(floats::elements, "a TENSOR, not a SEQUENCE");
+      invalid(floats::entries, "a TENSOR, not a MAP");
+      invalid(() -> floats.copyTo(floats(1)), "takes 8 bytes, the segment has 4");
+      invalid(() -> floats.copyFrom(floats(1)), "takes 8 bytes, the segment has 4");
+      invalid(() -> OrtValueRef.ofFloats(env, new float[3], ElementType.FLOAT, 2), "2 elements, 3 were given");
+      invalid(() -> OrtValueRef.ofFloats(env, new float[2], ElementType.INT32, 2), "not FLOAT");
+      invalid(() -> OrtValueRef.ofStrings(env, new String[3], 2), "2 elements, 3 were given");
+      invalid(() -> OrtValueRef.wrap(env, floats(1), ElementType.STRING, 1), "use OrtValueRef.ofStrings");
+      invalid(() -> OrtValueRef.allocate(env, ElementType.FLOAT, Long.MAX_VALUE, 2), "more elements than memory");
+      invalid(() -> OrtValueRef.wrap(env, floats(1), ElementType.FLOAT, Long.MAX_VALUE / 2), "more than memory");
+    }
+    assertEquals(0, LiveObjects.count(ObjectKind.VALUE));
+  }
+
+  @Test
+  void sessionsAndOptions() {
+    fails(OrtErrorCode.NO_SUCH_FILE, () -> OrtSessionFFM.create(env, Path.of("/no/such/model.onnx"), null), "/no/such/model.onnx");
+    fails(OrtErrorCode.INVALID_PROTOBUF, () -> OrtSessionFFM.create(env, new byte[] {1, 2, 3}, null));
+    try (SessionOptions options = SessionOptions.create(env)) {
+      invalid(() -> options.setIntraOpThreads(-1), "-1 threads");
+      invalid(() -> options.setDimension("n", -2), "'n' cannot be -2");
+      assertThrows(OrtException.class, () -> options.addProvider("NoSuchProvider", Map.of()));
+      invalid(() -> options.addDevices(List.of(), Map.of()), "no devices");
+      assertThrows(OrtException.class, () -> options.registerCustomOps(Path.of("/no/such/library.so")));
+    }
+    invalid(() -> new DeviceSpec("Cpu", DeviceType.CPU, 0, -1, MemoryKind.DEFAULT, 0), "device id -1");
+    invalid(() -> new DeviceSpec("Cpu", DeviceType.CPU, 0, 0, MemoryKind.DEFAULT, 3), "alignment 3");
+    try (OrtValueRef one = OrtValueRef.allocate(env, ElementType.FLOAT, 1); OrtValueRef two = OrtValueRef.allocate(env, ElementType.FLOAT, 2)) {
+      invalid(() -> env.copyTensors(List.of(), List.of(one), null), "0 tensors are to be copied into 1");
+      invalid(() -> env.copyTensors(List.of(two), List.of(one), null), "tensor 0 is FLOAT[2]", "FLOAT[1]");
+    }
+  }
+}

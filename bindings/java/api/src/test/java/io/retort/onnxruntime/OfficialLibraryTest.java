@@ -1,0 +1,29 @@
+package io.retort.onnxruntime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnxruntime.OrtEnvironment;
+import io.retort.onnxruntime.ffm.NativeLibrary;
+import io.retort.onnxruntime.ffm.OrtLibrary;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The library that the official Java package loads is found among those of the process. */
+@Tag("official")
+class OfficialLibraryTest {
+  @Test
+  void theLibraryOfTheOfficialPackageIsTakenAmongSeveral() {
+    OrtEnvironment.getEnvironment();
+    NativeLibrary ours = NativeLibrary.load();
+    NativeLibrary theirs = NativeLibrary.loaded();
+    assertNotEquals(ours.apiBase(), theirs.apiBase(), "it brings a library of its own");
+    assertEquals(OrtEnvironment.getEnvironment().getVersion(), theirs.versionString());
+    assertTrue(theirs.path().getFileName().toString().contains("onnxruntime"), theirs.toString());
+    assertEquals(theirs.path(), NativeLibrary.loaded().path());
+    OrtLibrary functions = OrtLibrary.open(theirs);
+    assertEquals(Path.of(theirs.path().toString()), functions.path());
+  }
+}

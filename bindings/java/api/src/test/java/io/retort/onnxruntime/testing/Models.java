@@ -1,0 +1,180 @@
+package io.retort.onnxruntime.testing;
+
+import static io.retort.onnxruntime.testing.ModelBuilder.FLOAT;
+import static io.retort.onnxruntime.testing.ModelBuilder.INT64;
+import static io.retort.onnxruntime.testing.ModelBuilder.STRING;
+import static io.retort.onnxruntime.testing.ModelBuilder.attribute;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Random;
+
+/** Models of tests; the same bytes each time, weights from fixed seeds. */
+public final class Models {
+  private Models() {}
+
+  /**
+   * One node: {@code sum} = {@code x} + {@code y}.
+   *
+   * @param dims shape of all three, of numbers and names
+   * @return the model
+   */
+  public static byte[] add(Object... dims) {
+    return new ModelBuilder("add").input("x", FLOAT, dims).input("y", FLOAT, dims).output("sum", FLOAT, dims).node("Add", "x y", "sum").bytes();
+  }
+
+  /**
+   * Two inputs of free sizes: {@code a} [rows, inner] times {@code b} [inner, columns] gives {@code product}; its largest value of
+   * each row is {@code largest} [rows].
+   *
+   * @return the model
+   */
+  public static byte[] freeSizes() {
+    return new ModelBuilder("free_sizes").input("a", FLOAT, "rows", "inner").input("b", FLOAT, "inner", "columns")
+        .output("product", FLOAT, "rows", "columns").output("largest", FLOAT, "rows")
+        .longs("last", new long[] {1}, -1)
+        .node("MatMul", "a b", "product").node("ReduceMax", "product last", "largest", attribute("keepdims", 0)).bytes();
+  }
+
+  /** Sizes of {@link #decoder}. */
+  public record DecoderSize(int layers, int heads, int headSize, int vocabulary) {
+    /** Width of what layers hand on. */
+    public int width() {
+      return heads * headSize;
+    }
+  }
+
+  /**
+   * A decoder with a cache of keys and values that takes one token a step: {@code ids} int64 [1, 1] and, for each layer i,
+   * {@code past_key.i} and {@code past_value.i} float [1, heads, past, headSize]; gives {@code logits} [1, 1, vocabulary],
+   * {@code present_key.i} and {@code present_value.i} [1, heads, past + 1, headSize]. The past may be empty.
+   *
+   * @param size how large it is
+   * @return the model
+   */
+  public static byte[] decoder(DecoderSize size) {
+    Weights w = new Weights(new ModelBuilder("decoder"), 7);
+    ModelBuilder m = w.builder();
+    m.input("ids", INT64, 1, 1).output("logits", FLOAT, 1, 1, size.vocabulary());
+    m.longs("split", new long[] {4}, 1, 1, size.heads(), size.headSize()).longs("join", new long[] {3}, 1, 1, size.width());
+    m.floats("scale", new long[0], (float) (1 / Math.sqrt(size.headSize())));
+    w.random("embedding", size.vocabulary(), size.width());
+    m.node("Gather", "embedding ids", "x.0");
+    for (int i = 0; i < size.layers(); i++) {
+      layer(w, size, i);
+    }
+    w.random("head", size.width(), size.vocabulary());
+    return m.node("MatMul", "x." + size.layers() + " head", "logits").bytes();
+  }
+
+  private static void layer(Weights w, DecoderSize size, int i) {
+    ModelBuilder m = w.builder();
+    for (String kind : new String[] {"key", "value"}) {
+      m.input("past_" + kind + "." + i, FLOAT, 1, size.heads(), "past", size.headSize());
+      m.output("present_" + kind + "." + i, FLOAT, 1, size.heads(), "present", size.headSize());
+    }
+    String at = "." + i;
+    w.norm("norm" + at, size.width());
+    m.node("LayerNormalization", "x" + at + " norm" + at + ".scale norm" + at + ".bias", "n" + at);
+    for (String kind : new String[] {"query", "key", "value"}) {
+      w.random(kind + "_weight" + at, size.width(), size.width());
+      m.node("MatMul", "n" + at + " " + kind + "_weight" + at, kind + "_flat" + at).node("Reshape", kind + "_flat" + at + " split", kind + "_split" + at)
+          .node("Transpose", kind + "_split" + at, kind + at, attribute("perm", new long[] {0, 2, 1, 3}));
+    }
+    m.node("Concat", "past_key" + at + " key" + at, "present_key" + at, attribute("axis", 2));
+    m.node("Concat", "past_value" + at + " value" + at, "present_value" + at, attribute("axis", 2));
+    m.node("Transpose", "present_key" + at, "turned" + at, attribute("perm", new long[] {0, 1, 3, 2}));
+    m.node("MatMul", "query" + at + " turned" + at, "raw" + at).node("Mul", "raw" + at + " scale", "scores" + at);
+    m.node("Softmax", "scores" + at, "shares" + at, attribute("axis", -1)).node("MatMul", "shares" + at + " present_value" + at, "mixed" + at);
+    m.node("Transpose", "mixed" + at, "back" + at, attribute("perm", new long[] {0, 2, 1, 3})).node("Reshape", "back" + at + " join", "joined" + at);
+    w.random("out_weight" + at, size.width(), size.width());
+    m.node("MatMul", "joined" + at + " out_weight" + at, "out" + at).node("Add", "x" + at + " out" + at, "x." + (i + 1));
+  }
+
+  /** A graph that is being built, and where its weights come from. */
+  private record Weights(ModelBuilder builder, Random random) {
+    Weights(ModelBuilder builder, long seed) {
+      this(builder, new Random(seed));
+    }
+
+    /** A constant of small numbers; the first dimensions are what is summed over. */
+    Weights random(String name, long... dims) {
+      int count = 1;
+      for (long d : dims) {
+        count *= (int) d;
+      }
+      float[] values = new float[count];
+      double scale = 1 / Math.sqrt((double) count / dims[dims.length - 1]);
+      for (int i = 0; i < count; i++) {
+        values[i] = (float) (random.nextGaussian() * scale);
+      }
+      builder.floats(name, dims, values);
+      return this;
+    }
+
+    Weights norm(String name, int width) {
+      random(name + ".scale", width);
+      return random(name + ".bias", width);
+    }
+  }
+
+  /**
+   * Small models of the most common operators, by name: {@code mlp} (MatMul, Relu, Softmax), {@code convolution} (Conv, pooling, Gemm),
+   * {@code normalised} (LayerNormalization, Gelu), {@code embedding} (Gather, mean), {@code attention} (MatMul, Softmax). Each has
+   * the first dimension of its inputs free ("batch"), one output "y", and float inputs besides {@code embedding}'s "ids" (int64, 0 to 99).
+   *
+   * @return the models in a fixed order
+   */
+  public static Map<String, byte[]> common() {
+    Map<String, byte[]> models = new LinkedHashMap<>();
+    models.put("mlp", mlp());
+    models.put("convolution", convolution());
+    models.put("normalised", normalised());
+    models.put("embedding", embedding());
+    models.put("attention", attention());
+    return models;
+  }
+
+  private static byte[] mlp() {
+    Weights w = new Weights(new ModelBuilder("mlp").input("x", FLOAT, "batch", 24).output("y", FLOAT, "batch", 10), 1);
+    w.random("w1", 24, 48).random("b1", 48).random("w2", 48, 10);
+    return w.builder().node("MatMul", "x w1", "p").node("Add", "p b1", "s").node("Relu", "s", "r").node("MatMul", "r w2", "q")
+        .node("Softmax", "q", "y", attribute("axis", -1)).bytes();
+  }
+
+  private static byte[] convolution() {
+    Weights w = new Weights(new ModelBuilder("convolution").input("x", FLOAT, "batch", 3, 16, 16).output("y", FLOAT, "batch", 5), 2);
+    w.random("w", 8, 3, 3, 3).random("b", 8).random("g", 8, 5).random("c", 5);
+    return w.builder().node("Conv", "x w b", "k", attribute("pads", new long[] {1, 1, 1, 1}), attribute("strides", new long[] {2, 2}))
+        .node("Relu", "k", "r").node("GlobalAveragePool", "r", "a").node("Flatten", "a", "f").node("Gemm", "f g c", "y").bytes();
+  }
+
+  private static byte[] normalised() {
+    Weights w = new Weights(new ModelBuilder("normalised").input("x", FLOAT, "batch", 32).output("y", FLOAT, "batch", 32), 3);
+    w.norm("n", 32);
+    return w.builder().node("LayerNormalization", "x n.scale n.bias", "n", attribute("epsilon", 1e-5f)).node("Gelu", "n", "g").node("Add", "x g", "y").bytes();
+  }
+
+  private static byte[] embedding() {
+    Weights w = new Weights(new ModelBuilder("embedding").input("ids", INT64, "batch", "length").output("y", FLOAT, "batch", 16), 4);
+    w.random("table", 100, 16);
+    return w.builder().longs("axis", new long[] {1}, 1).node("Gather", "table ids", "e").node("ReduceMean", "e axis", "y", attribute("keepdims", 0)).bytes();
+  }
+
+  private static byte[] attention() {
+    return new ModelBuilder("attention").input("q", FLOAT, "batch", 6, 8).input("k", FLOAT, "batch", 7, 8).input("v", FLOAT, "batch", 7, 8)
+        .output("y", FLOAT, "batch", 6, 8).node("Transpose", "k", "t", attribute("perm", new long[] {0, 2, 1})).node("MatMul", "q t", "s")
+        .node("Softmax", "s", "p", attribute("axis", -1)).node("MatMul", "p v", "y").bytes();
+  }
+
+  /**
+   * Texts: {@code joined} = {@code first} and {@code second} with {@code " "} between, and {@code same} = {@code first}; all [count].
+   *
+   * @return the model
+   */
+  public static byte[] strings() {
+    return new ModelBuilder("strings").input("first", STRING, "count").input("second", STRING, "count")
+        .output("joined", STRING, "count").output("same", STRING, "count").strings("space", new long[] {1}, " ")
+        .node("StringConcat", "first space", "open").node("StringConcat", "open second", "joined").node("Identity", "first", "same").bytes();
+  }
+}

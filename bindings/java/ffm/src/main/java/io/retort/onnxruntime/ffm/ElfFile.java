@@ -1,0 +1,71 @@
+package io.retort.onnxruntime.ffm;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What is looked at in a library of Linux before it is given to the system: {@code dlopen} maps a file that was cut off (by a
+ * full disk, or a download that ended early) as if it were whole, and the process dies when it reads behind the end; and of a
+ * library for another processor it says that there is no such file.
+ */
+final class ElfFile {
+  private static final int HEADER_BYTES = 64;
+  private static final int MAGIC = 0x464c457f;  // 0x7f 'E' 'L' 'F', read little-endian
+  private static final int CLASS_64 = 2;
+  private static final int LITTLE_ENDIAN = 1;
+  private static final int PHDR_BYTES = 56;
+  private static final int LOADED = 1;
+  private static final Map<Integer, String> PROCESSORS = Map.of(62, "x64", 183, "aarch64");
+
+  private ElfFile() {}
+
+  /**
+   * Why the file is not whole, or not for that processor; empty where it is both, or not of a kind that this class knows: then
+   * the system judges.
+   */
+  static Optional<String> defect(Path file, String arch) throws IOException {
+    try (FileChannel channel = FileChannel.open(file)) {
+      long size = channel.size();
+      ByteBuffer header = read(channel, 0, HEADER_BYTES);
+      if (header == null || header.getInt(0) != MAGIC || header.get(4) != CLASS_64 || header.get(5) != LITTLE_ENDIAN || header.getShort(54) != PHDR_BYTES) {
+        return Optional.empty();
+      }
+      String made = PROCESSORS.get((int) header.getShort(18));
+      if (made != null && PROCESSORS.containsValue(arch) && !made.equals(arch)) {
+        return Optional.of("the library is for " + made + ", and this Java runs on " + arch);
+      }
+      long at = header.getLong(32);
+      int count = Short.toUnsignedInt(header.getShort(56));
+      ByteBuffer segments = at < 0 || at > size ? null : read(channel, at, count * PHDR_BYTES);
+      if (segments == null) {
+        return Optional.of("the file is cut off: it has " + size + " bytes, and its table of segments lies behind them");
+      }
+      // The table of sections is the last thing in most files: it tells even that only symbols are missing.
+      long sections = header.getLong(40);
+      long needed = sections <= 0 ? 0 : sections + (long) Short.toUnsignedInt(header.getShort(58)) * Short.toUnsignedInt(header.getShort(60));
+      for (int i = 0; i < count; i++) {
+        int segment = i * PHDR_BYTES;
+        if (segments.getInt(segment) == LOADED) {
+          long end = segments.getLong(segment + 8) + segments.getLong(segment + 32);
+          needed = end < 0 ? Long.MAX_VALUE : Math.max(needed, end);
+        }
+      }
+      return needed > size ? Optional.of("the file is cut off: it has " + size + " bytes of " + needed + " or more") : Optional.empty();
+    }
+  }
+
+  private static ByteBuffer read(FileChannel channel, long at, int bytes) throws IOException {
+    ByteBuffer buffer = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    while (buffer.hasRemaining()) {
+      if (channel.read(buffer, at + buffer.position()) < 0) {
+        return null;
+      }
+    }
+    return buffer;
+  }
+}

