@@ -69,12 +69,17 @@ class Session {
 class Engine {
  public:
   /// Opens the library. `threads` is the size of the intra-op pool, `level` a GraphOptimizationLevel, `config` entries
-  /// of the environment. Throws std::runtime_error.
-  Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL, const Entries& config = {});
+  /// of the environment. One that listens keeps the lines of its log from INFO up. Throws std::runtime_error.
+  Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL, const Entries& config = {},
+         bool listens = false);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   /// For sessions made from now on.
   void use_provider(const ProviderChoice& choice);
   size_t claimed(const OrtSession* session) const;
+  /// Lines of the log since the last call that hold a text, as one line.
+  std::string heard(const std::string& text);
 
   const OrtApi& api() const { return *api_; }
   void check(OrtStatus* status) const;  // throws EngineError
@@ -90,13 +95,15 @@ class Engine {
   PortType describe(const OrtTypeInfo* info) const;
 
  private:
-  OrtEnv* make_env(const Entries& config) const;
+  OrtEnv* make_env(const Entries& config);
   Handle<OrtValue> make_tensor(Value& value) const;
   Value read_tensor(const OrtValue* value) const;
   /// The single output of a model with one node and no inputs: an empty sequence, or an optional without a value.
   Handle<OrtValue> made_by_model(const PortType& type);
 
   const OrtApi* api_;
+  const OrtLoggingLevel severity_;
+  std::vector<std::string> log_;
   Handle<OrtEnv> env_;
   Handle<OrtSessionOptions> options_;
   Handle<OrtMemoryInfo> memory_;
