@@ -53,7 +53,7 @@ inline void check(OrtStatus* status) {
 /// A line for those who read the log of a session; null: nobody does. A log that fails is no reason to fail.
 inline void tell(const OrtLogger* log, const std::string& line) {
   if (!log) return;
-  OrtStatus* status = api().Logger_LogMessage(log, ORT_LOGGING_LEVEL_INFO, line.c_str(), __FILE__, __LINE__, "tell");
+  OrtStatus* status = api().Logger_LogMessage(log, ORT_LOGGING_LEVEL_INFO, line.c_str(), "providers", 0, "tell");
   if (status) api().ReleaseStatus(status);
 }
 

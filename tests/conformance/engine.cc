@@ -97,7 +97,6 @@ const char* code_name(OrtErrorCode code) {
 
 Engine::Engine(const std::string& library, int threads, int level, const Entries& config, bool listens)
     : api_(open_api(library)),
-      severity_(listens ? ORT_LOGGING_LEVEL_INFO : ORT_LOGGING_LEVEL_FATAL),
       env_(none(api_->ReleaseEnv)),
       options_(none(api_->ReleaseSessionOptions)),
       memory_(none(api_->ReleaseMemoryInfo)) {
@@ -108,17 +107,21 @@ Engine::Engine(const std::string& library, int threads, int level, const Entries
   check(api_->SetIntraOpNumThreads(options, threads));
   check(api_->SetSessionGraphOptimizationLevel(options, static_cast<GraphOptimizationLevel>(level)));
   check(api_->SetInterOpNumThreads(options, 1));
-  check(api_->SetSessionLogSeverityLevel(options, severity_));
+  check(api_->SetSessionLogSeverityLevel(options, listens ? ORT_LOGGING_LEVEL_INFO : ORT_LOGGING_LEVEL_FATAL));
+  const OrtLoggingFunction keep = [](void* log, OrtLoggingLevel, const char*, const char*, const char*,
+                                     const char* line) {
+    static_cast<std::vector<std::string>*>(log)->emplace_back(line);
+  };
+  if (listens) check(api_->SetUserLoggingFunction(options, keep, &log_));
   OrtMemoryInfo* memory = nullptr;
   check(api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
   memory_.reset(memory);
 }
 
-OrtEnv* Engine::make_env(const Entries& config) {
+OrtEnv* Engine::make_env(const Entries& config) const {
   OrtEnv* env = nullptr;
-  const bool listens = severity_ != ORT_LOGGING_LEVEL_FATAL;
-  if (config.empty() && !listens) {
-    check(api_->CreateEnv(severity_, "conformance", &env));
+  if (config.empty()) {
+    check(api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "conformance", &env));
     return env;
   }
   OrtKeyValuePairs* entries = nullptr;
@@ -127,16 +130,9 @@ OrtEnv* Engine::make_env(const Entries& config) {
   for (const auto& [key, value] : config) api_->AddKeyValuePair(entries, key.c_str(), value.c_str());
   OrtEnvCreationOptions options{};
   options.version = ORT_API_VERSION;
-  options.logging_severity_level = severity_;
+  options.logging_severity_level = ORT_LOGGING_LEVEL_FATAL;
   options.log_id = "conformance";
   options.config_entries = entries;
-  if (listens) {
-    options.custom_logging_param = &log_;
-    options.custom_logging_function = [](void* log, OrtLoggingLevel, const char*, const char*, const char*,
-                                         const char* line) {
-      static_cast<std::vector<std::string>*>(log)->emplace_back(line);
-    };
-  }
   check(api_->CreateEnvWithOptions(&options, &env));
   return env;
 }

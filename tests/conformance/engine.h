@@ -69,7 +69,7 @@ class Session {
 class Engine {
  public:
   /// Opens the library. `threads` is the size of the intra-op pool, `level` a GraphOptimizationLevel, `config` entries
-  /// of the environment. One that listens keeps the lines of its log from INFO up. Throws std::runtime_error.
+  /// of the environment. One that listens keeps what its sessions log from INFO up. Throws std::runtime_error.
   Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL, const Entries& config = {},
          bool listens = false);
   Engine(const Engine&) = delete;
@@ -95,14 +95,13 @@ class Engine {
   PortType describe(const OrtTypeInfo* info) const;
 
  private:
-  OrtEnv* make_env(const Entries& config);
+  OrtEnv* make_env(const Entries& config) const;
   Handle<OrtValue> make_tensor(Value& value) const;
   Value read_tensor(const OrtValue* value) const;
   /// The single output of a model with one node and no inputs: an empty sequence, or an optional without a value.
   Handle<OrtValue> made_by_model(const PortType& type);
 
   const OrtApi* api_;
-  const OrtLoggingLevel severity_;
   std::vector<std::string> log_;
   Handle<OrtEnv> env_;
   Handle<OrtSessionOptions> options_;
