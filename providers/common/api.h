@@ -50,6 +50,13 @@ inline void check(OrtStatus* status) {
   throw error;
 }
 
+/// A line for those who read the log of a session; null: nobody does. A log that fails is no reason to fail.
+inline void tell(const OrtLogger* log, const std::string& line) {
+  if (!log) return;
+  OrtStatus* status = api().Logger_LogMessage(log, ORT_LOGGING_LEVEL_INFO, line.c_str(), "providers", 0, "tell");
+  if (status) api().ReleaseStatus(status);
+}
+
 /// The body of a function that C calls: no exception leaves it.
 template <typename F>
 OrtStatus* guard(F&& body) noexcept {

@@ -23,8 +23,10 @@ struct ComputeInfo : OrtNodeComputeInfo {
 struct Ep : OrtEp {
   const Description& description;
   std::unique_ptr<Provider> provider;
+  const OrtLogger* log;
 
-  Ep(const Description& d, std::unique_ptr<Provider> p) : OrtEp{}, description(d), provider(std::move(p)) {
+  Ep(const Description& d, std::unique_ptr<Provider> p, const OrtLogger* l)
+      : OrtEp{}, description(d), provider(std::move(p)), log(l) {
     ort_version_supported = kVersion;
     GetName = [](const OrtEp* self) noexcept { return static_cast<const Ep*>(self)->description.name; };
     GetCapability = [](OrtEp* self, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
@@ -62,7 +64,8 @@ struct Ep : OrtEp {
     const Graph graph(handle);
     const char* name = "";
     check(api().Node_GetName(fused, &name));
-    return std::make_unique<ComputeInfo>(provider->compile({graph, name, input_names(fused), output_names(fused)}));
+    return std::make_unique<ComputeInfo>(
+        provider->compile({graph, name, input_names(fused), output_names(fused), log}));
   }
 };
 
@@ -106,9 +109,9 @@ struct Factory : OrtEpFactory {
       });
     };
     CreateEp = [](OrtEpFactory* self, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
-                  const OrtSessionOptions* session, const OrtLogger*, OrtEp** made) noexcept {
+                  const OrtSessionOptions* session, const OrtLogger* log, OrtEp** made) noexcept {
       *made = nullptr;
-      return guard([&] { *made = new Ep(of(self), of(self).make(options_of(session, of(self).name))); });
+      return guard([&] { *made = new Ep(of(self), of(self).make(options_of(session, of(self).name)), log); });
     };
     ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
     CreateAllocator = [](OrtEpFactory*, const OrtMemoryInfo*, const OrtKeyValuePairs*, OrtAllocator** made) noexcept {

@@ -20,6 +20,7 @@ struct Compilation {
   std::string name;                 ///< of the node that stands for the group
   std::vector<std::string> inputs;  ///< of that node, in the order of KernelContext_GetInput
   std::vector<std::string> outputs;
+  const OrtLogger* log = nullptr;  ///< of the session, for `tell`
 };
 
 /// A provider of one session, which the host asks while it makes that session, on one thread.

@@ -63,6 +63,9 @@ class Lowering {
         add(unit->second);
       else if (!absorbed_.count(&node))
         add(node);
+      else
+        continue;
+      count(node, unit != units_.end());
     }
     for (const std::string& name : what_.outputs) p_.outputs.push_back(ids_.at(name));
     drop_unread();
@@ -70,6 +73,14 @@ class Lowering {
   }
 
  private:
+  void count(const Node& node, bool is_unit) {
+    const bool converts = node.type == "QuantizeLinear" || node.type == "DequantizeLinear";
+    if (is_unit || moves_bytes(node))
+      ++p_.on_integers;
+    else if (!converts)
+      ++p_.in_float32;
+  }
+
   int id_of(const Value* v) {
     const auto known = ids_.find(v->name);
     if (known != ids_.end()) return known->second;

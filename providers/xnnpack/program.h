@@ -79,6 +79,7 @@ struct Program {
   std::vector<Slot> values;
   std::vector<Step> steps;
   std::vector<int> inputs, outputs;
+  size_t on_integers = 0, in_float32 = 0;  ///< operators, for the log
 
   int add_constant(Constant constant);
   int add_constant(Dims dims, std::vector<float> data) {

@@ -73,7 +73,14 @@ class XnnPack : public providers::Provider {
     }
   }
   std::unique_ptr<providers::Part> compile(const providers::Compilation& what) override {
-    return std::make_unique<CompiledPart>(lower(what), threads_.get());
+    Program program = lower(what);
+    const auto conversions = std::count_if(program.steps.begin(), program.steps.end(),
+                                           [](const Step& s) { return s.kind == Kind::convert; });
+    // Results do not show that operators are no longer done on integers; this does.
+    providers::tell(what.log,
+                    text(kName, ": part '", what.name, "': operators on 8-bit integers: ", program.on_integers,
+                         ", in float32: ", program.in_float32, ", conversions between them: ", conversions));
+    return std::make_unique<CompiledPart>(std::move(program), threads_.get());
   }
 
  private:

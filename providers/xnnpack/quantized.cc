@@ -46,8 +46,8 @@ bool computes_products(const Unit& u) {
 bool computes(const Unit& u) {
   if (!is_plain(u.x.scale) || !is_plain(u.y.scale)) return false;
   const float x = u.x.scale.scales[0], y = u.y.scale.scales[0];
-  const auto bound = [&](float real) {
-    return std::min(std::max(std::nearbyint(real / y) + float(u.y.zero()), -128.f), 127.f);
+  const auto bound = [&](float real) {  // as the library rounds it, which refuses bounds that are one number then
+    return std::nearbyint(std::min(std::max(real / y + float(u.y.zero()), -128.f), 127.f));
   };
   if (!(bound(u.low) < bound(u.high))) return false;
   const bool binary = u.kind == Kind::add || u.kind == Kind::subtract || u.kind == Kind::multiply;

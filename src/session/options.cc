@@ -4,6 +4,12 @@
 
 namespace retort {
 
+Logger SessionOptions::logger(const Logger& base) const {
+  const LogLevel level = log_severity >= 0 ? LogLevel(log_severity) : base.level();
+  const std::string& id = log_id.empty() ? base.id() : log_id;
+  return log_sink ? Logger(level, id, log_sink) : base.derive(level, id);
+}
+
 const std::string& SessionOptions::config_entry(const std::string& key) const {
   static const std::string none;
   const auto found = config.find(key);

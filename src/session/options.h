@@ -51,6 +51,8 @@ struct SessionOptions {
   int log_severity = -1;  ///< -1: the environment's
   int log_verbosity = 0;
   Logger::Sink log_sink;  ///< empty: the environment's
+  /// That of the session, made from the environment's.
+  Logger logger(const Logger& base) const;
 
   OptimizationLevel optimization = OptimizationLevel::all;
   bool parallel_execution = false;  ///< independent branches run at the same time where that is sooner

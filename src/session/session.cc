@@ -14,13 +14,6 @@
 namespace retort {
 namespace {
 
-Logger make_logger(const Environment& environment, const SessionOptions& options) {
-  const Logger& base = environment.logger();
-  const LogLevel level = options.log_severity >= 0 ? LogLevel(options.log_severity) : base.level();
-  const std::string id = options.log_id.empty() ? base.id() : options.log_id;
-  return options.log_sink ? Logger(level, id, options.log_sink) : base.derive(level, id);
-}
-
 std::string profile_path(const std::string& prefix) {
   char stamp[32];
   const std::time_t now = std::time(nullptr);
@@ -69,14 +62,14 @@ StreamUse stream_use(const RunOptions* options, bool has_devices) {
 
 Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model,
                  const SessionOptions& options)
-    : environment_(std::move(environment)), options_(options), logger_(make_logger(*environment_, options)) {
+    : environment_(std::move(environment)), options_(options), logger_(options.logger(environment_->logger())) {
   load(*model);
 }
 
 Session::Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options)
     : environment_(std::move(environment)),
       options_(options),
-      logger_(make_logger(*environment_, options)),
+      logger_(options.logger(environment_->logger())),
       source_(std::move(source)) {
   load(*source_.read(options_));
 }

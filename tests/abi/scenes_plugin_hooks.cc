@@ -63,6 +63,26 @@ SCENE(plugin_hooks, inputs_of_parts) {
   }
 }
 
+// What a provider says goes to the log of its session, in the level of that.
+SCENE(plugin_hooks, log_of_session) {
+  loaded(s);
+  for (const OrtLoggingLevel level : {ORT_LOGGING_LEVEL_INFO, ORT_LOGGING_LEVEL_WARNING}) {
+    OrtSessionOptions* o = with_provider(s);
+    std::vector<std::string> lines;
+    CALL(SetSessionLogSeverityLevel, o, level);
+    CALL(SetSessionLogId, o, "its own");
+    const OrtLoggingFunction hear = [](void* to, OrtLoggingLevel severity, const char*, const char* id, const char*,
+                                       const char* line) {
+      if (std::string_view(line) == "a provider is made")
+        static_cast<std::vector<std::string>*>(to)->push_back(std::to_string(severity) + " " + id);
+    };
+    CALL(SetUserLoggingFunction, o, hear, &lines);
+    s.api.ReleaseSession(negation().open(s, o));
+    s.note("lines", lines.size());
+    for (const std::string& line : lines) s.note("line", line.c_str());
+  }
+}
+
 SCENE(plugin_hooks, tensor_types) {
   s.env();
   const OrtEpApi& ep = *s.api.GetEpApi();

@@ -95,7 +95,7 @@ const char* code_name(OrtErrorCode code) {
   return static_cast<size_t>(code) < kNames.size() ? kNames[static_cast<size_t>(code)] : "UNKNOWN";
 }
 
-Engine::Engine(const std::string& library, int threads, int level, const Entries& config)
+Engine::Engine(const std::string& library, int threads, int level, const Entries& config, bool listens)
     : api_(open_api(library)),
       env_(none(api_->ReleaseEnv)),
       options_(none(api_->ReleaseSessionOptions)),
@@ -107,7 +107,12 @@ Engine::Engine(const std::string& library, int threads, int level, const Entries
   check(api_->SetIntraOpNumThreads(options, threads));
   check(api_->SetSessionGraphOptimizationLevel(options, static_cast<GraphOptimizationLevel>(level)));
   check(api_->SetInterOpNumThreads(options, 1));
-  check(api_->SetSessionLogSeverityLevel(options, ORT_LOGGING_LEVEL_FATAL));
+  check(api_->SetSessionLogSeverityLevel(options, listens ? ORT_LOGGING_LEVEL_INFO : ORT_LOGGING_LEVEL_FATAL));
+  const OrtLoggingFunction keep = [](void* log, OrtLoggingLevel, const char*, const char*, const char*,
+                                     const char* line) {
+    static_cast<std::vector<std::string>*>(log)->emplace_back(line);
+  };
+  if (listens) check(api_->SetUserLoggingFunction(options, keep, &log_));
   OrtMemoryInfo* memory = nullptr;
   check(api_->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
   memory_.reset(memory);

@@ -69,12 +69,17 @@ class Session {
 class Engine {
  public:
   /// Opens the library. `threads` is the size of the intra-op pool, `level` a GraphOptimizationLevel, `config` entries
-  /// of the environment. Throws std::runtime_error.
-  Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL, const Entries& config = {});
+  /// of the environment. One that listens keeps what its sessions log from INFO up. Throws std::runtime_error.
+  Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL, const Entries& config = {},
+         bool listens = false);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   /// For sessions made from now on.
   void use_provider(const ProviderChoice& choice);
   size_t claimed(const OrtSession* session) const;
+  /// Lines of the log since the last call that hold a text, as one line.
+  std::string heard(const std::string& text);
 
   const OrtApi& api() const { return *api_; }
   void check(OrtStatus* status) const;  // throws EngineError
@@ -97,6 +102,7 @@ class Engine {
   Handle<OrtValue> made_by_model(const PortType& type);
 
   const OrtApi* api_;
+  std::vector<std::string> log_;
   Handle<OrtEnv> env_;
   Handle<OrtSessionOptions> options_;
   Handle<OrtMemoryInfo> memory_;

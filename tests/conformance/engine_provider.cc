@@ -39,6 +39,14 @@ size_t Engine::claimed(const OrtSession* session) const {
   return nodes;
 }
 
+std::string Engine::heard(const std::string& text) {
+  std::string lines;
+  for (const std::string& line : log_)
+    if (line.find(text) != std::string::npos) lines += (lines.empty() ? "" : "; ") + line;
+  log_.clear();
+  return lines;
+}
+
 size_t Session::claimed() const { return engine_->claimed(session_.get()); }
 
 }  // namespace retort::conformance

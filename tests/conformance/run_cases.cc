@@ -2,13 +2,13 @@
 //
 //   run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS]
 //             [--saved-by LIBRARY [--saved-as ORT]]
-//             [--provider NAME=LIBRARY [--option KEY=VALUE]...] [--env KEY=VALUE]...
+//             [--provider NAME=LIBRARY [--option KEY=VALUE]... [--log TEXT]] [--env KEY=VALUE]...
 //
 // --level is a GraphOptimizationLevel, 0 for none. With --saved-by each model is what that library saves at that level,
 // in place of the file, in ORT format with --saved-as. With --provider that one of a plug-in library comes before the CPU,
-// and rows end with the number of nodes that it runs. --env sets configuration entries of the environment. A line of the
-// manifest: name, rule (close|scale|shape), relative tolerance, absolute tolerance, model, data set folders..., separated
-// by tabs. A folder holds input_K.pb and output_K.pb. A file whose tensor has the name of an input is fed to that input,
+// and rows end with the number of nodes that it runs; with --log, after that with the lines of the log that hold TEXT.
+// --env sets configuration entries of the environment. A line of the manifest: name, rule (close|scale|shape), relative
+// tolerance, absolute tolerance, model, data set folders..., separated by tabs. A folder holds input_K.pb and output_K.pb. A file whose tensor has the name of an input is fed to that input,
 // else K is its position. A row of the results: name, pass or fail, class, worst error over allowed error, milliseconds
 // to load, milliseconds of the fastest run, message. Classes: save/CODE, load/CODE and run/CODE (the engine's error),
 // count, dtype, shape, value, case (the files do not fit the model), crash, timeout.
@@ -50,13 +50,13 @@ struct Case {
 
 struct Result {
   std::string reason;  // empty: pass
-  std::string message;
+  std::string message, heard;
   double worst = 0, load_ms = 0, run_ms = 0;
   size_t claimed = 0;
 };
 
 struct Options {
-  std::string library, manifest, results, saved_by, saved_as;
+  std::string library, manifest, results, saved_by, saved_as, log;
   int threads = 1, level = ORT_ENABLE_ALL, repeat = 1, timeout_s = 120;
   ProviderChoice provider;
   Entries environment;
@@ -169,17 +169,23 @@ Result run_case(Engine& engine, const Engine* saver, const Case& c, const Option
     r.reason = "case";
     r.message = e.what();
   }
+  if (!o.log.empty()) r.heard = engine.heard(o.log);
   return r;
 }
 
-std::string row(const Case& c, const Result& r, const Options& o) {
-  std::string message = r.message;
-  for (char& ch : message)
+std::string one_line(std::string s) {
+  for (char& ch : s)
     if (static_cast<unsigned char>(ch) < ' ') ch = ' ';
+  return s;
+}
+
+std::string row(const Case& c, const Result& r, const Options& o) {
+  std::string message = one_line(r.message);
   if (message.size() > 400) message.resize(400);
   char numbers[96];
   std::snprintf(numbers, sizeof numbers, "%.3g\t%.3f\t%.3f", r.worst, r.load_ms, r.run_ms);
   if (!o.provider.name.empty()) message += "\t" + std::to_string(r.claimed);
+  if (!o.log.empty()) message += "\t" + one_line(r.heard);
   return c.name + "\t" + (r.reason.empty() ? "pass" : "fail") + "\t" + r.reason + "\t" + numbers + "\t" + message +
          "\n";
 }
@@ -189,7 +195,7 @@ constexpr int kUnusable = 3;  // exit code of a worker that cannot use the libra
 [[noreturn]] void work(const Options& o, const std::vector<Case>& cases, size_t first, int out) {
   int code = 0;
   try {
-    Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL, o.environment);
+    Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL, o.environment, !o.log.empty());
     if (!o.provider.name.empty()) engine.use_provider(o.provider);
     const auto saver = o.saved_by.empty() ? nullptr : std::make_unique<Engine>(o.saved_by, o.threads, o.level);
     for (size_t k = first; k < cases.size(); ++k) {
@@ -290,6 +296,8 @@ Options parse(int argc, char** argv) {
       o.saved_as = argv[++k];
     } else if (a == "--provider" && k + 1 < argc) {
       std::tie(o.provider.name, o.provider.library) = halves(argv[++k]);
+    } else if (a == "--log" && k + 1 < argc) {
+      o.log = argv[++k];
     } else if (a == "--option" && k + 1 < argc) {
       o.provider.options.push_back(halves(argv[++k]));
     } else if (a == "--env" && k + 1 < argc) {
@@ -303,7 +311,8 @@ Options parse(int argc, char** argv) {
   if (plain.size() != 3)
     throw std::runtime_error(
         "usage: run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS] "
-        "[--saved-by LIBRARY [--saved-as ORT]] [--provider NAME=LIBRARY [--option KEY=VALUE]...] [--env KEY=VALUE]...");
+        "[--saved-by LIBRARY [--saved-as ORT]] [--provider NAME=LIBRARY [--option KEY=VALUE]... [--log TEXT]] "
+        "[--env KEY=VALUE]...");
   o.library = plain[0], o.manifest = plain[1], o.results = plain[2];
   return o;
 }

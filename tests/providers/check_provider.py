@@ -10,6 +10,7 @@ claimed. The last line is "N passed, N failed".
 import argparse
 import concurrent.futures
 import os
+import re
 import subprocess
 import sys
 
@@ -24,12 +25,15 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "conformance"))
 import run_cases as conformance
 
 ZOO = {"mobilenet_v2": "b1", "resnet50": "b1", "minilm_l6": "b1s16"}
+INTEGER_ZOO = {"mobilenet_v2_qdq": "b1"}
 # In how many official cases a provider takes part at least, on either engine; what it has; graphs in which it claims nothing.
 PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "empty"}, "nothing": set()},
-             "XnnPackExecutionProvider": {"least": 300, "has": {"integers", "stored", "foreign"},
+             "XnnPackExecutionProvider": {"least": 300, "has": {"integers", "stored", "foreign", "counts"},
                                           "nothing": {"both_repeat", "results_inside", "linear_product", "sums", *graphs.UNCLAIMED_GRAPHS}}}
 INTEGER_RULE = ("close", "0", "1")  # the next one
 GRAPH_RULE, MODEL_RULE, BF16_RULE = ("close", "1e-4", "1e-5"), ("scale", "1e-3", "0"), ("scale", "0.1", "0")
+INTEGER_ZOO_RULE = ("scale", "0.25", "0")  # that of the model in bench/zoo/recipes.json
+COUNTED = re.compile(r": operators on 8-bit integers: (\d+), in float32: (\d+), conversions between them: (\d+)")
 WRONG = {"thread=1": "no option 'thread'", "threads=-1": "give a number", "threads=two": "give a number", "bf16=yes": "give 0 or 1",
          "disable=Conv,Konv": "names 'Konv'"}
 
@@ -48,17 +52,18 @@ class Check:
             print(f"FAIL {name}: {wrong}")
 
     def run(self, label, library, lines, *options, provider=True):
-        """{name: (passed, class, message, nodes that the provider runs)} of lines of a manifest."""
+        """{name: (passed, class, message, nodes that the provider runs, what it says of its parts)} of lines of a manifest."""
         path = os.path.join(self.a.work, label)
         with open(path + ".manifest", "w", encoding="utf-8") as f:
             f.writelines(line + "\n" for line in lines)
-        chosen = ["--provider", self.a.provider, *(["--option", "threads=1"] if not options else [])] if provider else []
+        said = ["--log", self.a.provider.partition("=")[0] + ": part"]
+        chosen = ["--provider", self.a.provider, *said, *(["--option", "threads=1"] if not options else [])] if provider else []
         for option in options:
             chosen += ["--option", option]
         subprocess.run([self.a.tool, library, path + ".manifest", path + ".tsv", *chosen], check=True, stderr=subprocess.DEVNULL)
         with open(path + ".tsv", encoding="utf-8", errors="replace") as f:
             rows = [line.rstrip("\n").split("\t") for line in f]
-        return {r[0]: (r[1] == "pass", r[2], r[6], int(r[7]) if len(r) > 7 else 0) for r in rows}
+        return {r[0]: (r[1] == "pass", r[2], r[6], int(r[7]) if len(r) > 7 else 0, r[8] if len(r) > 8 else "") for r in rows}
 
     def cases(self):
         folder = os.path.abspath(self.a.cases)
@@ -82,9 +87,11 @@ class Check:
         for engine, library in self.engines.items():
             if engine == "retort" and label == "foreign":
                 continue
-            for name, (ok, reason, message, nodes) in self.run(f"{label}.{engine}", library, lines, *options).items():
+            for name, (ok, reason, message, nodes, said) in self.run(f"{label}.{engine}", library, lines, *options).items():
                 taken = (nodes > 0) != (name in self.about["nothing"])
                 self.verdict(f"{engine} {label} {name}", "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
+                if "counts" in self.about["has"] and name in graphs.COUNTS:
+                    self.verdict(f"{engine} {label} {name}, numbers of operators", miscounted(graphs.COUNTS[name], said))
 
     def graphs(self):
         for label, chosen, rule in (("graph", graphs.GRAPHS, GRAPH_RULE), ("integers", graphs.INTEGER_GRAPHS, INTEGER_RULE),
@@ -102,6 +109,8 @@ class Check:
         self.hold("model", rows, MODEL_RULE)
         if "bf16" in self.about["has"] and has_bf16():
             self.hold("bf16", rows, BF16_RULE, "threads=2", "bf16=1")
+        if "counts" in self.about["has"]:
+            self.hold("integer_model", models.zoo(os.path.join(self.a.work, "integer_zoo"), INTEGER_ZOO), INTEGER_ZOO_RULE)
         real = os.path.join(os.path.dirname(ROOT), "shared", "models")
         names = [n for n in ("squeezenet-fp16", "ultraface-rfb320", "fastestdet") if os.path.exists(os.path.join(real, n, "model.onnx"))]
         float32 = [n for n in names if not n.endswith("fp16")]
@@ -113,16 +122,16 @@ class Check:
             for option, message in WRONG.items():
                 if option.startswith("bf16") and "bf16" not in self.about["has"]:
                     continue
-                ok, reason, said, _ = self.run("wrong." + engine, library, [line], option)["one"]
+                ok, reason, said, *_ = self.run("wrong." + engine, library, [line], option)["one"]
                 self.verdict(f"{engine} option {option}", "" if not ok and message in said else f"{reason}: {said}")
-            ok, _, said, nodes = self.run("disabled." + engine, library, [line], "disable=Relu, Conv,Add", "threads=2")["one"]
+            ok, _, said, nodes, _ = self.run("disabled." + engine, library, [line], "disable=Relu, Conv,Add", "threads=2")["one"]
             self.verdict(f"{engine} option disable", "" if ok and nodes == 0 else f"{nodes} nodes are claimed; {said}")
 
     def shapes(self):
         """Inputs that do not fit end in a message that names operator and shapes."""
         ((name, model, folders),) = graphs.write(os.path.join(self.a.work, "graphs"), {"wrong": graphs.WRONG_SHAPES})
         for engine, library in self.engines.items():
-            ok, reason, said, _ = self.run("shapes." + engine, library, ["\t".join([name, *GRAPH_RULE, model, *folders])])[name]
+            ok, reason, said, *_ = self.run("shapes." + engine, library, ["\t".join([name, *GRAPH_RULE, model, *folders])])[name]
             right = not ok and reason == "run/INVALID_ARGUMENT" and graphs.WRONG_SHAPES_SAID in said
             self.verdict(f"{engine} wrong shapes", "" if right else f"{reason}: {said}")
 
@@ -138,15 +147,27 @@ class Check:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         options.add_provider_for_devices(devices[:1], {"threads": "1"})
-        model = os.path.join(self.a.work, "graphs", "attention", "model.onnx")
+        rng = np.random.default_rng(3)
+        self.many_runs("attention", options, [rng.standard_normal((1 + i % 3, 2 + i % 11, 16), dtype=np.float32) for i in range(200)], (1e-4, 1e-5))
+        if "stored" in self.about["has"]:
+            self.many_runs("stored_network", options, [rng.standard_normal((1 + i % 11, 3, 17, 17), dtype=np.float32) for i in range(200)], (0, 1))
+
+    def many_runs(self, graph, options, inputs, tolerance):
+        model = os.path.join(self.a.work, "graphs", graph, "model.onnx")
         session = onnxruntime.InferenceSession(model, options)
         plain = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-        rng = np.random.default_rng(3)
-        inputs = [{"x": rng.standard_normal((1 + i % 3, 2 + i % 11, 16), dtype=np.float32)} for i in range(200)]
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            found = list(pool.map(lambda feed: session.run(None, feed)[0], inputs))
-        wrong = sum(not np.allclose(y, plain.run(None, feed)[0], 1e-4, 1e-5) for y, feed in zip(found, inputs))
-        self.verdict("runs of several threads", f"{wrong} of {len(inputs)} differ" if wrong else "")
+            found = list(pool.map(lambda x: session.run(None, {"x": x})[0], inputs))
+        wrong = sum(not np.allclose(y.astype(np.float32), plain.run(None, {"x": x})[0].astype(np.float32), *tolerance) for y, x in zip(found, inputs))
+        self.verdict(f"runs of several threads, {graph}", f"{wrong} of {len(inputs)} differ" if wrong else "")
+
+
+def miscounted(wanted, said):
+    """What is wrong with the numbers of operators that a provider tells of its parts; "" if nothing is."""
+    parts = [[int(n) for n in found] for found in COUNTED.findall(said)]
+    sums = [sum(column) for column in zip(*parts)]
+    right = len(sums) == len(wanted) and all(w in (None, s) for w, s in zip(wanted, sums))
+    return "" if right else f"on integers, in float32, conversions should be {wanted}; the log says '{said}'"
 
 
 def has_bf16():

@@ -97,6 +97,9 @@ STORED_GRAPHS = {
                    again("a", "x", "fine", "odd") + again("b", "z", "ys", "yz") + "c = Add(a, b) " + again("y", "c", "ys", "yz") + dequantized("w", "@uint8:v0[6, 6, 1, 1]", "ws", "odd") +
                    "d = Conv(b, w) " + again("u", "d", "ys", "yz") + "e = GlobalAveragePool(b) " + again("v", "e", "fine", "odd") +
                    "f = AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(b) " + again("p", "f", "zs", "zz") + "}", [[1, 6, 8, 8], [1, 6, 8, 8]]),
+    # As steps these bounds are one and one and a half, which the library rounds to the same.
+    "narrow_bounds": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 4, 5, 5] y_q) <float low = {0.02}, float high = {0.03}, " + FACTORS[1:] + "{ " + dequantized("a", "x", "xs", "odd") +
+                      "b = Add(a, a) c = Clip(b, low, high) " + again("y", "c", "xs", "odd") + "}", [[1, 4, 5, 5]]),
     # A function that the library refuses, beside one that it has.
     "crossed_bounds": ("(float[2, 8] x) => (float[2, 8] y) " + FACTORS + "{ a = Relu(x) b = Clip(a, six, zero) y = Add(a, b) }", [[2, 8]]),
     # Weights that somebody outside of the group reads, too, and an image that means two things.
@@ -127,6 +130,13 @@ UNCLAIMED_GRAPHS = {
                          "{ xs = Abs(t) y = QLinearConv(x, xs, xz, @int8:w[6, 4, 1, 1], ws, wz8, ys, yz) }", [[1, 4, 5, 5], [1]]),
     "conversions_alone": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 4, 5, 5] y) " + FACTORS + "{ d = DequantizeLinear(x, xs, xz) y = QuantizeLinear(d, ys, yz) }", [[1, 4, 5, 5]]),
 }
+
+# What a provider says in the log that it does: operators on 8-bit integers, in float32, conversions between them; None: any
+# number. Official ONNX Runtime has a conversion for each reader.
+COUNTS = {"stored_network": (7, 0, 1), "stored_product": (2, 0, 1), "linear_network": (6, 0, 0), "stored_functions": (4, 2, None), "stored_far": (0, 4, None),
+          "narrow_bounds": (0, 2, None), "crossed_bounds": (0, 2, 0), "stored_shared": (1, 0, 1), "stored_residual": (1, 2, 3), "linear_conv": (1, 0, 0),
+          "linear_conv_channels": (1, 0, 0), "linear_conv_uint8": (1, 0, 0), "foreign_network": (5, 0, 0), "foreign_gate": (2, 0, 0),
+          "mobilenet_v2_qdq": (65, 0, 2)}
 
 # Batches without elements.
 EMPTY_GRAPHS = {

@@ -38,7 +38,9 @@ class PluginFactory : public ProviderFactory {
       spec.hardware.push_back(hardware_.at(i));
       for (const OrtMemoryInfo& info : memory_.at(i)) add_once(spec.memory, info);
     }
-    return plugin_provider(plugin_, spec, logger_, shared_.lock());
+    // What a provider says of a session belongs into the log of that session.
+    const Logger log = spec.caller ? spec.caller->options.logger(logger_) : logger_;
+    return plugin_provider(plugin_, spec, log, shared_.lock());
   }
 
   std::unique_ptr<Stream> make_stream(size_t device, const std::map<std::string, std::string>& options) override {

@@ -268,8 +268,10 @@ OrtStatus* select_candidate(const OrtHardwareDevice* device, const OrtKeyValuePa
 
 TellingFactory::TellingFactory() : Factory({31, "telling", 0xcafe, "4.5.6", "TellingMemory"}) {
   CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
-                const OrtSessionOptions* options, const OrtLogger*,
-                OrtEp** made) noexcept -> OrtStatus* { return make_ep(options, made); };
+                const OrtSessionOptions* options, const OrtLogger* log, OrtEp** made) noexcept -> OrtStatus* {
+    OrtStatus* failed = api->Logger_LogMessage(log, ORT_LOGGING_LEVEL_INFO, "a provider is made", "telling.cc", 1, "");
+    return failed ? failed : make_ep(options, made);
+  };
   ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept {
     tell("ReleaseEp");
     delete static_cast<Ep*>(ep);
