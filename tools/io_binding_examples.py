@@ -1,7 +1,16 @@
 """The programs of examples/io_binding, for the stage `package` of run_tests.py: each in C and in C++, on the installed library
-and on official ONNX Runtime, must print what expected/ says. Both libraries answer alike, so one text serves four runs."""
+and on official ONNX Runtime, must print what expected/ says. Both libraries answer alike, so one text serves four runs.
+any_device runs on a device, too, where there is one: the GPU that a software Vulkan simulates, by the plug-in of WebGPU."""
 import glob
 import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "tests", "providers"))
+import foreign
+
+WEBGPU = "onnxruntime-ep-webgpu"
 
 MODELS = {"unknown_shape": "io_binding/places.onnx", "kv_cache": "io_binding/decoder.onnx"}
 MODEL = "digits/digits.onnx"
@@ -9,6 +18,27 @@ MODEL = "digits/digits.onnx"
 
 def programs(examples):
     return sorted(os.path.basename(p)[:-4] for p in glob.glob(os.path.join(examples, "io_binding", "expected", "*.txt")))
+
+
+def on_a_device(start, examples, build):
+    """[whether the program in each language runs in the memory of a device, and computes there what the processor does]"""
+    why = foreign.missing(WEBGPU)
+    if why:
+        print("    any_device runs on no device: " + why)
+        return []
+    plugin = foreign.PLUGINS[WEBGPU]
+    with open(os.path.join(examples, "io_binding", "expected", "any_device.txt"), encoding="utf-8") as f:
+        computed = f.read().splitlines()[-1]
+    results = []
+    for language in ("c", "cc"):
+        driver = [f"{name}={value}" for name, value in foreign.variables(plugin).items()]
+        command = ["env", "-u", "RETORT_LIBRARY", *driver, os.path.join(build, "any_device_" + language), os.path.join(examples, MODEL),
+                   foreign.library(plugin), "retort.discover_vulkan", "1"]
+        code, printed = start(f"package.io_binding.any_device_{language}.webgpu", command)
+        results.append(code == 0 and re.fullmatch(r"vendor 0x[0-9a-f]{4} runs the model\n" + re.escape(computed), printed.strip()) is not None)
+        if not results[-1]:
+            print(f"    FAIL any_device_{language} printed on a device\n{printed}", end="")
+    return results
 
 
 def run(start, examples, prefix, oracle):
@@ -32,4 +62,4 @@ def run(start, examples, prefix, oracle):
                 results.append(code == 0 and printed == expected)
                 if code == 0 and printed != expected:
                     print(f"    FAIL {name}_{language} printed on the {engine} library\n{printed}    in place of\n{expected}", end="")
-    return results
+    return results + on_a_device(start, examples, build)

@@ -252,6 +252,8 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
   for (const std::string& name : o.disabled) add("--disable", name);
   for (const std::string& provider : o.providers) add("--provider", provider);
   for (const std::string& plugin : o.plugins) add("--plugin", plugin);
+  if (o.vulkan) words.emplace_back("--vulkan");
+  add("--virtual", o.declared);
   add("--inputs", scenario.inputs);
   add("--expected", scenario.expected);
   return words;

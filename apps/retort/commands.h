@@ -37,6 +37,8 @@ struct Common {
   std::vector<std::string> shapes;  ///< name=1x3x224x224
   std::vector<std::string> config, providers;  ///< key=value; NAME or NAME:key=value,key=value
   std::vector<std::string> plugins;            ///< name=library
+  bool vulkan = false;                         ///< environment_config() has it, too
+  std::string declared;                        ///< devices that are not there; likewise
   std::vector<std::string> disabled;           ///< passes and rules to leave out
   std::vector<int> threads{1};
   MediaOptions media;
@@ -54,6 +56,7 @@ struct Common {
   void add_shapes(CLI::App& app);
   /// The model, the engine and its settings.
   void add_model(CLI::App& app);
+  /// --plugin, and what lets plug-ins find devices.
   void add_plugins(CLI::App& app, const std::string& what);
   /// --config, --provider and --plugin.
   void add_providers(CLI::App& app);

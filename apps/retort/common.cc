@@ -220,6 +220,18 @@ void Common::add_plugins(CLI::App& app, const std::string& what) {
       ->check(has_form("NAME=FILE"))
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
+  app.add_flag_callback(
+      "--vulkan",
+      [this] {
+        vulkan = true;
+        environment_config()["retort.discover_vulkan"] = "1";
+      },
+      "ask Vulkan's drivers for devices, too, where there are any");
+  app.add_option_function<std::string>(
+         "--virtual",
+         [this](const std::string& devices) { environment_config()["retort.virtual_devices"] = declared = devices; },
+         "declare devices that are not there, such as gpu:0x10de:0x1eb8")
+      ->type_name("DEVICES");
 }
 
 void Common::add_providers(CLI::App& app) {

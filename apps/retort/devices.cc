@@ -13,11 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-struct DevicesOptions : Common {
-  bool vulkan = false;
-  std::string declared;  ///< devices that are not there
-};
-
 /// The value behind the first "key : value" of a file of /proc.
 std::string proc_value(const char* path, const std::string& key) {
   std::ifstream file(path);
@@ -152,11 +147,8 @@ void print_devices(const json& all) {
   }
 }
 
-void list_devices(const DevicesOptions& o) {
-  std::map<std::string, std::string> config;
-  if (o.vulkan) config["retort.discover_vulkan"] = "1";
-  if (!o.declared.empty()) config["retort.virtual_devices"] = o.declared;
-  const EngineLibrary engine(default_library(o.library), config);
+void list_devices(const Common& o) {
+  const EngineLibrary engine(default_library(o.library));
   for (const std::string& text : o.plugins) {
     const auto [name, file] = split_at(text, '=', "NAME=FILE");
     if (engine.api_version() < 22) throw Failure("this engine takes no plug-in providers");
@@ -177,12 +169,9 @@ void list_devices(const DevicesOptions& o) {
 
 void add_devices(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("devices", "show what could run a model here: processor, hardware, providers");
-  const auto o = std::make_shared<DevicesOptions>();
+  const auto o = std::make_shared<Common>();
   o->add_library(*sub);
   o->add_plugins(*sub, "load a plug-in provider before looking; may be repeated");
-  sub->add_flag("--vulkan", o->vulkan, "ask Vulkan's drivers, too, where there are any");
-  sub->add_option("--virtual", o->declared, "declare devices that are not there, such as gpu:0x10de:0x1eb8")
-      ->type_name("DEVICES");
   o->add_json(*sub);
   sub->footer(
       "A provider is the part of an engine that runs nodes on one kind of device; --provider of other commands takes "

@@ -36,7 +36,12 @@ std::string installed_library() {
   return "libretort.so.1";
 }
 
-EngineLibrary::EngineLibrary(const std::string& path, const std::map<std::string, std::string>& config) {
+std::map<std::string, std::string>& environment_config() {
+  static std::map<std::string, std::string> config;
+  return config;
+}
+
+EngineLibrary::EngineLibrary(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: engines keep threads
   if (!library)
     throw Failure("cannot open the engine '" + path + "': " + dlerror() +
@@ -49,13 +54,13 @@ EngineLibrary::EngineLibrary(const std::string& path, const std::map<std::string
   }
   if (!api_) throw Failure(path + " is too old: it offers no API of version 17 or newer");
   OrtEnv* env = nullptr;
-  if (config.empty()) {
+  if (environment_config().empty()) {
     check(api_->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "retort", &env));
   } else {
-    if (api_version_ < 24) throw Failure("this engine's environment takes no configuration");
+    if (api_version_ < 24) throw Failure(path + " finds no other devices: it takes neither --vulkan nor --virtual");
     OrtKeyValuePairs* entries = nullptr;
     api_->CreateKeyValuePairs(&entries);
-    for (const auto& [key, value] : config) api_->AddKeyValuePair(entries, key.c_str(), value.c_str());
+    for (const auto& [key, value] : environment_config()) api_->AddKeyValuePair(entries, key.c_str(), value.c_str());
     OrtEnvCreationOptions options = {};
     options.version = api_version_;
     options.logging_severity_level = ORT_LOGGING_LEVEL_ERROR;

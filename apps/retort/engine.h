@@ -126,11 +126,13 @@ class BoundRun {
   Handle<OrtIoBinding> binding_;
 };
 
+/// Entries for the environments of all engines, of which a process has one each: set before the first is opened.
+std::map<std::string, std::string>& environment_config();
+
 class EngineLibrary {
  public:
   /// Opens the library and makes its environment. Throws Failure.
-  /// `config`: entries for the environment, for engines that take some.
-  explicit EngineLibrary(const std::string& path, const std::map<std::string, std::string>& config = {});
+  explicit EngineLibrary(const std::string& path);
   const OrtApi& api() const { return *api_; }
   OrtEnv* env() const { return env_.get(); }
   void check(OrtStatus* status) const;

@@ -48,7 +48,7 @@ std::vector<std::string> EngineLibrary::load_plugin(const std::string& name, con
   std::erase_if(brought, [&](auto& n) { return std::find(before.begin(), before.end(), n) != before.end(); });
   if (brought.empty())
     throw Failure("the plug-in " + file + " offers no device here; retort devices --plugin " + name + "=" + file +
-                  " shows what there is");
+                  " shows what there is, --vulkan and --virtual find and declare more");
   return plugins_[name] = std::move(brought);
 }
 

@@ -1,7 +1,9 @@
 /* Tensors live where the model runs, and the program names neither provider nor vendor: the policy prefers a GPU, the
  * session says where it reads, the environment's allocator makes tensors there; one upload, 100 runs, one download.
  *
- *   any_device_c ../digits/digits.onnx [PROVIDER_LIBRARY]
+ *   any_device_c ../digits/digits.onnx [PROVIDER_LIBRARY [KEY VALUE]]
+ *
+ * KEY VALUE: what the environment is told, such as "retort.discover_vulkan" "1", for providers that see no device without.
  */
 #include <string.h>
 
@@ -59,7 +61,7 @@ int main(int argc, char** argv) {
   const OrtEpDevice *in_device = NULL, *out_device = NULL;
   OrtSessionOptions* options = NULL;
   OrtIoBinding* binding = NULL;
-  OrtEnv* env = start();
+  OrtEnv* env = argc > 4 ? start_with(argv[3], argv[4]) : start();
   if (argc > 2) check(api->RegisterExecutionProviderLibrary(env, "provider", argv[2]));
   /* [flow] */
   check(api->CreateSessionOptions(&options));

@@ -1,7 +1,9 @@
 // Tensors live where the model runs, and the program names neither provider nor vendor: the policy prefers a GPU, the
 // session says where it reads, the environment's allocator makes tensors there; one upload, 100 runs, one download.
 //
-//   any_device_cc ../digits/digits.onnx [PROVIDER_LIBRARY]
+//   any_device_cc ../digits/digits.onnx [PROVIDER_LIBRARY [KEY VALUE]]
+//
+// KEY VALUE: what the environment is told, such as "retort.discover_vulkan" "1", for providers that see no device without.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -39,8 +41,12 @@ void tell(const api::Session& session) {
   }
 }
 
-void run(const char* model, const char* provider) {
-  api::Env env;
+api::Env environment(const char* key, const char* value) {
+  return key ? api::Env(ORT_LOGGING_LEVEL_WARNING, "any_device", api::KeyValues({{key, value}})) : api::Env();
+}
+
+void run(const char* model, const char* provider, const char* key, const char* value) {
+  const api::Env env = environment(key, value);
   std::optional<api::ProviderLibrary> library;
   if (provider) library.emplace(env, "provider", provider);
   // [flow]
@@ -73,11 +79,11 @@ void run(const char* model, const char* provider) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fputs("usage: any_device_cc MODEL [PROVIDER_LIBRARY]\n", stderr);
+    std::fputs("usage: any_device_cc MODEL [PROVIDER_LIBRARY [KEY VALUE]]\n", stderr);
     return 2;
   }
   try {
-    run(argv[1], argc > 2 ? argv[2] : nullptr);
+    run(argv[1], argc > 2 ? argv[2] : nullptr, argc > 4 ? argv[3] : nullptr, argc > 4 ? argv[4] : nullptr);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "any_device_cc: %s\n", e.what());
     return 1;

@@ -23,6 +23,24 @@ static inline OrtEnv* start(void) {
   return env;
 }
 
+/* The same with an entry of configuration. */
+static inline OrtEnv* start_with(const char* key, const char* value) {
+  OrtEnvCreationOptions options = {0};
+  OrtKeyValuePairs* entries = NULL;
+  OrtEnv* env = NULL;
+  api = OrtGetApiBase()->GetApi(ORT_API_VERSION);
+  if (!api) exit(1);
+  api->CreateKeyValuePairs(&entries);
+  api->AddKeyValuePair(entries, key, value);
+  options.version = ORT_API_VERSION;
+  options.logging_severity_level = ORT_LOGGING_LEVEL_WARNING;
+  options.log_id = "io_binding";
+  options.config_entries = entries;
+  check(api->CreateEnvWithOptions(&options, &env));
+  api->ReleaseKeyValuePairs(entries);
+  return env;
+}
+
 /* A session with default options, or with these. */
 static inline OrtSession* open_model(const OrtEnv* env, const char* path, const OrtSessionOptions* options) {
   OrtSessionOptions* own = NULL;

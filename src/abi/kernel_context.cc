@@ -110,11 +110,16 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetGPUComputeStream(const OrtKernelConte
 OrtStatusPtr ORT_API_CALL KernelContext_GetSyncStream(const OrtKernelContext* context, OrtSyncStream** out) noexcept {
   return guard([&] { need(out, "out") = stream_of(of(context)); });
 }
-OrtStatusPtr ORT_API_CALL KernelContext_GetResource(const OrtKernelContext* context, int, int,
-                                                    void** resource) noexcept {
+// Resources are a stream's; those of plug-ins have none to tell of.
+OrtStatusPtr ORT_API_CALL KernelContext_GetResource(const OrtKernelContext* context, int resource_version,
+                                                    int resource_id, void** resource) noexcept {
   return guard([&] {
-    of(context);
-    need(resource, "resource") = nullptr;
+    const bool has_stream = stream_of(of(context));
+    need(resource, "resource");
+    require(has_stream, ErrorCode::invalid_argument,
+            "there is no stream to have resource {} (version {}): this kernel runs without one", resource_id,
+            resource_version);
+    *resource = nullptr;
   });
 }
 

@@ -145,6 +145,9 @@ OrtStatus* scale(OrtKernelContext* context) {
   const OrtLogger* logger = nullptr;
   NOTED(KernelContext_GetLogger, context, &logger);
   scene->note("logger", static_cast<const void*>(logger));
+  void* resource = nullptr;
+  NOTED(KernelContext_GetResource, context, 1, 2, &resource);
+  scene->note("resource", static_cast<const void*>(resource));
   return nullptr;
 }
 
@@ -305,6 +308,13 @@ SCENE(custom, inferred_shapes) {
   op.InferOutputShapeFn = [](const OrtCustomOp*, OrtShapeInferContext* context) -> OrtStatusPtr {
     // Without notes: who infers, and how often, is each library's own business.
     OrtTensorTypeAndShapeInfo* info = nullptr;
+    const OrtOpAttr* attribute = nullptr;
+    size_t inputs = 0;
+    if (OrtStatus* status = api->ShapeInferContext_GetInputCount(context, &inputs)) return status;
+    if (inputs != 1) return api->CreateStatus(ORT_FAIL, "the node has one input");
+    OrtStatus* none = api->ShapeInferContext_GetAttribute(context, "no such attribute", &attribute);
+    if (!none) return api->CreateStatus(ORT_FAIL, "the node has no attribute of that name");
+    api->ReleaseStatus(none);
     if (OrtStatus* status = api->ShapeInferContext_GetInputTypeShape(context, 0, &info)) return status;
     return api->ShapeInferContext_SetOutputTypeShape(context, 0, info);
   };

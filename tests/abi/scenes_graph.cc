@@ -40,6 +40,10 @@ SCENE(graph, of_an_editor) {
   size_t n = 77;
   CALL(Graph_GetNumOperatorSets, m.graph, &n);
   s.note("operator sets", n);
+  const char* domains[3] = {};
+  int64_t opsets[3] = {-7, -7, -7};
+  CALL(Graph_GetOperatorSets, m.graph, domains, opsets, n);
+  for (size_t i = 0; i < 3; ++i) s.note(domains[i] ? domains[i] : "null", opsets[i]);
   CALL(Graph_GetNumInputs, m.graph, &n);
   s.note("inputs", n);
   const OrtValueInfo* values[3] = {};

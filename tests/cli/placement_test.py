@@ -77,6 +77,12 @@ class Placement(ToolTest):
         self.assertEqual((code, out), (1, ""))  # it is the first engine's
         self.assertIn("Compute", err)
 
+    def test_devices_are_declared_for_every_command(self):
+        for command in ("inspect", "run", "profile", "bench"):
+            self.fails(1, [command, self.border(), *PLUGIN, "--virtual", "gpu"], "virtual device 'gpu'")
+        code, _, err = retort("run", self.border(), *PLUGIN, "--virtual", "gpu:0x1:0x2", "--vulkan")
+        self.assertEqual(code, 0, err)
+
     def test_wrong_plugins(self):
         self.fails(1, ["inspect", self.border(), "--plugin", "loop=/nowhere/lib.so"], "'/nowhere/lib.so' cannot be opened")
         self.fails(1, ["inspect", self.border(), *PLUGIN, "--provider", "lopback"], "no provider 'lopback'", "'loopback', 'loopback2'")

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <thread>
 
+#include "telling_profiler.h"
 #include "telling_twice.h"
 
 using namespace telling;
@@ -14,74 +14,6 @@ using namespace telling;
 namespace {
 
 std::atomic<int> running{0}, most{0};
-
-// What it tells the profile
-// ---------------------------------------------------------------------------------------------------------------------
-
-struct Profiler : OrtEpProfilerImpl {
-  std::set<uint64_t> open;
-  std::mutex own;
-  Profiler() : OrtEpProfilerImpl{} {
-    ort_version_supported = 25;
-    OrtEpProfilerImpl::Release = [](OrtEpProfilerImpl* p) noexcept {
-      tell("profiler released");
-      delete static_cast<Profiler*>(p);
-    };
-    StartProfiling = [](OrtEpProfilerImpl*, int64_t offset) noexcept -> OrtStatus* {
-      tell("StartProfiling " + std::to_string(offset >= 0 && offset < 5'000'000'000));
-      return nullptr;
-    };
-    StartEvent = [](OrtEpProfilerImpl* p, uint64_t id) noexcept -> OrtStatus* {
-      const std::lock_guard lock(static_cast<Profiler*>(p)->own);
-      static_cast<Profiler*>(p)->open.insert(id);
-      return nullptr;
-    };
-    StopEvent = [](OrtEpProfilerImpl* p, uint64_t id, const OrtProfilingEvent* event) noexcept -> OrtStatus* {
-      return static_cast<Profiler*>(p)->stop(id, event);
-    };
-    EndProfiling = [](OrtEpProfilerImpl* p, OrtProfilingEventsContainer* events) noexcept -> OrtStatus* {
-      return static_cast<Profiler*>(p)->end(events);
-    };
-  }
-  OrtStatus* stop(uint64_t id, const OrtProfilingEvent* event) {
-    const std::lock_guard lock(own);
-    OrtProfilingEventCategory category{};
-    const char *name = "", *op = nullptr, *provider = nullptr;
-    int64_t start = 0, duration = 0;
-    TRY(ep_api->ProfilingEvent_GetCategory(event, &category));
-    TRY(ep_api->ProfilingEvent_GetName(event, &name));
-    TRY(ep_api->ProfilingEvent_GetTimestampUs(event, &start));
-    TRY(ep_api->ProfilingEvent_GetDurationUs(event, &duration));
-    TRY(ep_api->ProfilingEvent_GetArgValue(event, "op_name", &op));
-    TRY(ep_api->ProfilingEvent_GetArgValue(event, "provider", &provider));
-    const bool closed = open.erase(id) == 1, mine = provider && std::strcmp(provider, "telling") == 0;
-    const bool timed = start >= 0 && duration >= 0 && start < 5'000'000;
-    tell("event of category " + std::to_string(category) + (op ? " op " : " name ") +
-         (mine ? "of this provider"
-          : op ? op
-               : name) +
-         (provider ? std::string(" provider ") + provider : "") + (timed ? "" : " at a strange time") +
-         (closed || category == 0 ? "" : " that never began"));
-    return nullptr;
-  }
-  OrtStatus* end(OrtProfilingEventsContainer* events) {
-    tell("EndProfiling, not ended: " + std::to_string(open.size()));
-    const char *keys[] = {"who", "count"}, *values[] = {"told \"it\"", "3"};
-    for (int category = 0; category < 4; ++category) {
-      OrtProfilingEvent* event = nullptr;
-      TRY(ep_api->CreateProfilingEvent(OrtProfilingEventCategory(category), 12, 34, "kernel of a test", 56 - category,
-                                       78, keys, values, size_t(category) / 2, &event));
-      const OrtProfilingEvent* all[1] = {event};
-      OrtStatus* status = ep_api->ProfilingEventsContainer_AddEvents(events, all, 1);
-      ep_api->ReleaseProfilingEvent(event);
-      TRY(status);
-    }
-    OrtStatus* none = ep_api->ProfilingEventsContainer_AddEvents(events, nullptr, 0);
-    tell("no events: " + std::to_string(none ? api->GetErrorCode(none) : ORT_OK));
-    api->ReleaseStatus(none);
-    return nullptr;
-  }
-};
 
 // A compiled part
 // ---------------------------------------------------------------------------------------------------------------------
@@ -106,6 +38,9 @@ struct Part : OrtNodeComputeInfo {
   static OrtStatus* negate(OrtKernelContext* context) {
     Floats x;
     float* y = nullptr;
+    void* resource = &x;
+    TRY(api->KernelContext_GetResource(context, 1, 2, &resource));
+    if (resource) return error("a stream of ours has a resource");
     TRY(read_first(context, x));
     TRY(make_output(context, 0, x.shape, y));
     for (size_t i = 0; i < x.count; ++i) y[i] = -x.data[i];
@@ -220,6 +155,7 @@ struct TellingFactory : Factory {
   OrtCustomOpDomain* domain = nullptr;
   const Twice operation;
   TellingFactory();
+  void answers();
   ~TellingFactory() { api->ReleaseCustomOpDomain(domain); }
   OrtStatus* prepare() {
     TRY(api->CreateCustomOpDomain("tests.telling", &domain));
@@ -282,6 +218,20 @@ TellingFactory::TellingFactory() : Factory({31, "telling", 0xcafe, "4.5.6", "Tel
     *made = new Stream;
     return nullptr;
   };
+  GetNumCustomOpDomains = [](OrtEpFactory*, size_t* count) noexcept -> OrtStatus* {
+    *count = 1;
+    return nullptr;
+  };
+  GetCustomOpDomains = [](OrtEpFactory* f, OrtCustomOpDomain** domains, size_t count) noexcept -> OrtStatus* {
+    tell("GetCustomOpDomains " + std::to_string(count));
+    domains[0] = static_cast<TellingFactory*>(f)->domain;
+    return nullptr;
+  };
+  answers();
+}
+
+// What callers and the host ask before there is a session.
+void TellingFactory::answers() {
   ValidateCompiledModelCompatibilityInfo = [](OrtEpFactory*, const OrtHardwareDevice* const*, size_t count,
                                               const char* text,
                                               OrtCompiledModelCompatibility* how) noexcept -> OrtStatus* {
@@ -298,15 +248,6 @@ TellingFactory::TellingFactory() : Factory({31, "telling", 0xcafe, "4.5.6", "Tel
                                 const OrtKeyValuePairs* const* candidates, size_t count,
                                 const OrtSessionOptions* options, size_t* selected) noexcept {
     return select_candidate(device, candidates, count, options, selected);
-  };
-  GetNumCustomOpDomains = [](OrtEpFactory*, size_t* count) noexcept -> OrtStatus* {
-    *count = 1;
-    return nullptr;
-  };
-  GetCustomOpDomains = [](OrtEpFactory* f, OrtCustomOpDomain** domains, size_t count) noexcept -> OrtStatus* {
-    tell("GetCustomOpDomains " + std::to_string(count));
-    domains[0] = static_cast<TellingFactory*>(f)->domain;
-    return nullptr;
   };
   GetHardwareDeviceIncompatibilityDetails = [](OrtEpFactory*, const OrtHardwareDevice* hardware,
                                                OrtDeviceEpIncompatibilityDetails* details) noexcept -> OrtStatus* {
