@@ -1,5 +1,7 @@
 #include "kernels/attention/rows.h"
 
+#include <atomic>
+
 #include "kernels/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -27,7 +29,7 @@ HWY_INLINE void accumulate(const float* x, const float* items, size_t stride, V*
   for (size_t k = 0; k < kItems; ++k) {
     for (size_t c = 0; c < kVectors; ++c)
       sums[k] = hn::MulAdd(v[c], hn::LoadU(d, items + k * stride + c * lanes), sums[k]);
-    HWY_FENCE;
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler alone
   }
 }
 
