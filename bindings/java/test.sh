@@ -4,6 +4,7 @@
 #   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
 #   RETORT_OUT      the installation that the native jar is made of; out where not set
 #   RETORT_ORACLE   official ONNX Runtime; that of the Python package onnxruntime where not set, skipped where there is none
+#   RETORT_LOOPBACK  the provider of examples/providers/loopback; that of build/release where not set, skipped where there is none
 #   PYTHON          a Python; python3 where not set
 #
 # Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; says so and skips where they are missing. Maven
@@ -40,7 +41,7 @@ suite() {
   local library=$1 counts
   shift
   echo "== $library"
-  rm -rf ./*/target/surefire-reports
+  rm -rf ./*/target/surefire-reports*
   RETORT_LIBRARY=$library mvn "${OPTIONS[@]}" "$@" -Dmaven.test.failure.ignore=true verify 2>&1 | grep -v 'WARNING: .*\(Unsafe\|maintainers\)'
   [[ ${PIPESTATUS[0]} == 0 ]] || { echo "FAIL mvn verify on $library"; failed=$((failed + 1)); }
   counts=$("$PYTHON" scripts/count_reports.py .)

@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 def main(folder):
     passed = failed = 0
     skipped = collections.Counter()
-    for path in sorted(glob.glob(folder + "/*/target/surefire-reports/TEST-*.xml")):
+    for path in sorted(glob.glob(folder + "/*/target/surefire-reports*/TEST-*.xml")):
         for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
             name = f"{case.get('classname', '').rpartition('.')[2]}.{case.get('name')}"
             bad = [found for kind in ("failure", "error") if (found := case.find(kind)) is not None]

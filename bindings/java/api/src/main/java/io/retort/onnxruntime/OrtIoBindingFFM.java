@@ -283,7 +283,7 @@ public final class OrtIoBindingFFM extends NativeObject {
 
   /**
    * Views of the outputs on the host; those on devices are copied. Outputs bound to segments are these segments. Other views
-   * end at the next run, at clearing and closing: reading them then throws {@link IllegalStateException}.
+   * end at the next run, at the next call of this, at clearing and closing: reading them then throws {@link IllegalStateException}.
    *
    * @return memory of the outputs by name
    * @throws OrtException if an output is no tensor of numbers
