@@ -16,6 +16,9 @@ export RETORT_OUT=${RETORT_OUT:-$ROOT/out} PYTHON=${PYTHON:-python3}
 LIBRARY=${RETORT_LIBRARY:-$RETORT_OUT/lib/libretort.so.1}
 ORACLE=${RETORT_ORACLE-$("$PYTHON" -c 'import glob, os, onnxruntime
 print(*glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))[:1])' 2>/dev/null)}
+# Known to the tests only where it is there.
+RETORT_LOOPBACK=${RETORT_LOOPBACK:-$ROOT/build/release/examples/providers/loopback/libloopback.so}
+if [[ -f $RETORT_LOOPBACK ]]; then export RETORT_LOOPBACK; else unset RETORT_LOOPBACK; fi
 passed=0 failed=0 skipped=0
 
 skip() { echo "skipped: $1"; skipped=$((skipped + 1)); }

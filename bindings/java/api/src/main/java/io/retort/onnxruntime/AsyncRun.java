@@ -56,15 +56,18 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
   }
 
   private void run(Function<RunOptions, OrtValues> run, boolean ownOptions) {
+    OrtValues values = null;
+    Throwable failure = null;
     try {
-      OrtValues values = run.apply(options);
-      // Nobody will get the results of a run that was cancelled too late.
-      if (!complete(values)) values.close();
+      values = run.apply(options);
     } catch (Throwable e) {
-      completeExceptionally(e);
-    } finally {
-      if (ownOptions) options.close();
+      failure = e;
     }
+    // Before anybody learns that the run is over: then nothing of it is left.
+    if (ownOptions) options.close();
+    if (failure != null) completeExceptionally(failure);
+    // Nobody will get the results of a run that was cancelled too late.
+    else if (!complete(values)) values.close();
   }
 
   @Override

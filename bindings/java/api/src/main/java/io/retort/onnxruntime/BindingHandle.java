@@ -1,7 +1,6 @@
 package io.retort.onnxruntime;
 
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,7 +40,7 @@ final class BindingHandle extends Handle {
 
   MemorySegment[] kept() {
     if (kept == null) {
-      List<ValueHandle> all = new ArrayList<>(inputs.values());
+      List<ValueHandle> all = session.withLent(inputs.values());
       for (ValueHandle output : outputs.values()) {
         if (output != null) all.add(output);
       }
@@ -64,7 +63,7 @@ final class BindingHandle extends Handle {
         if (told != null) return told;
       }
     }
-    return cause;
+    return session.refused(cause);
   }
 
   @Override

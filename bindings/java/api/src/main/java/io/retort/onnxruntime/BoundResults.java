@@ -52,16 +52,16 @@ final class BoundResults {
       return new OrtValues(values);
     }
     List<String> names = names(binding);
-    List<MemorySegment> made = made(binding);
+    List<OrtValueRef> made = ValueHandle.results(api, made(binding), binding.session.withLent(binding.inputs.values()));
     for (int i = 0; i < made.size(); ++i) {
       ValueHandle bound = binding.outputs.get(names.get(i));
-      if (bound != null) {
-        api.c.releaseValue(made.get(i));
-        bound.retain();
+      if (bound == null) {
+        values.put(names.get(i), made.get(i));
       } else {
-        bound = ValueHandle.result(api, made.get(i), binding.inputs.values());
+        made.get(i).close();
+        bound.retain();
+        values.put(names.get(i), new OrtValueRef(bound));
       }
-      values.put(names.get(i), new OrtValueRef(bound));
     }
     return new OrtValues(values);
   }

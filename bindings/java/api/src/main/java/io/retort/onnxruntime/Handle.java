@@ -63,10 +63,6 @@ abstract class Handle {
     if ((int) HOLDERS.getAndAdd(this, -1) == 1) end();
   }
 
-  final boolean released() {
-    return holders == 0;
-  }
-
   private void end() {
     try {
       free();

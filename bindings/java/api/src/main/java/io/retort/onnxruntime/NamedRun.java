@@ -36,9 +36,10 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
       for (int i = 0; i < outputs.size(); ++i) outputNames.setAtIndex(ValueLayout.ADDRESS, i, owner.outputPorts().get(outputs.get(i)).nativeName());
       MemorySegment results = arena.allocate(ValueLayout.ADDRESS, outputs.size());
       call(values, held, with, names, array, outputNames, results, outputs.size());
+      List<OrtValueRef> refs = ValueHandle.results(session.api, OrtApiFFM.pointers(results, outputs.size()), session.withLent(held));
       LinkedHashMap<String, OrtValueRef> made = new LinkedHashMap<>();
       for (int i = 0; i < outputs.size(); ++i) {
-        OrtValueRef before = made.put(outputs.get(i), new OrtValueRef(ValueHandle.result(session.api, results.getAtIndex(ValueLayout.ADDRESS, i), held)));
+        OrtValueRef before = made.put(outputs.get(i), refs.get(i));
         if (before != null) before.close();
       }
       return new OrtValues(made);
@@ -59,7 +60,7 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
       MemorySegment results, int outputs) {
     try {
       long status = KeptCalls.run(session.api.c, session.address, with == null ? MemorySegment.NULL : with.address, names, array, held.size(), outputNames, outputs,
-          results, ValueHandle.scopes(held));
+          results, ValueHandle.scopes(session.withLent(held)));
       session.api.check(status);
     } catch (IllegalStateException | WrongThreadException e) {
       int i = 0;
@@ -67,7 +68,7 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
         RuntimeException told = held.get(i++).refused(name, e);
         if (told != null) throw told;
       }
-      throw e;
+      throw session.refused(e);
     }
   }
 }

@@ -5,8 +5,6 @@ import io.retort.onnxruntime.ffm.OrtApi;
 import io.retort.onnxruntime.ffm.OrtLibrary;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Field;
-import java.nio.file.Files;
-import java.nio.file.Path;
 
 /** Sessions of the official Java package, whose native handles its classes keep to themselves. */
 final class OfficialJava {
@@ -37,7 +35,7 @@ final class OfficialJava {
       try {
         Class<?> runtime = Class.forName("ai.onnxruntime.OnnxRuntime");
         MemorySegment table = MemorySegment.ofAddress(number(field(runtime, "ortApiHandle"), null));
-        shared = OrtEnvironmentFFM.create(find(runtime, table), EnvironmentOptions.DEFAULT);
+        shared = OrtEnvironmentFFM.create(find(table), EnvironmentOptions.DEFAULT);
       } catch (ClassNotFoundException e) {
         throw unreadable("ai.onnxruntime.OnnxRuntime", e);
       }
@@ -45,25 +43,15 @@ final class OfficialJava {
     return shared;
   }
 
-  /** Asks the library's file for its version. If another file was loaded meanwhile, its table lies elsewhere. */
-  private static OrtApiFFM find(Class<?> runtime, MemorySegment table) {
-    for (Path file : files(runtime)) {
-      if (!Files.isRegularFile(file)) continue;
-      OrtLibrary library = OrtLibrary.open(NativeLibrary.load(file));
+  /** The loader knows which library the package runs on; where it cannot tell, the table itself serves. */
+  private static OrtApiFFM find(MemorySegment table) {
+    try {
+      OrtLibrary library = OrtLibrary.open(NativeLibrary.loaded());
       if (library.address().address() == table.address()) return new OrtApiFFM(library);
+    } catch (UnsatisfiedLinkError unknown) {
+      // As above.
     }
-    return new OrtApiFFM(new OrtLibrary(Path.of("the library of the official Java package"), ASSURED, "unknown", new OrtApi(table, ASSURED), table));
-  }
-
-  private static Iterable<Path> files(Class<?> runtime) {
-    String name = System.mapLibraryName("onnxruntime");
-    java.util.List<Path> files = new java.util.ArrayList<>();
-    String file = System.getProperty("onnxruntime.native.onnxruntime.path");
-    if (file != null) files.add(Path.of(file));
-    String folder = System.getProperty("onnxruntime.native.path");
-    if (folder != null) files.add(Path.of(folder, name));
-    if (value(field(runtime, "tempDirectory"), null) instanceof Path extracted) files.add(extracted.resolve(name));
-    return files;
+    return new OrtApiFFM(new OrtLibrary(null, ASSURED, "unknown", new OrtApi(table, ASSURED), table));
   }
 
   private static Field field(Class<?> owner, String name) {

@@ -28,16 +28,16 @@ public final class OrtAllocatorFFM extends NativeObject {
   /** The environment that the allocator belongs to and may take away; null where it stays. */
   private final Handle lender;
 
-  private OrtAllocatorFFM(OrtApiFFM api, MemorySegment address, boolean owned, Handle parent) {
+  private OrtAllocatorFFM(OrtApiFFM api, MemorySegment address, boolean owned, Handle parent, DeviceSpec device) {
     super(new AllocatorHandle(api, address, owned, parent));
     this.api = api;
-    device = api.device(api.pointer(out -> api.c.allocatorGetInfo(address, out)));
+    this.device = device;
     lender = owned || address.equals(api.defaultAllocator) ? null : parent;
   }
 
   /** An allocator that belongs to the environment. */
   static OrtAllocatorFFM shared(OrtApiFFM api, MemorySegment address, Handle env) {
-    return new OrtAllocatorFFM(api, address, false, env);
+    return new OrtAllocatorFFM(api, address, false, env, place(api, address));
   }
 
   /** The allocator that the environment has for a place. */
@@ -53,7 +53,11 @@ public final class OrtAllocatorFFM extends NativeObject {
 
   /** An allocator that a session made for the caller. */
   static OrtAllocatorFFM owned(OrtApiFFM api, MemorySegment address, Handle session) {
-    return new OrtAllocatorFFM(api, address, true, session);
+    return new OrtAllocatorFFM(api, address, true, session, place(api, address));
+  }
+
+  private static DeviceSpec place(OrtApiFFM api, MemorySegment allocator) {
+    return api.device(api.pointer(out -> api.c.allocatorGetInfo(allocator, out)));
   }
 
   /** Holds the allocator for a call, if the environment has it still: a new one of the device takes its place. */

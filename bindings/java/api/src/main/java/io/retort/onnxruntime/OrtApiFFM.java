@@ -67,7 +67,7 @@ public final class OrtApiFFM {
   }
 
   /**
-   * @return the file that was loaded
+   * @return the file that was loaded; null where the system does not tell it
    */
   public Path libraryPath() {
     return library.path();

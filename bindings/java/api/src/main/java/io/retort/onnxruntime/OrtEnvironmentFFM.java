@@ -92,6 +92,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     Handle env = use();
     try (Arena arena = Arena.ofConfined()) {
       api.check(api.c.registerExecutionProviderLibrary(env.address, arena.allocateFrom(name), OrtApiFFM.path(arena, library)));
+      describe(env);
     } finally {
       env.release();
     }
@@ -109,6 +110,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     try (Arena arena = Arena.ofConfined()) {
       api.check(api.c.unregisterExecutionProviderLibrary(env.address, arena.allocateFrom(name)));
       api.forgetProviders();
+      describe(env);
     } finally {
       env.release();
     }
@@ -121,12 +123,17 @@ public final class OrtEnvironmentFFM extends NativeObject {
     api.require(22, "the list of devices");
     Handle env = use();
     try {
-      List<EpDevice> devices = new ArrayList<>();
-      for (MemorySegment device : deviceAddresses(env)) devices.add(new EpDevice(api, device));
-      return devices;
+      return describe(env);
     } finally {
       env.release();
     }
+  }
+
+  /** Lets the places of all devices be known by the descriptions of their providers. */
+  private List<EpDevice> describe(Handle env) {
+    List<EpDevice> devices = new ArrayList<>();
+    for (MemorySegment device : deviceAddresses(env)) devices.add(new EpDevice(api, device));
+    return devices;
   }
 
   private List<MemorySegment> deviceAddresses(Handle env) {

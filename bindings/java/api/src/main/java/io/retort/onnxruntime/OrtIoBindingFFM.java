@@ -26,10 +26,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @param session the session; it may be closed, the binding keeps what it needs
    */
   public OrtIoBindingFFM(OrtSessionFFM session) {
-    super(make(session));
-    this.session = session;
-    api = session.environment().api();
-    results = new BoundResults(api);
+    this(session, false);
   }
 
   /**
@@ -39,17 +36,25 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @throws OrtException as {@link OrtSessionFFM#createFromOrtSession}
    */
   public OrtIoBindingFFM(ai.onnxruntime.OrtSession session) {
-    this(OrtSessionFFM.createFromOrtSession(session));
-    this.session.close();
+    this(OrtSessionFFM.createFromOrtSession(session), true);
   }
 
-  private static BindingHandle make(OrtSessionFFM session) {
+  private OrtIoBindingFFM(OrtSessionFFM session, boolean own) {
+    super(make(session, own));
+    this.session = session;
+    api = session.environment().api();
+    results = new BoundResults(api);
+  }
+
+  /** A session that was made for the binding alone is closed: the binding keeps what it needs of it. */
+  private static BindingHandle make(OrtSessionFFM session, boolean own) {
     SessionHandle held = session.useSession();
     try {
       MemorySegment binding = held.api.pointer(out -> held.api.c.createIoBinding(held.address, out));
       return new BindingHandle(held.api, binding, held);
     } finally {
       held.release();
+      if (own) session.close();
     }
   }
 
@@ -59,7 +64,7 @@ public final class OrtIoBindingFFM extends NativeObject {
   }
 
   /**
-   * @return the session
+   * @return the session; closed where the binding was made of one of the official Java package
    */
   public OrtSessionFFM session() {
     return session;

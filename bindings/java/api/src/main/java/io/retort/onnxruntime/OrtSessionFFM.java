@@ -26,12 +26,12 @@ public final class OrtSessionFFM extends NativeObject {
   private final Ports inputs;
   private final Ports outputs;
 
-  OrtSessionFFM(OrtEnvironmentFFM env, SessionHandle handle) {
+  private OrtSessionFFM(OrtEnvironmentFFM env, SessionHandle handle, Ports inputs, Ports outputs) {
     super(handle);
     this.env = env;
     api = env.api();
-    inputs = Ports.inputs(api, handle.address);
-    outputs = Ports.outputs(api, handle.address);
+    this.inputs = inputs;
+    this.outputs = outputs;
   }
 
   /**
@@ -54,12 +54,13 @@ public final class OrtSessionFFM extends NativeObject {
    * Loads a model from bytes.
    *
    * @param env the environment
-   * @param model the bytes; not needed afterwards
+   * @param model the bytes; they are copied where they are needed afterwards
    * @param options how; null for none
    * @return the session
    * @throws OrtException if it cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, byte[] model, SessionOptions options) {
+    if (options != null && options.readsModelInPlace()) return create(env, Arena.ofAuto().allocateFrom(ValueLayout.JAVA_BYTE, model), options);
     try (Arena arena = Arena.ofConfined()) {
       return create(env, arena.allocateFrom(ValueLayout.JAVA_BYTE, model), options);
     }
@@ -70,14 +71,16 @@ public final class OrtSessionFFM extends NativeObject {
    *
    * @param env the environment
    * @param model the bytes; not needed afterwards, except under config entries that use them directly
-   *     ({@code session.use_ort_model_bytes_directly}), where their arena must stay open
+   *     ({@code session.use_ort_model_bytes_directly}): then their arena must stay open, and runs hold it as they do those of values
    * @param options how; null for none
    * @return the session
    * @throws OrtException if it cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
     if (!model.isNative()) return create(env, model.toArray(ValueLayout.JAVA_BYTE), options);
-    return make(env, options, (e, o, out) -> env.api().c.createSessionFromArray(e, model, model.byteSize(), o, out));
+    OrtSessionFFM session = make(env, options, (e, o, out) -> env.api().c.createSessionFromArray(e, model, model.byteSize(), o, out));
+    if (options != null && options.readsModelInPlace()) session.keep(model);
+    return session;
   }
 
   /**
@@ -114,10 +117,17 @@ public final class OrtSessionFFM extends NativeObject {
   /** Reads what the model is; the session goes if that fails. */
   static OrtSessionFFM finished(OrtEnvironmentFFM env, SessionHandle handle) {
     try {
-      return new OrtSessionFFM(env, handle);
+      return new OrtSessionFFM(env, handle, Ports.inputs(env.api(), handle.address), Ports.outputs(env.api(), handle.address));
     } catch (RuntimeException e) {
-      if (!handle.released()) handle.release();
+      handle.release();
       throw e;
+    }
+  }
+
+  /** Makes runs hold the memory of the model, as a tensor of bytes that the session reads. */
+  private void keep(MemorySegment model) {
+    try (OrtValueRef bytes = ValueMaker.wrap(api, model, new MemoryDescriptor(ElementType.UINT8, model.byteSize()), DeviceSpec.CPU)) {
+      ((SessionHandle) handle()).lend((ValueHandle) bytes.use());
     }
   }
 

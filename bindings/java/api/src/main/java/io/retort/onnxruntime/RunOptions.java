@@ -2,27 +2,29 @@ package io.retort.onnxruntime;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.function.Function;
 
 /** Options of runs. One object may serve many runs, also at the same time. Thread-safe. */
 public final class RunOptions extends NativeObject {
   private static final class OptionsHandle extends Handle {
-    private Handle stream;
+    /** A run that began before another stream was set goes on with its own, so all stay. */
+    private final Set<Handle> streams = new HashSet<>();
 
     OptionsHandle(OrtApiFFM api, MemorySegment address) {
       super(api, ObjectKind.RUN_OPTIONS, address);
     }
 
-    /** Holds the stream for as long as a run may use it. */
-    synchronized void keep(Handle next) {
-      if (stream != null) stream.release();
-      stream = next;
+    /** Takes over a hold of a stream. */
+    synchronized void keep(Handle stream) {
+      if (!streams.add(stream)) stream.release();
     }
 
     @Override
     void free() {
       api.c.releaseRunOptions(address);
-      keep(null);
+      streams.forEach(Handle::release);
     }
   }
 
@@ -36,6 +38,14 @@ public final class RunOptions extends NativeObject {
    */
   public static RunOptions create(OrtApiFFM api) {
     return new RunOptions(api);
+  }
+
+  /**
+   * @param env an environment of the library
+   * @return options without any set; they do not keep the environment
+   */
+  public static RunOptions create(OrtEnvironmentFFM env) {
+    return new RunOptions(env.api());
   }
 
   @Override
@@ -102,7 +112,7 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * @param stream what the device does for the runs goes into this stream; these options hold it
+   * @param stream what the device does for the runs goes into this stream; these options hold it until they are closed
    * @return this
    */
   public RunOptions setSyncStream(SyncStream stream) {

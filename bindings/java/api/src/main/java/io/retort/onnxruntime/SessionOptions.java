@@ -17,7 +17,7 @@ import java.util.function.Function;
  */
 public final class SessionOptions extends NativeObject {
   /** What sessions made with the options need: functions that they call, values that they read. */
-  record Needs(List<Object> objects, List<Handle> values) {
+  record Needs(List<Object> objects, List<ValueHandle> values) {
     Needs copy() {
       values.forEach(Handle::retain);
       return new Needs(new ArrayList<>(objects), new ArrayList<>(values));
@@ -213,7 +213,7 @@ public final class SessionOptions extends NativeObject {
    * @return this
    */
   public SessionOptions addInitializer(String name, OrtValueRef value) {
-    Handle held = value.use();
+    ValueHandle held = (ValueHandle) value.use();
     try (Arena arena = Arena.ofConfined()) {
       api.same(held.api, "the initializer");
       set(options -> api.c.addInitializer(options, arena.allocateFrom(name), held.address));
@@ -314,6 +314,11 @@ public final class SessionOptions extends NativeObject {
     api.require(22, "a choice of devices");
     MemorySegment function = Upcalls.selection(new SelectorCall(api, selector), kept());
     return set(options -> api.c.sessionOptionsSetEpSelectionPolicyDelegate(options, function, MemorySegment.NULL));
+  }
+
+  /** Whether sessions go on reading the bytes that their model comes from. */
+  boolean readsModelInPlace() {
+    return "1".equals(configEntry("session.use_ort_model_bytes_directly")) || "1".equals(configEntry("session.use_ort_model_bytes_for_initializers"));
   }
 
   /** An arena for functions that sessions call: it lives as long as these options and the sessions. */

@@ -13,6 +13,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 final class ValueHandle extends Handle {
   private static final MemorySegment.Scope ALWAYS = Arena.global().scope();
   private static final MemorySegment[] NONE = {};
+  /** A call takes at most 255 arguments; the arenas are some of them. */
+  private static final int MOST_ARENAS = 200;
 
   /**
    * Values that were let go while a call elsewhere had a view of them as an argument: their views cannot be closed yet. They
@@ -43,17 +45,38 @@ final class ValueHandle extends Handle {
    * be taken for one in memory of the library.
    */
   static ValueHandle result(OrtApiFFM api, MemorySegment address, Collection<ValueHandle> inputs) {
-    boolean lent = inputs.stream().anyMatch(input -> !input.segments.isEmpty());
     ValueHandle made = new ValueHandle(api, address, List.of());
-    long data = lent ? made.data() : 0;
-    for (ValueHandle input : inputs) {
-      for (MemorySegment segment : input.segments) {
-        if (data < segment.address() || data >= segment.address() + segment.byteSize()) continue;
-        made.segments = List.of(segment.asSlice(data - segment.address()));
-        return made;
-      }
+    try {
+      made.borrow(inputs.stream().flatMap(input -> input.segments.stream()).toList());
+      return made;
+    } catch (RuntimeException e) {
+      made.release();
+      throw e;
     }
-    return made;
+  }
+
+  /** Finds out whether a tensor lies in memory of the program; before anybody else has the handle. */
+  private void borrow(List<MemorySegment> lent) {
+    long data = lent.isEmpty() ? 0 : data();
+    for (MemorySegment segment : lent) {
+      if (data < segment.address() || data >= segment.address() + segment.byteSize()) continue;
+      segments = List.of(segment.asSlice(data - segment.address()));
+      return;
+    }
+  }
+
+  /** References to several results of a run. All are taken over, also where that fails. */
+  static List<OrtValueRef> results(OrtApiFFM api, List<MemorySegment> addresses, Collection<ValueHandle> inputs) {
+    List<OrtValueRef> made = new ArrayList<>();
+    int next = 0;
+    try {
+      while (next < addresses.size()) made.add(new OrtValueRef(result(api, addresses.get(next++), inputs)));
+      return made;
+    } catch (RuntimeException e) {
+      made.forEach(OrtValueRef::close);
+      addresses.subList(next, addresses.size()).forEach(api.c::releaseValue);
+      throw e;
+    }
   }
 
   /** Where a tensor lies; 0 for what is none. */
@@ -159,6 +182,7 @@ final class ValueHandle extends Handle {
         kept.add(segment);
       }
     }
+    if (kept.size() > MOST_ARENAS) throw OrtException.invalid("the values of the run lie in " + kept.size() + " arenas, at most " + MOST_ARENAS + " can be kept open: allocate from fewer");
     return kept.isEmpty() ? NONE : kept.toArray(NONE);
   }
 
@@ -182,7 +206,9 @@ final class ValueHandle extends Handle {
         int index = i;
         // A part may share its bytes with the whole, which may lie in memory of the program.
         MemorySegment part = api.pointer(out -> api.c.getValue(address, index, api.defaultAllocator, out));
-        parts.add(new OrtValueRef(new ValueHandle(api, part, List.of(), this)));
+        ValueHandle handle = new ValueHandle(api, part, List.of(), this);
+        parts.add(new OrtValueRef(handle));
+        handle.borrow(segments);
       }
     } catch (RuntimeException e) {
       parts.forEach(OrtValueRef::close);

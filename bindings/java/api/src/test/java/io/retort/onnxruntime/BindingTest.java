@@ -1,9 +1,11 @@
 package io.retort.onnxruntime;
 
+import static io.retort.onnxruntime.testing.ModelBuilder.FLOAT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.retort.onnxruntime.testing.ModelBuilder;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -134,7 +136,7 @@ class BindingTest extends Fixture {
 
   @Test
   void anOutputThatIsAnInputDoesNotOutliveTheArena() {
-    byte[] model = new TinyModel().input("x", ElementType.FLOAT, 4).node("Relu", "y", "x").output("x", ElementType.FLOAT, 4).output("y", ElementType.FLOAT, 4).bytes();
+    byte[] model = new ModelBuilder("through").input("x", FLOAT, 4).node("Relu", "x", "y").output("x", FLOAT, 4).output("y", FLOAT, 4).bytes();
     try (OrtSessionFFM session = session(model)) {
       OrtValues values;
       try (Arena own = Arena.ofShared()) {

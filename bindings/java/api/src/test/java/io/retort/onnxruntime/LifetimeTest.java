@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.retort.onnxruntime.testing.ModelBuilder;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -98,6 +99,41 @@ class LifetimeTest extends Fixture {
           closed(() -> binding.bindInput("x", value), "arena is closed");
         }
         closed(() -> tensor(y, 4), "arena of the segment is closed");
+      }
+    }
+  }
+
+  @Test
+  void initializersOfTheProgramLieInArenas() {
+    byte[] model = new ModelBuilder("weights").input("x", ModelBuilder.FLOAT, 4).floats("w", new long[] {4}, 1, 1, 1, 1).node("Add", "x w", "z")
+        .output("z", ModelBuilder.FLOAT, 4).bytes();
+    Arena weights = Arena.ofShared();
+    try (SessionOptions options = SessionOptions.create(env); OrtValueRef w = tensor(weights.allocateFrom(ValueLayout.JAVA_FLOAT, 5, 6, 7, 8), 4)) {
+      options.addInitializer("w", w);
+      try (OrtSessionFFM session = OrtSessionFFM.create(env, model, options); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4); OrtIoBindingFFM binding = session.createBinding()) {
+        binding.bindInput("x", x);
+        binding.bindOutputToDevice("z", DeviceSpec.CPU);
+        binding.run();
+        assertEquals(12, binding.getBoundOutputCpuValues().get("z").getAtIndex(ValueLayout.JAVA_FLOAT, 3));
+        weights.close();
+        closed(binding::run, "initializer", "arena is closed");
+        closed(() -> session.run(Map.of("x", x)), "initializer", "arena is closed");
+      }
+    }
+  }
+
+  @Test
+  void elementsOfASequenceInAnArena() {
+    Arena other = Arena.ofShared();
+    try (OrtValueRef a = tensor(other.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2), 2); OrtValueRef sequence = OrtValueRef.ofSequence(env, List.of(a))) {
+      OrtValueRef element = sequence.elements().get(0);
+      assertEquals(2, element.toFloats()[1]);
+      other.close();
+      try (element) {
+        // Where the element is a copy it may still be read; else it must be refused.
+        assertEquals(2, element.toFloats()[1]);
+      } catch (IllegalStateException shared) {
+        assertTrue(shared.getMessage() != null);
       }
     }
   }

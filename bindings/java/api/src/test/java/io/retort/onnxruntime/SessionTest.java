@@ -1,5 +1,6 @@
 package io.retort.onnxruntime;
 
+import static io.retort.onnxruntime.testing.ModelBuilder.FLOAT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -7,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.retort.onnxruntime.testing.ModelBuilder;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -44,13 +46,10 @@ class SessionTest extends Fixture {
 
   @Test
   void saysWhatTheModelIs() {
-    byte[] model = new TinyModel().input("x", ElementType.FLOAT, "batch", 3).node("Relu", "y", "x").output("y", ElementType.FLOAT, "batch", 3).metadata("who", "test").bytes();
-    try (OrtSessionFFM session = session(model)) {
+    try (OrtSessionFFM session = session(TinyModel.relu("batch", 3))) {
       assertEquals("['x' FLOAT[batch,3]]", session.inputs().toString());
       assertEquals(new ValueInfo("y", new TypeInfo.Tensor(ElementType.FLOAT, true, new long[] {-1, 3}, List.of("batch", ""), false)), session.outputs().get(0));
       assertEquals(List.of(), session.overridableInitializers());
-      ModelMetadata m = session.metadata();
-      assertEquals(new ModelMetadata("tiny", "g", "", "test.domain", "described", 7, Map.of("who", "test")), m);
       assertEquals(List.of(DeviceSpec.CPU), session.inputDevices());
       assertEquals(List.of(DeviceSpec.CPU), session.outputDevices());
       assertEquals("CPUExecutionProvider", session.inputEpDevices().get(0).epName());
@@ -59,9 +58,16 @@ class SessionTest extends Fixture {
   }
 
   @Test
+  void metadata() {
+    try (OrtSessionFFM session = OrtSessionFFM.create(env, MODELS.resolve("dense.onnx"), null)) {
+      assertEquals(new ModelMetadata("clients", "dense", "tiny", "", "", 3, Map.of("made_by", "make.py")), session.metadata());
+    }
+  }
+
+  @Test
   void initializersThatARunReplaces() {
-    byte[] model = new TinyModel().input("x", ElementType.FLOAT, 4).input("y", ElementType.FLOAT, 4).initializer("y", 1, 1, 1, 1).node("Add", "z", "x", "y")
-        .output("z", ElementType.FLOAT, 4).bytes();
+    byte[] model = new ModelBuilder("defaults").input("x", FLOAT, 4).input("y", FLOAT, 4).floats("y", new long[] {4}, 1, 1, 1, 1).node("Add", "x y", "z")
+        .output("z", FLOAT, 4).bytes();
     try (OrtSessionFFM session = session(model); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4); OrtIoBindingFFM binding = session.createBinding()) {
       assertEquals("['x' FLOAT[4]]", session.inputs().toString());
       assertEquals("['y' FLOAT[4]]", session.overridableInitializers().toString());
@@ -122,7 +128,7 @@ class SessionTest extends Fixture {
   @Test
   void initializersOfTheProgram() {
     // The value must outlive the session, also when its reference is closed.
-    byte[] model = new TinyModel().input("x", ElementType.FLOAT, 4).node("Relu", "y", "x").output("y", ElementType.FLOAT, 4).bytes();
+    byte[] model = TinyModel.relu(4);
     try (SessionOptions options = SessionOptions.create(env)) {
       OrtValueRef value = tensor(floats(1, 2, 3, 4), 4);
       options.addInitializer("not_there", value);

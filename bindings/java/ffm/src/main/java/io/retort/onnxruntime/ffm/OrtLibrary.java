@@ -6,7 +6,7 @@ import java.nio.file.Path;
 /**
  * A library whose table of functions was got. Thread-safe.
  *
- * @param path its file
+ * @param path its file; null where the system does not tell it
  * @param version version of the interface, not newer than the tables that this was generated from
  * @param versionString version of the library
  * @param api its functions
@@ -14,34 +14,24 @@ import java.nio.file.Path;
  */
 public record OrtLibrary(Path path, int version, String versionString, OrtApi api, MemorySegment address) {
   /** The oldest version that the bindings do with. */
-  public static final int OLDEST = 17;
+  public static final int OLDEST = NativeLibrary.MINIMUM_API;
 
   /**
    * Asks for the newest version of the interface that both sides know.
    *
    * @param library the library
    * @return its functions
-   * @throws UnsatisfiedLinkError if it is no ONNX Runtime, or older than version {@value #OLDEST} of the interface
+   * @throws UnsatisfiedLinkError if it is older than version {@value #OLDEST} of the interface
    */
   public static OrtLibrary open(NativeLibrary library) {
-    MemorySegment getBase = library.lookup().find("OrtGetApiBase")
-        .orElseThrow(() -> new UnsatisfiedLinkError(library.path() + " has no function OrtGetApiBase: it is no library of ONNX Runtime or Retort"));
-    OrtApiBase base = new OrtApiBase(base(getBase), OrtConstants.ORT_API_VERSION);
-    String name = Memory.string(base.getVersionString());
+    OrtApiBase base = new OrtApiBase(library.apiBase(), OrtConstants.ORT_API_VERSION);
+    String name = library.versionString();
     for (int version = newest(name); version >= OLDEST; --version) {
       MemorySegment table = base.getApi(version);
       if (table.address() != 0) return new OrtLibrary(library.path(), version, name, new OrtApi(table, version), table);
     }
     throw new UnsatisfiedLinkError(library.path() + " (version " + name + ") has no version of the C interface between " + OLDEST + " and " + OrtConstants.ORT_API_VERSION
         + ": load ONNX Runtime 1." + OLDEST + " or newer");
-  }
-
-  private static MemorySegment base(MemorySegment function) {
-    try {
-      return (MemorySegment) Signatures.P_.HANDLE.invokeExact(function);
-    } catch (Throwable e) {
-      throw SlotTable.rethrown(e);
-    }
   }
 
   /** The library prints a line when it is asked for a version that it does not have: its name saves that, where it can be read. */
