@@ -76,7 +76,7 @@ public final class OrtIoBindingFFM extends NativeObject {
       binding.session.there();
       call.accept(binding);
     } finally {
-      binding.release();
+      binding.leave();
     }
   }
 
@@ -222,7 +222,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     try {
       run(binding, options);
     } finally {
-      binding.release();
+      binding.leave();
     }
   }
 
@@ -256,7 +256,7 @@ public final class OrtIoBindingFFM extends NativeObject {
       run(binding, options);
       return results.values(binding);
     } finally {
-      binding.release();
+      binding.leave();
     }
   }
 
@@ -327,7 +327,7 @@ public final class OrtIoBindingFFM extends NativeObject {
       binding.session.there();
       return result.of(binding);
     } finally {
-      binding.release();
+      binding.leave();
     }
   }
 
