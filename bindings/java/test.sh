@@ -99,7 +99,7 @@ fetching() {
 fetching
 suite "$LIBRARY"
 if [[ -n $ORACLE ]]; then
-  suite "$ORACLE" -Dmaven.javadoc.skip=true -Dmaven.source.skip=true
+  suite "$ORACLE" -Dretort.dropin.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true
 else
   skip "no official ONNX Runtime (the Python package onnxruntime)"
 fi
