@@ -184,6 +184,25 @@ class DeviceMemoryTest extends DeviceFixture {
   }
 
   @Test
+  void whatAStreamCopiesIsHeldUntilItIsClosed() {
+    long values = LiveObjects.count(ObjectKind.VALUE);
+    try (SyncStream stream = env.createSyncStream(device, Map.of()); OrtValueRef x = uploaded(1, 2, 3, 4)) {
+      loopback.set("latency_us", "20000");
+      for (int i = 0; i < 3; ++i) {
+        // Closed before the copy has come.
+        try (OrtValueRef host = OrtValueRef.allocate(env, ElementType.FLOAT, 4)) {
+          env.copyTensors(List.of(x), List.of(host), stream);
+          env.copyTensors(List.of(x), List.of(host), stream);
+        }
+      }
+      assertEquals(values + 4, LiveObjects.count(ObjectKind.VALUE));
+    } finally {
+      loopback.set("latency_us", "0");
+    }
+    assertEquals(values, LiveObjects.count(ObjectKind.VALUE));
+  }
+
+  @Test
   void streamsThatCannotBeMade() {
     loopback.failing("CreateSyncStreamForDevice", () -> assertTrue(anyError(() -> env.createSyncStream(device, Map.of())).getMessage().contains("CreateSyncStreamForDevice")));
   }
