@@ -1,5 +1,6 @@
 package io.retort.onnxruntime;
 
+import io.retort.onnxruntime.ffm.ExperimentalCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -8,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
@@ -347,6 +349,14 @@ public final class OrtSessionFFM extends NativeObject {
         return null;
       }
     });
+  }
+
+  /**
+   * @return bytes that the engine has copied on its own account since the session was created: 0 as long as it works in the memory
+   *     that is bound; empty where it does not tell, which Retort does
+   */
+  public OptionalLong copiedBytes() {
+    return with(session -> ExperimentalCalls.copiedBytes(api.c, session.address));
   }
 
   /**
