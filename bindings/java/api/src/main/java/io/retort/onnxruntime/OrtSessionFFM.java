@@ -1,5 +1,6 @@
 package io.retort.onnxruntime;
 
+import io.retort.onnxruntime.ffm.ExperimentalCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -8,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
@@ -78,9 +80,17 @@ public final class OrtSessionFFM extends NativeObject {
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
     if (!model.isNative()) return create(env, model.toArray(ValueLayout.JAVA_BYTE), options);
+    // Asked before the session is there: another thread may close the options.
+    boolean inPlace = options != null && options.readsModelInPlace();
     OrtSessionFFM session = make(env, options, (e, o, out) -> env.api().c.createSessionFromArray(e, model, model.byteSize(), o, out));
-    if (options != null && options.readsModelInPlace()) session.keep(model);
-    return session;
+    if (!inPlace) return session;
+    try {
+      session.keep(model);
+      return session;
+    } catch (RuntimeException e) {
+      session.close();
+      throw e;
+    }
   }
 
   /**
@@ -339,6 +349,14 @@ public final class OrtSessionFFM extends NativeObject {
         return null;
       }
     });
+  }
+
+  /**
+   * @return bytes that the engine has copied on its own account since the session was created: 0 as long as it works in the memory
+   *     that is bound; empty where it does not tell, which Retort does
+   */
+  public OptionalLong copiedBytes() {
+    return with(session -> ExperimentalCalls.copiedBytes(api.c, session.address));
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.retort.onnxruntime;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -184,14 +185,28 @@ public final class OrtValueRef extends NativeObject {
 
   /**
    * The memory of a tensor on the host. For a tensor over a segment of the program, that segment; else a view that ends when
-   * the value is released: reading it then throws {@link IllegalStateException}. The first view of a value that the library
-   * made costs some microseconds when the value is released; {@link #toFloats} and {@link #copyTo} do without.
+   * the value is released: reading it then throws {@link IllegalStateException}. Any thread may read it, so where the library made
+   * the value, its release waits for all threads of Java to take note: some microseconds, on a busy machine hundreds.
+   * {@link #asSegment(Arena)}, {@link #toFloats} and {@link #copyTo} do without.
    *
    * @return its bytes, in the order of elements
    * @throws OrtException if it is of texts, on a device, or no tensor
    */
   public MemorySegment asSegment() {
     return read(ValueHandle::view);
+  }
+
+  /**
+   * The memory of a tensor on the host, for as long as an arena is open. For a tensor over a segment of the program, that segment;
+   * else a view for the threads that may use the arena, which holds the value: closing references does not release it before.
+   *
+   * @param arena the lifetime of the view; a confined one costs next to nothing. The global one keeps the value until the process ends
+   * @return its bytes, in the order of elements
+   * @throws OrtException if it is of texts, on a device, or no tensor
+   * @throws IllegalStateException if the arena is closed
+   */
+  public MemorySegment asSegment(Arena arena) {
+    return read(value -> value.view(arena));
   }
 
   /**

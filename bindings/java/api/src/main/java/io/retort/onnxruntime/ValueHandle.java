@@ -57,7 +57,9 @@ final class ValueHandle extends Handle {
 
   /** Finds out whether a tensor lies in memory of the program; before anybody else has the handle. */
   private void borrow(List<MemorySegment> lent) {
-    long data = lent.isEmpty() ? 0 : data();
+    long most = 0;
+    for (MemorySegment segment : lent) most = Math.max(most, segment.byteSize());
+    long data = most == 0 ? 0 : data(most);
     for (MemorySegment segment : lent) {
       if (data < segment.address() || data >= segment.address() + segment.byteSize()) continue;
       segments = List.of(segment.asSlice(data - segment.address()));
@@ -79,17 +81,29 @@ final class ValueHandle extends Handle {
     }
   }
 
-  /** Where a tensor lies; 0 for what is none. */
-  private long data() {
+  /**
+   * Where a tensor lies; 0 for what is none, and for one of more bytes than that. Asking for the address is not free: a cache that
+   * Retort grows in place is copied into one piece for whoever looks at it.
+   */
+  private long data(long mostBytes) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment out = arena.allocate(8, 8);
       api.check(api.c.isTensor(address, out));
       if (out.get(ValueLayout.JAVA_INT, 0) == 0) return 0;
       api.check(api.c.hasValue(address, out));
-      if (out.get(ValueLayout.JAVA_INT, 0) == 0) return 0;
+      if (out.get(ValueLayout.JAVA_INT, 0) == 0 || bytes(out) > mostBytes) return 0;
       api.check(api.c.getTensorMutableData(address, out));
       return out.get(ValueLayout.JAVA_LONG, 0);
     }
+  }
+
+  /** How many bytes a tensor has; of texts, whose memory is never the program's, more than there can be. */
+  private long bytes(MemorySegment out) {
+    if (api.apiVersion() < 23) return descriptor().type() == ElementType.STRING ? Long.MAX_VALUE : descriptor().bytes();
+    MemorySegment status = api.c.getTensorSizeInBytes(address, out);
+    if (status.address() == 0) return out.get(ValueLayout.JAVA_LONG, 0);
+    api.c.releaseStatus(status);
+    return Long.MAX_VALUE;
   }
 
   @Override
@@ -160,17 +174,37 @@ final class ValueHandle extends Handle {
     return Memory.view(data, d.bytes());
   }
 
-  /** The bytes of a tensor, for the program. */
-  synchronized MemorySegment view() {
+  /** Refuses a tensor whose bytes the program cannot look at. */
+  private MemoryDescriptor visible() {
     MemoryDescriptor d = descriptor();
     if (d.type() == ElementType.STRING) throw OrtException.invalid("texts have no memory of their own to look at: use strings()");
     if (!device().isHostAccessible()) throw OrtException.invalid("the tensor lies on " + device() + ", which the host cannot read: copy it with copyTensors or copyOutputsToCpu first");
+    return d;
+  }
+
+  /** The bytes of a tensor, for the program. */
+  synchronized MemorySegment view() {
+    MemoryDescriptor d = visible();
     if (!segments.isEmpty()) return segments.get(0).asSlice(0, d.bytes());
     if (view == null) {
       views = Arena.ofShared();
       view = Memory.view(raw(), d.bytes(), views, null);
     }
     return view;
+  }
+
+  /** The same for as long as the arena is open, which then lets the value go. */
+  MemorySegment view(Arena arena) {
+    MemoryDescriptor d = visible();
+    if (!segments.isEmpty()) return segments.get(0).asSlice(0, d.bytes());
+    MemorySegment bytes = raw();
+    retain();
+    try {
+      return Memory.view(bytes, d.bytes(), arena, end -> release());
+    } catch (RuntimeException e) {
+      release();
+      throw e;
+    }
   }
 
   /** One segment of each lifetime that can end, for a call that must keep them. */

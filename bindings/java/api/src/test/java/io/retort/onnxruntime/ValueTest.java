@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -38,6 +39,29 @@ class ValueTest extends Fixture {
         }
       }
     }
+  }
+
+  @Test
+  void aViewOfAnArenaHoldsTheValue() {
+    MemorySegment view;
+    try (Arena step = Arena.ofConfined()) {
+      try (OrtSessionFFM session = session(TinyModel.relu(3)); OrtValueRef x = tensor(floats(-1, 0, 1), 3); OrtValues values = session.run(Map.of("x", x))) {
+        OrtValueRef y = values.get("y");
+        view = y.asSegment(step);
+        assertEquals(y.asSegment().address(), view.address());
+        assertEquals(x.asSegment().address(), x.asSegment(step).address());
+      }
+      assertEquals(1, LiveObjects.count(ObjectKind.VALUE));
+      assertArrayEquals(new float[] {0, 0, 1}, floats(view));
+    }
+    assertEquals(0, LiveObjects.count(ObjectKind.VALUE));
+    closed(() -> floats(view));
+    Arena over = Arena.ofConfined();
+    over.close();
+    try (OrtValueRef y = OrtValueRef.allocate(env, ElementType.FLOAT, 3)) {
+      closed(() -> y.asSegment(over));
+    }
+    assertEquals(0, LiveObjects.count(ObjectKind.VALUE));
   }
 
   @Test

@@ -24,6 +24,7 @@ public final class ModelBuilder {
 
   private static final int IR_VERSION = 10;
   private static final int OPSET = 21;
+  private static final String CONTRIB = "com.microsoft";
 
   private final String name;
   private final List<Wire> nodes = new ArrayList<>();
@@ -121,10 +122,27 @@ public final class ModelBuilder {
    * @return this
    */
   public ModelBuilder node(String op, String from, String to, Attribute... attributes) {
+    return nodeOf("", op, from, to, attributes);
+  }
+
+  /**
+   * Adds a node of ONNX Runtime's own domain.
+   *
+   * @param op its operator
+   * @param from names of its inputs, as of {@link #node}
+   * @param to names of its outputs
+   * @param attributes its attributes
+   * @return this
+   */
+  public ModelBuilder contrib(String op, String from, String to, Attribute... attributes) {
+    return nodeOf(CONTRIB, op, from, to, attributes);
+  }
+
+  private ModelBuilder nodeOf(String domain, String op, String from, String to, Attribute... attributes) {
     List<String> names = from.isEmpty() ? List.of() : Arrays.stream(from.split(" ")).map(n -> n.equals("_") ? "" : n).toList();
     List<String> results = List.of(to.split(" "));
     nodes.add(new Wire().texts(1, names).texts(2, results).text(3, results.get(0)).text(4, op)
-        .messages(5, Arrays.stream(attributes).map(Attribute::wire).toList()));
+        .messages(5, Arrays.stream(attributes).map(Attribute::wire).toList()).text(7, domain));
     return this;
   }
 
@@ -182,6 +200,7 @@ public final class ModelBuilder {
    */
   public byte[] bytes() {
     Wire graph = new Wire().messages(1, nodes).text(2, name).messages(5, initializers).messages(11, inputs).messages(12, outputs);
-    return new Wire().number(1, IR_VERSION).text(2, "retort tests").message(7, graph).message(8, new Wire().text(1, "").number(2, OPSET)).toBytes();
+    return new Wire().number(1, IR_VERSION).text(2, "retort tests").message(7, graph).message(8, new Wire().text(1, "").number(2, OPSET))
+        .message(8, new Wire().text(1, CONTRIB).number(2, 1)).toBytes();
   }
 }

@@ -1,6 +1,7 @@
 package io.retort.onnxruntime.testing;
 
 import static io.retort.onnxruntime.testing.ModelBuilder.FLOAT;
+import static io.retort.onnxruntime.testing.ModelBuilder.INT32;
 import static io.retort.onnxruntime.testing.ModelBuilder.INT64;
 import static io.retort.onnxruntime.testing.ModelBuilder.STRING;
 import static io.retort.onnxruntime.testing.ModelBuilder.attribute;
@@ -65,6 +66,47 @@ public final class Models {
     }
     w.random("head", size.width(), size.vocabulary());
     return m.node("MatMul", "x." + size.layers() + " head", "logits").bytes();
+  }
+
+  /**
+   * A decoder whose cache has a fixed room, for a buffer that is past and present at once: {@code ids} int64 [1, 1], {@code last}
+   * int32 [1] (how many tokens came before), {@code total} int32 [1] (that and one) and, for each layer i, {@code past_key.i} and
+   * {@code past_value.i} float [1, heads, room, headSize]; gives {@code logits} [1, 1, vocabulary], {@code present_key.i} and
+   * {@code present_value.i} as the past, with a row more in use.
+   *
+   * @param size how large it is
+   * @return the model
+   */
+  public static byte[] roomyDecoder(DecoderSize size) {
+    Weights w = new Weights(new ModelBuilder("roomy_decoder"), 8);
+    ModelBuilder m = w.builder();
+    m.input("ids", INT64, 1, 1).input("last", INT32, 1).input("total", INT32, 1).output("logits", FLOAT, 1, 1, size.vocabulary());
+    w.random("embedding", size.vocabulary(), size.width());
+    m.node("Gather", "embedding ids", "x.0");
+    for (int i = 0; i < size.layers(); i++) {
+      roomyLayer(w, size, i);
+    }
+    w.random("head", size.width(), size.vocabulary());
+    return m.node("MatMul", "x." + size.layers() + " head", "logits").bytes();
+  }
+
+  private static void roomyLayer(Weights w, DecoderSize size, int i) {
+    ModelBuilder m = w.builder();
+    String at = "." + i;
+    for (String kind : new String[] {"key", "value"}) {
+      m.input("past_" + kind + at, FLOAT, 1, size.heads(), "room", size.headSize());
+      m.output("present_" + kind + at, FLOAT, 1, size.heads(), "room", size.headSize());
+    }
+    w.norm("norm" + at, size.width());
+    m.node("LayerNormalization", "x" + at + " norm" + at + ".scale norm" + at + ".bias", "n" + at);
+    for (String kind : new String[] {"query", "key", "value"}) {
+      w.random(kind + "_weight" + at, size.width(), size.width());
+      m.node("MatMul", "n" + at + " " + kind + "_weight" + at, kind + at);
+    }
+    m.contrib("GroupQueryAttention", "query" + at + " key" + at + " value" + at + " past_key" + at + " past_value" + at + " last total",
+        "mixed" + at + " present_key" + at + " present_value" + at, attribute("num_heads", size.heads()), attribute("kv_num_heads", size.heads()));
+    w.random("out_weight" + at, size.width(), size.width());
+    m.node("MatMul", "mixed" + at + " out_weight" + at, "out" + at).node("Add", "x" + at + " out" + at, "x." + (i + 1));
   }
 
   private static void layer(Weights w, DecoderSize size, int i) {
