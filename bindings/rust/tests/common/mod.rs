@@ -1,5 +1,5 @@
 //! Models of tests, written here byte by byte; the same each time.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 use onnx::{Session, Value};
 
