@@ -47,7 +47,9 @@ impl Value {
 
     /// A tensor that reads an array where it lies. An error where that is not in standard layout.
     pub fn view_array<'a, T: TensorElement, S: Data<Elem = T>, D: Dimension>(array: &'a ArrayBase<S, D>) -> Result<ValueView<'a>> {
-        let data = array.as_slice().ok_or_else(|| OnnxError::invalid("an array that is not in standard layout cannot be read in place: copy it"))?;
+        let data = array
+            .as_slice()
+            .ok_or_else(|| OnnxError::invalid("an array that is not in standard layout cannot be read in place: copy it"))?;
         Self::view(&extents(array.shape())?, data)
     }
 

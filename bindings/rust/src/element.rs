@@ -103,7 +103,7 @@ impl ElementType {
         if bits == 0 {
             return Err(OnnxError::invalid(format!("elements of type {self:?} are no bytes: use the functions for strings")));
         }
-        let all = count.checked_mul(bits).and_then(|b| b.checked_add(7)).filter(|b| *b / 8 <= isize::MAX as usize);
+        let all = count.checked_mul(bits).and_then(|b| b.checked_add(7)).filter(|b| isize::try_from(*b / 8).is_ok());
         all.map(|b| b / 8).ok_or_else(|| OnnxError::invalid(format!("{count} elements of type {self:?} are more than memory has")))
     }
 }
@@ -153,7 +153,8 @@ impl TensorElement for bool {
 pub(crate) fn count_of(shape: &[i64]) -> Result<usize> {
     let mut count = 1usize;
     for &extent in shape {
-        let extent = usize::try_from(extent).map_err(|_| OnnxError::invalid(format!("the shape {shape:?} has the negative extent {extent}")))?;
+        let extent =
+            usize::try_from(extent).map_err(|_| OnnxError::invalid(format!("the shape {shape:?} has the negative extent {extent}")))?;
         count = count.checked_mul(extent).ok_or_else(|| OnnxError::invalid(format!("the shape {shape:?} has too many elements")))?;
     }
     Ok(count)

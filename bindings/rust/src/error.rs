@@ -97,9 +97,8 @@ impl OnnxError {
 
     #[cold]
     pub(crate) fn too_old(call: &str, needed: u32, found: u32) -> Self {
-        let message = format!(
-            "{call} came with version 1.{needed} of the library, the loaded one has the interface of 1.{found}: load a newer one"
-        );
+        let message =
+            format!("{call} came with version 1.{needed} of the library, the loaded one has the interface of 1.{found}: load a newer one");
         Self::new(ErrorCode::NotSupported, message)
     }
 }
@@ -115,7 +114,10 @@ impl std::error::Error for OnnxError {}
 impl From<std::ffi::NulError> for OnnxError {
     fn from(error: std::ffi::NulError) -> Self {
         let at = error.nul_position();
-        Self::invalid(format!("the text {:?} has a zero byte at {at}, the C interface ends it there", String::from_utf8_lossy(&error.into_vec())))
+        Self::invalid(format!(
+            "the text {:?} has a zero byte at {at}, the C interface ends it there",
+            String::from_utf8_lossy(&error.into_vec())
+        ))
     }
 }
 

@@ -12,6 +12,7 @@ mod device;
 mod element;
 mod environment;
 mod error;
+#[rustfmt::skip]
 #[allow(unsafe_code, unreachable_pub)]
 mod ffi;
 mod future;

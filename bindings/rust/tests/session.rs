@@ -173,7 +173,8 @@ fn results_share_nothing_with_inputs() {
 #[test]
 fn a_constant_that_is_a_result_is_not_the_models() {
     let constant: Vec<u8> = [1f32, 2.0].iter().flat_map(|f| f.to_le_bytes()).collect();
-    let model = Model::new().input("x", FLOAT, &["n"]).output("c", FLOAT, &["2"]).output("y", FLOAT, &["n"]).constant("c", FLOAT, &[2], &constant);
+    let model =
+        Model::new().input("x", FLOAT, &["n"]).output("c", FLOAT, &["2"]).output("y", FLOAT, &["n"]).constant("c", FLOAT, &[2], &constant);
     let session = model.node("Neg", &["x"], &["y"], &[]).session();
     let x = floats(&[1], &[1.0]);
     for _ in 0..2 {

@@ -88,7 +88,8 @@ fn memory_is_described() {
     assert_eq!(memory, MemoryInfo::named("Cpu", 0).unwrap());
     assert_eq!(memory.describe().unwrap().device_type, DeviceType::Cpu);
     assert!(MemoryInfo::named("NoSuchMemory", 0).is_err());
-    let gpu = MemoryDescription { name: "mine".into(), device_type: DeviceType::Gpu, device_id: 1, vendor_id: 0x10de, kind: MemoryKind::Device };
+    let gpu =
+        MemoryDescription { name: "mine".into(), device_type: DeviceType::Gpu, device_id: 1, vendor_id: 0x10de, kind: MemoryKind::Device };
     match MemoryInfo::new(&gpu) {
         Ok(info) => assert_eq!(info.describe().unwrap(), gpu),
         Err(error) => assert_eq!((error.code, onnx::api_version().unwrap() < 23), (ErrorCode::NotSupported, true)),

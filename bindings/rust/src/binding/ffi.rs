@@ -16,7 +16,7 @@ handle!(BindingHandle, OrtIoBinding, ReleaseIoBinding);
 pub(super) fn binding(session: &SessionInner) -> Result<BindingHandle> {
     let mut raw = null_mut();
     // SAFETY: the session is kept by the binding.
-    unsafe { call!(CreateIoBinding(session.handle.raw(), &mut raw))? };
+    unsafe { call!(CreateIoBinding(session.handle.raw(), &raw mut raw))? };
     BindingHandle::of(raw)
 }
 
@@ -67,7 +67,7 @@ pub(super) fn results(binding: &BindingHandle) -> Result<Vec<ValueHandle>> {
     let (mut raw, mut count) = (null_mut(), 0);
     // SAFETY: the array is the caller's, from the allocator that was given, and each handle in it.
     unsafe {
-        call!(GetBoundOutputValues(binding.raw(), default_raw()?, &mut raw, &mut count))?;
+        call!(GetBoundOutputValues(binding.raw(), default_raw()?, &raw mut raw, &raw mut count))?;
         let handles: Vec<Result<ValueHandle>> = (0..count).map(|at| ValueHandle::of(*raw.add(at))).collect();
         free(raw.cast())?;
         handles.into_iter().collect()

@@ -106,7 +106,7 @@ impl<'a> IoBinding<'a> {
     ///
     /// The memory can be neither changed nor freed while the binding may read it:
     ///
-    /// ```compile_fail
+    /// ```compile_fail,E0506
     /// # fn bind(session: &onnx::Session) -> onnx::Result<()> {
     /// let mut data = vec![1f32, 2.0];
     /// let mut binding = session.io_binding()?;

@@ -198,7 +198,9 @@ impl<'a> IoBinding<'a> {
             }
             (Some(Target::Owned(written)), Some(Source::Owned(read))) => {
                 if read.is_shared() || read.element_type()? != written.element_type()? {
-                    return Err(OnnxError::invalid(format!("input '{input}' and output '{output}' cannot change places: {read:?}, {written:?}")));
+                    return Err(OnnxError::invalid(format!(
+                        "input '{input}' and output '{output}' cannot change places: {read:?}, {written:?}"
+                    )));
                 }
                 std::mem::swap(written, read);
                 self.refresh_input(input)?;

@@ -19,7 +19,7 @@ handle!(OptionsHandle, OrtSessionOptions, ReleaseSessionOptions);
 pub(super) fn options() -> Result<OptionsHandle> {
     let mut raw = null_mut();
     // SAFETY: the library gives new options.
-    unsafe { call!(CreateSessionOptions(&mut raw))? };
+    unsafe { call!(CreateSessionOptions(&raw mut raw))? };
     OptionsHandle::of(raw)
 }
 
@@ -40,7 +40,7 @@ pub(super) fn append_cuda(options: &OptionsHandle, device: i32) -> Result<()> {
     let (pairs, mut raw) = (Pairs::of(&[("device_id", &number)])?, null_mut());
     // SAFETY: options of CUDA are owned, and copied by the options of the session.
     unsafe {
-        call!(CreateCUDAProviderOptions(&mut raw))?;
+        call!(CreateCUDAProviderOptions(&raw mut raw))?;
         let cuda = CudaHandle::of(raw)?;
         call!(UpdateCUDAProviderOptions(cuda.raw(), pairs.keys.as_ptr(), pairs.values.as_ptr(), 1))?;
         call!(SessionOptionsAppendExecutionProvider_CUDA_V2(options.raw(), cuda.raw()))
@@ -57,7 +57,7 @@ pub(super) fn append_provider(options: &OptionsHandle, name: &str, given: &[(&st
 pub(super) fn append_devices(options: &OptionsHandle, devices: &[EpDevice], given: &[(&str, &str)]) -> Result<()> {
     let pairs = Pairs::of(given)?;
     let environment = crate::environment::init()?.raw();
-    let devices: Vec<_> = devices.iter().map(|d| d.raw()).collect();
+    let devices: Vec<_> = devices.iter().map(super::super::device::EpDevice::raw).collect();
     // SAFETY: the options live, devices live as long as the process, and the arrays have the lengths that are told.
     unsafe {
         call!(SessionOptionsAppendExecutionProvider_V2(
@@ -171,7 +171,7 @@ pub(super) fn from_file(builder: SessionBuilder, file: &Path) -> Result<SessionH
     let (file, mut raw) = (path(file)?, null_mut());
     let environment = crate::environment::init()?.raw();
     // SAFETY: the options live and are copied; what they point to, the session keeps.
-    unsafe { call!(CreateSession(environment, file.as_ptr(), builder.options.raw(), &mut raw))? };
+    unsafe { call!(CreateSession(environment, file.as_ptr(), builder.options.raw(), &raw mut raw))? };
     SessionHandle::of(raw, builder.kept)
 }
 
@@ -180,6 +180,6 @@ pub(super) fn from_memory(builder: SessionBuilder, model: Option<&[u8]>) -> Resu
     let (model, mut raw) = (model.unwrap_or(&builder.kept.model), null_mut());
     let environment = crate::environment::init()?.raw();
     // SAFETY: as above; the bytes are read during the call, or kept by the session where its configuration reads on.
-    unsafe { call!(CreateSessionFromArray(environment, model.as_ptr().cast(), model.len(), builder.options.raw(), &mut raw))? };
+    unsafe { call!(CreateSessionFromArray(environment, model.as_ptr().cast(), model.len(), builder.options.raw(), &raw mut raw))? };
     SessionHandle::of(raw, builder.kept)
 }

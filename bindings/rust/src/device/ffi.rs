@@ -43,7 +43,7 @@ pub(crate) fn devices(environment: &Environment) -> Result<Vec<EpDevice>> {
     let (mut raw, mut count) = (std::ptr::null(), 0);
     // SAFETY: the array lives until the list changes, which the lock forbids; it is copied.
     unsafe {
-        call!(GetEpDevices(environment.raw(), &mut raw, &mut count))?;
+        call!(GetEpDevices(environment.raw(), &raw mut raw, &raw mut count))?;
         Ok((0..count).filter_map(|at| of(*raw.add(at))).collect())
     }
 }
@@ -115,7 +115,7 @@ pub(super) fn allocator(device: &EpDevice, kind: MemoryKind) -> Result<Allocator
     let (environment, mut raw) = (crate::environment::init()?.raw(), null_mut());
     let form = OrtAllocatorType::OrtDeviceAllocator;
     // SAFETY: the environment owns what is made, and nothing here releases it.
-    unsafe { call!(CreateSharedAllocator(environment, device.raw(), raw_kind(kind), form, std::ptr::null(), &mut raw))? };
+    unsafe { call!(CreateSharedAllocator(environment, device.raw(), raw_kind(kind), form, std::ptr::null(), &raw mut raw))? };
     AllocatorHandle::lasting(raw)
 }
 

@@ -34,7 +34,7 @@ pub(super) fn environment(level: LogLevel, name: &str) -> Result<&'static Enviro
         let name = CString::new(name)?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the name lives during the call, the library copies it.
-        unsafe { call!(CreateEnv(raw_level(level), name.as_ptr(), &mut raw))? };
+        unsafe { call!(CreateEnv(raw_level(level), name.as_ptr(), &raw mut raw))? };
         let _ = ENVIRONMENT.set(Environment { handle: EnvHandle::of(raw)? });
     }
     ENVIRONMENT.get().ok_or_else(|| nothing("OrtEnv"))
@@ -49,7 +49,7 @@ pub(super) fn providers() -> Result<Vec<String>> {
     let (mut names, mut count) = (std::ptr::null_mut(), 0);
     // SAFETY: the library gives an array of that many texts, which are copied before it is given back.
     unsafe {
-        call!(GetAvailableProviders(&mut names, &mut count))?;
+        call!(GetAvailableProviders(&raw mut names, &raw mut count))?;
         let listed = (0..usize::try_from(count)?).map(|at| text(*names.add(at))).collect();
         call!(ReleaseAvailableProviders(names, count))?;
         Ok(listed)

@@ -95,13 +95,11 @@ impl Future for RunFuture {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let result = {
             let mut progress = self.shared.progress();
-            match progress.result.clone() {
-                Some(result) => result,
-                None => {
-                    progress.waker = Some(context.waker().clone());
-                    return Poll::Pending;
-                }
-            }
+            let Some(result) = progress.result.clone() else {
+                progress.waker = Some(context.waker().clone());
+                return Poll::Pending;
+            };
+            result
         };
         Poll::Ready(self.take(result))
     }
@@ -120,6 +118,6 @@ impl Drop for RunFuture {
 impl std::fmt::Debug for RunFuture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let over = self.shared.progress().result.is_some();
-        f.debug_struct("RunFuture").field("is_over", &over).finish()
+        f.debug_struct("RunFuture").field("is_over", &over).finish_non_exhaustive()
     }
 }

@@ -164,16 +164,16 @@ fn open() -> Result<Api> {
         .find_map(|name| std::env::var_os(name).filter(|v| !v.is_empty()).map(|file| (name, file)));
     let usual = ["libonnxruntime.so.1", "libonnxruntime.so", "libretort.so.1", "libonnxruntime.dylib"];
     let mut tried = Vec::new();
-    let names: Vec<std::ffi::OsString> = match &named {
+    let files: Vec<std::ffi::OsString> = match &named {
         // What is named is meant: another library in its place would surprise.
         Some((_, file)) => vec![file.clone()],
         None => usual.iter().map(Into::into).collect(),
     };
-    for name in names {
+    for file in files {
         // SAFETY: loading runs the library's own initialisers; that the file is the library, who names it answers for.
-        match unsafe { libloading::Library::new(&name) } {
-            Ok(library) => return opened(library, &name.to_string_lossy()),
-            Err(error) => tried.push(format!("{}: {error}", name.to_string_lossy())),
+        match unsafe { libloading::Library::new(&file) } {
+            Ok(library) => return opened(library, &file.to_string_lossy()),
+            Err(error) => tried.push(format!("{}: {error}", file.to_string_lossy())),
         }
     }
     let place = named.map_or("RETORT_LIBRARY and ORT_DYLIB_PATH are not set".to_owned(), |(name, _)| format!("{name} is set"));
@@ -192,34 +192,39 @@ fn opened(library: libloading::Library, name: &str) -> Result<Api> {
     Ok(Api { table, base, version, library })
 }
 
+/// A function that the library exports beside the table.
+#[cfg(feature = "load-dynamic")]
+fn exported<T: Copy>(name: &[u8]) -> Result<Option<T>> {
+    // SAFETY: who asks says the type that the symbol has in every library; the library is never closed.
+    Ok(unsafe { api()?.library.get::<T>(name) }.ok().map(|f| *f))
+}
+
+/// As above, of the library that the program is linked with.
+#[cfg(all(feature = "cuda", not(feature = "load-dynamic")))]
+fn exported<T: Copy>(name: &[u8]) -> Result<Option<T>> {
+    api()?;
+    // SAFETY: as above.
+    Ok(unsafe { libloading::os::unix::Library::this().get::<T>(name) }.ok().map(|f| *f))
+}
+
 /// `OrtSessionOptionsAppendExecutionProvider_CPU` of the library.
+#[cfg(feature = "load-dynamic")]
 pub(crate) fn append_cpu() -> Result<crate::ffi::OrtSessionOptionsAppendExecutionProvider_CPUFn> {
-    let _api = api()?;
-    #[cfg(not(feature = "load-dynamic"))]
-    return Ok(OrtSessionOptionsAppendExecutionProvider_CPU);
-    #[cfg(feature = "load-dynamic")]
-    {
-        let name = b"OrtSessionOptionsAppendExecutionProvider_CPU\0";
-        // SAFETY: the symbol has this type in every library that exports it; the library is never closed.
-        let found = unsafe { _api.library.get(name) };
-        found.map(|f| *f).map_err(|e| OnnxError::new(ErrorCode::NotSupported, format!("the library has no CPU provider to append: {e}")))
-    }
+    let found = exported(b"OrtSessionOptionsAppendExecutionProvider_CPU\0")?;
+    found.ok_or_else(|| OnnxError::new(ErrorCode::NotSupported, "the library does not export a CPU provider to append: leave it out"))
+}
+
+/// As above; a result as there.
+#[cfg(not(feature = "load-dynamic"))]
+#[allow(clippy::unnecessary_wraps)]
+pub(crate) fn append_cpu() -> Result<crate::ffi::OrtSessionOptionsAppendExecutionProvider_CPUFn> {
+    Ok(OrtSessionOptionsAppendExecutionProvider_CPU)
 }
 
 /// `OrtSessionOptionsAppendExecutionProvider_CUDA`, where the library exports it: those for processors alone do not.
 #[cfg(feature = "cuda")]
 pub(crate) fn append_cuda() -> Result<Option<crate::ffi::OrtSessionOptionsAppendExecutionProvider_CUDAFn>> {
-    let name = b"OrtSessionOptionsAppendExecutionProvider_CUDA\0";
-    let _api = api()?;
-    #[cfg(feature = "load-dynamic")]
-    // SAFETY: the symbol has this type in every library that exports it; the library is never closed.
-    return Ok(unsafe { _api.library.get(name) }.ok().map(|f| *f));
-    #[cfg(not(feature = "load-dynamic"))]
-    {
-        let program = libloading::os::unix::Library::this();
-        // SAFETY: as above; the library is linked with the program.
-        Ok(unsafe { program.get(name) }.ok().map(|f| *f))
-    }
+    exported(b"OrtSessionOptionsAppendExecutionProvider_CUDA\0")
 }
 
 pub(crate) fn build_info() -> Result<String> {

@@ -45,14 +45,16 @@ impl Info {
 pub(super) fn cpu() -> Result<Info> {
     let mut raw = null_mut();
     // SAFETY: the library gives a new description.
-    unsafe { call!(CreateCpuMemoryInfo(OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault, &mut raw))? };
+    unsafe { call!(CreateCpuMemoryInfo(OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault, &raw mut raw))? };
     InfoHandle::of(raw).map(Info::Owned)
 }
 
 pub(super) fn named(name: &str, id: i32) -> Result<Info> {
     let (name, mut raw) = (CString::new(name)?, null_mut());
     // SAFETY: the library copies the name and gives a new description.
-    unsafe { call!(CreateMemoryInfo(name.as_ptr(), OrtAllocatorType::OrtDeviceAllocator, id, OrtMemType::OrtMemTypeDefault, &mut raw))? };
+    unsafe {
+        call!(CreateMemoryInfo(name.as_ptr(), OrtAllocatorType::OrtDeviceAllocator, id, OrtMemType::OrtMemTypeDefault, &raw mut raw))?
+    };
     InfoHandle::of(raw).map(Info::Owned)
 }
 
@@ -74,7 +76,7 @@ pub(super) fn described(place: &MemoryDescription) -> Result<Info> {
     });
     let (kind, form) = (raw_kind(place.kind), OrtAllocatorType::OrtDeviceAllocator);
     // SAFETY: the library copies the name and gives a new description.
-    unsafe { call!(CreateMemoryInfo_V2(name.as_ptr(), device, place.vendor_id, place.device_id, kind, 0, form, &mut raw))? };
+    unsafe { call!(CreateMemoryInfo_V2(name.as_ptr(), device, place.vendor_id, place.device_id, kind, 0, form, &raw mut raw))? };
     InfoHandle::of(raw).map(Info::Owned)
 }
 
@@ -82,7 +84,7 @@ pub(super) fn equal(one: &MemoryInfo, other: &MemoryInfo) -> bool {
     let compare = || -> Result<bool> {
         let mut differs = 1;
         // SAFETY: both descriptions live.
-        unsafe { call!(CompareMemoryInfo(one.raw(), other.raw(), &mut differs))? };
+        unsafe { call!(CompareMemoryInfo(one.raw(), other.raw(), &raw mut differs))? };
         Ok(differs == 0)
     };
     compare().unwrap_or(false)
@@ -97,7 +99,7 @@ pub(super) fn describe_allocator(allocator: &Allocator) -> Result<MemoryDescript
     let mut raw = std::ptr::null();
     // SAFETY: the allocator lives, and the view into it is used before that ends.
     unsafe {
-        call!(AllocatorGetInfo(allocator.raw(), &mut raw))?;
+        call!(AllocatorGetInfo(allocator.raw(), &raw mut raw))?;
         describe(raw)
     }
 }
@@ -108,9 +110,9 @@ pub(crate) unsafe fn describe(raw: *const OrtMemoryInfo) -> Result<MemoryDescrip
     let (mut name, mut id, mut device) = (std::ptr::null(), 0, OrtMemoryInfoDeviceType(0));
     // SAFETY: as above; the name is copied.
     unsafe {
-        call!(MemoryInfoGetName(raw, &mut name))?;
-        call!(MemoryInfoGetId(raw, &mut id))?;
-        slot!(MemoryInfoGetDeviceType)(raw, &mut device);
+        call!(MemoryInfoGetName(raw, &raw mut name))?;
+        call!(MemoryInfoGetId(raw, &raw mut id))?;
+        slot!(MemoryInfoGetDeviceType)(raw, &raw mut device);
         let device_type = match device.0 {
             0 => DeviceType::Cpu,
             1 => DeviceType::Gpu,
@@ -132,7 +134,7 @@ pub(crate) unsafe fn is_host_accessible(raw: *const OrtMemoryInfo) -> Result<boo
     let mut device = OrtMemoryInfoDeviceType(0);
     // SAFETY: as above.
     unsafe {
-        slot!(MemoryInfoGetDeviceType)(raw, &mut device);
+        slot!(MemoryInfoGetDeviceType)(raw, &raw mut device);
         Ok(device == OrtMemoryInfoDeviceType::OrtMemoryInfoDeviceType_CPU
             || (api()?.version >= since::MemoryInfoGetDeviceMemType
                 && slot!(MemoryInfoGetDeviceMemType)(raw) == OrtDeviceMemoryType::OrtDeviceMemoryType_HOST_ACCESSIBLE))
@@ -178,7 +180,7 @@ impl Drop for AllocatorHandle {
 pub(crate) fn default_raw() -> Result<*mut OrtAllocator> {
     let mut raw = null_mut();
     // SAFETY: the library's own allocator is never released.
-    unsafe { call!(GetAllocatorWithDefaultOptions(&mut raw))? };
+    unsafe { call!(GetAllocatorWithDefaultOptions(&raw mut raw))? };
     Ok(raw)
 }
 
@@ -190,7 +192,7 @@ pub(super) fn default_allocator() -> Result<AllocatorHandle> {
 pub(super) fn session_allocator(session: &Session, memory: &MemoryInfo) -> Result<AllocatorHandle> {
     let mut raw = null_mut();
     // SAFETY: session and description live; the allocator keeps the session.
-    unsafe { call!(CreateAllocator(session.raw(), memory.raw(), &mut raw))? };
+    unsafe { call!(CreateAllocator(session.raw(), memory.raw(), &raw mut raw))? };
     let raw = NonNull::new(raw).ok_or_else(|| nothing("OrtAllocator"))?;
     Ok(AllocatorHandle { raw, session: Some(session.inner().clone()) })
 }
@@ -198,7 +200,7 @@ pub(super) fn session_allocator(session: &Session, memory: &MemoryInfo) -> Resul
 pub(crate) fn shared(memory: &MemoryInfo) -> Result<Option<AllocatorHandle>> {
     let (environment, mut raw) = (crate::environment::init()?, null_mut());
     // SAFETY: the environment owns the allocator, and nothing here replaces or releases one of those.
-    unsafe { call!(GetSharedAllocator(environment.raw(), memory.raw(), &mut raw))? };
+    unsafe { call!(GetSharedAllocator(environment.raw(), memory.raw(), &raw mut raw))? };
     if raw.is_null() { Ok(None) } else { AllocatorHandle::lasting(raw).map(Some) }
 }
 
@@ -206,7 +208,7 @@ pub(super) fn statistics(allocator: &Allocator) -> Result<BTreeMap<String, Strin
     let mut raw = null_mut();
     // SAFETY: the allocator lives; the pairs are owned and read before they are released.
     unsafe {
-        call!(AllocatorGetStats(allocator.raw(), &mut raw))?;
+        call!(AllocatorGetStats(allocator.raw(), &raw mut raw))?;
         let pairs = PairsHandle::of(raw)?;
         read_pairs(pairs.raw())
     }
@@ -223,7 +225,7 @@ pub(crate) unsafe fn read_pairs(raw: *const OrtKeyValuePairs) -> Result<BTreeMap
     }
     // SAFETY: the library gives two arrays of that many texts.
     unsafe {
-        slot!(GetKeyValuePairs)(raw, &mut keys, &mut values, &mut count);
+        slot!(GetKeyValuePairs)(raw, &raw mut keys, &raw mut values, &raw mut count);
         Ok((0..count).map(|at| (text(*keys.add(at)), text(*values.add(at)))).collect())
     }
 }

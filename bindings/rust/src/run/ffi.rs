@@ -20,7 +20,7 @@ handle!(OptionsHandle, OrtRunOptions, ReleaseRunOptions);
 pub(super) fn options() -> Result<OptionsHandle> {
     let mut raw = null_mut();
     // SAFETY: the library gives new options.
-    unsafe { call!(CreateRunOptions(&mut raw))? };
+    unsafe { call!(CreateRunOptions(&raw mut raw))? };
     OptionsHandle::of(raw)
 }
 
@@ -58,7 +58,12 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn of<'n>(ports: &[Port], names: impl Iterator<Item = &'n str>, find: impl Fn(&str) -> Result<usize>, what: &str) -> Result<Self> {
+    pub(crate) fn of<'n>(
+        ports: &[Port],
+        names: impl Iterator<Item = &'n str>,
+        find: impl Fn(&str) -> Result<usize>,
+        what: &str,
+    ) -> Result<Self> {
         let mut made = Names { places: SmallVec::new(), raw: SmallVec::new() };
         for name in names {
             let place = find(name)?;

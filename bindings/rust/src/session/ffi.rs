@@ -84,14 +84,14 @@ type Typing = unsafe extern "C" fn(*const OrtSession, usize, *mut *mut OrtTypeIn
 fn ports(session: &SessionHandle, counting: Counting, naming: Naming, typing: Typing) -> Result<Vec<Port>> {
     let mut count = 0;
     // SAFETY: the session lives, and the indexes are below the count that it tells.
-    unsafe { check(counting(session.raw(), &mut count))? };
+    unsafe { check(counting(session.raw(), &raw mut count))? };
     let one = |at: usize| {
         let (mut name, mut raw) = (null_mut(), null_mut());
         // SAFETY: as above; the text is copied and freed, the description is owned.
         unsafe {
-            check(naming(session.raw(), at, default_raw()?, &mut name))?;
+            check(naming(session.raw(), at, default_raw()?, &raw mut name))?;
             let name = take_text(name)?;
-            check(typing(session.raw(), at, &mut raw))?;
+            check(typing(session.raw(), at, &raw mut raw))?;
             let value_type = read_type(&TypeHandle::of(raw)?)?;
             Ok(Port { raw_name: CString::new(name.as_str())?, info: ValueInfo { name, value_type }, may_share: false })
         }
@@ -125,26 +125,26 @@ fn read_type(info: &TypeHandle) -> Result<ValueType> {
     let mut kind = ONNXType(0);
     // SAFETY: views into the description are used while it lives; inner descriptions are owned.
     unsafe {
-        call!(GetOnnxTypeFromTypeInfo(info.raw(), &mut kind))?;
+        call!(GetOnnxTypeFromTypeInfo(info.raw(), &raw mut kind))?;
         let (mut view, mut inner) = (std::ptr::null(), null_mut());
         match kind {
             ONNXType::ONNX_TYPE_TENSOR => read_tensor_type(info),
             ONNXType::ONNX_TYPE_SEQUENCE => {
-                call!(CastTypeInfoToSequenceTypeInfo(info.raw(), &mut view))?;
-                call!(GetSequenceElementType(view, &mut inner))?;
+                call!(CastTypeInfoToSequenceTypeInfo(info.raw(), &raw mut view))?;
+                call!(GetSequenceElementType(view, &raw mut inner))?;
                 Ok(ValueType::Sequence(Box::new(read_type(&TypeHandle::of(inner)?)?)))
             }
             ONNXType::ONNX_TYPE_OPTIONAL => {
                 let mut view = std::ptr::null();
-                call!(CastTypeInfoToOptionalTypeInfo(info.raw(), &mut view))?;
-                call!(GetOptionalContainedTypeInfo(view, &mut inner))?;
+                call!(CastTypeInfoToOptionalTypeInfo(info.raw(), &raw mut view))?;
+                call!(GetOptionalContainedTypeInfo(view, &raw mut inner))?;
                 Ok(ValueType::Optional(Box::new(read_type(&TypeHandle::of(inner)?)?)))
             }
             ONNXType::ONNX_TYPE_MAP => {
                 let (mut view, mut key) = (std::ptr::null(), ONNXTensorElementDataType(0));
-                call!(CastTypeInfoToMapTypeInfo(info.raw(), &mut view))?;
-                call!(GetMapKeyType(view, &mut key))?;
-                call!(GetMapValueType(view, &mut inner))?;
+                call!(CastTypeInfoToMapTypeInfo(info.raw(), &raw mut view))?;
+                call!(GetMapKeyType(view, &raw mut key))?;
+                call!(GetMapValueType(view, &raw mut inner))?;
                 let value = Box::new(read_type(&TypeHandle::of(inner)?)?);
                 Ok(ValueType::Map { key: ElementType::from_raw(key), value })
             }
@@ -160,9 +160,9 @@ unsafe fn read_tensor_type(info: &TypeHandle) -> Result<ValueType> {
     let (mut view, mut element, mut rank) = (std::ptr::null(), ONNXTensorElementDataType(0), 0);
     // SAFETY: views into the description are used while it lives; the arrays have the lengths that are told.
     unsafe {
-        call!(CastTypeInfoToTensorInfo(info.raw(), &mut view))?;
-        call!(GetTensorElementType(view, &mut element))?;
-        call!(GetDimensionsCount(view, &mut rank))?;
+        call!(CastTypeInfoToTensorInfo(info.raw(), &raw mut view))?;
+        call!(GetTensorElementType(view, &raw mut element))?;
+        call!(GetDimensionsCount(view, &raw mut rank))?;
         let (mut shape, mut names) = (vec![0; rank], vec![std::ptr::null(); rank]);
         call!(GetDimensions(view, shape.as_mut_ptr(), rank))?;
         call!(GetSymbolicDimensions(view, names.as_mut_ptr(), rank))?;
@@ -175,7 +175,7 @@ pub(super) fn metadata(session: &Session) -> Result<ModelMetadata> {
     let mut raw = null_mut();
     // SAFETY: the metadata is owned; texts are the caller's, copied and freed.
     unsafe {
-        call!(SessionGetModelMetadata(session.raw(), &mut raw))?;
+        call!(SessionGetModelMetadata(session.raw(), &raw mut raw))?;
         let metadata = MetadataHandle::of(raw)?;
         let (raw, allocator) = (metadata.raw(), default_raw()?);
         let mut told = ModelMetadata::default();
@@ -191,13 +191,13 @@ pub(super) fn metadata(session: &Session) -> Result<ModelMetadata> {
         told.domain = text!(ModelMetadataGetDomain);
         told.description = text!(ModelMetadataGetDescription);
         told.graph_description = text!(ModelMetadataGetGraphDescription);
-        call!(ModelMetadataGetVersion(raw, &mut told.version))?;
+        call!(ModelMetadataGetVersion(raw, &raw mut told.version))?;
         let (mut keys, mut count) = (null_mut(), 0);
-        call!(ModelMetadataGetCustomMetadataMapKeys(raw, allocator, &mut keys, &mut count))?;
+        call!(ModelMetadataGetCustomMetadataMapKeys(raw, allocator, &raw mut keys, &raw mut count))?;
         for at in 0..usize::try_from(count)? {
             let key = CString::new(take_text(*keys.add(at))?)?;
             let mut value = null_mut();
-            call!(ModelMetadataLookupCustomMetadataMap(raw, allocator, key.as_ptr(), &mut value))?;
+            call!(ModelMetadataLookupCustomMetadataMap(raw, allocator, key.as_ptr(), &raw mut value))?;
             told.custom.insert(key.to_string_lossy().into_owned(), take_text(value)?);
         }
         free(keys.cast())?;

@@ -55,7 +55,7 @@ fn new_tensor(allocator: *mut crate::ffi::OrtAllocator, element: ElementType, sh
     count_of(shape)?;
     let mut raw = null_mut();
     // SAFETY: the allocator lives; the library copies the shape.
-    unsafe { call!(CreateTensorAsOrtValue(allocator, shape.as_ptr(), shape.len(), element.raw(), &mut raw))? };
+    unsafe { call!(CreateTensorAsOrtValue(allocator, shape.as_ptr(), shape.len(), element.raw(), &raw mut raw))? };
     ValueHandle::of(raw)
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn wrapped<T: TensorElement>(shape: &[i64], data: *mut T, length: usi
     let (memory, mut raw, bytes) = (MemoryInfo::cpu()?, null_mut(), length * size_of::<T>());
     // SAFETY: that many bytes lie there, and the type around the value keeps them. The library copies the shape.
     unsafe {
-        call!(CreateTensorWithDataAsOrtValue(memory.raw(), data.cast(), bytes, shape.as_ptr(), shape.len(), T::TYPE.raw(), &mut raw))?;
+        call!(CreateTensorWithDataAsOrtValue(memory.raw(), data.cast(), bytes, shape.as_ptr(), shape.len(), T::TYPE.raw(), &raw mut raw))?;
     }
     Ok(Value::of(ValueHandle::of(raw)?, Keep::Borrowed))
 }
@@ -107,7 +107,7 @@ pub(crate) fn facts(value: &ValueHandle) -> Result<(ElementType, Dims)> {
         let (mut extents, mut rank) = (std::ptr::null(), 0);
         // SAFETY: the view into the value is copied at once.
         let shape = unsafe {
-            call!(GetTensorElementTypeAndShapeDataReference(value.raw(), &mut element, &mut extents, &mut rank))?;
+            call!(GetTensorElementTypeAndShapeDataReference(value.raw(), &raw mut element, &raw mut extents, &raw mut rank))?;
             if rank == 0 { Dims::new() } else { Dims::from_slice(std::slice::from_raw_parts(extents, rank)) }
         };
         return Ok((ElementType::from_raw(element), shape));
@@ -115,10 +115,10 @@ pub(crate) fn facts(value: &ValueHandle) -> Result<(ElementType, Dims)> {
     let (mut raw, mut rank) = (null_mut(), 0);
     // SAFETY: the description is owned, and the array has the length that is told.
     unsafe {
-        call!(GetTensorTypeAndShape(value.raw(), &mut raw))?;
+        call!(GetTensorTypeAndShape(value.raw(), &raw mut raw))?;
         let info = ShapeHandle::of(raw)?;
-        call!(GetTensorElementType(info.raw(), &mut element))?;
-        call!(GetDimensionsCount(info.raw(), &mut rank))?;
+        call!(GetTensorElementType(info.raw(), &raw mut element))?;
+        call!(GetDimensionsCount(info.raw(), &raw mut rank))?;
         let mut shape = Dims::from_elem(0, rank);
         call!(GetDimensions(info.raw(), shape.as_mut_ptr(), rank))?;
         Ok((ElementType::from_raw(element), shape))
@@ -129,11 +129,11 @@ pub(super) fn kind(value: &ValueHandle) -> Result<ValueKind> {
     let (mut kind, mut there) = (ONNXType(0), 1);
     // SAFETY: the value lives.
     unsafe {
-        call!(HasValue(value.raw(), &mut there))?;
+        call!(HasValue(value.raw(), &raw mut there))?;
         if there == 0 {
             return Ok(ValueKind::None);
         }
-        call!(GetValueType(value.raw(), &mut kind))?;
+        call!(GetValueType(value.raw(), &raw mut kind))?;
     }
     Ok(match kind {
         ONNXType::ONNX_TYPE_TENSOR => ValueKind::Tensor,
@@ -147,7 +147,7 @@ pub(super) fn kind(value: &ValueHandle) -> Result<ValueKind> {
 fn memory_of(value: &ValueHandle) -> Result<*const crate::ffi::OrtMemoryInfo> {
     let mut raw = std::ptr::null();
     // SAFETY: the value lives; the description is a view into it.
-    unsafe { call!(GetTensorMemoryInfo(value.raw(), &mut raw))? };
+    unsafe { call!(GetTensorMemoryInfo(value.raw(), &raw mut raw))? };
     Ok(raw)
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn on_host(value: &ValueHandle) -> Result<bool> {
 fn raw_data(value: &ValueHandle) -> Result<*mut c_void> {
     let mut raw = null_mut();
     // SAFETY: the value lives; nothing is written by asking where its memory is.
-    unsafe { call!(GetTensorMutableData(value.raw(), &mut raw))? };
+    unsafe { call!(GetTensorMutableData(value.raw(), &raw mut raw))? };
     Ok(raw)
 }
 
@@ -175,7 +175,10 @@ fn readable(value: &ValueHandle) -> Result<(ElementType, usize, *mut c_void)> {
     element.bytes_of(count)?;
     if !on_host(value)? {
         let place = memory(value)?;
-        let message = format!("the tensor lies in {} memory of device {}, which the program cannot read: copy it to the host", place.name, place.device_id);
+        let message = format!(
+            "the tensor lies in {} memory of device {}, which the program cannot read: copy it to the host",
+            place.name, place.device_id
+        );
         return Err(OnnxError::invalid(message));
     }
     Ok((element, count, raw_data(value)?))
@@ -266,7 +269,7 @@ fn write_string(value: &Value, at: usize, text: &[u8]) -> Result<()> {
     let mut room: *mut c_char = null_mut();
     // SAFETY: the library makes room for that many bytes in the string and says where.
     unsafe {
-        call!(GetResizedStringTensorElementBuffer(value.raw(), at, text.len(), &mut room))?;
+        call!(GetResizedStringTensorElementBuffer(value.raw(), at, text.len(), &raw mut room))?;
         std::ptr::copy_nonoverlapping(text.as_ptr(), room.cast(), text.len());
     }
     Ok(())
@@ -280,7 +283,7 @@ pub(super) fn string_content(value: &ValueHandle) -> Result<(Vec<u8>, Vec<usize>
     }
     // SAFETY: the arrays have the lengths that are told.
     unsafe {
-        call!(GetStringTensorDataLength(value.raw(), &mut length))?;
+        call!(GetStringTensorDataLength(value.raw(), &raw mut length))?;
         let (mut bytes, mut starts) = (vec![0u8; length.max(1)], vec![0; count]);
         call!(GetStringTensorContent(value.raw(), bytes.as_mut_ptr().cast(), length, starts.as_mut_ptr(), count))?;
         bytes.truncate(length);
@@ -293,14 +296,14 @@ pub(super) fn container(elements: &[Value], kind: ValueKind) -> Result<Value> {
     let form = if kind == ValueKind::Map { ONNXType::ONNX_TYPE_MAP } else { ONNXType::ONNX_TYPE_SEQUENCE };
     let mut raw = null_mut();
     // SAFETY: the elements live during the call; the library keeps references to their memory, which is its own.
-    unsafe { call!(CreateValue(handles.as_ptr(), handles.len(), form, &mut raw))? };
+    unsafe { call!(CreateValue(handles.as_ptr(), handles.len(), form, &raw mut raw))? };
     Ok(Value::of_library(ValueHandle::of(raw)?))
 }
 
 pub(super) fn count(value: &ValueHandle) -> Result<usize> {
     let mut count = 0;
     // SAFETY: the value lives.
-    unsafe { call!(GetValueCount(value.raw(), &mut count))? };
+    unsafe { call!(GetValueCount(value.raw(), &raw mut count))? };
     Ok(count)
 }
 
@@ -308,6 +311,6 @@ pub(super) fn count(value: &ValueHandle) -> Result<usize> {
 pub(super) fn element(value: &ValueHandle, index: usize) -> Result<Value> {
     let mut raw = null_mut();
     // SAFETY: the value lives; the new handle is the caller's.
-    unsafe { call!(GetValue(value.raw(), i32::try_from(index)?, default_raw()?, &mut raw))? };
+    unsafe { call!(GetValue(value.raw(), i32::try_from(index)?, default_raw()?, &raw mut raw))? };
     Ok(Value::of_library(ValueHandle::of(raw)?))
 }

@@ -104,7 +104,7 @@ impl Value {
     ///
     /// The data cannot go away before the view:
     ///
-    /// ```compile_fail
+    /// ```compile_fail,E0597
     /// let view = {
     ///     let data = vec![1i64, 2, 3];
     ///     onnx::Value::view(&[3], &data).unwrap()

@@ -26,6 +26,10 @@ impl Value {
         self.check_type(ElementType::String)?;
         let (bytes, starts) = ffi::string_content(&self.handle)?;
         let ends = starts.iter().skip(1).copied().chain([bytes.len()]);
-        starts.iter().zip(ends).map(|(&start, end)| Ok(std::str::from_utf8(bytes.get(start..end).unwrap_or_default())?.to_owned())).collect()
+        starts
+            .iter()
+            .zip(ends)
+            .map(|(&start, end)| Ok(std::str::from_utf8(bytes.get(start..end).unwrap_or_default())?.to_owned()))
+            .collect()
     }
 }
