@@ -45,6 +45,21 @@ fn mistakes_are_told() {
 }
 
 #[test]
+fn what_is_no_tensor_has_no_elements() {
+    let sequence = Value::sequence(vec![floats(&[1], &[1.0])]).unwrap();
+    let map = Value::map(Value::from_slice(&[1], &[1i64]).unwrap(), floats(&[1], &[1.0])).unwrap();
+    for (mut value, kind) in [(sequence, ValueKind::Sequence), (map, ValueKind::Map)] {
+        assert_eq!(value.kind().unwrap(), kind);
+        assert!(value.extract_tensor::<f32>().is_err() && value.extract_tensor_mut::<f32>().is_err() && value.extract_bytes().is_err());
+        assert!(value.shape().is_err() && value.element_type().is_err() && value.memory().is_err() && value.extract_strings().is_err());
+        let mut other = Value::zeros::<f32>(&[1]).unwrap();
+        assert!(onnx::copy_tensors(&[&value], &mut [&mut other]).unwrap_err().message.contains("only tensors"));
+        assert!(format!("{value:?}").contains(&format!("{kind:?}")));
+    }
+    assert_eq!(Value::from_strings(&[2], &["", ""]).unwrap().try_clone().unwrap().extract_strings().unwrap(), ["", ""]);
+}
+
+#[test]
 fn bytes_that_are_no_bool_are_refused() {
     let value = Value::from_bytes(ElementType::Bool, &[3], &[0, 1, 2]).unwrap();
     let error = value.extract_tensor::<bool>().unwrap_err();

@@ -270,7 +270,9 @@ fn write_string(value: &Value, at: usize, text: &[u8]) -> Result<()> {
     // SAFETY: the library makes room for that many bytes in the string and says where.
     unsafe {
         call!(GetResizedStringTensorElementBuffer(value.raw(), at, text.len(), &raw mut room))?;
-        std::ptr::copy_nonoverlapping(text.as_ptr(), room.cast(), text.len());
+        if !text.is_empty() {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), room.cast(), text.len());
+        }
     }
     Ok(())
 }
