@@ -4,6 +4,7 @@
 #   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
 #   RETORT_OUT      the installation that programs are linked with; out where not set
 #   RETORT_ORACLE   official ONNX Runtime; that of the Python package onnxruntime where not set, skipped where there is none
+#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; skipped where not set
 #   PYTHON          a Python; python3 where not set
 #
 # Needs cargo with a Rust of version 1.85 or newer; says so and skips where it is missing. Cargo needs the network until
@@ -76,6 +77,11 @@ if [[ -n $ORACLE ]]; then
   suite "linked, run with $ORACLE" linked "$ORACLE"
 else
   skip "no official ONNX Runtime (the Python package onnxruntime)"
+fi
+if [[ -n ${RETORT_OLD:-} ]]; then
+  suite "$RETORT_OLD" env -u RETORT_LOOPBACK ORT_DYLIB_PATH="$RETORT_OLD" cargo test --locked --no-fail-fast --features "$FEATURES"
+else
+  skip "no older ONNX Runtime: set RETORT_OLD to a library of 1.17 to 1.20"
 fi
 [[ -n ${RETORT_LOOPBACK:-} ]] || skip "no device to test with: build examples/providers/loopback and set RETORT_LOOPBACK to its library"
 finish

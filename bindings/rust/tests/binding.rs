@@ -99,6 +99,12 @@ fn a_cache_is_fed_back() {
         binding.input_mut::<f32>("row").unwrap().fill(f32::from(step));
         binding.run().unwrap();
         binding.feed_back("present", "past").unwrap();
+        // Looked at now and then, which changes where a library keeps it.
+        if step % 7 == 3 {
+            let past = binding.input_mut::<f32>("past").unwrap();
+            assert_eq!(past.len(), 2 * (usize::from(step) + 1));
+            assert_eq!(past[past.len() - 2..], [f32::from(step); 2]);
+        }
     }
     let past = binding.input("past").unwrap();
     assert_eq!(past.shape().unwrap(), [40, 2]);

@@ -88,7 +88,9 @@ impl SessionBuilder {
     /// carry addresses are refused.
     pub fn with_provider(self, name: &str, options: &[(&str, &str)]) -> Result<Self> {
         options.iter().try_for_each(|(key, _)| check_key(key))?;
-        ffi::append_provider(&self.options, name, options)?;
+        // Older libraries say what is missing, but not which provider was meant.
+        let named = |e: OnnxError| OnnxError::new(e.code, format!("provider '{name}': {}", e.message));
+        ffi::append_provider(&self.options, name, options).map_err(named)?;
         Ok(self)
     }
 
