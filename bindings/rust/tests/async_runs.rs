@@ -119,3 +119,30 @@ fn the_thread_of_a_run_may_drop_its_session() {
         receiver.recv_timeout(Duration::from_secs(60)).unwrap();
     }
 }
+
+#[test]
+fn the_thread_of_a_run_may_drop_another_run() {
+    let session = slow(100);
+    let x = Arc::new(Value::zeros::<f32>(&[256, 256]).unwrap());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let mut first = session.run_async(&[("x", x.clone())], &["y"]).unwrap();
+    // Queued behind the first, on the one thread that the session has beside its callers.
+    let others = (0..4).map(|_| session.run_async(&[("x", x.clone())], &["y"]).unwrap()).collect::<Vec<_>>();
+    let dropper = Arc::new(DropOthers(std::sync::Mutex::new(others), sender));
+    let waker = Waker::from(dropper);
+    if std::pin::Pin::new(&mut first).poll(&mut Context::from_waker(&waker)).is_pending() {
+        receiver.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
+    drop(session);
+    first.wait().unwrap();
+}
+
+/// Drops runs that are still under way on the thread that wakes it.
+struct DropOthers(std::sync::Mutex<Vec<RunFuture>>, std::sync::mpsc::Sender<()>);
+
+impl Wake for DropOthers {
+    fn wake(self: Arc<Self>) {
+        self.0.lock().unwrap().clear();
+        self.1.send(()).unwrap();
+    }
+}

@@ -4,6 +4,7 @@
 mod ffi;
 
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -11,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 use crate::error::{OnnxError, Result};
 use crate::run::RunOptions;
 use crate::session::SessionInner;
+use crate::session::ffi::is_in_callback;
 use crate::value::Value;
 
 /// What a run tells whoever waits for it.
@@ -53,7 +55,7 @@ impl Shared {
 /// A run under way, made by [`Session::run_async`](crate::Session::run_async): its outputs, when it is over.
 ///
 /// The run has begun when the future is made; no executor is needed for it. Dropping the future cancels the run and waits
-/// until it is over.
+/// until it is over; dropped by a waker on a thread of the library, it leaves the waiting to a thread of its own.
 #[must_use = "a future that is dropped cancels its run"]
 pub struct RunFuture {
     shared: Arc<Shared>,
@@ -107,10 +109,20 @@ impl Future for RunFuture {
 
 impl Drop for RunFuture {
     fn drop(&mut self) {
-        if let Some(run) = self.run.take() {
-            let _ = run.options.terminate();
-            let _ = self.shared.wait();
-            drop(run.take());
+        let Some(run) = self.run.take() else { return };
+        let _ = run.options.terminate();
+        let shared = Arc::clone(&self.shared);
+        // Kept for ever where no thread can be made for it: the library may still write to it.
+        let run = ManuallyDrop::new(run);
+        let end = move || {
+            let _ = shared.wait();
+            drop(ManuallyDrop::into_inner(run).take());
+        };
+        if is_in_callback() {
+            // The run may wait for the very thread that this is.
+            let _ = std::thread::Builder::new().spawn(end);
+        } else {
+            end();
         }
     }
 }

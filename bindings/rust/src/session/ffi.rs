@@ -29,6 +29,11 @@ pub(crate) fn in_callback(f: impl FnOnce()) {
     IN_CALLBACK.set(before);
 }
 
+/// Whether this thread is one of the library, within a callback: it must not wait for others of them.
+pub(crate) fn is_in_callback() -> bool {
+    IN_CALLBACK.get()
+}
+
 /// The session of the library, and what it reads. Thread-safe for runs and questions.
 pub(crate) struct SessionHandle {
     raw: NonNull<OrtSession>,
@@ -68,7 +73,7 @@ impl Ending {
 impl Drop for SessionHandle {
     fn drop(&mut self) {
         let ending = Ending(self.raw, std::mem::take(&mut self.kept));
-        if IN_CALLBACK.get() {
+        if is_in_callback() {
             // The threads of the session end with it, and one of them is this one: it cannot wait for itself.
             let _ = std::thread::Builder::new().spawn(move || ending.release().is_ok());
         } else {
