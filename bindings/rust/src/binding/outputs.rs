@@ -1,0 +1,214 @@
+//! The outputs of a binding.
+
+use super::{IoBinding, Source, Target, ffi};
+use crate::element::PlainElement;
+use crate::error::{ErrorCode, OnnxError, Result};
+use crate::memory::MemoryInfo;
+use crate::run::ffi::{finish, has_containers};
+use crate::value::{Value, wrap_for_writing};
+
+impl<'a> IoBinding<'a> {
+    /// Binds an output to a tensor, which each run writes. An error where its elements are of another type than the
+    /// output; a wrong shape is one of the run.
+    pub fn bind_output(&mut self, name: &str, mut value: Value) -> Result<()> {
+        value.make_unique()?;
+        self.set_output(name, Target::Owned(value))
+    }
+
+    /// Binds an output to borrowed memory, which each run writes. `shape` as for [`Value::from_slice`].
+    ///
+    /// The memory is free again when the binding is gone; until then, see [`IoBinding::output`].
+    pub fn bind_output_slice<T: PlainElement>(&mut self, name: &str, shape: &[i64], data: &'a mut [T]) -> Result<()> {
+        self.set_output(name, Target::Borrowed(wrap_for_writing(shape, data)?))
+    }
+
+    /// Binds an output to a memory: the library makes the result there, of whatever shape it has.
+    ///
+    /// Where the shape changes from run to run, ONNX Runtime wants the output bound again before each; Retort does not.
+    pub fn bind_output_to(&mut self, name: &str, memory: &MemoryInfo) -> Result<()> {
+        self.set_output(name, Target::Memory(memory.clone()))
+    }
+
+    /// Binds one value as an input and as an output: what a run writes is what the next one reads, in one memory. For
+    /// models that write where they have read, such as those with a cache of fixed size.
+    pub fn bind_in_place(&mut self, input: &str, output: &str, mut value: Value) -> Result<()> {
+        value.make_unique()?;
+        let (place, at) = (self.session.input(input)?, self.session.output(output)?);
+        self.check_output(at, &value)?;
+        if matches!(self.outputs[at], Some(Target::Input(old)) if old == place) {
+            self.unbind(at)?;
+        }
+        self.set_input(input, Source::Owned(value))?;
+        self.set_output(output, Target::Input(place))
+    }
+
+    fn set_output(&mut self, name: &str, target: Target) -> Result<()> {
+        let at = self.session.output(name)?;
+        if let Target::Owned(value) | Target::Borrowed(value) = &target {
+            self.check_output(at, value)?;
+        }
+        self.discard_results();
+        let old = self.outputs[at].replace(target);
+        if let Err(error) = self.bind_target(at) {
+            // What is bound in the library now is not known: nothing is, then.
+            self.outputs[at] = old;
+            self.unbind(at)?;
+            return Err(error);
+        }
+        if !self.order.contains(&at) {
+            self.order.push(at);
+        }
+        Ok(())
+    }
+
+    /// The library takes the bytes of a tensor for what it writes: the type must be that of the output.
+    fn check_output(&self, at: usize, value: &Value) -> Result<()> {
+        let info = &self.session.outputs[at].info;
+        let Some(wanted) = info.element_type() else {
+            let message = format!("output '{}' is no tensor but {:?}: bind it to a memory", info.name, info.value_type);
+            return Err(OnnxError::invalid(message));
+        };
+        value.check_type(wanted).map_err(|e| OnnxError::invalid(format!("output '{}': {}", info.name, e.message)))
+    }
+
+    /// Tells the library what an output is bound to.
+    fn bind_target(&self, at: usize) -> Result<()> {
+        let port = &self.session.outputs[at];
+        match &self.outputs[at] {
+            Some(Target::Owned(value) | Target::Borrowed(value)) => ffi::bind_output(&self.handle, port, value),
+            Some(Target::Input(place)) => match &self.inputs[*place] {
+                Some(source) => ffi::bind_output(&self.handle, port, source.value()),
+                None => Err(self.not_bound(at)),
+            },
+            Some(Target::Memory(memory)) => ffi::bind_output_to(&self.handle, port, memory),
+            None => Err(self.not_bound(at)),
+        }
+    }
+
+    /// Lets go of one output: the library can do that for all at once only, so the others are bound again.
+    fn unbind(&mut self, at: usize) -> Result<Option<Target>> {
+        let order = std::mem::take(&mut self.order);
+        ffi::clear_outputs(&self.handle)?;
+        let old = self.outputs[at].take();
+        for other in order.into_iter().filter(|other| *other != at) {
+            self.bind_target(other)?;
+            self.order.push(other);
+        }
+        Ok(old)
+    }
+
+    /// Lets go of all outputs.
+    pub fn clear_outputs(&mut self) -> Result<()> {
+        self.discard_results();
+        ffi::clear_outputs(&self.handle)?;
+        self.outputs.fill_with(|| None);
+        self.order.clear();
+        Ok(())
+    }
+
+    fn not_bound(&self, at: usize) -> OnnxError {
+        OnnxError::invalid(format!("output '{}' is bound to nothing: bind it to a value or a memory", self.session.outputs[at].info.name))
+    }
+
+    /// What an output is bound to, or, where that is a memory, what the last run made there; no copy.
+    pub fn output(&self, name: &str) -> Result<&Value> {
+        let at = self.session.output(name)?;
+        match &self.outputs[at] {
+            Some(Target::Owned(value) | Target::Borrowed(value)) => Ok(value),
+            Some(Target::Input(place)) => self.inputs[*place].as_ref().map(Source::value).ok_or_else(|| self.not_bound(at)),
+            Some(Target::Memory(_)) => {
+                let place = self.result_place(at)?;
+                self.results()?.get(place).and_then(Option::as_ref).ok_or_else(|| self.no_result(at))
+            }
+            None => Err(self.not_bound(at)),
+        }
+    }
+
+    fn result_place(&self, at: usize) -> Result<usize> {
+        let bound = self.order.iter().position(|o| *o == at).ok_or_else(|| self.not_bound(at))?;
+        if self.has_run { Ok(bound) } else { Err(self.no_result(at)) }
+    }
+
+    fn no_result(&self, at: usize) -> OnnxError {
+        let name = &self.session.outputs[at].info.name;
+        OnnxError::new(ErrorCode::Fail, format!("output '{name}' has no result: run the binding first, or it was taken, or bound anew"))
+    }
+
+    /// Handles of all results, got once after each run.
+    pub(super) fn results(&self) -> Result<&Vec<Option<Value>>> {
+        if let Some(results) = self.results.get() {
+            return Ok(results);
+        }
+        let handles = ffi::results(&self.handle)?;
+        if handles.len() != self.order.len() {
+            let message = format!("the library has {} results of a binding with {} outputs", handles.len(), self.order.len());
+            return Err(OnnxError::new(ErrorCode::Fail, message));
+        }
+        let given: Vec<usize> = (0..self.inputs.len()).filter(|&i| self.inputs[i].is_some()).collect();
+        let containers = has_containers(&self.session, &given);
+        let mut results = Vec::with_capacity(handles.len());
+        for (handle, &at) in handles.into_iter().zip(&self.order) {
+            let made = matches!(self.outputs[at], Some(Target::Memory(_)));
+            results.push(if made { Some(finish(&self.session.outputs[at], handle, containers)?) } else { None });
+        }
+        Ok(self.results.get_or_init(|| results))
+    }
+
+    /// Takes what an output is bound to, which is then bound to nothing; or, where it is bound to a memory, the result of
+    /// the last run, and the next run makes another. An error for borrowed memory and for outputs in place of an input.
+    pub fn take_output(&mut self, name: &str) -> Result<Value> {
+        let at = self.session.output(name)?;
+        match &self.outputs[at] {
+            Some(Target::Memory(_)) => self.take_result(at),
+            Some(Target::Owned(_)) => {
+                // The order of results changes when an output goes: they are not asked for any more.
+                self.discard_results();
+                match self.unbind(at)? {
+                    Some(Target::Owned(value)) => Ok(value),
+                    _ => Err(self.not_bound(at)),
+                }
+            }
+            Some(_) => Err(OnnxError::invalid(format!("the memory of output '{name}' is not the binding's to give: copy it"))),
+            None => Err(self.not_bound(at)),
+        }
+    }
+
+    fn take_result(&mut self, at: usize) -> Result<Value> {
+        let place = self.result_place(at)?;
+        self.results()?;
+        let taken = self.results.get_mut().and_then(|r| r.get_mut(place)).and_then(Option::take);
+        let taken = taken.ok_or_else(|| self.no_result(at))?;
+        // Bound again, the library lets go of what was taken and makes another in the next run.
+        self.bind_target(at)?;
+        Ok(taken)
+    }
+
+    /// Makes the last result of an output the value of an input, as decoders want it between two steps.
+    ///
+    /// Where the output is bound to a memory, the next run makes a new result. Where both are bound to values that the
+    /// binding owns, they change places: the next run reads what the last one wrote, and writes over what it read. No
+    /// copy in either case.
+    pub fn feed_back(&mut self, output: &str, input: &str) -> Result<()> {
+        let (at, place) = (self.session.output(output)?, self.session.input(input)?);
+        self.check_not_in_place(place, input)?;
+        match (&mut self.outputs[at], &mut self.inputs[place]) {
+            (Some(Target::Memory(_)), _) => {
+                let result = self.take_result(at)?;
+                self.set_input(input, Source::Owned(result))
+            }
+            (Some(Target::Owned(written)), Some(Source::Owned(read))) => {
+                if read.is_shared() || read.element_type()? != written.element_type()? {
+                    return Err(OnnxError::invalid(format!(
+                        "input '{input}' and output '{output}' cannot change places: {read:?}, {written:?}"
+                    )));
+                }
+                std::mem::swap(written, read);
+                self.refresh_input(input)?;
+                self.bind_target(at)
+            }
+            _ => Err(OnnxError::invalid(format!(
+                "output '{output}' cannot be fed back to input '{input}': bind the output to a memory, or both to values of their own"
+            ))),
+        }
+    }
+}

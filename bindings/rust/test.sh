@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Builds the crate and runs its tests on Retort and on official ONNX Runtime; last line 'N passed, N failed, N skipped'.
+#
+#   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
+#   RETORT_OUT      the installation that programs are linked with; out where not set
+#   RETORT_ORACLE   official ONNX Runtime; that of the Python package onnxruntime where not set, skipped where there is none
+#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; skipped where not set
+#   PYTHON          a Python; python3 where not set
+#
+# Needs cargo with a Rust of version 1.85 or newer; says so and skips where it is missing. Cargo needs the network until
+# its cache has the crates that Cargo.lock names.
+set -uo pipefail
+cd "$(dirname "$0")"
+ROOT=$(cd ../.. && pwd)
+PYTHON=${PYTHON:-python3} OUT=${RETORT_OUT:-$ROOT/out}
+LIBRARY=$(readlink -f "${RETORT_LIBRARY:-$OUT/lib/libretort.so.1}")
+ORACLE=${RETORT_ORACLE-$("$PYTHON" -c 'import glob, os, onnxruntime
+print(*glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))[:1])' 2>/dev/null)}
+passed=0 failed=0 skipped=0
+FEATURES=load-dynamic,half,ndarray,cuda
+export CARGO_TERM_COLOR=never CARGO_BUILD_JOBS=${CARGO_BUILD_JOBS:-1}
+unset RETORT_LIBRARY ORT_DYLIB_PATH ONNXRUNTIME_DIR ONNXRUNTIME_LIB_DIR
+
+skip() { echo "skipped: $1"; skipped=$((skipped + 1)); }
+check() { if "${@:2}"; then passed=$((passed + 1)); else echo "FAIL $1"; failed=$((failed + 1)); fi; }
+finish() { echo "$passed passed, $failed failed, $skipped skipped"; exit $((failed > 0)); }
+
+command -v cargo >/dev/null || { skip "no cargo (Debian: cargo, or rustup)"; finish; }
+version=$(rustc --version | sed 's/^rustc 1\.\([0-9]*\).*/\1/')
+[[ $version -ge 85 ]] 2>/dev/null || { skip "Rust 1.85 or newer is needed, not $(rustc --version)"; finish; }
+cargo fetch --locked -q 2>/dev/null || { skip "cargo cannot fetch the crates that Cargo.lock names"; finish; }
+AREA=$(mktemp -d)
+trap 'rm -rf "$AREA"' EXIT
+
+# suite NAME COMMAND...: a run of cargo test; what its tests count is added.
+suite() {
+  echo "== $1"
+  "${@:2}" >"$AREA/log" 2>&1
+  local code=$? p f
+  read -r p f <<<"$(awk '/^test result:/ { p += $4; f += $6 } END { print p + 0, f + 0 }' "$AREA/log")"
+  if [[ $f != 0 || $code != 0 || $p == 0 ]]; then
+    tail -60 "$AREA/log"
+    [[ $f != 0 ]] || f=1
+    echo "FAIL $1"
+  fi
+  echo "   $p passed, $f failed"
+  passed=$((passed + p)) failed=$((failed + f))
+}
+
+tests() { cargo test --locked --no-fail-fast "$@"; }
+quiet() { "$@" >"$AREA/log" 2>&1 || { cat "$AREA/log"; return 1; }; }
+documented() { RUSTDOCFLAGS="-D warnings" quiet cargo doc --locked -q --no-deps --features "$FEATURES"; }
+
+# What build.rs says where there is no library: each place that it looked at.
+not_found() {
+  mkdir -p "$AREA/nothing"
+  ! ONNXRUNTIME_LIB_DIR=$AREA/nothing cargo check --locked --target-dir "$AREA/target" >"$AREA/log" 2>&1 &&
+    grep -q "ONNXRUNTIME_DIR: not set" "$AREA/log" && grep -q "ONNXRUNTIME_LIB_DIR: $AREA/nothing has no libonnxruntime" "$AREA/log"
+}
+
+# A program that is linked with the library, found by folder, and run with LIBRARY in its place.
+linked() {
+  mkdir -p "$AREA/run" && ln -sf "$1" "$AREA/run/libonnxruntime.so.1"
+  ONNXRUNTIME_DIR=$OUT LD_LIBRARY_PATH=$AREA/run tests --features half,ndarray --test session --test binding --test allocations
+}
+
+check "src/ffi.rs is what the tables say" "$PYTHON" tools/generate_ffi.py --check
+check "no warning of clippy" quiet cargo clippy --locked -q --all-targets --features "$FEATURES" -- -D warnings
+check "no warning of clippy without features" env ONNXRUNTIME_DIR="$OUT" cargo clippy --locked -q --all-targets -- -D warnings
+check "formatted" quiet cargo fmt --check
+check "no warning of cargo doc" documented
+check "build.rs tells what it tried" not_found
+suite "$LIBRARY" env RETORT_LIBRARY="$LIBRARY" cargo test --locked --no-fail-fast --features "$FEATURES"
+suite "linked with $OUT" linked "$LIBRARY"
+if [[ -n $ORACLE ]]; then
+  suite "$ORACLE" env ORT_DYLIB_PATH="$ORACLE" cargo test --locked --no-fail-fast --features "$FEATURES"
+  suite "linked, run with $ORACLE" linked "$ORACLE"
+else
+  skip "no official ONNX Runtime (the Python package onnxruntime)"
+fi
+if [[ -n ${RETORT_OLD:-} ]]; then
+  suite "$RETORT_OLD" env -u RETORT_LOOPBACK ORT_DYLIB_PATH="$RETORT_OLD" cargo test --locked --no-fail-fast --features "$FEATURES"
+else
+  skip "no older ONNX Runtime: set RETORT_OLD to a library of 1.17 to 1.20"
+fi
+[[ -n ${RETORT_LOOPBACK:-} ]] || skip "no device to test with: build examples/providers/loopback and set RETORT_LOOPBACK to its library"
+finish
