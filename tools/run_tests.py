@@ -74,6 +74,7 @@ class Context:
         self.build, self.out, self.work = (os.path.abspath(p) for p in (args.build, args.out, args.work))
         self.library = os.path.abspath(args.library or os.path.join(self.out, "lib", "libretort.so.1"))
         self.drop_in = args.library and self.library or os.path.join(self.out, "lib", "libonnxruntime.so.1")
+        self.loopback = os.path.join(self.build, "examples", "providers", "loopback", "libloopback.so")
         self.digits = os.path.abspath(args.digits)
         self.cases = ["--threads", str(args.threads), "--timeout", "600" if args.sanitizer or args.emulator else "120"]
         self.runs = ["--light"] if args.sanitizer else []
@@ -389,7 +390,7 @@ def cli(c):
     for path in sorted(glob.glob(os.path.join(ROOT, "tests", "cli", "*_test.py"))):
         total += python_tests(c, "cli." + os.path.basename(path)[:-3], path, RETORT_CLI=os.path.join(c.out, "bin", "retort"),
                               RETORT_DIGITS=c.digits, RETORT_LIBRARY=c.library,
-                              RETORT_LOOPBACK=os.path.join(c.build, "examples", "providers", "loopback", "libloopback.so"))
+                              RETORT_LOOPBACK=c.loopback)
     return total
 
 
@@ -430,7 +431,7 @@ def bindings(c):
     total = Count()
     for path in scripts:
         name = os.path.basename(os.path.dirname(path))
-        count = c.counted("bindings." + name, [path], RETORT_LIBRARY=c.library, RETORT_OUT=c.out, PYTHON=sys.executable)
+        count = c.counted("bindings." + name, [path], RETORT_LIBRARY=c.library, RETORT_OUT=c.out, PYTHON=sys.executable, RETORT_LOOPBACK=c.loopback)
         with open(os.path.join(c.work, f"bindings.{name}.log"), encoding="utf-8", errors="replace") as f:
             print("".join(f"    {line}" for line in f if line.startswith("skipped:")), end="")
         print(f"    {name}: {count}", flush=True)

@@ -4,6 +4,7 @@
 #   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
 #   RETORT_OUT      the installation that the native jar is made of; out where not set
 #   RETORT_ORACLE   official ONNX Runtime; that of the Python package onnxruntime where not set, skipped where there is none
+#   RETORT_LOOPBACK  the provider of examples/providers/loopback; that of build/release where not set, skipped where there is none
 #   PYTHON          a Python; python3 where not set
 #
 # Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; says so and skips where they are missing. Maven
@@ -15,6 +16,9 @@ export RETORT_OUT=${RETORT_OUT:-$ROOT/out} PYTHON=${PYTHON:-python3}
 LIBRARY=${RETORT_LIBRARY:-$RETORT_OUT/lib/libretort.so.1}
 ORACLE=${RETORT_ORACLE-$("$PYTHON" -c 'import glob, os, onnxruntime
 print(*glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))[:1])' 2>/dev/null)}
+# Known to the tests only where it is there.
+RETORT_LOOPBACK=${RETORT_LOOPBACK:-$ROOT/build/release/examples/providers/loopback/libloopback.so}
+if [[ -f $RETORT_LOOPBACK ]]; then export RETORT_LOOPBACK; else unset RETORT_LOOPBACK; fi
 passed=0 failed=0 skipped=0
 
 skip() { echo "skipped: $1"; skipped=$((skipped + 1)); }
@@ -40,7 +44,7 @@ suite() {
   local library=$1 counts
   shift
   echo "== $library"
-  rm -rf ./*/target/surefire-reports
+  rm -rf ./*/target/surefire-reports*
   RETORT_LIBRARY=$library mvn "${OPTIONS[@]}" "$@" -Dmaven.test.failure.ignore=true verify 2>&1 | grep -v 'WARNING: .*\(Unsafe\|maintainers\)'
   [[ ${PIPESTATUS[0]} == 0 ]] || { echo "FAIL mvn verify on $library"; failed=$((failed + 1)); }
   counts=$("$PYTHON" scripts/count_reports.py .)
@@ -95,7 +99,7 @@ fetching() {
 fetching
 suite "$LIBRARY"
 if [[ -n $ORACLE ]]; then
-  suite "$ORACLE" -Dmaven.javadoc.skip=true -Dmaven.source.skip=true
+  suite "$ORACLE" -Dretort.dropin.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true
 else
   skip "no official ONNX Runtime (the Python package onnxruntime)"
 fi

@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 def main(folder):
     passed = failed = 0
     skipped = collections.Counter()
-    for path in sorted(glob.glob(folder + "/*/target/surefire-reports/TEST-*.xml")):
+    for path in sorted(glob.glob(folder + "/*/target/surefire-reports*/TEST-*.xml")):
         for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
             name = f"{case.get('classname', '').rpartition('.')[2]}.{case.get('name')}"
             bad = [found for kind in ("failure", "error") if (found := case.find(kind)) is not None]
@@ -19,7 +19,9 @@ def main(folder):
                 text = bad[0].get("message") or (bad[0].text or "no message").strip()
                 print(f"FAIL {name}: {text.splitlines()[0] if text else bad[0].get('type')}")
             elif skip is not None:
-                skipped[(skip.get("message") or "no reason given").splitlines()[0].removeprefix("Assumption failed: ")] += 1
+                # Reason and stack trace, where an assumption ended the test.
+                reason = skip.get("message") or (skip.text or "").strip() or "no reason given"
+                skipped[reason.splitlines()[0].removeprefix("org.opentest4j.TestAbortedException: ").removeprefix("Assumption failed: ")] += 1
             else:
                 passed += 1
     for reason, count in sorted(skipped.items()):

@@ -10,6 +10,7 @@ import java.lang.invoke.VarHandle;
  */
 abstract class Handle {
   private static final VarHandle HOLDERS;
+  private static final int ENTERED = 1 << 30;
 
   static {
     try {
@@ -23,6 +24,7 @@ abstract class Handle {
   final ObjectKind kind;
   final MemorySegment address;
   private final Handle[] parents;
+  /** How many there are, and {@link #ENTERED} where one of them is inside. */
   private volatile int holders = 1;
 
   /**
@@ -53,9 +55,20 @@ abstract class Handle {
     if (!tryRetain()) throw new IllegalStateException("a native object of kind " + kind + " is released already");
   }
 
-  /** Becomes the only user of something that one reference holds; false where there are others. */
+  /**
+   * Becomes a holder, and the only one that came this way; false where there is another. It is not enough that there are as many
+   * holders as references: the reference may be closed while its user is still inside.
+   */
   final boolean tryEnter() {
-    return HOLDERS.compareAndSet(this, 1, 2);
+    for (int n = holders; n > 0 && n < ENTERED; n = holders) {
+      if (HOLDERS.weakCompareAndSet(this, n, n + ENTERED + 1)) return true;
+    }
+    return false;
+  }
+
+  /** Lets go of what was entered. */
+  final void leave() {
+    if ((int) HOLDERS.getAndAdd(this, -ENTERED - 1) == ENTERED + 1) end();
   }
 
   /** Takes a holder away; the last one releases the object. */

@@ -52,7 +52,7 @@ public abstract class NativeObject implements AutoCloseable {
     return reference.handle;
   }
 
-  /** Holds the native object for a call that nobody else may make meanwhile; the caller releases the handle. */
+  /** Holds the native object for a call that nobody else may make meanwhile; the caller leaves the handle. */
   final Handle enter() {
     if (reference.closed) throw closedError();
     if (reference.handle.tryEnter()) return reference.handle;

@@ -76,7 +76,7 @@ public final class OrtIoBindingFFM extends NativeObject {
       binding.session.there();
       call.accept(binding);
     } finally {
-      binding.release();
+      binding.leave();
     }
   }
 
@@ -222,7 +222,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     try {
       run(binding, options);
     } finally {
-      binding.release();
+      binding.leave();
     }
   }
 
@@ -256,7 +256,7 @@ public final class OrtIoBindingFFM extends NativeObject {
       run(binding, options);
       return results.values(binding);
     } finally {
-      binding.release();
+      binding.leave();
     }
   }
 
@@ -288,7 +288,7 @@ public final class OrtIoBindingFFM extends NativeObject {
 
   /**
    * Views of the outputs on the host; those on devices are copied. Outputs bound to segments are these segments. Other views
-   * end at the next run, at clearing and closing: reading them then throws {@link IllegalStateException}.
+   * end at the next run, at the next call of this, at clearing and closing: reading them then throws {@link IllegalStateException}.
    *
    * @return memory of the outputs by name
    * @throws OrtException if an output is no tensor of numbers
@@ -327,7 +327,7 @@ public final class OrtIoBindingFFM extends NativeObject {
       binding.session.there();
       return result.of(binding);
     } finally {
-      binding.release();
+      binding.leave();
     }
   }
 

@@ -80,9 +80,17 @@ public final class OrtSessionFFM extends NativeObject {
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
     if (!model.isNative()) return create(env, model.toArray(ValueLayout.JAVA_BYTE), options);
+    // Asked before the session is there: another thread may close the options.
+    boolean inPlace = options != null && options.readsModelInPlace();
     OrtSessionFFM session = make(env, options, (e, o, out) -> env.api().c.createSessionFromArray(e, model, model.byteSize(), o, out));
-    if (options != null && options.readsModelInPlace()) session.keep(model);
-    return session;
+    if (!inPlace) return session;
+    try {
+      session.keep(model);
+      return session;
+    } catch (RuntimeException e) {
+      session.close();
+      throw e;
+    }
   }
 
   /**

@@ -1,17 +1,31 @@
 package io.retort.onnxruntime;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
 
-/** A stream of a device: what is put into it is done in order. Runs and copies that use it hold it. Thread-safe. */
+/**
+ * A stream of a device: what is put into it is done in order. Runs that use it hold it. It holds the tensors of the host that are
+ * copied in it until it is closed, since nobody says when a copy is over: take the same ones for many copies. Thread-safe.
+ */
 public final class SyncStream extends NativeObject {
-  private static final class StreamHandle extends Handle {
+  static final class StreamHandle extends Handle {
+    private final Set<Handle> kept = Collections.newSetFromMap(new IdentityHashMap<>());
+
     StreamHandle(OrtApiFFM api, MemorySegment address, Handle env) {
       super(api, ObjectKind.SYNC_STREAM, address, env);
+    }
+
+    /** Holds what a copy reads or writes. */
+    synchronized void keep(Handle value) {
+      if (kept.add(value)) value.retain();
     }
 
     @Override
     void free() {
       api.c.releaseSyncStream(address);
+      kept.forEach(Handle::release);
     }
   }
 

@@ -28,7 +28,7 @@ final class TensorCopies {
       if (host) {
         for (int i = 0; i < sources.size(); ++i) MemorySegment.copy(sources.get(i).bytes(), 0, targets.get(i).bytes(), 0, sources.get(i).descriptor().bytes());
       } else {
-        devices(env, sources, targets, stream == null ? MemorySegment.NULL : held.get(held.size() - 1).address);
+        devices(env, sources, targets, stream == null ? null : (SyncStream.StreamHandle) held.get(held.size() - 1));
       }
     } finally {
       held.forEach(Handle::release);
@@ -49,7 +49,7 @@ final class TensorCopies {
       throw OrtException.invalid("tensor " + i + " is " + from.descriptor() + ", where it is to be copied is " + to.descriptor() + ": types and shapes must be equal");
   }
 
-  private static void devices(Handle env, List<ValueHandle> from, List<ValueHandle> to, MemorySegment stream) {
+  private static void devices(Handle env, List<ValueHandle> from, List<ValueHandle> to, SyncStream.StreamHandle stream) {
     OrtApiFFM api = env.api;
     api.require(23, "copying tensors between devices");
     // Memory of the program is checked before the call; that it stays while a stream copies is the caller's part.
@@ -59,8 +59,14 @@ final class TensorCopies {
       RuntimeException refused = value.refused("a tensor", null);
       if (refused != null) throw refused;
     }
+    if (stream != null) {
+      // Providers give their memory back after what uses it; that of the host would be gone at once.
+      for (ValueHandle value : all) {
+        if (value.device().isHostAccessible()) stream.keep(value);
+      }
+    }
     try (Arena arena = Arena.ofConfined()) {
-      api.check(api.c.copyTensors(env.address, array(arena, from), array(arena, to), stream, from.size()));
+      api.check(api.c.copyTensors(env.address, array(arena, from), array(arena, to), stream == null ? MemorySegment.NULL : stream.address, from.size()));
     }
   }
 

@@ -32,7 +32,11 @@ final class ValueMaker {
   }
 
   static OrtValueRef allocated(OrtApiFFM api, Handle allocator, MemoryDescriptor what) {
-    return made(api, allocator.address, what, allocator);
+    OrtValueRef value = made(api, allocator.address, what, allocator);
+    // Official ONNX Runtime does not look at what an allocator of a provider answered: a tensor at no address, and a crash later.
+    if (what.elements() == 0 || what.type() == ElementType.STRING || value.deviceAddress().address() != 0) return value;
+    value.close();
+    throw new OrtException(OrtErrorCode.RUNTIME_EXCEPTION, "the allocator has no memory for " + what + ", " + what.bytes() + " bytes: release values there, or take a smaller shape");
   }
 
   private static OrtValueRef made(OrtApiFFM api, MemorySegment allocator, MemoryDescriptor what, Handle... parents) {

@@ -1,0 +1,285 @@
+package io.retort.onnxruntime;
+
+import static io.retort.onnxruntime.testing.ModelBuilder.FLOAT;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.retort.onnxruntime.testing.ModelBuilder;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Bound runs on a device: what is copied is what the program asked for. */
+class DeviceBindingTest extends DeviceFixture {
+  private static final long[] FOUR = {4};
+
+  /** Of AFFINE: each is brought to the device when the session is made. */
+  private static final long CONSTANTS = 2;
+
+  /** y of AFFINE for 1, 2, 3, 4. */
+  private static final float[] EXPECTED = {4, 7, 10, 13};
+
+  @Test
+  void theSessionSaysWhereItReadsAndWrites() {
+    try (OrtSessionFFM session = onDevice(AFFINE)) {
+      assertEquals(List.of(place), session.inputDevices());
+      assertEquals(List.of(place), session.outputDevices());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"value", "description", "place", "pointer"})
+  void uploadedOnceAndRunWithoutCopies(String bound) {
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4); OrtValueRef y = onDevice(4)) {
+      binding.bindInput("x", x);
+      assertEquals(CONSTANTS + 1, loopback.counts().toDevice(), "the constants, and one upload");
+      switch (bound) {
+        case "value" -> binding.bindOutput("y", y);
+        case "description" -> binding.bindOutput("y", new MemoryDescriptor(ElementType.FLOAT, 4), place);
+        case "place" -> binding.bindOutputToDevice("y", place);
+        default -> {
+          binding.bindInput("x", x.deviceAddress(), FOUR, ElementType.FLOAT, place);
+          binding.bindOutput("y", y.deviceAddress(), FOUR, ElementType.FLOAT, place);
+        }
+      }
+      binding.run();
+      binding.synchronizeOutputs();
+      loopback.reset();
+      for (int i = 0; i < 100; ++i) binding.run();
+      binding.synchronizeOutputs();
+      assertTrue(loopback.counts().nothingCopied(), loopback.counts().toString());
+      assertEquals(400, loopback.counts().kernels());
+      try (OrtValues values = binding.getBoundOutputValues(); OrtValues host = binding.copyOutputsToCpu()) {
+        assertEquals(place, values.get("y").device());
+        invalid(values.get("y")::asSegment, "host cannot read");
+        assertEquals(DeviceSpec.CPU, host.get("y").device());
+        assertArrayEquals(EXPECTED, host.get("y").toFloats());
+      }
+      assertEquals(1, loopback.counts().fromDevice(), "one download");
+      assertEquals(0, loopback.counts().toDevice());
+    }
+  }
+
+  @Test
+  void outputsGoToMemoryOfTheProgramByOneCopyARun() {
+    MemorySegment y = floats(0, 0, 0, 0);
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
+      binding.bindInput("x", x);
+      binding.bindOutput("y", y, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      loopback.reset();
+      for (int i = 0; i < 5; ++i) binding.run();
+      binding.synchronizeOutputs();
+      assertArrayEquals(EXPECTED, floats(y));
+      assertEquals(5, loopback.counts().fromDevice());
+      assertEquals(0, loopback.counts().toDevice());
+    }
+  }
+
+  @Test
+  void anInputOnTheHostIsCopiedWhenItIsBound() {
+    MemorySegment x = floats(1, 2, 3, 4);
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding()) {
+      binding.bindInput("x", x, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.synchronizeInputs();
+      assertEquals(CONSTANTS + 1, loopback.counts().toDevice());
+      x.setAtIndex(ValueLayout.JAVA_FLOAT, 0, 100);
+      binding.bindOutputToDevice("y", place);
+      loopback.reset();
+      for (int i = 0; i < 3; ++i) binding.run();
+      assertTrue(loopback.counts().nothingCopied(), loopback.counts().toString());
+      assertArrayEquals(EXPECTED, floats(binding.getBoundOutputCpuValues().get("y")));
+      binding.bindInput("x", x, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.run();
+      assertEquals(301, binding.getBoundOutputCpuValues().get("y").getAtIndex(ValueLayout.JAVA_FLOAT, 0));
+    }
+  }
+
+  @Test
+  void viewsOfCopiesEndWithTheNextRunAndOwnCopiesStay() {
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
+      binding.bindInput("x", x);
+      binding.bindOutputToDevice("y", place);
+      binding.run();
+      MemorySegment view = binding.getBoundOutputCpuValues().get("y");
+      MemorySegment copy = binding.getBoundOutputCpuValues(arena).get("y");
+      assertArrayEquals(EXPECTED, floats(copy));
+      assertArrayEquals(EXPECTED, floats(view));
+      MemorySegment again = binding.getBoundOutputCpuValues().get("y");
+      assertArrayEquals(EXPECTED, floats(again));
+      binding.run();
+      closed(() -> again.get(ValueLayout.JAVA_FLOAT, 0));
+      closed(() -> view.get(ValueLayout.JAVA_FLOAT, 0));
+      assertArrayEquals(EXPECTED, floats(copy));
+    }
+  }
+
+  @Test
+  void resultsAreHandedOnWithoutCopies() {
+    byte[] step = new ModelBuilder("step").input("x", FLOAT, 4).output("y", FLOAT, 4).floats("one", new long[] {1}, 1).node("Add", "x one", "y").bytes();
+    try (OrtSessionFFM session = onDevice(step); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(0, 10, 20, 30)) {
+      binding.bindInput("x", x);
+      loopback.reset();
+      for (int i = 0; i < 50; ++i) {
+        binding.bindOutputToDevice("y", place);
+        try (OrtValues values = binding.runWithBindings(null)) {
+          binding.bindInput("x", values.get("y"));
+        }
+      }
+      binding.synchronizeOutputs();
+      assertTrue(loopback.counts().nothingCopied(), loopback.counts().toString());
+      assertArrayEquals(new float[] {50, 60, 70, 80}, floats(binding.getBoundOutputCpuValues().get("y")));
+    }
+  }
+
+  @Test
+  void aCacheGrowsOnTheDevice() {
+    try (OrtSessionFFM session = onDevice(CACHE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef empty = onDevice(0, 4)) {
+      binding.bindInput("past", empty);
+      loopback.reset();
+      float[] sum = new float[4];
+      for (int i = 0; i < 40; ++i) {
+        float[] row = {i, i * 2, 1, -i};
+        for (int j = 0; j < 4; ++j) sum[j] += row[j];
+        binding.bindInput("x", floats(row), new long[] {1, 4}, ElementType.FLOAT, DeviceSpec.CPU);
+        binding.bindOutputToDevice("present", place);
+        binding.bindOutput("sum", new MemoryDescriptor(ElementType.FLOAT, 1, 4), place);
+        try (OrtValues values = binding.runWithBindings(null)) {
+          assertArrayEquals(new long[] {i + 1, 4}, values.get("present").shape());
+          assertEquals(place, values.get("present").device());
+          assertArrayEquals(sum, download(values.get("sum")));
+          binding.bindInput("past", values.get("present"));
+        }
+      }
+      // A row goes up in each step and a sum comes down; the cache stays.
+      assertEquals(40, loopback.counts().toDevice());
+      assertEquals(40, loopback.counts().fromDevice());
+      assertEquals(0, loopback.counts().onDevice());
+    }
+  }
+
+  @Test
+  void whatTheDeviceDoesNotHaveRunsOnTheHost() {
+    byte[] mixed = new ModelBuilder("mixed").input("x", FLOAT, 4).output("y", FLOAT, 4).node("Add", "x x", "a").node("Sqrt", "a", "b").node("Mul", "b b", "y").bytes();
+    try (OrtSessionFFM session = onDevice(mixed); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(2, 8, 18, 32)) {
+      binding.bindInput("x", x);
+      binding.bindOutputToDevice("y", place);
+      loopback.reset();
+      binding.run();
+      binding.synchronizeOutputs();
+      assertEquals(1, loopback.counts().fromDevice());
+      assertEquals(1, loopback.counts().toDevice());
+      assertArrayEquals(new float[] {4, 16, 36, 64}, floats(binding.getBoundOutputCpuValues().get("y")), 1e-4f);
+    }
+  }
+
+  @Test
+  void copiesThatNobodyAskedForAreRefusedOnRequest() {
+    assumeTrue(RETORT, "session.disallow_implicit_copies is an option of Retort");
+    byte[] mixed = new ModelBuilder("mixed").input("x", FLOAT, 4).output("y", FLOAT, 4).node("Add", "x x", "a").node("Sqrt", "a", "y").bytes();
+    try (SessionOptions options = SessionOptions.create(env).addDevices(List.of(device), Map.of()).addConfigEntry("session.disallow_implicit_copies", "1")) {
+      OrtException e = assertThrows(OrtException.class, () -> {
+        try (OrtSessionFFM session = OrtSessionFFM.create(env, mixed, options); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
+          binding.bindInput("x", x);
+          binding.bindOutputToDevice("y", DeviceSpec.CPU);
+          binding.run();
+        }
+      });
+      assertTrue(e.getMessage().contains("disallow_implicit_copies"), e.getMessage());
+    }
+  }
+
+  @Test
+  void runsByNameTakeValuesOfDevicesAndAnswerOnTheHost() {
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtValueRef x = uploaded(1, 2, 3, 4); OrtValues values = session.run(Map.of("x", x))) {
+      assertEquals(DeviceSpec.CPU, values.get("y").device());
+      assertArrayEquals(EXPECTED, values.get("y").toFloats());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"Compute", "Kernel", "Alloc", "OnRunEnd"})
+  void aRunThatFailsLeavesTheBindingAsItWas(String entry) {
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
+      binding.bindInput("x", x);
+      binding.bindOutputToDevice("y", place);
+      loopback.failing(entry, () -> assertThrows(OrtException.class, () -> {
+        binding.run();
+        binding.synchronizeOutputs();
+      }));
+      binding.bindOutputToDevice("y", place);
+      binding.run();
+      assertArrayEquals(EXPECTED, floats(binding.getBoundOutputCpuValues().get("y")));
+    }
+  }
+
+  @Test
+  void whatCannotBeCopiedIsNotBound() {
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
+      binding.bindInput("x", x);
+      binding.bindOutputToDevice("y", place);
+      loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, () -> binding.bindInput("x", floats(5, 5, 5, 5), FOUR, ElementType.FLOAT, DeviceSpec.CPU)));
+      // What was bound before is still.
+      binding.run();
+      loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, binding::copyOutputsToCpu));
+      loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, binding::getBoundOutputCpuValues));
+      assertArrayEquals(EXPECTED, floats(binding.getBoundOutputCpuValues().get("y")));
+      loopback.failing("Alloc", () -> assertThrows(OrtException.class, () -> binding.bindOutput("y", new MemoryDescriptor(ElementType.FLOAT, 4), place)));
+      invalid(() -> binding.bindInput("x", x.deviceAddress(), new long[] {5}, ElementType.FLOAT, place), "FLOAT[4] was given FLOAT[5]");
+      binding.run();
+    }
+  }
+
+  @Test
+  void aSlowDeviceIsWaitedFor() {
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4); OrtValueRef y = onDevice(4)) {
+      binding.bindInput("x", x);
+      binding.bindOutput("y", y);
+      loopback.set("delay_us", "10000");
+      binding.run();
+      assertArrayEquals(EXPECTED, floats(binding.getBoundOutputCpuValues().get("y")));
+    }
+  }
+
+  @Test
+  void closedWhileTheDeviceRuns() throws Exception {
+    OrtSessionFFM session = onDevice(AFFINE);
+    OrtIoBindingFFM binding = session.createBinding();
+    OrtValueRef x = uploaded(1, 2, 3, 4);
+    binding.bindInput("x", x);
+    binding.bindOutputToDevice("y", place);
+    loopback.set("delay_us", "20000");
+    CompletableFuture<OrtValues> run = binding.runAsync(null, null);
+    Thread.sleep(20);
+    x.close();
+    binding.close();
+    session.close();
+    try (OrtValues values = run.get(); OrtValueRef y = values.get("y").retain()) {
+      assertArrayEquals(EXPECTED, download(y));
+    } catch (ExecutionException closedFirst) {
+      assertTrue(closedFirst.getCause() instanceof IllegalStateException, String.valueOf(closedFirst.getCause()));
+    }
+  }
+
+  @Test
+  void theSelectorChoosesTheDevice() {
+    try (SessionOptions options = SessionOptions.create(env).setEpSelector((all, model, runtime, most) -> all.stream().filter(d -> d.epName().equals("loopback")).toList());
+        OrtSessionFFM session = OrtSessionFFM.create(env, AFFINE, options)) {
+      assertEquals(List.of(place), session.inputDevices());
+    }
+    try (SessionOptions options = SessionOptions.create(env).addDevices(List.of(device), Map.of("claim", "Relu")); OrtSessionFFM session = OrtSessionFFM.create(env, AFFINE, options)) {
+      assertEquals(List.of(DeviceSpec.CPU), session.inputDevices());
+    }
+    try (SessionOptions options = SessionOptions.create(env).addDevices(List.of(device), Map.of("style", "nothing"))) {
+      assertThrows(OrtException.class, () -> OrtSessionFFM.create(env, AFFINE, options));
+    }
+  }
+}
