@@ -80,6 +80,7 @@ EXAMPLES=$ROOT/examples/java
 # The programs of examples/java: 'CLASS EXPECTED ARGUMENT...', files below examples. Those of examples/io_binding print what they do in C.
 PROGRAMS="Classify java/expected/Classify.txt digits
 DecoderLoop java/expected/DecoderLoop.txt java/decoder.onnx
+Threads java/expected/Threads.txt digits/digits.onnx
 KnownShape io_binding/expected/known_shape.txt digits/digits.onnx
 UnknownShape io_binding/expected/unknown_shape.txt io_binding/places.onnx
 Preallocated io_binding/expected/preallocated.txt digits/digits.onnx
@@ -87,11 +88,11 @@ Pinned io_binding/expected/pinned.txt digits/digits.onnx
 KvCache io_binding/expected/kv_cache.txt io_binding/decoder.onnx
 AnyDevice io_binding/expected/any_device.txt digits/digits.onnx"
 
-# example LIBRARY CLASS EXPECTED ARGUMENT...: whether it prints that.
+# example LIBRARY CLASS EXPECTED ARGUMENT...: whether it prints that. OPTION, where it is set, is one of Java's.
 example() {
   local library=$1 class=$2 expected=$3 printed
   shift 3
-  printed=$(RETORT_LIBRARY=$library "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED -cp "$EXAMPLES/target/classes:$EXAMPLES/target/lib/*" \
+  printed=$(RETORT_LIBRARY=$library "$JAVA_HOME/bin/java" ${OPTION:+"$OPTION"} --enable-native-access=ALL-UNNAMED -cp "$EXAMPLES/target/classes:$EXAMPLES/target/lib/*" \
     "io.retort.examples.$class" "$@") || return 1
   diff "$expected" - <<<"$printed" >&2
 }
@@ -110,6 +111,10 @@ examples() {
       skip "example DeviceTensors: no loopback provider (make build, or RETORT_LOOPBACK=FILE)"
     fi
   done
+  # On the library that the official package brings, and on ours in its place.
+  check "example FromOfficial" example "$LIBRARY" FromOfficial "$EXAMPLES/expected/FromOfficial.txt" "$ROOT/examples/digits/digits.onnx"
+  OPTION=-Donnxruntime.native.onnxruntime.path=$(realpath "$RETORT_OUT/lib/libonnxruntime.so.1") \
+    check "example FromOfficial on $LIBRARY" example "$LIBRARY" FromOfficial "$EXAMPLES/expected/FromOfficial.txt" "$ROOT/examples/digits/digits.onnx"
 }
 
 # The script that fetches libraries, with a package client that stands for the real one: the network is not asked here.

@@ -52,11 +52,11 @@ public final class AnyDevice {
       for (int i = 0; i < 100; ++i) binding.run();
       binding.synchronizeOutputs();
       copy(env, deviceResult, result);  // one download
-      // [end]
       MemorySegment probabilities = result.asSegment();
       int best = Digit.bestOf(probabilities);
       System.out.printf(Locale.ROOT, "100 runs: a %d (%.1f %%)%n", best, 100 * Digit.shade(probabilities, best));
     }
+    // [end]
   }
 
   /**

@@ -49,14 +49,19 @@ public final class Classify {
         if (i < 3) show(image, labels[i], probabilities);
       }
       System.out.printf(Locale.ROOT, "%d of %d held-out digits right (%.2f %%)%n", right, labels.length, 100.0 * right / labels.length);
-      // [mistake]
-      try {
-        binding.bindInput("image", image, new long[] {64}, ElementType.FLOAT, DeviceSpec.CPU);
-      } catch (OrtException e) {
-        System.out.println(e.code() + ": " + e.getMessage());
-      }
-      // [end]
+      mistake(binding, image);
     }
+    // [end]
+  }
+
+  private static void mistake(OrtIoBindingFFM binding, MemorySegment image) {
+    // [mistake]
+    try {
+      binding.bindInput("image", image, new long[] {64}, ElementType.FLOAT, DeviceSpec.CPU);
+    } catch (OrtException e) {
+      System.out.println(e.code() + ": " + e.getMessage());
+    }
+    // [end]
   }
 
   private static void show(MemorySegment image, int label, MemorySegment probabilities) {
