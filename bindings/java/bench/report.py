@@ -11,6 +11,7 @@ import platform
 import re
 import statistics
 import sys
+import textwrap
 
 ENGINES = ("retort", "official")
 CALLS = (
@@ -85,8 +86,9 @@ def versions(folder):
 def page(folder):
     times = measured(folder)
     rounds = len(times["bound", "retort"])
-    return f"""Measured by `bindings/java/bench.sh` on {machine()}; {versions(folder)}; medians of {rounds} rounds, one thread. In brackets,
-what it is of the official binding's `OrtSession.run` on the same library, in the same round.
+    head = (f"Measured by `bindings/java/bench.sh` on {machine()}; {versions(folder)}; medians of {rounds} rounds, one thread. In brackets, what it is of "
+            "the official binding's `OrtSession.run` on the same library, in the same round: 0.50 is half its time.")
+    return f"""{textwrap.fill(head, 150, break_long_words=False, break_on_hyphens=False)}
 
 {table(times, "sum of 4 floats, µs", CALLS, "jni", 1e3)}
 
