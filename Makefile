@@ -21,7 +21,7 @@ SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustnes
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build programs run example test test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-engines expected agree zoo format format-check tidy clean setup setup-neon venv digits
+.PHONY: help build programs run example test test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -138,6 +138,9 @@ bench-binding: programs venv ## copies of a hundred runs on a device, without I/
 
 bench-binding-docs: programs venv ## the same, into docs/binding_timeline.html and .png
 	@set -o pipefail; $(BINDING) | $(PYTHON) bench/binding/timeline.py docs/binding_timeline.html docs/binding_timeline.png
+
+bench-java: programs venv ## the binding for Java beside the official package and Python's, on both engines, into docs/java.md
+	@RETORT_OUT=$(abspath $(OUT)) PYTHON=$(abspath $(PYTHON)) bindings/java/bench.sh $(ROUNDS)
 
 bench-kernels: $(RELEASE)/build.ninja ## products, convolutions and vector kernels beside the limits of the processor
 	@$(call NINJA,$(RELEASE)) --target kernel_benches

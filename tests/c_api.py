@@ -27,11 +27,11 @@ class Api:
 
     SLOTS = {(row["struct"], row["name"]): int(row["slot"]) for row in read_table("functions.tsv") if row["slot"].isdigit()}
 
-    def __init__(self, library):
+    def __init__(self, library, version=API_VERSION):
         self.library = ctypes.CDLL(library)
         self.library.OrtGetApiBase.restype = ctypes.POINTER(ctypes.c_void_p)
         get_api = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(self.library.OrtGetApiBase()[0])
-        self.table = ctypes.cast(get_api(API_VERSION), ctypes.POINTER(ctypes.c_void_p))
+        self.table = ctypes.cast(get_api(version), ctypes.POINTER(ctypes.c_void_p))
 
     def function(self, name, result, *types):
         """Of OrtApi, or with its table before it: "OrtCompileApi.CompileModel"."""

@@ -21,6 +21,9 @@ class Excerpts(unittest.TestCase):
     def test_a_part_ends_at_the_next_mark(self):
         self.assertEqual(excerpts.part(PROGRAM, "bind"), "a();\n  b();\n")
 
+    def test_marks_of_xml(self):
+        self.assertEqual(excerpts.part("<a>\n  <!-- [b] -->\n  <b/>\n  <!-- [end] -->\n</a>\n", "b"), "<b/>\n")
+
     def test_parts_that_are_not_there(self):
         with self.assertRaisesRegex(ValueError, r"\[run\]"):
             excerpts.part(PROGRAM, "run")

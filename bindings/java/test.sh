@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the binding and runs its tests on Retort and on official ONNX Runtime; last line 'N passed, N failed, N skipped'.
+# Builds the binding and runs its tests and the programs of examples/java on Retort and on official ONNX Runtime; last line 'N passed, N failed, N skipped'.
 #
 #   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
 #   RETORT_OUT      the installation that the native jar is made of; out where not set
@@ -66,13 +66,55 @@ fresh_program() {
   area=$(mktemp -d)
   mkdir -p "$area/jars" "$area/classes/io/retort"
   for name in api/target/*.jar ffm/target/*.jar; do
-    case $name in *-sources.jar | *-javadoc.jar) ;; *) cp "$name" "$area/jars/" ;; esac
+    case $name in *-sources.jar | *-javadoc.jar | *-tests.jar) ;; *) cp "$name" "$area/jars/" ;; esac
   done
   (cd api/target/test-classes && cp --parents io/retort/sample/*.class io/retort/onnxruntime/testing/*.class "$area/classes")
   check "a program with the jars on its class path" from_jar "$area" --enable-native-access=ALL-UNNAMED -cp "$area/classes:$area/jars/*"
   check "a program with the jars on its module path" from_jar "$area" --enable-native-access=io.retort.onnxruntime.ffm -p "$area/jars" \
     --add-modules io.retort.onnxruntime,io.retort.onnxruntime.natives -cp "$area/classes"
   rm -rf "$area"
+}
+
+EXAMPLES=$ROOT/examples/java
+
+# The programs of examples/java: 'CLASS EXPECTED ARGUMENT...', files below examples. Those of examples/io_binding print what they do in C.
+PROGRAMS="Classify java/expected/Classify.txt digits
+DecoderLoop java/expected/DecoderLoop.txt java/decoder.onnx
+Threads java/expected/Threads.txt digits/digits.onnx
+KnownShape io_binding/expected/known_shape.txt digits/digits.onnx
+UnknownShape io_binding/expected/unknown_shape.txt io_binding/places.onnx
+Preallocated io_binding/expected/preallocated.txt digits/digits.onnx
+Pinned io_binding/expected/pinned.txt digits/digits.onnx
+KvCache io_binding/expected/kv_cache.txt io_binding/decoder.onnx
+AnyDevice io_binding/expected/any_device.txt digits/digits.onnx"
+
+# example LIBRARY CLASS EXPECTED ARGUMENT...: whether it prints that. OPTION, where it is set, is one of Java's.
+example() {
+  local library=$1 class=$2 expected=$3 printed
+  shift 3
+  printed=$(RETORT_LIBRARY=$library "$JAVA_HOME/bin/java" ${OPTION:+"$OPTION"} --enable-native-access=ALL-UNNAMED -cp "$EXAMPLES/target/classes:$EXAMPLES/target/lib/*" \
+    "io.retort.examples.$class" "$@") || return 1
+  diff "$expected" - <<<"$printed" >&2
+}
+
+examples() {
+  local library class expected arguments
+  mvn "${OPTIONS[@]}" -Pexamples -DskipTests -Dmaven.javadoc.skip=true -Dmaven.source.skip=true package 2>&1 | grep -v 'WARNING: .*\(Unsafe\|maintainers\)'
+  [[ ${PIPESTATUS[0]} == 0 ]] || { echo "FAIL examples/java does not build"; failed=$((failed + 1)); return; }
+  for library in "$LIBRARY" ${ORACLE:+"$ORACLE"}; do
+    while read -r class expected arguments; do
+      check "example $class on $library" example "$library" "$class" "$ROOT/examples/$expected" "$ROOT/examples/$arguments"
+    done <<<"$PROGRAMS"
+    if [[ -n ${RETORT_LOOPBACK:-} ]]; then
+      check "example DeviceTensors on $library" example "$library" DeviceTensors "$EXAMPLES/expected/DeviceTensors.txt" "$EXAMPLES/templates.onnx" "$(realpath "$RETORT_LOOPBACK")"
+    else
+      skip "example DeviceTensors: no loopback provider (make build, or RETORT_LOOPBACK=FILE)"
+    fi
+  done
+  # On the library that the official package brings, and on ours in its place.
+  check "example FromOfficial" example "$LIBRARY" FromOfficial "$EXAMPLES/expected/FromOfficial.txt" "$ROOT/examples/digits/digits.onnx"
+  OPTION=-Donnxruntime.native.onnxruntime.path=$(realpath "$RETORT_OUT/lib/libonnxruntime.so.1") \
+    check "example FromOfficial on $LIBRARY" example "$LIBRARY" FromOfficial "$EXAMPLES/expected/FromOfficial.txt" "$ROOT/examples/digits/digits.onnx"
 }
 
 # The script that fetches libraries, with a package client that stands for the real one: the network is not asked here.
@@ -105,7 +147,8 @@ else
 fi
 if compgen -G 'api/target/*-native.jar' >/dev/null; then
   fresh_program
+  examples
 else
-  skip "no library in $RETORT_OUT/lib for the native jar"
+  skip "no library in $RETORT_OUT/lib for the native jar, which a fresh program and the examples need"
 fi
 finish

@@ -19,6 +19,8 @@ public record DeviceSpec(String name, DeviceType type, int vendorId, int deviceI
   public static final DeviceSpec CPU = new DeviceSpec("Cpu", DeviceType.CPU, 0, 0, MemoryKind.DEFAULT, 0);
 
   /**
+   * Checks what was given.
+   *
    * @throws OrtException if the id is negative or the alignment is no power of two
    */
   public DeviceSpec {
@@ -30,24 +32,24 @@ public record DeviceSpec(String name, DeviceType type, int vendorId, int deviceI
   }
 
   /**
+   * {@return memory of a CUDA device}
+   *
    * @param deviceId which of several
-   * @return memory of a CUDA device
    */
   public static DeviceSpec cuda(int deviceId) {
     return new DeviceSpec("Cuda", DeviceType.GPU, NVIDIA, deviceId, MemoryKind.DEFAULT, 0);
   }
 
   /**
+   * {@return memory of the host that a CUDA device addresses}
+   *
    * @param deviceId which of several
-   * @return memory of the host that a CUDA device addresses
    */
   public static DeviceSpec cudaPinned(int deviceId) {
     return new DeviceSpec("CudaPinned", DeviceType.GPU, NVIDIA, deviceId, MemoryKind.HOST_ACCESSIBLE, 0);
   }
 
-  /**
-   * @return whether the processor can read and write there
-   */
+  /** {@return whether the processor can read and write there} */
   public boolean isHostAccessible() {
     return type == DeviceType.CPU || memory == MemoryKind.HOST_ACCESSIBLE;
   }

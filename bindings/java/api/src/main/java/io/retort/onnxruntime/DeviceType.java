@@ -24,9 +24,7 @@ public enum DeviceType {
     throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered DeviceType " + value + ", which this version of the binding does not know");
   }
 
-  /**
-   * @return the number in the C interface
-   */
+  /** {@return the number in the C interface} */
   public int value() {
     return value;
   }

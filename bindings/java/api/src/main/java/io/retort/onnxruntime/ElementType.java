@@ -68,23 +68,20 @@ public enum ElementType {
     return value >= 0 && value < TYPES.length ? TYPES[value] : UNDEFINED;
   }
 
-  /**
-   * @return bits of an element; 0 for texts
-   */
+  /** {@return bits of an element; 0 for texts} */
   public int bits() {
     return bits;
   }
 
-  /**
-   * @return the number in the C interface
-   */
+  /** {@return the number in the C interface} */
   public int value() {
     return ordinal();
   }
 
   /**
+   * {@return bytes that they take together}
+   *
    * @param elements how many elements
-   * @return bytes that they take together
    * @throws OrtException if that is more than a {@code long} holds, or the type has no size
    */
   public long bytes(long elements) {

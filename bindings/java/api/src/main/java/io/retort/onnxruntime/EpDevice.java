@@ -46,44 +46,35 @@ public final class EpDevice {
         api.keyValues(api.c.hardwareDevice_Metadata(device)));
   }
 
-  /**
-   * @return name of the provider, as {@code CPUExecutionProvider}
-   */
+  /** {@return name of the provider, as {@code CPUExecutionProvider}} */
   public String epName() {
     return epName;
   }
 
-  /**
-   * @return who made the provider
-   */
+  /** {@return who made the provider} */
   public String epVendor() {
     return epVendor;
   }
 
-  /**
-   * @return what the provider says of itself
-   */
+  /** {@return what the provider says of itself} */
   public Map<String, String> metadata() {
     return metadata;
   }
 
-  /**
-   * @return options that the provider takes where nothing else is said
-   */
+  /** {@return options that the provider takes where nothing else is said} */
   public Map<String, String> options() {
     return options;
   }
 
-  /**
-   * @return the device
-   */
+  /** {@return the device} */
   public HardwareDevice hardware() {
     return hardware;
   }
 
   /**
+   * {@return where tensors in that memory lie; empty where the device has none, as the processor, whose memory is {@link DeviceSpec#CPU}}
+   *
    * @param kind kind of memory
-   * @return where tensors in that memory lie; empty where the device has none, as the processor, whose memory is {@link DeviceSpec#CPU}
    */
   public Optional<DeviceSpec> memory(MemoryKind kind) {
     return Optional.ofNullable(kind == MemoryKind.DEFAULT ? memory : pinned);

@@ -30,9 +30,7 @@ public enum EpSelectionPolicy {
     throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered EpSelectionPolicy " + value + ", which this version of the binding does not know");
   }
 
-  /**
-   * @return the number in the C interface
-   */
+  /** {@return the number in the C interface} */
   public int value() {
     return value;
   }

@@ -10,8 +10,9 @@ public final class HalfFloats {
   private HalfFloats() {}
 
   /**
+   * {@return the nearest bfloat16}
+   *
    * @param value a number
-   * @return the nearest bfloat16
    */
   public static short toBfloat16(float value) {
     int bits = Float.floatToRawIntBits(value);
@@ -21,17 +22,19 @@ public final class HalfFloats {
   }
 
   /**
+   * {@return the number}
+   *
    * @param value a bfloat16
-   * @return the number
    */
   public static float fromBfloat16(short value) {
     return Float.intBitsToFloat(value << 16);
   }
 
   /**
+   * {@return the numbers}
+   *
    * @param segment numbers of {@code type}
    * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}
-   * @return the numbers
    * @throws OrtException for another type
    */
   public static float[] toFloats(MemorySegment segment, ElementType type) {
@@ -50,6 +53,8 @@ public final class HalfFloats {
   }
 
   /**
+   * Writes numbers, rounded to the nearest of the type.
+   *
    * @param floats the numbers
    * @param segment where they are written, of {@code type}
    * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}

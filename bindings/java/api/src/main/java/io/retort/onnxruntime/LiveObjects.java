@@ -19,25 +19,22 @@ public final class LiveObjects {
   }
 
   /**
+   * {@return how many of this kind were made and not released}
+   *
    * @param kind what to count
-   * @return how many of this kind were made and not released
    */
   public static long count(ObjectKind kind) {
     return COUNTS.get(kind.ordinal());
   }
 
-  /**
-   * @return how many of all kinds were made and not released
-   */
+  /** {@return how many of all kinds were made and not released} */
   public static long total() {
     long sum = 0;
     for (int i = 0; i < COUNTS.length(); ++i) sum += COUNTS.get(i);
     return sum;
   }
 
-  /**
-   * @return how many there are of each kind that there are any of
-   */
+  /** {@return how many there are of each kind that there are any of} */
   public static Map<ObjectKind, Long> counts() {
     Map<ObjectKind, Long> all = new EnumMap<>(ObjectKind.class);
     for (ObjectKind kind : ObjectKind.values()) {

@@ -4,6 +4,8 @@ package io.retort.onnxruntime;
 @FunctionalInterface
 public interface LogSink {
   /**
+   * Receives a message. An exception goes to the thread's handler of uncaught ones.
+   *
    * @param level how important it is
    * @param category what part of the library
    * @param id of the session or environment

@@ -10,6 +10,8 @@ import java.util.Arrays;
  */
 public record MemoryDescriptor(ElementType type, long... shape) {
   /**
+   * Checks the shape, and copies it.
+   *
    * @throws OrtException if an extent is negative, or there are more elements than memory can hold
    */
   public MemoryDescriptor {
@@ -31,23 +33,20 @@ public record MemoryDescriptor(ElementType type, long... shape) {
     return count;
   }
 
-  /**
-   * @return a copy of the extents
-   */
+  /** {@return a copy of the extents} */
   @Override
   public long[] shape() {
     return shape.clone();
   }
 
-  /**
-   * @return how many elements there are
-   */
+  /** {@return how many elements there are} */
   public long elements() {
     return elements(shape);
   }
 
   /**
-   * @return how many bytes they take
+   * {@return how many bytes they take}
+   *
    * @throws OrtException if elements of this type have no size
    */
   public long bytes() {

@@ -20,9 +20,7 @@ public enum MemoryKind {
     throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered MemoryKind " + value + ", which this version of the binding does not know");
   }
 
-  /**
-   * @return the number in the C interface
-   */
+  /** {@return the number in the C interface} */
   public int value() {
     return value;
   }

@@ -64,9 +64,7 @@ public abstract class NativeObject implements AutoCloseable {
     return new IllegalStateException(title() + " is closed");
   }
 
-  /**
-   * @return whether {@link #close()} was called
-   */
+  /** {@return whether {@link #close()} was called} */
   public final boolean isClosed() {
     return reference.closed;
   }

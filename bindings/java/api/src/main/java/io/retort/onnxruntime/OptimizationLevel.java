@@ -26,9 +26,7 @@ public enum OptimizationLevel {
     throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered OptimizationLevel " + value + ", which this version of the binding does not know");
   }
 
-  /**
-   * @return the number in the C interface
-   */
+  /** {@return the number in the C interface} */
   public int value() {
     return value;
   }

@@ -76,8 +76,9 @@ public final class OrtAllocatorFFM extends NativeObject {
   }
 
   /**
+   * {@return a tensor whose contents are not set; texts are empty}
+   *
    * @param what type and shape
-   * @return a tensor whose contents are not set; texts are empty
    * @throws OrtException if there is not enough memory
    */
   public OrtValueRef allocate(MemoryDescriptor what) {
@@ -89,16 +90,12 @@ public final class OrtAllocatorFFM extends NativeObject {
     }
   }
 
-  /**
-   * @return where it makes tensors
-   */
+  /** {@return where it makes tensors} */
   public DeviceSpec device() {
     return device;
   }
 
-  /**
-   * @return what the allocator counts, by names that are its own; empty where it counts nothing
-   */
+  /** {@return what the allocator counts, by names that are its own; empty where it counts nothing} */
   public Map<String, String> statistics() {
     api.require(23, "statistics of an allocator");
     Handle allocator = useIfThere();

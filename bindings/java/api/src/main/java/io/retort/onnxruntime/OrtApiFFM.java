@@ -58,45 +58,36 @@ public final class OrtApiFFM {
   }
 
   /**
+   * {@return that library}
+   *
    * @param file a library
-   * @return that library
    * @throws UnsatisfiedLinkError if it cannot be loaded, is none of ONNX Runtime, or is too old
    */
   public static OrtApiFFM load(Path file) {
     return new OrtApiFFM(OrtLibrary.open(NativeLibrary.load(file)));
   }
 
-  /**
-   * @return the file that was loaded; null where the system does not tell it
-   */
+  /** {@return the file that was loaded; null where the system does not tell it} */
   public Path libraryPath() {
     return library.path();
   }
 
-  /**
-   * @return version of the library, as {@code 1.31.1}
-   */
+  /** {@return version of the library, as {@code 1.31.1}} */
   public String versionString() {
     return library.versionString();
   }
 
-  /**
-   * @return version of the C interface in use, at most the one that this was made for
-   */
+  /** {@return version of the C interface in use, at most the one that this was made for} */
   public int apiVersion() {
     return library.version();
   }
 
-  /**
-   * @return what the library says of how it was built; Retort names itself here
-   */
+  /** {@return what the library says of how it was built; Retort names itself here} */
   public String buildInfo() {
     return Memory.string(c.getBuildInfoString());
   }
 
-  /**
-   * @return names of the execution providers that are built in
-   */
+  /** {@return names of the execution providers that are built in} */
   public List<String> availableProviders() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment names = arena.allocate(ValueLayout.ADDRESS);

@@ -32,17 +32,16 @@ public final class OrtEnvironmentFFM extends NativeObject {
     this.api = api;
   }
 
-  /**
-   * @return the environment of {@link OrtApiFFM#get()}
-   */
+  /** {@return the environment of {@link OrtApiFFM#get()}} */
   public static OrtEnvironmentFFM create() {
     return create(OrtApiFFM.get(), EnvironmentOptions.DEFAULT);
   }
 
   /**
+   * {@return the environment, to be closed by the caller}
+   *
    * @param api the library
    * @param options how it is made, where it is the first of the process
-   * @return the environment, to be closed by the caller
    * @throws OrtException if it cannot be made
    */
   public static OrtEnvironmentFFM create(OrtApiFFM api, EnvironmentOptions options) {
@@ -61,14 +60,14 @@ public final class OrtEnvironmentFFM extends NativeObject {
     return "environment";
   }
 
-  /**
-   * @return the library
-   */
+  /** {@return the library} */
   public OrtApiFFM api() {
     return api;
   }
 
   /**
+   * Changes what is logged, for the process.
+   *
    * @param level messages below are not logged from now on
    */
   public void setLogLevel(LogLevel level) {
@@ -116,9 +115,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     }
   }
 
-  /**
-   * @return the devices of all providers, the processor's included
-   */
+  /** {@return the devices of all providers, the processor's included} */
   public List<EpDevice> epDevices() {
     api.require(22, "the list of devices");
     Handle env = use();
@@ -179,8 +176,9 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
+   * {@return the allocator that sessions share there; the default one for the processor}
+   *
    * @param device a place
-   * @return the allocator that sessions share there; the default one for the processor
    * @throws OrtException if there is none
    */
   public OrtAllocatorFFM sharedAllocator(DeviceSpec device) {
@@ -228,9 +226,10 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
+   * {@return a stream of it}
+   *
    * @param device a device that computes in streams
    * @param options what the provider takes
-   * @return a stream of it
    * @throws OrtException if the device has none, as the processor
    */
   public SyncStream createSyncStream(EpDevice device, Map<String, String> options) {

@@ -42,9 +42,7 @@ public enum OrtErrorCode {
     return value >= 0 && value < CODES.length ? CODES[value] : FAIL;
   }
 
-  /**
-   * @return the number in the C interface
-   */
+  /** {@return the number in the C interface} */
   public int value() {
     return ordinal();
   }

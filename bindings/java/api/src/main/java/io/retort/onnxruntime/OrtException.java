@@ -7,9 +7,12 @@ package io.retort.onnxruntime;
 public final class OrtException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
+  /** What kind of error. */
   private final OrtErrorCode code;
 
   /**
+   * An error that was found here.
+   *
    * @param code what kind of error
    * @param message what is wrong and what to do
    */
@@ -19,6 +22,8 @@ public final class OrtException extends RuntimeException {
   }
 
   /**
+   * An error with what led to it.
+   *
    * @param code what kind of error
    * @param message what is wrong and what to do
    * @param cause what was thrown first
@@ -32,16 +37,12 @@ public final class OrtException extends RuntimeException {
     return new OrtException(OrtErrorCode.INVALID_ARGUMENT, message);
   }
 
-  /**
-   * @return what kind of error
-   */
+  /** {@return what kind of error} */
   public OrtErrorCode code() {
     return code;
   }
 
-  /**
-   * @return code and message
-   */
+  /** {@return code and message} */
   @Override
   public String toString() {
     return "OrtException: " + code + ": " + getMessage();

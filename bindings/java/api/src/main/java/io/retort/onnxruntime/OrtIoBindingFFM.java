@@ -23,6 +23,8 @@ public final class OrtIoBindingFFM extends NativeObject {
   private final BoundResults results;
 
   /**
+   * A binding of a session, with nothing bound.
+   *
    * @param session the session; it may be closed, the binding keeps what it needs
    */
   public OrtIoBindingFFM(OrtSessionFFM session) {
@@ -63,9 +65,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     return "I/O binding";
   }
 
-  /**
-   * @return the session; closed where the binding was made of one of the official Java package
-   */
+  /** {@return the session; closed where the binding was made of one of the official Java package} */
   public OrtSessionFFM session() {
     return session;
   }
@@ -272,16 +272,12 @@ public final class OrtIoBindingFFM extends NativeObject {
     return AsyncRun.start(api, options, executor, this::runWithBindings);
   }
 
-  /**
-   * @return names of the bound outputs, in the order in which they were first bound
-   */
+  /** {@return names of the bound outputs, in the order in which they were first bound} */
   public List<String> getBoundOutputNames() {
     return result(results::names);
   }
 
-  /**
-   * @return references to the outputs by name, to be closed by the caller; empty values before the first run
-   */
+  /** {@return references to the outputs by name, to be closed by the caller; empty values before the first run} */
   public OrtValues getBoundOutputValues() {
     return result(results::values);
   }

@@ -175,68 +175,50 @@ public final class OrtSessionFFM extends NativeObject {
     return outputs;
   }
 
-  /**
-   * @return the environment
-   */
+  /** {@return the environment} */
   public OrtEnvironmentFFM environment() {
     return env;
   }
 
-  /**
-   * @return names and types of the inputs, in the order of the model
-   */
+  /** {@return names and types of the inputs, in the order of the model} */
   public List<ValueInfo> inputs() {
     return inputs.infos();
   }
 
-  /**
-   * @return names and types of the outputs, in the order of the model
-   */
+  /** {@return names and types of the outputs, in the order of the model} */
   public List<ValueInfo> outputs() {
     return outputs.infos();
   }
 
-  /**
-   * @return initializers that a run may replace, as inputs
-   */
+  /** {@return initializers that a run may replace, as inputs} */
   public List<ValueInfo> overridableInitializers() {
     return with(session -> Ports.overridable(api, session.address).infos());
   }
 
-  /**
-   * @return what the model says of itself
-   */
+  /** {@return what the model says of itself} */
   public ModelMetadata metadata() {
     return with(session -> MetadataReader.read(api, session.address));
   }
 
-  /**
-   * @return where the session reads each input, in the order of the model
-   */
+  /** {@return where the session reads each input, in the order of the model} */
   public List<DeviceSpec> inputDevices() {
     api.require(23, "the places of inputs");
     return with(session -> devices(inputs.names().size(), (array, n) -> api.c.sessionGetMemoryInfoForInputs(session.address, array, n)));
   }
 
-  /**
-   * @return where the session writes each output, in the order of the model
-   */
+  /** {@return where the session writes each output, in the order of the model} */
   public List<DeviceSpec> outputDevices() {
     api.require(23, "the places of outputs");
     return with(session -> devices(outputs.names().size(), (array, n) -> api.c.sessionGetMemoryInfoForOutputs(session.address, array, n)));
   }
 
-  /**
-   * @return the device that reads each input, in the order of the model; null where its provider has none
-   */
+  /** {@return the device that reads each input, in the order of the model; null where its provider has none} */
   public List<EpDevice> inputEpDevices() {
     api.require(23, "the devices of inputs");
     return with(session -> epDevices(inputs.names().size(), (array, n) -> api.c.sessionGetEpDeviceForInputs(session.address, array, n)));
   }
 
-  /**
-   * @return the device that writes each output, in the order of the model; null where its provider has none
-   */
+  /** {@return the device that writes each output, in the order of the model; null where its provider has none} */
   public List<EpDevice> outputEpDevices() {
     api.require(24, "the devices of outputs");
     return with(session -> epDevices(outputs.names().size(), (array, n) -> api.c.sessionGetEpDeviceForOutputs(session.address, array, n)));
@@ -269,8 +251,9 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
+   * {@return the allocator there: the shared one of the environment, else one that the session makes}
+   *
    * @param device a place that a provider of the session drives
-   * @return the allocator there: the shared one of the environment, else one that the session makes
    * @throws OrtException if there is none
    */
   public OrtAllocatorFFM allocator(DeviceSpec device) {
@@ -290,9 +273,7 @@ public final class OrtSessionFFM extends NativeObject {
     return OrtAllocatorFFM.owned(api, api.pointer(out -> api.c.createAllocator(session.address, api.memoryInfo(device), out)), session);
   }
 
-  /**
-   * @return a binding of inputs and outputs to memory
-   */
+  /** {@return a binding of inputs and outputs to memory} */
   public OrtIoBindingFFM createBinding() {
     return new OrtIoBindingFFM(this);
   }
@@ -352,8 +333,8 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
-   * @return bytes that the engine has copied on its own account since the session was created: 0 as long as it works in the memory
-   *     that is bound; empty where it does not tell, which Retort does
+   * {@return bytes that the engine has copied on its own account since the session was created: 0 as long as it works in the memory
+   * that is bound; empty where it does not tell, which Retort does}
    */
   public OptionalLong copiedBytes() {
     return with(session -> ExperimentalCalls.copiedBytes(api.c, session.address));

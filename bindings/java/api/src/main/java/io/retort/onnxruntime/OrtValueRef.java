@@ -140,45 +140,36 @@ public final class OrtValueRef extends NativeObject {
     }
   }
 
-  /**
-   * @return a second reference to the same value, to be closed by itself
-   */
+  /** {@return a second reference to the same value, to be closed by itself} */
   public OrtValueRef retain() {
     return new OrtValueRef((ValueHandle) use());
   }
 
-  /**
-   * @return what kind of value it is
-   */
+  /** {@return what kind of value it is} */
   public ValueType valueType() {
     return read(ValueHandle::type);
   }
 
   /**
-   * @return type and shape of a tensor
+   * {@return type and shape of a tensor}
+   *
    * @throws OrtException if it is none, or empty
    */
   public MemoryDescriptor descriptor() {
     return read(ValueHandle::descriptor);
   }
 
-  /**
-   * @return type of the elements of a tensor
-   */
+  /** {@return type of the elements of a tensor} */
   public ElementType elementType() {
     return descriptor().type();
   }
 
-  /**
-   * @return extents of a tensor, outermost first
-   */
+  /** {@return extents of a tensor, outermost first} */
   public long[] shape() {
     return descriptor().shape();
   }
 
-  /**
-   * @return where a tensor lies
-   */
+  /** {@return where a tensor lies} */
   public DeviceSpec device() {
     return read(ValueHandle::device);
   }
@@ -210,8 +201,8 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * @return the address of a tensor, on whatever device it lies, as a segment without a size: for other native code. It is valid
-   *     as long as the value is held
+   * {@return the address of a tensor, on whatever device it lies, as a segment without a size: for other native code. It is valid
+   * as long as the value is held}
    */
   public MemorySegment deviceAddress() {
     return read(value -> MemorySegment.ofAddress(value.raw().address()));
@@ -247,9 +238,7 @@ public final class OrtValueRef extends NativeObject {
     });
   }
 
-  /**
-   * @return copies of the numbers of a tensor on the host, of FLOAT, FLOAT16 or BFLOAT16
-   */
+  /** {@return copies of the numbers of a tensor on the host, of FLOAT, FLOAT16 or BFLOAT16} */
   public float[] toFloats() {
     return read(value -> HalfFloats.toFloats(value.bytes(), value.descriptor().type()));
   }
@@ -264,50 +253,39 @@ public final class OrtValueRef extends NativeObject {
     });
   }
 
-  /**
-   * @return {@link #asSegment()} of FLOAT as a buffer, of at most 2 GiB
-   */
+  /** {@return {@link #asSegment()} of FLOAT as a buffer, of at most 2 GiB} */
   public FloatBuffer asFloatBuffer() {
     return buffer("float", ElementType.FLOAT).asFloatBuffer();
   }
 
-  /**
-   * @return {@link #asSegment()} of DOUBLE as a buffer, of at most 2 GiB
-   */
+  /** {@return {@link #asSegment()} of DOUBLE as a buffer, of at most 2 GiB} */
   public DoubleBuffer asDoubleBuffer() {
     return buffer("double", ElementType.DOUBLE).asDoubleBuffer();
   }
 
-  /**
-   * @return {@link #asSegment()} of INT64 or UINT64 as a buffer, of at most 2 GiB
-   */
+  /** {@return {@link #asSegment()} of INT64 or UINT64 as a buffer, of at most 2 GiB} */
   public LongBuffer asLongBuffer() {
     return buffer("long", ElementType.INT64, ElementType.UINT64).asLongBuffer();
   }
 
-  /**
-   * @return {@link #asSegment()} of INT32 or UINT32 as a buffer, of at most 2 GiB
-   */
+  /** {@return {@link #asSegment()} of INT32 or UINT32 as a buffer, of at most 2 GiB} */
   public IntBuffer asIntBuffer() {
     return buffer("int", ElementType.INT32, ElementType.UINT32).asIntBuffer();
   }
 
-  /**
-   * @return {@link #asSegment()} of INT16, UINT16, FLOAT16 or BFLOAT16 as a buffer of their bits, of at most 2 GiB
-   */
+  /** {@return {@link #asSegment()} of INT16, UINT16, FLOAT16 or BFLOAT16 as a buffer of their bits, of at most 2 GiB} */
   public ShortBuffer asShortBuffer() {
     return buffer("short", ElementType.INT16, ElementType.UINT16, ElementType.FLOAT16, ElementType.BFLOAT16).asShortBuffer();
   }
 
-  /**
-   * @return {@link #asSegment()} of any type as a buffer in the byte order of the machine, of at most 2 GiB
-   */
+  /** {@return {@link #asSegment()} of any type as a buffer in the byte order of the machine, of at most 2 GiB} */
   public ByteBuffer asByteBuffer() {
     return buffer("number", ElementType.values());
   }
 
   /**
-   * @return copies of the texts of a tensor
+   * {@return copies of the texts of a tensor}
+   *
    * @throws OrtException if it is of numbers
    */
   public String[] strings() {
@@ -315,7 +293,8 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * @return references to the elements of a sequence, to be closed by the caller
+   * {@return references to the elements of a sequence, to be closed by the caller}
+   *
    * @throws OrtException if it is none
    */
   public List<OrtValueRef> elements() {
@@ -326,7 +305,8 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * @return copies of the keys (String or Long) and values (String, Long, Float or Double) of a map
+   * {@return copies of the keys (String or Long) and values (String, Long, Float or Double) of a map}
+   *
    * @throws OrtException if it is none
    */
   public Map<Object, Object> entries() {

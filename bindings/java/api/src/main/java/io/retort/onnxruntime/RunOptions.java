@@ -33,16 +33,18 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
+   * {@return options without any set}
+   *
    * @param api the library
-   * @return options without any set
    */
   public static RunOptions create(OrtApiFFM api) {
     return new RunOptions(api);
   }
 
   /**
+   * {@return options without any set; they do not keep the environment}
+   *
    * @param env an environment of the library
-   * @return options without any set; they do not keep the environment
    */
   public static RunOptions create(OrtEnvironmentFFM env) {
     return new RunOptions(env.api());
@@ -83,6 +85,8 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
+   * Names the runs.
+   *
    * @param tag name of the runs in the log
    * @return this
    */
@@ -93,6 +97,8 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
+   * Sets what the runs log.
+   *
    * @param level messages below are not logged
    * @return this
    */
@@ -101,6 +107,8 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
+   * Sets an entry of the configuration of the runs.
+   *
    * @param key name of the entry, as {@code memory.enable_memory_arena_shrinkage}
    * @param value its value
    * @return this
@@ -112,6 +120,8 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
+   * Orders the work of the runs behind what else is in a stream.
+   *
    * @param stream what the device does for the runs goes into this stream; these options hold it until they are closed
    * @return this
    */

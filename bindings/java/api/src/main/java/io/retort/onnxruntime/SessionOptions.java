@@ -53,8 +53,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * {@return options without any set}
+   *
    * @param env the environment of the sessions
-   * @return options without any set
    */
   public static SessionOptions create(OrtEnvironmentFFM env) {
     Handle used = env.use();
@@ -81,6 +82,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Sets how many threads share the work of an operator.
+   *
    * @param threads how many threads compute an operator, the caller's included; 0 for as many as there are cores, 1 for the caller alone
    * @return this
    */
@@ -90,6 +93,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Sets how many threads share the branches of the graph.
+   *
    * @param threads how many branches run at the same time under {@link ExecutionMode#PARALLEL}; 0 for the library's choice
    * @return this
    */
@@ -99,6 +104,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Sets the order in which branches run.
+   *
    * @param mode whether branches run at the same time
    * @return this
    */
@@ -107,6 +114,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Sets how much the graph is optimised.
+   *
    * @param level what is done to the graph
    * @return this
    */
@@ -115,6 +124,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Has the optimised model written when the session is made.
+   *
    * @param file where the optimised model is written
    * @return this
    */
@@ -125,6 +136,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Sets an entry of the configuration; the library may not know it.
+   *
    * @param key name of the entry, as {@code session.disallow_implicit_copies}
    * @param value its value
    * @return this
@@ -136,8 +149,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * {@return its value; null where it is not set}
+   *
    * @param key name of an entry
-   * @return its value; null where it is not set
    */
   public String configEntry(String key) {
     Handle options = use();
@@ -155,6 +169,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Sets what the session logs.
+   *
    * @param level messages of the session below are not logged
    * @return this
    */
@@ -163,6 +179,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Names the session.
+   *
    * @param id name of the session in the log
    * @return this
    */
@@ -173,6 +191,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Sends the log of the session elsewhere, in place of standard output.
+   *
    * @param sink receives the messages of the session
    * @return this
    */
@@ -183,6 +203,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Records what runs do, until {@link OrtSessionFFM#endProfiling()}.
+   *
    * @param prefix beginning of the path of the file that the profile is written to
    * @return this
    */
@@ -193,6 +215,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Fixes an extent, so that the graph can be optimised for it.
+   *
    * @param dimension name of an extent that the model leaves open
    * @param extent what it is
    * @return this
@@ -226,6 +250,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Loads custom operators.
+   *
    * @param library a library with custom operators; it stays loaded until the sessions are closed
    * @return this
    */
@@ -298,6 +324,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Lets the session choose devices by a rule.
+   *
    * @param policy which devices the session chooses; no effect where providers were added
    * @return this
    */
@@ -307,6 +335,8 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Lets the program choose devices.
+   *
    * @param selector chooses the devices of each session made with these options; no effect where providers were added
    * @return this
    */

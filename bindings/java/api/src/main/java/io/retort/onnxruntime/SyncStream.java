@@ -38,9 +38,7 @@ public final class SyncStream extends NativeObject {
     return "stream";
   }
 
-  /**
-   * @return the stream in the language of the device (a {@code cudaStream_t}), of no size; it belongs to this object
-   */
+  /** {@return the stream in the language of the device (a {@code cudaStream_t}), of no size; it belongs to this object} */
   public MemorySegment nativeHandle() {
     Handle stream = use();
     try {

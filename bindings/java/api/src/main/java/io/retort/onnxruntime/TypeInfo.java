@@ -21,9 +21,7 @@ public sealed interface TypeInfo {
       dimensions = List.copyOf(dimensions);
     }
 
-    /**
-     * @return a copy of the extents
-     */
+    /** {@return a copy of the extents} */
     @Override
     public long[] shape() {
       return shape.clone();

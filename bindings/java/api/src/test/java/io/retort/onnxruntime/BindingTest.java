@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.retort.onnxruntime.testing.ModelBuilder;
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -34,7 +35,7 @@ class BindingTest extends Fixture {
   void readsAndWritesMemoryOfTheProgramInEachRun() {
     MemorySegment x = floats(1, 2, 3, 4);
     MemorySegment z = floats(0, 0, 0, 0);
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = bound(session, x, floats(10, 20, 30, 40), z)) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, x, floats(10, 20, 30, 40), z)) {
       binding.run();
       assertArrayEquals(new float[] {11, 22, 33, 44}, floats(z));
       x.setAtIndex(ValueLayout.JAVA_FLOAT, 0, 100);
@@ -46,7 +47,7 @@ class BindingTest extends Fixture {
   @Test
   void resultsByName() {
     MemorySegment z = floats(0, 0, 0, 0);
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), z)) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), z)) {
       try (OrtValues values = binding.runWithBindings(null)) {
         assertEquals(List.of("z"), List.copyOf(values.keySet()));
         assertEquals(z.address(), values.get("z").asSegment().address());
@@ -59,7 +60,7 @@ class BindingTest extends Fixture {
   @Test
   void outputsThatTheLibraryMakesAreHeldAndEndWithTheirReference() {
     MemorySegment view;
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
       OrtValues values = binding.runWithBindings(null);
       OrtValueRef z = values.get("z").retain();
@@ -78,7 +79,7 @@ class BindingTest extends Fixture {
 
   @Test
   void viewsOfOutputsEndWithTheNextRunAndCopiesStay() {
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
       binding.run();
       Map<String, MemorySegment> copies = binding.getBoundOutputCpuValues(arena);
@@ -95,7 +96,7 @@ class BindingTest extends Fixture {
 
   @Test
   void anOutputOfADescriptionIsMadeOnce() {
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
       binding.bindOutput("z", new MemoryDescriptor(ElementType.FLOAT, 4), DeviceSpec.CPU);
       binding.run();
       long first = binding.getBoundOutputCpuValues().get("z").address();
@@ -107,7 +108,7 @@ class BindingTest extends Fixture {
   @Test
   void valuesAreHandedFromRunToRun() {
     MemorySegment x = floats(1, 1, 1, 1);
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = bound(session, x, floats(0, 0, 0, 0), null)) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, x, floats(0, 0, 0, 0), null)) {
       for (int step = 1; step <= 5; ++step) {
         binding.bindOutputToDevice("z", DeviceSpec.CPU);
         try (OrtValues values = binding.runWithBindings(null)) {
@@ -120,7 +121,7 @@ class BindingTest extends Fixture {
 
   @Test
   void shapesThatChange() {
-    try (OrtSessionFFM session = session(TinyModel.add("n")); OrtIoBindingFFM binding = session.createBinding()) {
+    try (OrtSessionFFM session = session(Models.add("n")); OrtIoBindingFFM binding = session.createBinding()) {
       for (int n = 1; n <= 4; ++n) {
         MemorySegment x = floats(new float[n]);
         x.fill((byte) 0);
@@ -157,7 +158,7 @@ class BindingTest extends Fixture {
 
   @Test
   void clearingReleasesWhatOnlyTheBindingHeld() {
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), floats(0, 0, 0, 0))) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), floats(0, 0, 0, 0))) {
       assertEquals(3, LiveObjects.count(ObjectKind.VALUE));
       binding.clearBoundInputs();
       assertEquals(1, LiveObjects.count(ObjectKind.VALUE));
@@ -171,7 +172,7 @@ class BindingTest extends Fixture {
 
   @Test
   void manyArenasAtOnce() {
-    try (Arena a = Arena.ofShared(); Arena b = Arena.ofShared(); Arena c = Arena.ofShared(); OrtSessionFFM session = session(TinyModel.add(4));
+    try (Arena a = Arena.ofShared(); Arena b = Arena.ofShared(); Arena c = Arena.ofShared(); OrtSessionFFM session = session(Models.add(4));
         OrtIoBindingFFM binding = session.createBinding()) {
       MemorySegment z = c.allocate(16, 4);
       binding.bindInput("x", a.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
@@ -191,7 +192,7 @@ class BindingTest extends Fixture {
 
   @Test
   void aBoundRunAllocatesNothing() throws Exception {
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), floats(0, 0, 0, 0))) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), floats(0, 0, 0, 0))) {
       long least = Long.MAX_VALUE;
       // Until the compiler is done.
       for (int round = 0; round < 40 && least > 0; ++round) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -39,7 +40,7 @@ class CancellationTest extends Fixture {
   @BeforeEach
   void load() {
     memory = Arena.ofShared();
-    session = session(TinyModel.add(4));
+    session = session(Models.add(4));
   }
 
   @AfterEach
@@ -94,7 +95,7 @@ class CancellationTest extends Fixture {
   @Test
   void aLongRunEndsSoon() throws Exception {
     long[] shape = {WIDE, WIDE};
-    try (OrtSessionFFM slow = session(TinyModel.slow(4000, WIDE)); OrtIoBindingFFM binding = slow.createBinding(); RunOptions options = RunOptions.create(API)) {
+    try (OrtSessionFFM slow = session(Models.slow(4000, WIDE)); OrtIoBindingFFM binding = slow.createBinding(); RunOptions options = RunOptions.create(API)) {
       binding.bindInput("x", memory.allocate(4 * WIDE * WIDE, 64), shape, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutputToDevice("y", DeviceSpec.CPU);
       for (int round = 0; round < 5; ++round) {
@@ -185,7 +186,7 @@ class CancellationTest extends Fixture {
     long[] shape = {WIDE, WIDE};
     MemorySegment x = memory.allocate(4 * WIDE * WIDE, 64);
     List<OrtIoBindingFFM> bindings = new ArrayList<>();
-    try (OrtSessionFFM slow = session(TinyModel.slow(4000, WIDE)); RunOptions options = RunOptions.create(API)) {
+    try (OrtSessionFFM slow = session(Models.slow(4000, WIDE)); RunOptions options = RunOptions.create(API)) {
       List<CompletableFuture<OrtValues>> runs = new ArrayList<>();
       for (int i = 0; i < 4; ++i) {
         OrtIoBindingFFM binding = slow.createBinding();

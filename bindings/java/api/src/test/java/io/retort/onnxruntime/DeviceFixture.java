@@ -79,8 +79,11 @@ abstract class DeviceFixture extends Fixture {
     OrtValueRef value = onDevice(numbers.length);
     try (OrtValueRef host = OrtValueRef.ofFloats(env, numbers, ElementType.FLOAT, numbers.length)) {
       env.copyTensors(List.of(host), List.of(value), null);
+      return value;
+    } catch (RuntimeException e) {
+      value.close();
+      throw e;
     }
-    return value;
   }
 
   /** The numbers of a tensor on a device. */

@@ -3,6 +3,7 @@ package io.retort.onnxruntime;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
@@ -38,7 +39,7 @@ class DeviceTest extends Fixture {
 
   private OrtSessionFFM onDevice() {
     try (SessionOptions options = SessionOptions.create(env).addDevices(List.of(device), Map.of())) {
-      return OrtSessionFFM.create(env, TinyModel.add(4), options);
+      return OrtSessionFFM.create(env, Models.add(4), options);
     }
   }
 

@@ -3,6 +3,7 @@ package io.retort.onnxruntime;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -49,7 +50,7 @@ class ForgottenTest extends Fixture {
     for (int i = 0; i < EACH; ++i) {
       OrtEnvironmentFFM own = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
       SessionOptions options = SessionOptions.create(own).setLogSink((level, category, id, at, text) -> { });
-      OrtSessionFFM session = OrtSessionFFM.create(own, TinyModel.add(4), options);
+      OrtSessionFFM session = OrtSessionFFM.create(own, Models.add(4), options);
       OrtIoBindingFFM binding = bound(session);
       RunOptions run = RunOptions.create(API);
       assertEquals(8, binding.runWithBindings(run).get("z").toFloats()[3]);
@@ -64,7 +65,7 @@ class ForgottenTest extends Fixture {
 
   @Test
   void runsInOtherThreads() throws Exception {
-    OrtSessionFFM session = session(TinyModel.add(4));
+    OrtSessionFFM session = session(Models.add(4));
     for (int i = 0; i < EACH; ++i) {
       bound(session).runAsync(null, null);
       bound(session).runAsync(RunOptions.create(API), null).get();
@@ -73,7 +74,7 @@ class ForgottenTest extends Fixture {
 
   @Test
   void aBindingWhoseSessionIsForgottenRunsOn() throws Exception {
-    OrtIoBindingFFM binding = bound(session(TinyModel.add(4)));
+    OrtIoBindingFFM binding = bound(session(Models.add(4)));
     for (int i = 0; i < 5; ++i) {
       System.gc();
       Thread.sleep(5);

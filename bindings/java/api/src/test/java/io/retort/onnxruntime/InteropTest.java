@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -27,7 +28,7 @@ class InteropTest {
 
   @Test
   void bothRunOnOneNativeSession() throws Exception {
-    try (Arena arena = Arena.ofConfined(); ai.onnxruntime.OrtSession official = ai.onnxruntime.OrtEnvironment.getEnvironment().createSession(TinyModel.add(4));
+    try (Arena arena = Arena.ofConfined(); ai.onnxruntime.OrtSession official = ai.onnxruntime.OrtEnvironment.getEnvironment().createSession(Models.add(4));
         OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(official); OrtIoBindingFFM binding = new OrtIoBindingFFM(official)) {
       assertEquals(List.copyOf(official.getInputNames()), shared.inputs().stream().map(ValueInfo::name).toList());
       assertNotEquals("unknown", shared.environment().api().versionString());
@@ -44,7 +45,7 @@ class InteropTest {
 
   @Test
   void closedByItsOwner() throws Exception {
-    ai.onnxruntime.OrtSession official = ai.onnxruntime.OrtEnvironment.getEnvironment().createSession(TinyModel.add(4));
+    ai.onnxruntime.OrtSession official = ai.onnxruntime.OrtEnvironment.getEnvironment().createSession(Models.add(4));
     try (Arena arena = Arena.ofConfined(); OrtIoBindingFFM binding = new OrtIoBindingFFM(official); OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(official)) {
       bindAndRun(binding, arena);
       official.close();
@@ -56,7 +57,7 @@ class InteropTest {
 
   @Test
   void objectsOfTwoLibrariesDoNotMix() throws Exception {
-    try (ai.onnxruntime.OrtSession official = ai.onnxruntime.OrtEnvironment.getEnvironment().createSession(TinyModel.add(4));
+    try (ai.onnxruntime.OrtSession official = ai.onnxruntime.OrtEnvironment.getEnvironment().createSession(Models.add(4));
         OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(official); OrtEnvironmentFFM own = OrtEnvironmentFFM.create();
         OrtValueRef x = OrtValueRef.allocate(own, ElementType.FLOAT, 4); OrtIoBindingFFM binding = shared.createBinding()) {
       boolean two = !own.api().table().equals(shared.environment().api().table());

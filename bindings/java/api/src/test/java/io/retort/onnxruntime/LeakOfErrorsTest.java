@@ -3,6 +3,7 @@ package io.retort.onnxruntime;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.retort.onnxruntime.testing.ModelBuilder;
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -43,7 +44,7 @@ class LeakOfErrorsTest extends Fixture {
   void load() {
     // The official library writes an error of each failing run to its log.
     quiet = SessionOptions.create(env).setLogLevel(LogLevel.FATAL).setIntraOpThreads(1);
-    session = OrtSessionFFM.create(env, TinyModel.add("n"), quiet);
+    session = OrtSessionFFM.create(env, Models.add("n"), quiet);
     gather = OrtSessionFFM.create(env, new ModelBuilder("gather").input("table", ModelBuilder.FLOAT, 4).input("place", ModelBuilder.INT64, 1).output("g", ModelBuilder.FLOAT, 1)
         .node("Gather", "table place", "g").bytes(), quiet);
     x = floats(NUMBERS);

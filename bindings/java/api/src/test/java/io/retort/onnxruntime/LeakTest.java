@@ -2,6 +2,7 @@ package io.retort.onnxruntime;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -30,8 +31,8 @@ class LeakTest extends Fixture {
   @BeforeEach
   void load() {
     options = SessionOptions.create(env).setIntraOpThreads(1);
-    session = OrtSessionFFM.create(env, TinyModel.add(4), options);
-    texts = OrtSessionFFM.create(env, TinyModel.identity(ElementType.STRING, "n"), options);
+    session = OrtSessionFFM.create(env, Models.add(4), options);
+    texts = OrtSessionFFM.create(env, Models.identity(ElementType.STRING, "n"), options);
     y = tensor(floats(NUMBERS), 4);
     x = floats(NUMBERS);
     z = floats(0, 0, 0, 0);
@@ -147,7 +148,7 @@ class LeakTest extends Fixture {
   }
 
   private void makeSession() {
-    try (OrtSessionFFM other = OrtSessionFFM.create(env, TinyModel.add(4), options)) {
+    try (OrtSessionFFM other = OrtSessionFFM.create(env, Models.add(4), options)) {
       assertEquals(2, other.inputs().size());
       other.metadata();
     }

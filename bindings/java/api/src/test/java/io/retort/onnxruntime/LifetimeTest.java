@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.retort.onnxruntime.testing.ModelBuilder;
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -38,7 +39,7 @@ class LifetimeTest extends Fixture {
 
   @Test
   void whatIsClosedSaysSo() {
-    OrtSessionFFM session = session(TinyModel.add(4));
+    OrtSessionFFM session = session(Models.add(4));
     OrtIoBindingFFM binding = session.createBinding();
     RunOptions run = RunOptions.create(API);
     SessionOptions options = SessionOptions.create(env);
@@ -59,13 +60,13 @@ class LifetimeTest extends Fixture {
     closed(() -> allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)), "allocator is closed");
     OrtEnvironmentFFM other = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
     other.close();
-    closed(() -> OrtSessionFFM.create(other, TinyModel.add(4), null), "environment is closed");
+    closed(() -> OrtSessionFFM.create(other, Models.add(4), null), "environment is closed");
   }
 
   @Test
   void childrenKeepTheirParents() {
     OrtEnvironmentFFM own = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
-    OrtSessionFFM session = OrtSessionFFM.create(own, TinyModel.add(4), null);
+    OrtSessionFFM session = OrtSessionFFM.create(own, Models.add(4), null);
     OrtIoBindingFFM binding = session.createBinding();
     MemorySegment z = floats(0, 0, 0, 0);
     binding.bindInput("x", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
@@ -84,7 +85,7 @@ class LifetimeTest extends Fixture {
 
   @Test
   void aClosedArenaIsFoundBeforeTheRun() {
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
       binding.bindInput("x", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutput("z", floats(0, 0, 0, 0), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
       for (Arena other : new Arena[] {Arena.ofConfined(), Arena.ofShared()}) {
@@ -140,7 +141,7 @@ class LifetimeTest extends Fixture {
 
   @Test
   void anArenaOfARunCannotBeClosedMeanwhile() throws Exception {
-    try (OrtSessionFFM session = session(TinyModel.slow(300, WIDE)); RunOptions options = RunOptions.create(API)) {
+    try (OrtSessionFFM session = session(Models.slow(300, WIDE)); RunOptions options = RunOptions.create(API)) {
       Arena memory = Arena.ofShared();
       OrtIoBindingFFM binding = slow(session, memory);
       CompletableFuture<OrtValues> run = binding.runAsync(options, null);
@@ -159,7 +160,7 @@ class LifetimeTest extends Fixture {
 
   @Test
   void aConfinedArenaIsForItsThread() throws Exception {
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
       binding.bindInput("x", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindInput("y", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
@@ -171,7 +172,7 @@ class LifetimeTest extends Fixture {
 
   @Test
   void cancelledFromAnotherThread() throws Exception {
-    try (Arena memory = Arena.ofShared(); OrtSessionFFM session = session(TinyModel.slow(1000, WIDE)); OrtIoBindingFFM binding = slow(session, memory)) {
+    try (Arena memory = Arena.ofShared(); OrtSessionFFM session = session(Models.slow(1000, WIDE)); OrtIoBindingFFM binding = slow(session, memory)) {
       CompletableFuture<OrtValues> run = binding.runAsync(null, null);
       Thread.sleep(50);
       long begin = System.nanoTime();
@@ -193,7 +194,7 @@ class LifetimeTest extends Fixture {
 
   @Test
   void terminatedOptionsEndRunsUntilTheyAreUnset() {
-    try (OrtSessionFFM session = session(TinyModel.add(4)); RunOptions options = RunOptions.create(API); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4)) {
+    try (OrtSessionFFM session = session(Models.add(4)); RunOptions options = RunOptions.create(API); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4)) {
       options.terminate();
       assertThrows(OrtException.class, () -> session.run(Map.of("x", x, "y", x), List.of("z"), options));
       options.unsetTerminate().setTag("again").setLogLevel(LogLevel.ERROR).addConfigEntry("some.key", "1");
@@ -203,7 +204,7 @@ class LifetimeTest extends Fixture {
 
   @Test
   void twoThreadsOnOneBindingIsAnErrorAndManyBindingsAreNot() throws Exception {
-    try (Arena memory = Arena.ofShared(); OrtSessionFFM session = session(TinyModel.add(4))) {
+    try (Arena memory = Arena.ofShared(); OrtSessionFFM session = session(Models.add(4))) {
       AtomicInteger runs = new AtomicInteger();
       AtomicInteger refused = new AtomicInteger();
       AtomicReference<Throwable> wrong = new AtomicReference<>();
@@ -247,7 +248,7 @@ class LifetimeTest extends Fixture {
   void closedWhileAnotherThreadRuns() throws Exception {
     for (int round = 0; round < 200; ++round) {
       Arena memory = Arena.ofShared();
-      OrtSessionFFM session = session(TinyModel.add(4));
+      OrtSessionFFM session = session(Models.add(4));
       OrtIoBindingFFM binding = bindings(session, memory);
       CountDownLatch running = new CountDownLatch(1);
       AtomicReference<Throwable> end = new AtomicReference<>();

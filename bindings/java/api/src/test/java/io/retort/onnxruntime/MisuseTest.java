@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
@@ -18,7 +19,7 @@ class MisuseTest extends Fixture {
   void bindings() {
     MemorySegment four = floats(1, 2, 3, 4);
     MemorySegment z = floats(0, 0, 0, 0);
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
       invalid(() -> binding.bindInput("xx", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU), "no input has the name 'xx'", "[x, y]", "did you mean 'x'?");
       invalid(() -> binding.bindOutput("w", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU), "no output has the name 'w'", "[z]");
       invalid(() -> binding.bindOutputToDevice("w", DeviceSpec.CPU), "no output has the name 'w'");
@@ -44,7 +45,7 @@ class MisuseTest extends Fixture {
   @Test
   void outputsOfTheWrongShapeAreToldByTheRun() {
     MemorySegment four = floats(1, 2, 3, 4);
-    try (OrtSessionFFM session = session(TinyModel.add("n")); OrtIoBindingFFM binding = session.createBinding()) {
+    try (OrtSessionFFM session = session(Models.add("n")); OrtIoBindingFFM binding = session.createBinding()) {
       binding.bindInput("x", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindInput("y", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutput("z", floats(0, 0), new long[] {2}, ElementType.FLOAT, DeviceSpec.CPU);
@@ -54,7 +55,7 @@ class MisuseTest extends Fixture {
 
   @Test
   void runsByName() {
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4); OrtValueRef two = tensor(floats(1, 2), 2)) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4); OrtValueRef two = tensor(floats(1, 2), 2)) {
       invalid(() -> session.run(Map.of("x", x, "Y", x)), "no input has the name 'Y'", "did you mean 'y'?");
       invalid(() -> session.run(Map.of("x", x, "y", two)), "input 'y' FLOAT[4] was given FLOAT[2]");
       invalid(() -> session.run(Map.of("x", x, "y", x), List.of(), null), "no outputs", "[z]");

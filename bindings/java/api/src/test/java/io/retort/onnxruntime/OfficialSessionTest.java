@@ -57,7 +57,7 @@ class OfficialSessionTest {
   void count() throws Exception {
     assumeTrue(there, "no library for the official Java package (make build)");
     // What the package and the binding share stays open, and is there from the first session on.
-    try (OrtSession session = official.createSession(TinyModel.add(4)); OrtSessionFFM first = OrtSessionFFM.createFromOrtSession(session)) {
+    try (OrtSession session = official.createSession(Models.add(4)); OrtSessionFFM first = OrtSessionFFM.createFromOrtSession(session)) {
       assertEquals(2, first.inputs().size());
     }
     before = LiveObjects.total();
@@ -174,7 +174,7 @@ class OfficialSessionTest {
 
   @Test
   void whatIsHeldWhenTheOwnerClosesTheSession() throws Exception {
-    OrtSession session = official.createSession(TinyModel.add(4));
+    OrtSession session = official.createSession(Models.add(4));
     OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(session);
     OrtEnvironmentFFM env = shared.environment();
     OrtIoBindingFFM binding = shared.createBinding();
@@ -202,7 +202,7 @@ class OfficialSessionTest {
 
   @Test
   void bothRunAtOnce() throws Exception {
-    try (Arena arena = Arena.ofShared(); OrtSession session = official.createSession(TinyModel.add(4)); OrtIoBindingFFM binding = new OrtIoBindingFFM(session);
+    try (Arena arena = Arena.ofShared(); OrtSession session = official.createSession(Models.add(4)); OrtIoBindingFFM binding = new OrtIoBindingFFM(session);
         OnnxTensor x = OnnxTensor.createTensor(official, FloatBuffer.wrap(new float[] {1, 2, 3, 4}), new long[] {4})) {
       MemorySegment z = arena.allocate(16, 4);
       for (String input : List.of("x", "y")) binding.bindInput(input, arena.allocateFrom(ValueLayout.JAVA_FLOAT, 5, 6, 7, 8), new long[] {4}, ElementType.FLOAT, DeviceSpec.CPU);
@@ -222,7 +222,7 @@ class OfficialSessionTest {
       MemorySegment numbers = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4);
       for (int i = 0; i < 200; ++i) {
         // Closing it twice is an error of the package.
-        OrtSession session = official.createSession(TinyModel.add(4));
+        OrtSession session = official.createSession(Models.add(4));
         try (OrtIoBindingFFM binding = new OrtIoBindingFFM(session)) {
           for (String input : List.of("x", "y")) binding.bindInput(input, numbers, new long[] {4}, ElementType.FLOAT, DeviceSpec.CPU);
           binding.bindOutputToDevice("z", DeviceSpec.CPU);
@@ -240,7 +240,7 @@ class OfficialSessionTest {
   void aSessionOnADevice() throws Exception {
     assumeTrue(Loopback.isThere(), "no loopback provider (make build, or RETORT_LOOPBACK=FILE)");
     OrtEnvironmentFFM env;
-    try (OrtSession any = official.createSession(TinyModel.add(4)); OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(any)) {
+    try (OrtSession any = official.createSession(Models.add(4)); OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(any)) {
       env = shared.environment();
     }
     assumeTrue(env.api().apiVersion() >= 31, "the library of the package is older than the loopback provider");

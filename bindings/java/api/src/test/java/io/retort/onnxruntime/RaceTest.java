@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -42,7 +43,7 @@ class RaceTest extends Fixture {
 
   @BeforeEach
   void load() {
-    session = session(TinyModel.add(4));
+    session = session(Models.add(4));
     memory = Arena.ofShared();
     numbers = memory.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4);
   }
@@ -156,7 +157,7 @@ class RaceTest extends Fixture {
   @Test
   void sessionsThatRun() throws Exception {
     for (int round = 0; round < ROUNDS / 5; ++round) {
-      OrtSessionFFM own = session(TinyModel.add(4));
+      OrtSessionFFM own = session(Models.add(4));
       AtomicInteger turn = new AtomicInteger();
       try (OrtValueRef value = tensor(numbers, 4)) {
         race(round, own, () -> {
@@ -187,7 +188,7 @@ class RaceTest extends Fixture {
 
   @Test
   void optionsOfSessions() throws Exception {
-    byte[] model = TinyModel.add(4);
+    byte[] model = Models.add(4);
     for (int round = 0; round < ROUNDS / 10; ++round) {
       SessionOptions options = SessionOptions.create(env).setIntraOpThreads(1);
       race(round, options, () -> OrtSessionFFM.create(env, model, options).close());
@@ -208,7 +209,7 @@ class RaceTest extends Fixture {
 
   @Test
   void environments() throws Exception {
-    byte[] model = TinyModel.add(4);
+    byte[] model = Models.add(4);
     for (int round = 0; round < ROUNDS / 10; ++round) {
       OrtEnvironmentFFM own = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
       race(round, own, () -> OrtSessionFFM.create(own, model, null).close());

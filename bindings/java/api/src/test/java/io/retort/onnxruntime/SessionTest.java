@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.retort.onnxruntime.testing.ModelBuilder;
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -34,7 +35,7 @@ class SessionTest extends Fixture {
 
   @Test
   void fromFileBytesAndMemory() throws Exception {
-    byte[] model = TinyModel.add(4);
+    byte[] model = Models.add(4);
     Path file = Files.write(folder.resolve("add of ü.onnx"), model);
     assertEquals(10, ten(OrtSessionFFM.create(env, file, null)));
     assertEquals(10, ten(OrtSessionFFM.create(env, model, null)));
@@ -46,7 +47,7 @@ class SessionTest extends Fixture {
 
   @Test
   void saysWhatTheModelIs() {
-    try (OrtSessionFFM session = session(TinyModel.relu("batch", 3))) {
+    try (OrtSessionFFM session = session(Models.relu("batch", 3))) {
       assertEquals("['x' FLOAT[batch,3]]", session.inputs().toString());
       assertEquals(new ValueInfo("y", new TypeInfo.Tensor(ElementType.FLOAT, true, new long[] {-1, 3}, List.of("batch", ""), false)), session.outputs().get(0));
       assertEquals(List.of(), session.overridableInitializers());
@@ -105,7 +106,7 @@ class SessionTest extends Fixture {
           .setLogSink((level, category, id, at, text) -> log.add(id + ": " + text)).setEpSelectionPolicy(EpSelectionPolicy.PREFER_CPU);
       assertEquals("1", options.configEntry("session.disable_prepacking"));
       assertNull(options.configEntry("not.set"));
-      try (OrtSessionFFM session = OrtSessionFFM.create(env, TinyModel.add("n"), options)) {
+      try (OrtSessionFFM session = OrtSessionFFM.create(env, Models.add("n"), options)) {
         options.close();
         assertEquals("['x' FLOAT[4], 'y' FLOAT[4]]", session.inputs().toString());
         assertEquals(10, ten(session));
@@ -119,7 +120,7 @@ class SessionTest extends Fixture {
   @Test
   void profiling() {
     try (SessionOptions options = SessionOptions.create(env).enableProfiling(folder.resolve("profile").toString());
-        OrtSessionFFM session = OrtSessionFFM.create(env, TinyModel.add(4), options)) {
+        OrtSessionFFM session = OrtSessionFFM.create(env, Models.add(4), options)) {
       Path file = session.endProfiling();
       assertTrue(Files.exists(file), file.toString());
     }
@@ -128,7 +129,7 @@ class SessionTest extends Fixture {
   @Test
   void initializersOfTheProgram() {
     // The value must outlive the session, also when its reference is closed.
-    byte[] model = TinyModel.relu(4);
+    byte[] model = Models.relu(4);
     try (SessionOptions options = SessionOptions.create(env)) {
       OrtValueRef value = tensor(floats(1, 2, 3, 4), 4);
       options.addInitializer("not_there", value);
@@ -151,7 +152,7 @@ class SessionTest extends Fixture {
     EpDevice cpu = devices.stream().filter(d -> d.epName().equals("CPUExecutionProvider")).findFirst().orElseThrow();
     assertEquals(DeviceType.CPU, cpu.hardware().type());
     assertEquals(RETORT ? "Retort" : "Microsoft", cpu.epVendor());
-    try (SessionOptions options = SessionOptions.create(env).addDevices(List.of(cpu), Map.of()); OrtSessionFFM session = OrtSessionFFM.create(env, TinyModel.add(4), options)) {
+    try (SessionOptions options = SessionOptions.create(env).addDevices(List.of(cpu), Map.of()); OrtSessionFFM session = OrtSessionFFM.create(env, Models.add(4), options)) {
       assertEquals(10, ten(session));
     }
     List<EpDevice> offered = new ArrayList<>();
@@ -159,13 +160,13 @@ class SessionTest extends Fixture {
       offered.addAll(all);
       return all.stream().filter(d -> d.epName().equals("CPUExecutionProvider")).limit(most).toList();
     })) {
-      assertEquals(10, ten(OrtSessionFFM.create(env, TinyModel.add(4), options)));
+      assertEquals(10, ten(OrtSessionFFM.create(env, Models.add(4), options)));
     }
     assertTrue(offered.stream().anyMatch(d -> d.epName().equals("CPUExecutionProvider")), offered.toString());
     try (SessionOptions options = SessionOptions.create(env).setEpSelector((all, model, runtime, most) -> {
       throw new IllegalArgumentException("none is good");
     })) {
-      OrtException e = assertThrows(OrtException.class, () -> OrtSessionFFM.create(env, TinyModel.add(4), options));
+      OrtException e = assertThrows(OrtException.class, () -> OrtSessionFFM.create(env, Models.add(4), options));
       assertTrue(e.getMessage().contains("none is good"), e.getMessage());
     }
     assertThrows(OrtException.class, () -> env.createSyncStream(cpu, Map.of()));
@@ -176,7 +177,7 @@ class SessionTest extends Fixture {
 
   @Test
   void runsInAnotherThread() throws Exception {
-    try (Arena memory = Arena.ofShared(); OrtSessionFFM session = session(TinyModel.add(4))) {
+    try (Arena memory = Arena.ofShared(); OrtSessionFFM session = session(Models.add(4))) {
       OrtValueRef x = tensor(memory.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), 4);
       var future = session.runAsync(Map.of("x", x, "y", x), List.of("z"), null, null);
       x.close();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -31,7 +32,7 @@ class ValueTest extends Fixture {
   @Test
   void allTypesThroughTheLibrary() {
     for (ElementType type : List.of(ElementType.FLOAT, ElementType.DOUBLE, ElementType.INT8, ElementType.UINT8, ElementType.INT32, ElementType.INT64, ElementType.BOOL, ElementType.FLOAT16)) {
-      try (OrtSessionFFM session = session(TinyModel.identity(type, 3)); OrtValueRef x = OrtValueRef.allocate(env, type, 3)) {
+      try (OrtSessionFFM session = session(Models.identity(type, 3)); OrtValueRef x = OrtValueRef.allocate(env, type, 3)) {
         x.asByteBuffer().put(0, (byte) 1);
         try (OrtValues values = session.run(Map.of("x", x))) {
           assertEquals(new MemoryDescriptor(type, 3), values.get("y").descriptor());
@@ -45,7 +46,7 @@ class ValueTest extends Fixture {
   void aViewOfAnArenaHoldsTheValue() {
     MemorySegment view;
     try (Arena step = Arena.ofConfined()) {
-      try (OrtSessionFFM session = session(TinyModel.relu(3)); OrtValueRef x = tensor(floats(-1, 0, 1), 3); OrtValues values = session.run(Map.of("x", x))) {
+      try (OrtSessionFFM session = session(Models.relu(3)); OrtValueRef x = tensor(floats(-1, 0, 1), 3); OrtValues values = session.run(Map.of("x", x))) {
         OrtValueRef y = values.get("y");
         view = y.asSegment(step);
         assertEquals(y.asSegment().address(), view.address());
@@ -102,7 +103,7 @@ class ValueTest extends Fixture {
   @Test
   void texts() {
     String[] texts = {"", "plain", "ünïcödé ✓", "\ud83d\ude00"};
-    try (OrtValueRef value = OrtValueRef.ofStrings(env, texts, 2, 2); OrtSessionFFM session = session(TinyModel.identity(ElementType.STRING, 2, 2));
+    try (OrtValueRef value = OrtValueRef.ofStrings(env, texts, 2, 2); OrtSessionFFM session = session(Models.identity(ElementType.STRING, 2, 2));
         OrtValues values = session.run(Map.of("x", value))) {
       assertArrayEquals(texts, value.strings());
       assertArrayEquals(texts, values.get("y").strings());
@@ -177,7 +178,7 @@ class ValueTest extends Fixture {
 
   @Test
   void anOutputThatWasNotComputedIsEmpty() {
-    try (OrtSessionFFM session = session(TinyModel.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
       try (OrtValues values = binding.getBoundOutputValues()) {
         fails(OrtErrorCode.FAIL, () -> values.get("z").shape(), "value is empty");

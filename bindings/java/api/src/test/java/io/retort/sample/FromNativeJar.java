@@ -39,7 +39,7 @@ public final class FromNativeJar {
       MemorySegment result = arena.allocate(ValueLayout.JAVA_FLOAT, a.length);
       binding.bindInput("x", arena.allocateFrom(ValueLayout.JAVA_FLOAT, a), shape, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindInput("y", arena.allocateFrom(ValueLayout.JAVA_FLOAT, b), shape, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindOutput("sum", result, shape, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", result, shape, ElementType.FLOAT, DeviceSpec.CPU);
       binding.run();
       return result.toArray(ValueLayout.JAVA_FLOAT);
     }

@@ -6,6 +6,7 @@ import static io.retort.onnxruntime.testing.ModelBuilder.INT64;
 import static io.retort.onnxruntime.testing.ModelBuilder.STRING;
 import static io.retort.onnxruntime.testing.ModelBuilder.attribute;
 
+import io.retort.onnxruntime.ElementType;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
@@ -15,13 +16,49 @@ public final class Models {
   private Models() {}
 
   /**
-   * One node: {@code sum} = {@code x} + {@code y}.
+   * One node: {@code z} = {@code x} + {@code y}.
    *
    * @param dims shape of all three, of numbers and names
    * @return the model
    */
   public static byte[] add(Object... dims) {
-    return new ModelBuilder("add").input("x", FLOAT, dims).input("y", FLOAT, dims).output("sum", FLOAT, dims).node("Add", "x y", "sum").bytes();
+    return new ModelBuilder("add").input("x", FLOAT, dims).input("y", FLOAT, dims).output("z", FLOAT, dims).node("Add", "x y", "z").bytes();
+  }
+
+  /**
+   * One node: {@code y} = {@code x}.
+   *
+   * @param type type of both
+   * @param dims shape of both, of numbers and names
+   * @return the model
+   */
+  public static byte[] identity(ElementType type, Object... dims) {
+    return new ModelBuilder("same").input("x", type.value(), dims).output("y", type.value(), dims).node("Identity", "x", "y").bytes();
+  }
+
+  /**
+   * One node: {@code y} = the positive part of {@code x}.
+   *
+   * @param dims shape of both, of numbers and names
+   * @return the model
+   */
+  public static byte[] relu(Object... dims) {
+    return new ModelBuilder("relu").input("x", FLOAT, dims).output("y", FLOAT, dims).node("Relu", "x", "y").bytes();
+  }
+
+  /**
+   * A chain of products of matrices that takes long: {@code x} [width, width] gives {@code y} of the same shape.
+   *
+   * @param nodes how many products
+   * @param width extent of the matrices
+   * @return the model
+   */
+  public static byte[] slow(int nodes, long width) {
+    ModelBuilder model = new ModelBuilder("slow").input("x", FLOAT, width, width).output("y", FLOAT, width, width);
+    for (int i = 0; i < nodes; i++) {
+      model.node("MatMul", (i == 0 ? "x" : "t" + (i - 1)) + " x", i + 1 < nodes ? "t" + i : "y");
+    }
+    return model.bytes();
   }
 
   /**

@@ -85,7 +85,7 @@ class ModelsTest {
   void addAndFreeSizesCompute() {
     try (OrtSessionFFM add = OrtSessionFFM.create(ENV, Models.add(2, "n"), null); OrtValueRef x = floats(new float[] {1, 2, 3, 4}, 2, 2);
         OrtValues sum = add.run(Map.of("x", x, "y", x))) {
-      assertArrayEquals(new float[] {2, 4, 6, 8}, sum.get("sum").toFloats());
+      assertArrayEquals(new float[] {2, 4, 6, 8}, sum.get("z").toFloats());
     }
     try (OrtSessionFFM free = OrtSessionFFM.create(ENV, Models.freeSizes(), null); OrtValueRef a = floats(new float[] {1, 2, 3, 4}, 2, 2);
         OrtValueRef b = floats(new float[] {1, 0, 2, 0, 1, 5}, 2, 3); OrtValues results = free.run(Map.of("a", a, "b", b))) {

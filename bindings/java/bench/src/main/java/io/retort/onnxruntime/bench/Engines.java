@@ -1,0 +1,45 @@
+package io.retort.onnxruntime.bench;
+
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession.SessionOptions;
+import io.retort.onnxruntime.EnvironmentOptions;
+import io.retort.onnxruntime.OrtApiFFM;
+import io.retort.onnxruntime.OrtEnvironmentFFM;
+import io.retort.onnxruntime.OrtSessionFFM;
+import java.nio.file.Path;
+
+/**
+ * The two engines, each by both bindings. System properties {@code bench.retort} and {@code bench.official} name the libraries; the
+ * official one is that of the official package's jar, which its binding unpacks by itself, so both bindings run the same.
+ */
+final class Engines {
+  private Engines() {}
+
+  private static String library(String engine) {
+    String file = System.getProperty("bench." + engine);
+    if (file == null) throw new IllegalStateException("no library of engine '" + engine + "': start with -Dbench." + engine + "=FILE, as bench.sh does");
+    return file;
+  }
+
+  static OrtEnvironmentFFM ours(String engine) {
+    return OrtEnvironmentFFM.create(OrtApiFFM.load(Path.of(library(engine))), EnvironmentOptions.DEFAULT);
+  }
+
+  /** One thread: what is measured is not how work is shared out. */
+  static OrtSessionFFM session(OrtEnvironmentFFM env, byte[] model) {
+    try (io.retort.onnxruntime.SessionOptions options = io.retort.onnxruntime.SessionOptions.create(env).setIntraOpThreads(1)) {
+      return OrtSessionFFM.create(env, model, options);
+    }
+  }
+
+  /** The official binding, which takes its library when its classes are loaded: one engine for each process. */
+  static ai.onnxruntime.OrtSession jniSession(String engine, byte[] model) throws OrtException {
+    if (engine.equals("retort")) System.setProperty("onnxruntime.native.onnxruntime.path", library(engine));
+    OrtEnvironment env = OrtEnvironment.getEnvironment();
+    try (SessionOptions options = new SessionOptions()) {
+      options.setIntraOpNumThreads(1);
+      return env.createSession(model, options);
+    }
+  }
+}
