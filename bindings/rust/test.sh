@@ -8,7 +8,7 @@
 #   PYTHON          a Python; python3 where not set
 #
 # Needs cargo with a Rust of version 1.85 or newer; says so and skips where it is missing. Cargo needs the network until
-# its cache has the crates that Cargo.lock names.
+# its cache has the crates that Cargo.toml names.
 set -uo pipefail
 cd "$(dirname "$0")"
 ROOT=$(cd ../.. && pwd)
@@ -28,7 +28,7 @@ finish() { echo "$passed passed, $failed failed, $skipped skipped"; exit $((fail
 command -v cargo >/dev/null || { skip "no cargo (Debian: cargo, or rustup)"; finish; }
 version=$(rustc --version | sed 's/^rustc 1\.\([0-9]*\).*/\1/')
 [[ $version -ge 85 ]] 2>/dev/null || { skip "Rust 1.85 or newer is needed, not $(rustc --version)"; finish; }
-cargo fetch --locked -q 2>/dev/null || { skip "cargo cannot fetch the crates that Cargo.lock names"; finish; }
+cargo fetch -q 2>/dev/null || { skip "cargo cannot fetch the crates that Cargo.toml names"; finish; }
 AREA=$(mktemp -d)
 trap 'rm -rf "$AREA"' EXIT
 
@@ -47,14 +47,14 @@ suite() {
   passed=$((passed + p)) failed=$((failed + f))
 }
 
-tests() { cargo test --locked --no-fail-fast "$@"; }
+tests() { cargo test --offline --no-fail-fast "$@"; }
 quiet() { "$@" >"$AREA/log" 2>&1 || { cat "$AREA/log"; return 1; }; }
-documented() { RUSTDOCFLAGS="-D warnings" quiet cargo doc --locked -q --no-deps --features "$FEATURES"; }
+documented() { RUSTDOCFLAGS="-D warnings" quiet cargo doc --offline -q --no-deps --features "$FEATURES"; }
 
 # What build.rs says where there is no library: each place that it looked at.
 not_found() {
   mkdir -p "$AREA/nothing"
-  ! ONNXRUNTIME_LIB_DIR=$AREA/nothing cargo check --locked --target-dir "$AREA/target" >"$AREA/log" 2>&1 &&
+  ! ONNXRUNTIME_LIB_DIR=$AREA/nothing cargo check --offline --target-dir "$AREA/target" >"$AREA/log" 2>&1 &&
     grep -q "ONNXRUNTIME_DIR: not set" "$AREA/log" && grep -q "ONNXRUNTIME_LIB_DIR: $AREA/nothing has no libonnxruntime" "$AREA/log"
 }
 
@@ -65,21 +65,21 @@ linked() {
 }
 
 check "src/ffi.rs is what the tables say" "$PYTHON" tools/generate_ffi.py --check
-check "no warning of clippy" quiet cargo clippy --locked -q --all-targets --features "$FEATURES" -- -D warnings
-check "no warning of clippy without features" env ONNXRUNTIME_DIR="$OUT" cargo clippy --locked -q --all-targets -- -D warnings
+check "no warning of clippy" quiet cargo clippy --offline -q --all-targets --features "$FEATURES" -- -D warnings
+check "no warning of clippy without features" env ONNXRUNTIME_DIR="$OUT" cargo clippy --offline -q --all-targets -- -D warnings
 check "formatted" quiet cargo fmt --check
 check "no warning of cargo doc" documented
 check "build.rs tells what it tried" not_found
-suite "$LIBRARY" env RETORT_LIBRARY="$LIBRARY" cargo test --locked --no-fail-fast --features "$FEATURES"
+suite "$LIBRARY" env RETORT_LIBRARY="$LIBRARY" cargo test --offline --no-fail-fast --features "$FEATURES"
 suite "linked with $OUT" linked "$LIBRARY"
 if [[ -n $ORACLE ]]; then
-  suite "$ORACLE" env ORT_DYLIB_PATH="$ORACLE" cargo test --locked --no-fail-fast --features "$FEATURES"
+  suite "$ORACLE" env ORT_DYLIB_PATH="$ORACLE" cargo test --offline --no-fail-fast --features "$FEATURES"
   suite "linked, run with $ORACLE" linked "$ORACLE"
 else
   skip "no official ONNX Runtime (the Python package onnxruntime)"
 fi
 if [[ -n ${RETORT_OLD:-} ]]; then
-  suite "$RETORT_OLD" env -u RETORT_LOOPBACK ORT_DYLIB_PATH="$RETORT_OLD" cargo test --locked --no-fail-fast --features "$FEATURES"
+  suite "$RETORT_OLD" env -u RETORT_LOOPBACK ORT_DYLIB_PATH="$RETORT_OLD" cargo test --offline --no-fail-fast --features "$FEATURES"
 else
   skip "no older ONNX Runtime: set RETORT_OLD to a library of 1.17 to 1.20"
 fi
