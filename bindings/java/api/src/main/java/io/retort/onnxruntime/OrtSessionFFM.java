@@ -1,6 +1,7 @@
 package io.retort.onnxruntime;
 
 import io.retort.onnxruntime.ffm.ExperimentalCalls;
+import io.retort.onnxruntime.ffm.KeptCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -20,7 +21,7 @@ import java.util.function.Function;
  */
 public final class OrtSessionFFM extends NativeObject {
   private interface Maker {
-    MemorySegment make(MemorySegment env, MemorySegment options, MemorySegment out);
+    long make(MemorySegment env, MemorySegment options, MemorySegment[] kept, MemorySegment out);
   }
 
   private final OrtEnvironmentFFM env;
@@ -48,7 +49,7 @@ public final class OrtSessionFFM extends NativeObject {
   public static OrtSessionFFM create(OrtEnvironmentFFM env, Path model, SessionOptions options) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment path = OrtApiFFM.path(arena, model);
-      return make(env, options, (e, o, out) -> env.api().c.createSession(e, path, o, out));
+      return make(env, options, (e, o, kept, out) -> KeptCalls.createSession(env.api().c, e, path, o, out, kept));
     }
   }
 
@@ -80,9 +81,11 @@ public final class OrtSessionFFM extends NativeObject {
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
     if (!model.isNative()) return create(env, model.toArray(ValueLayout.JAVA_BYTE), options);
+    if (!model.scope().isAlive()) throw new IllegalStateException("the arena of the model is closed");
+    if (!model.isAccessibleBy(Thread.currentThread())) throw OrtException.invalid("the model lies in a confined arena of another thread: use Arena.ofShared()");
     // Asked before the session is there: another thread may close the options.
     boolean inPlace = options != null && options.readsModelInPlace();
-    OrtSessionFFM session = make(env, options, (e, o, out) -> env.api().c.createSessionFromArray(e, model, model.byteSize(), o, out));
+    OrtSessionFFM session = make(env, options, (e, o, kept, out) -> KeptCalls.createSession(env.api().c, e, model, model.byteSize(), o, out, kept));
     if (!inPlace) return session;
     try {
       session.keep(model);
@@ -113,7 +116,9 @@ public final class OrtSessionFFM extends NativeObject {
       SessionOptions.OptionsHandle with = options == null ? null : (SessionOptions.OptionsHandle) options.use();
       try (Arena arena = Arena.ofConfined()) {
         if (with != null) api.same(with.api, "the options");
-        MemorySegment session = api.pointer(arena, out -> maker.make(used.address, with == null ? MemorySegment.NULL : with.address, out));
+        MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
+        api.check(made(maker, used, with, out));
+        MemorySegment session = out.get(ValueLayout.ADDRESS, 0);
         SessionHandle handle = new SessionHandle(api, session, with == null ? null : with.needs.copy(), used);
         return finished(env, handle);
       } finally {
@@ -121,6 +126,21 @@ public final class OrtSessionFFM extends NativeObject {
       }
     } finally {
       used.release();
+    }
+  }
+
+  /** The library folds initializers and packs them: the arenas of those that the program lends stay open meanwhile. */
+  private static long made(Maker maker, Handle env, SessionOptions.OptionsHandle options, MemorySegment out) {
+    if (options == null) return maker.make(env.address, MemorySegment.NULL, ValueHandle.scopes(List.of()), out);
+    List<ValueHandle> lent = options.needs.values();
+    try {
+      return maker.make(env.address, options.address, ValueHandle.scopes(lent), out);
+    } catch (IllegalStateException | WrongThreadException e) {
+      for (ValueHandle value : lent) {
+        RuntimeException told = value.refused("an initializer of the options", e);
+        if (told != null) throw told;
+      }
+      throw e;
     }
   }
 

@@ -119,6 +119,7 @@ class LifetimeTest extends Fixture {
         weights.close();
         closed(binding::run, "initializer", "arena is closed");
         closed(() -> session.run(Map.of("x", x)), "initializer", "arena is closed");
+        closed(() -> OrtSessionFFM.create(env, model, options), "initializer", "arena is closed");
       }
     }
   }

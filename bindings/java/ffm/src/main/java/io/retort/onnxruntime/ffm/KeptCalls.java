@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Runs during which segments are kept alive: an arena cannot be closed by any thread while a segment of it is an argument of
+ * Runs, and makings of sessions, during which segments are kept alive: an arena cannot be closed by any thread while a segment of it is an argument of
  * a call. That is the only public way to hold an arena open, so the segments are passed behind the arguments of the function.
  * It does not look at them: in all calling conventions that the linker knows, further arguments lie in registers or on the
  * stack of the caller, who removes them.
@@ -26,6 +26,12 @@ public final class KeptCalls {
   private static final MethodHandle BOUND_2 = handle(BOUND, 2);
   private static final ConcurrentHashMap<Integer, MethodHandle> BOUND_N = new ConcurrentHashMap<>();
   private static final ConcurrentHashMap<Integer, MethodHandle> NAMED_N = new ConcurrentHashMap<>();
+  private static final FunctionDescriptor FROM_FILE = Signatures.P_PPPP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
+  private static final FunctionDescriptor FROM_BYTES = Signatures.P_PPLPP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
+  private static final ConcurrentHashMap<Integer, MethodHandle> FROM_FILE_N = new ConcurrentHashMap<>();
+  private static final ConcurrentHashMap<Integer, MethodHandle> FROM_BYTES_N = new ConcurrentHashMap<>();
+  private static final int CREATE_SESSION = 7;
+  private static final int CREATE_SESSION_FROM_ARRAY = 8;
   private static final int RUN = 9;
   private static final int RUN_WITH_BINDING = 133;
 
@@ -79,6 +85,49 @@ public final class KeptCalls {
     try {
       return (long) spread(NAMED_N, NAMED, kept.length)
           .invokeExact(api.table().at(RUN), session, options, inputNames, inputs, inputCount, outputNames, outputCount, outputs, kept);
+    } catch (Throwable e) {
+      throw SlotTable.rethrown(e);
+    }
+  }
+
+  /**
+   * CreateSession.
+   *
+   * @param api the table
+   * @param env OrtEnv
+   * @param path file of the model
+   * @param options OrtSessionOptions, or NULL
+   * @param out where the OrtSession is written
+   * @param kept segments of different scopes that must stay alive during the call
+   * @return address of an OrtStatus, or 0
+   * @throws IllegalStateException if the scope of a segment is closed; the library was not called
+   * @throws WrongThreadException if a segment belongs to another thread; the library was not called
+   */
+  public static long createSession(OrtApi api, MemorySegment env, MemorySegment path, MemorySegment options, MemorySegment out, MemorySegment[] kept) {
+    try {
+      return (long) spread(FROM_FILE_N, FROM_FILE, kept.length).invokeExact(api.table().at(CREATE_SESSION), env, path, options, out, kept);
+    } catch (Throwable e) {
+      throw SlotTable.rethrown(e);
+    }
+  }
+
+  /**
+   * CreateSessionFromArray.
+   *
+   * @param api the table
+   * @param env OrtEnv
+   * @param model bytes of the model
+   * @param bytes how many
+   * @param options OrtSessionOptions, or NULL
+   * @param out where the OrtSession is written
+   * @param kept segments of different scopes that must stay alive during the call
+   * @return address of an OrtStatus, or 0
+   * @throws IllegalStateException if the scope of a segment is closed; the library was not called
+   * @throws WrongThreadException if a segment belongs to another thread; the library was not called
+   */
+  public static long createSession(OrtApi api, MemorySegment env, MemorySegment model, long bytes, MemorySegment options, MemorySegment out, MemorySegment[] kept) {
+    try {
+      return (long) spread(FROM_BYTES_N, FROM_BYTES, kept.length).invokeExact(api.table().at(CREATE_SESSION_FROM_ARRAY), env, model, bytes, options, out, kept);
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
     }
