@@ -6,7 +6,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 
 /**
@@ -31,7 +30,7 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
     AsyncRun future = new AsyncRun(options);
     try {
       (executor == null ? THREADS : executor).execute(() -> future.run(run, given == null));
-    } catch (RejectedExecutionException e) {
+    } catch (Throwable e) {  // refused, or thrown by an executor that runs it here
       if (given == null) options.close();
       throw e;
     }

@@ -27,7 +27,7 @@ record SelectorCall(OrtApiFFM api, EpSelector selector) implements Upcalls.Selec
       }
       count.set(ValueLayout.JAVA_LONG, 0, chosen.size());
       return MemorySegment.NULL;
-    } catch (RuntimeException e) {
+    } catch (Throwable e) {
       return api.status(OrtErrorCode.FAIL, "the selector threw " + e);
     }
   }

@@ -193,4 +193,55 @@ class SessionTest extends Fixture {
     assertTrue(API.apiVersion() >= 17);
     assertTrue(API.versionString().startsWith("1."), API.versionString());
   }
+
+  @Test
+  void whatFunctionsOfTheProgramThrowIsHeld() {
+    Thread thread = Thread.currentThread();
+    Thread.UncaughtExceptionHandler before = thread.getUncaughtExceptionHandler();
+    int[] told = {0};
+    thread.setUncaughtExceptionHandler((t, e) -> {
+      ++told[0];
+      throw new IllegalStateException("of the handler");
+    });
+    try (SessionOptions options = SessionOptions.create(env).setLogLevel(LogLevel.VERBOSE).setLogSink((level, category, id, at, text) -> {
+      throw new AssertionError("of the sink");
+    })) {
+      assertEquals(10, ten(OrtSessionFFM.create(env, Models.add(4), options)));
+      options.setEpSelector((all, model, runtime, most) -> {
+        throw new AssertionError("of the selector");
+      });
+      fails(OrtErrorCode.FAIL, () -> OrtSessionFFM.create(env, Models.add(4), options), "of the selector");
+    } finally {
+      thread.setUncaughtExceptionHandler(before);
+    }
+    assertTrue(told[0] > 0);
+  }
+
+  @Test
+  void anExecutorThatThrowsLeavesNothing() {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4); OrtIoBindingFFM binding = session.createBinding()) {
+      assertThrows(UnsupportedOperationException.class, () -> binding.runAsync(null, run -> {
+        throw new UnsupportedOperationException();
+      }));
+      assertThrows(UnsupportedOperationException.class, () -> session.runAsync(Map.of("x", x, "y", x), List.of("z"), null, run -> {
+        throw new UnsupportedOperationException();
+      }));
+    }
+  }
+
+  @Test
+  void aModelInMemoryOfAnotherThread() throws Exception {
+    byte[] model = Models.add(4);
+    MemorySegment confined = arena.allocateFrom(ValueLayout.JAVA_BYTE, model);
+    Thread other = new Thread(() -> invalid(() -> OrtSessionFFM.create(env, confined, null), "confined arena of another thread"));
+    List<Throwable> wrong = new ArrayList<>();
+    other.setUncaughtExceptionHandler((t, e) -> wrong.add(e));
+    other.start();
+    other.join();
+    assertEquals(List.of(), wrong);
+    Arena over = Arena.ofConfined();
+    MemorySegment gone = over.allocateFrom(ValueLayout.JAVA_BYTE, model);
+    over.close();
+    closed(() -> OrtSessionFFM.create(env, gone, null), "arena of the model is closed");
+  }
 }

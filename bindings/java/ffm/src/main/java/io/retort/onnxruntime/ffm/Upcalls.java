@@ -120,7 +120,11 @@ public final class Upcalls {
   }
 
   private static void report(Throwable e) {
-    Thread thread = Thread.currentThread();
-    thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+    try {
+      Thread thread = Thread.currentThread();
+      thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+    } catch (Throwable ofTheHandler) {
+      // As Java itself does with those of a handler.
+    }
   }
 }
