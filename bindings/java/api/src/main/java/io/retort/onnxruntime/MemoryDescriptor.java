@@ -1,6 +1,7 @@
 package io.retort.onnxruntime;
 
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * What a tensor in memory is.
@@ -15,7 +16,8 @@ public record MemoryDescriptor(ElementType type, long... shape) {
    * @throws OrtException if an extent is negative, or there are more elements than memory can hold
    */
   public MemoryDescriptor {
-    shape = shape.clone();
+    Objects.requireNonNull(type, "type");
+    shape = Objects.requireNonNull(shape, "shape").clone();
     elements(shape);
   }
 

@@ -53,6 +53,7 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
     session.api.same(value.api, "input '" + name + "'");
     Ports.Port port = owner.inputPorts().get(name);
     owner.inputPorts().fits(port, value);
+    session.reaches("input '" + name + "'", value);
     return port.nativeName();
   }
 

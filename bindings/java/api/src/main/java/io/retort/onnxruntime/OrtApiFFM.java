@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 
@@ -233,7 +234,7 @@ public final class OrtApiFFM {
 
   /** OrtMemoryInfo of a place; belongs to this object. */
   MemorySegment memoryInfo(DeviceSpec device) {
-    MemorySegment own = providerInfos.get(device);
+    MemorySegment own = providerInfos.get(Objects.requireNonNull(device, "device"));
     return own != null ? own : memoryInfos.computeIfAbsent(device, this::makeMemoryInfo);
   }
 

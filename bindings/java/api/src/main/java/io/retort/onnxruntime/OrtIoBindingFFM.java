@@ -138,16 +138,16 @@ public final class OrtIoBindingFFM extends NativeObject {
    *
    * @param name name of the output
    * @param value a tensor of the shape that the run computes; the binding holds it
-   * @throws OrtException if the name is unknown, the type is not that of the model, or the memory is read-only
+   * @throws OrtException if the name is unknown, the type is not that of the model, or the memory is read-only or of a device that the session does not
+   *     drive
    */
   public void bindOutput(String name, OrtValueRef value) {
     Ports.Port port = session.outputPorts().get(name);
     with(binding -> {
       ValueHandle held = hold(value, session.outputPorts(), port);
       try {
-        for (MemorySegment segment : held.segments()) {
-          if (segment.isReadOnly()) throw OrtException.invalid("output '" + name + "' lies in a read-only segment: bind one that can be written");
-        }
+        held.writes("output '" + name + "'");
+        binding.session.reaches("output '" + name + "'", held);
         api.check(api.c.bindOutput(binding.address, port.nativeName(), held.address));
       } catch (RuntimeException e) {
         held.release();

@@ -91,7 +91,7 @@ public final class OrtValueRef extends NativeObject {
    * A tensor of texts.
    *
    * @param env the environment
-   * @param texts as many as the shape has elements; they are copied
+   * @param texts as many as the shape has elements; they are copied. A text with a zero (U+0000) is refused: the library would cut it
    * @param shape extents, outermost first
    * @return the tensor
    */
@@ -212,12 +212,13 @@ public final class OrtValueRef extends NativeObject {
    * Copies the bytes of a tensor on the host.
    *
    * @param to where to, at least as long
-   * @throws OrtException if it is too short, or the tensor is not on the host
+   * @throws OrtException if it is too short or read-only, or the tensor is not on the host
    */
   public void copyTo(MemorySegment to) {
     read(value -> {
       long bytes = value.descriptor().bytes();
       if (to.byteSize() < bytes) throw OrtException.invalid(value.descriptor() + " takes " + bytes + " bytes, the segment has " + to.byteSize());
+      if (to.isReadOnly()) throw OrtException.invalid("the segment is read-only: give one that can be written");
       MemorySegment.copy(value.bytes(), 0, to, 0, bytes);
       return null;
     });
@@ -227,13 +228,13 @@ public final class OrtValueRef extends NativeObject {
    * Copies bytes into a tensor on the host.
    *
    * @param from as many bytes as the tensor has
-   * @throws OrtException if it is shorter, or the tensor is not on the host
+   * @throws OrtException if it is shorter, or the tensor is not on the host or lies in a read-only segment
    */
   public void copyFrom(MemorySegment from) {
     read(value -> {
       long bytes = value.descriptor().bytes();
       if (from.byteSize() < bytes) throw OrtException.invalid(value.descriptor() + " takes " + bytes + " bytes, the segment has " + from.byteSize());
-      MemorySegment.copy(from, 0, value.bytes(), 0, bytes);
+      MemorySegment.copy(from, 0, value.writable("the tensor"), 0, bytes);
       return null;
     });
   }

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.UnaryOperator;
 
 /** Inputs or outputs of a session by name. The names lie ready for the library. */
@@ -73,7 +74,7 @@ final class Ports {
 
   /** A port by its name. */
   Port get(String name) {
-    Port port = ports.get(name);
+    Port port = ports.get(Objects.requireNonNull(name, "name"));
     if (port == null) throw Names.unknown(what, name, ports.keySet());
     return port;
   }

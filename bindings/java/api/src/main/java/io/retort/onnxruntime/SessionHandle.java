@@ -1,9 +1,14 @@
 package io.retort.onnxruntime;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 
 /** An OrtSession, and what it calls and reads. */
@@ -12,6 +17,8 @@ final class SessionHandle extends Handle {
   final Handle env;
   private final SessionOptions.Needs needs;
   private final BooleanSupplier closedByOwner;
+  /** Devices that the session was found to drive. */
+  private final Set<DeviceSpec> reached = ConcurrentHashMap.newKeySet();
 
   /** A session that this object owns. */
   SessionHandle(OrtApiFFM api, MemorySegment address, SessionOptions.Needs needs, Handle env) {
@@ -50,6 +57,43 @@ final class SessionHandle extends Handle {
   /** Adds such a value before the session is used; takes over one hold of it. */
   void lend(ValueHandle value) {
     needs.values().add(value);
+  }
+
+  /**
+   * Refuses a tensor of a device that nobody here drives: official ONNX Runtime takes its address for one of the host where all
+   * providers of the session compute there.
+   */
+  void reaches(String what, ValueHandle value) {
+    if (value.type() != ValueType.TENSOR) return;
+    DeviceSpec device = value.device();
+    if (device.isHostAccessible() || reached.contains(device)) return;
+    if (!allocatesOn(device))
+      throw OrtException.invalid(what + " lies on " + device + ", which no provider of the session drives: add its provider to the options, or copy the tensor to the host");
+    reached.add(device);
+  }
+
+  private boolean allocatesOn(DeviceSpec device) {
+    try (OrtAllocatorFFM allocator = OrtSessionFFM.allocator(this, device)) {
+      return true;
+    } catch (OrtException none) {
+      return api.apiVersion() >= 23 && isPlace(device);
+    }
+  }
+
+  /** Whether an input or an output is there, whatever alignment it was given. */
+  private boolean isPlace(DeviceSpec device) {
+    return isPlace(device, api.number(out -> api.c.sessionGetInputCount(address, out)), (array, n) -> api.c.sessionGetMemoryInfoForInputs(address, array, n))
+        || isPlace(device, api.number(out -> api.c.sessionGetOutputCount(address, out)), (array, n) -> api.c.sessionGetMemoryInfoForOutputs(address, array, n));
+  }
+
+  private boolean isPlace(DeviceSpec device, long count, BiFunction<MemorySegment, Long, MemorySegment> fill) {
+    if (count == 0) return false;
+    try (Arena arena = Arena.ofConfined()) {
+      MemorySegment array = arena.allocate(ValueLayout.ADDRESS, count);
+      api.check(fill.apply(array, count));
+      return OrtApiFFM.pointers(array, count).stream().map(api::device)
+          .anyMatch(place -> place.type() == device.type() && place.vendorId() == device.vendorId() && place.deviceId() == device.deviceId());
+    }
   }
 
   /** What a run that the linker refused for one of these is told. */

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 
 /**
@@ -197,6 +198,7 @@ public final class SessionOptions extends NativeObject {
    * @return this
    */
   public SessionOptions setLogSink(LogSink sink) {
+    Objects.requireNonNull(sink, "sink");
     Arena arena = kept();
     MemorySegment function = Upcalls.logging((level, category, id, at, text) -> sink.log(LogLevel.of(level), category, id, at, text), arena);
     return set(options -> api.c.setUserLoggingFunction(options, function, MemorySegment.NULL));
@@ -342,6 +344,7 @@ public final class SessionOptions extends NativeObject {
    */
   public SessionOptions setEpSelector(EpSelector selector) {
     api.require(22, "a choice of devices");
+    Objects.requireNonNull(selector, "selector");
     MemorySegment function = Upcalls.selection(new SelectorCall(api, selector), kept());
     return set(options -> api.c.sessionOptionsSetEpSelectionPolicyDelegate(options, function, MemorySegment.NULL));
   }

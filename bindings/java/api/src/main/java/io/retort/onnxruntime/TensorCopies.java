@@ -26,7 +26,7 @@ final class TensorCopies {
         host &= sources.get(i).device().isHostAccessible() && targets.get(i).device().isHostAccessible();
       }
       if (host) {
-        for (int i = 0; i < sources.size(); ++i) MemorySegment.copy(sources.get(i).bytes(), 0, targets.get(i).bytes(), 0, sources.get(i).descriptor().bytes());
+        for (int i = 0; i < sources.size(); ++i) MemorySegment.copy(sources.get(i).bytes(), 0, targets.get(i).writable("tensor " + i), 0, sources.get(i).descriptor().bytes());
       } else {
         devices(env, sources, targets, stream == null ? null : (SyncStream.StreamHandle) held.get(held.size() - 1));
       }

@@ -136,6 +136,19 @@ final class ValueHandle extends Handle {
     return segments.isEmpty() ? raw() : view();
   }
 
+  /** The same, to be written. */
+  MemorySegment writable(String what) {
+    writes(what);
+    return bytes();
+  }
+
+  /** Refuses memory that the program has for reading alone. */
+  void writes(String what) {
+    for (MemorySegment segment : segments) {
+      if (segment.isReadOnly()) throw OrtException.invalid(what + " lies in a read-only segment: take one that can be written");
+    }
+  }
+
   /** Refuses what has no contents: an output before its first run, an optional value that is missing. */
   private void present() {
     if (api.integer(out -> api.c.hasValue(address, out)) == 0)

@@ -67,6 +67,9 @@ final class ValueMaker {
 
   static OrtValueRef ofStrings(OrtEnvironmentFFM env, String[] texts, MemoryDescriptor what) {
     counted(texts.length, what);
+    for (int i = 0; i < texts.length; ++i) {
+      if (texts[i].indexOf('\0') >= 0) throw OrtException.invalid("text " + i + " has a zero (U+0000), where the library would cut it: take it out");
+    }
     OrtApiFFM api = env.api();
     OrtValueRef value = onHost(api, what);
     try (Arena arena = Arena.ofConfined()) {

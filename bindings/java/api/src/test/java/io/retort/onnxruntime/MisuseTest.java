@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Mistakes are told before the library is called, and leave things as they were. */
 class MisuseTest extends Fixture {
@@ -82,6 +83,53 @@ class MisuseTest extends Fixture {
       invalid(() -> OrtValueRef.wrap(env, floats(1), ElementType.FLOAT, Long.MAX_VALUE / 2), "more than memory");
     }
     assertEquals(0, LiveObjects.count(ObjectKind.VALUE));
+  }
+
+  @Test
+  void memoryForReadingAlone() {
+    MemorySegment locked = floats(1, 2).asReadOnly();
+    try (OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {3, 4}, ElementType.FLOAT, 2); OrtValueRef y = tensor(locked, 2)) {
+      invalid(() -> x.copyTo(locked), "the segment is read-only");
+      invalid(() -> y.copyFrom(floats(5, 6)), "the tensor lies in a read-only segment");
+      invalid(() -> env.copyTensors(List.of(x), List.of(y), null), "tensor 0 lies in a read-only segment");
+      x.copyFrom(locked);
+      assertArrayEquals(new float[] {1, 2}, x.toFloats());
+    }
+  }
+
+  @Test
+  void devicesThatTheSessionDoesNotDrive() {
+    MemoryDescriptor four = new MemoryDescriptor(ElementType.FLOAT, 4);
+    MemorySegment there = MemorySegment.ofAddress(0x1000);
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4);
+        OrtValueRef far = OrtValueRef.wrap(env, there, four, DeviceSpec.cuda(9))) {
+      invalid(() -> session.run(Map.of("x", far, "y", x)), "input 'x' lies on Cuda (GPU 9)", "add its provider");
+      invalid(() -> binding.bindOutput("z", far), "output 'z' lies on Cuda (GPU 9)", "no provider of the session drives");
+      assertThrows(OrtException.class, () -> binding.bindInput("x", far));
+    }
+  }
+
+  @Test
+  void textsWithAZero() {
+    invalid(() -> OrtValueRef.ofStrings(env, new String[] {"a", "b\0c"}, 2), "text 1 has a zero");
+  }
+
+  @Test
+  void nothingGiven() {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding(); SessionOptions options = SessionOptions.create(env)) {
+      MemorySegment four = floats(1, 2, 3, 4);
+      missing("name", () -> binding.bindInput(null, four, FOUR, ElementType.FLOAT, DeviceSpec.CPU));
+      missing("shape", () -> binding.bindInput("x", four, null, ElementType.FLOAT, DeviceSpec.CPU));
+      missing("type", () -> binding.bindInput("x", four, FOUR, null, DeviceSpec.CPU));
+      missing("device", () -> binding.bindInput("x", four, FOUR, ElementType.FLOAT, null));
+      missing("device", () -> binding.bindOutputToDevice("z", null));
+      missing("sink", () -> options.setLogSink(null));
+      missing("selector", () -> options.setEpSelector(null));
+    }
+  }
+
+  private static void missing(String what, Executable call) {
+    assertEquals(what, assertThrows(NullPointerException.class, call).getMessage());
   }
 
   @Test
