@@ -60,6 +60,11 @@ public abstract class NativeObject implements AutoCloseable {
     throw new OrtException(OrtErrorCode.FAIL, title() + " is used by another thread: give each thread its own, or wait for the run to end");
   }
 
+  /** Refuses to go on with something closed, where its handle is not needed. */
+  final void open() {
+    if (reference.closed) throw closedError();
+  }
+
   private IllegalStateException closedError() {
     return new IllegalStateException(title() + " is closed");
   }

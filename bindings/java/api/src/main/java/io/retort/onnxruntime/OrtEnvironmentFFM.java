@@ -65,6 +65,12 @@ public final class OrtEnvironmentFFM extends NativeObject {
     return api;
   }
 
+  /** The library, for what is made in this environment. */
+  OrtApiFFM openApi() {
+    open();
+    return api;
+  }
+
   /**
    * Changes what is logged, for the process.
    *
@@ -146,7 +152,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     for (MemorySegment one : deviceAddresses(env)) {
       if (one.address() == device.address.address()) return;
     }
-    throw OrtException.invalid("device " + device + " is gone: its library was unregistered; ask for epDevices() again");
+    throw OrtException.invalid("device " + device + " is gone: its library was unregistered, or it is one of another engine; ask this environment for epDevices()");
   }
 
   /**

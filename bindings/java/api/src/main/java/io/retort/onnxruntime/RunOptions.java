@@ -47,7 +47,7 @@ public final class RunOptions extends NativeObject {
    * @param env an environment of the library
    */
   public static RunOptions create(OrtEnvironmentFFM env) {
-    return new RunOptions(env.api());
+    return new RunOptions(env.openApi());
   }
 
   @Override

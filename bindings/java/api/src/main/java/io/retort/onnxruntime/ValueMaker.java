@@ -54,7 +54,7 @@ final class ValueMaker {
 
   static OrtValueRef ofFloats(OrtEnvironmentFFM env, float[] floats, MemoryDescriptor what) {
     counted(floats.length, what);
-    OrtValueRef value = onHost(env.api(), what);
+    OrtValueRef value = onHost(env.openApi(), what);
     ValueHandle handle = (ValueHandle) value.handle();
     try {
       HalfFloats.fromFloats(floats, handle.raw(), what.type());
@@ -70,7 +70,7 @@ final class ValueMaker {
     for (int i = 0; i < texts.length; ++i) {
       if (texts[i].indexOf('\0') >= 0) throw OrtException.invalid("text " + i + " has a zero (U+0000), where the library would cut it: take it out");
     }
-    OrtApiFFM api = env.api();
+    OrtApiFFM api = env.openApi();
     OrtValueRef value = onHost(api, what);
     try (Arena arena = Arena.ofConfined()) {
       api.check(api.c.fillStringTensor(value.handle().address, OrtApiFFM.array(arena, List.of(texts)), texts.length));

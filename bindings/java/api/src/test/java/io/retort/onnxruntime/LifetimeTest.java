@@ -125,6 +125,18 @@ class LifetimeTest extends Fixture {
   }
 
   @Test
+  void nothingIsMadeInAClosedEnvironment() {
+    OrtEnvironmentFFM over = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
+    over.close();
+    closed(() -> OrtValueRef.wrap(over, floats(1), ElementType.FLOAT, 1), "environment is closed");
+    closed(() -> OrtValueRef.allocate(over, ElementType.FLOAT, 1), "environment is closed");
+    closed(() -> OrtValueRef.ofFloats(over, new float[1], ElementType.FLOAT, 1), "environment is closed");
+    closed(() -> OrtValueRef.ofStrings(over, new String[] {"a"}, 1), "environment is closed");
+    closed(() -> RunOptions.create(over), "environment is closed");
+    closed(() -> SessionOptions.create(over), "environment is closed");
+  }
+
+  @Test
   void elementsOfASequenceInAnArena() {
     Arena other = Arena.ofShared();
     try (OrtValueRef a = tensor(other.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2), 2); OrtValueRef sequence = OrtValueRef.ofSequence(env, List.of(a))) {
