@@ -85,14 +85,7 @@ struct Ep : OrtEp {
     ort_version_supported = ORT_API_VERSION;
     GetName = [](const OrtEp*) noexcept { return "aliasing"; };
     GetCapability = [](OrtEp*, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept -> OrtStatus* {
-      std::vector<const OrtNode*> nodes;
-      TRY(nodes_of(graph, nodes));
-      for (const OrtNode* node : nodes) {
-        const OrtKernelDef* def = nullptr;
-        TRY(ep_api->EpGraphSupportInfo_LookUpKernel(info, node, &def));
-        if (def) TRY(ep_api->EpGraphSupportInfo_AddSingleNode(info, node));
-      }
-      return nullptr;
+      return claim_nodes_of_kernels(graph, info);
     };
     GetKernelRegistry = [](OrtEp* ep, const OrtKernelRegistry** given) noexcept -> OrtStatus* {
       auto* self = static_cast<Ep*>(ep);

@@ -35,6 +35,35 @@ inline OrtStatus* nodes_of(const OrtGraph* graph, std::vector<const OrtNode*>& n
   return api->Graph_GetNodes(graph, nodes.data(), count);
 }
 
+/// Claims the nodes that a registered kernel computes; `tell` is given the definition of each.
+inline OrtStatus* claim_nodes_of_kernels(const OrtGraph* graph, OrtEpGraphSupportInfo* info,
+                                         void (*tell)(const OrtKernelDef*) = nullptr) {
+  std::vector<const OrtNode*> nodes;
+  TRY(nodes_of(graph, nodes));
+  for (const OrtNode* node : nodes) {
+    const OrtKernelDef* def = nullptr;
+    TRY(ep_api->EpGraphSupportInfo_LookUpKernel(info, node, &def));
+    if (!def) continue;
+    if (tell) tell(def);
+    TRY(ep_api->EpGraphSupportInfo_AddSingleNode(info, node));
+  }
+  return nullptr;
+}
+
+/// A compiled part that keeps nothing between runs.
+template <OrtStatus* (*kCompute)(OrtKernelContext*)>
+struct StatelessPart : OrtNodeComputeInfo {
+  StatelessPart() : OrtNodeComputeInfo{} {
+    ort_version_supported = 23;
+    CreateState = [](OrtNodeComputeInfo* p, OrtNodeComputeContext*, void** state) -> OrtStatus* {
+      *state = p;
+      return nullptr;
+    };
+    Compute = [](OrtNodeComputeInfo*, void*, OrtKernelContext* context) { return kCompute(context); };
+    ReleaseState = [](OrtNodeComputeInfo*, void*) {};
+  }
+};
+
 inline std::string type_of(const OrtNode* node) {
   const char* type = "";
   api->ReleaseStatus(api->Node_GetOperatorType(node, &type));

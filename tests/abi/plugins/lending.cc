@@ -83,38 +83,29 @@ OrtStatus* lend(const std::string& who, const OrtMemoryInfo* info, OrtAllocator*
 // Parts: the product of all inputs
 // ---------------------------------------------------------------------------------------------------------------------
 
-struct Part : OrtNodeComputeInfo {
-  Part() : OrtNodeComputeInfo{} {
-    ort_version_supported = 23;
-    CreateState = [](OrtNodeComputeInfo* p, OrtNodeComputeContext*, void** state) -> OrtStatus* {
-      *state = p;
-      return nullptr;
-    };
-    Compute = [](OrtNodeComputeInfo*, void*, OrtKernelContext* context) { return multiply(context); };
-    ReleaseState = [](OrtNodeComputeInfo*, void*) {};
+OrtStatus* multiply(OrtKernelContext* context) {
+  Floats x;
+  float* y = nullptr;
+  size_t inputs = 0;
+  TRY(read_first(context, x));
+  TRY(make_output(context, 0, x.shape, y));
+  TRY(api->KernelContext_GetInputCount(context, &inputs));
+  std::copy(x.data, x.data + x.count, y);
+  for (size_t k = 0; k < inputs; ++k) {
+    const OrtValue* value = nullptr;
+    const OrtMemoryInfo* info = nullptr;
+    Floats f;
+    TRY(api->KernelContext_GetInput(context, k, &value));
+    TRY(api->GetTensorMemoryInfo(value, &info));
+    tell("reads input " + std::to_string(k) + " in memory " + kind_of(info));
+    if (k == 0) continue;
+    TRY(read(value, f));
+    for (size_t i = 0; i < x.count; ++i) y[i] *= f.data[i];
   }
-  static OrtStatus* multiply(OrtKernelContext* context) {
-    Floats x;
-    float* y = nullptr;
-    size_t inputs = 0;
-    TRY(read_first(context, x));
-    TRY(make_output(context, 0, x.shape, y));
-    TRY(api->KernelContext_GetInputCount(context, &inputs));
-    std::copy(x.data, x.data + x.count, y);
-    for (size_t k = 0; k < inputs; ++k) {
-      const OrtValue* value = nullptr;
-      const OrtMemoryInfo* info = nullptr;
-      Floats f;
-      TRY(api->KernelContext_GetInput(context, k, &value));
-      TRY(api->GetTensorMemoryInfo(value, &info));
-      tell("reads input " + std::to_string(k) + " in memory " + kind_of(info));
-      if (k == 0) continue;
-      TRY(read(value, f));
-      for (size_t i = 0; i < x.count; ++i) y[i] *= f.data[i];
-    }
-    return nullptr;
-  }
-};
+  return nullptr;
+}
+
+using Part = StatelessPart<multiply>;
 
 struct Ep : OrtEp {
   Ep() : OrtEp{} {

@@ -44,17 +44,8 @@ OrtStatus* negate(OrtKernelContext* context) {
   return nullptr;
 }
 
-struct Part : OrtNodeComputeInfo {
-  Part() : OrtNodeComputeInfo{} {
-    ort_version_supported = 23;
-    CreateState = [](OrtNodeComputeInfo* p, OrtNodeComputeContext*, void** state) -> OrtStatus* {
-      *state = p;
-      return nullptr;
-    };
-    Compute = [](OrtNodeComputeInfo*, void*, OrtKernelContext* context) { return negate(context); };
-    ReleaseState = [](OrtNodeComputeInfo*, void*) {};
-    arm<0>(ReleaseState, "ReleaseState");
-  }
+struct Part : StatelessPart<negate> {
+  Part() { arm<0>(ReleaseState, "ReleaseState"); }
 };
 
 struct Kernel : OrtKernelImpl {
