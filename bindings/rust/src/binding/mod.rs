@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::element::TensorElement;
 use crate::error::{OnnxError, Result};
 use crate::memory::MemoryInfo;
-use crate::run::RunOptions;
+use crate::run::{RunOptions, mistakes};
 use crate::session::SessionInner;
 use crate::value::{Value, ValueView};
 
@@ -209,7 +209,10 @@ impl<'a> IoBinding<'a> {
 
     fn run_with(&mut self, options: Option<&RunOptions>) -> Result<()> {
         self.discard_results();
-        ffi::run(&self.handle, &self.session, options)?;
+        ffi::run(&self.handle, &self.session, options).map_err(|error| {
+            let given = self.inputs.iter().enumerate().filter_map(|(at, source)| Some((at, source.as_ref()?.value())));
+            mistakes::named(&self.session, given, error)
+        })?;
         self.has_run = true;
         // A result that shares memory with an input is copied before the input can go away.
         let shares = |at: &usize| self.session.outputs[*at].may_share && matches!(self.outputs[*at], Some(Target::Memory(_)));
