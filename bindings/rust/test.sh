@@ -64,7 +64,7 @@ not_found() {
 # A program that is linked with the library, found by folder, and run with LIBRARY in its place.
 linked() {
   mkdir -p "$AREA/run" && ln -sf "$1" "$AREA/run/libonnxruntime.so.1"
-  ONNXRUNTIME_DIR=$OUT LD_LIBRARY_PATH=$AREA/run tests --features half,ndarray --test session --test binding --test allocations
+  ONNXRUNTIME_DIR=$OUT LD_LIBRARY_PATH=$AREA/run tests --features half,ndarray --test session --test binding --test decoder --test mistakes --test allocations
 }
 
 # The program in C++ that the test cross_language compares with.
