@@ -54,6 +54,17 @@ tests() { cargo test --offline --no-fail-fast "$@"; }
 quiet() { "$@" >"$AREA/log" 2>&1 || { cat "$AREA/log"; return 1; }; }
 documented() { RUSTDOCFLAGS="-D warnings" quiet cargo doc --offline -q --no-deps --features "$FEATURES"; }
 
+# The program in C++ that the test cross_language compares with.
+cpp_program() {
+  local compiler=${CXX:-c++}
+  command -v "$compiler" >/dev/null || { skip "no $compiler: nothing is compared with a program in C++"; return; }
+  check "the program in C++ compiles" quiet "$compiler" -std=c++20 -O1 -DRETORT_API_DLOPEN "-I$OUT/include" tests/cross_language/run_cases.cc -ldl \
+    -o "$AREA/run_cases" && [[ -x $AREA/run_cases ]] && export RETORT_CPP=$AREA/run_cases
+}
+
+# What cargo would publish, built alone as its users build it.
+packaged() { quiet cargo package --offline -q -p onnx --allow-dirty --features "$FEATURES" --target-dir "$AREA/package"; }
+
 # What build.rs says where there is no library: each place that it looked at.
 not_found() {
   mkdir -p "$AREA/nothing"
@@ -66,17 +77,6 @@ linked() {
   mkdir -p "$AREA/run" && ln -sf "$1" "$AREA/run/libonnxruntime.so.1"
   ONNXRUNTIME_DIR=$OUT LD_LIBRARY_PATH=$AREA/run tests --features half,ndarray --test session --test binding --test decoder --test mistakes --test allocations
 }
-
-# The program in C++ that the test cross_language compares with.
-cpp_program() {
-  local compiler=${CXX:-c++}
-  command -v "$compiler" >/dev/null || { skip "no $compiler: nothing is compared with a program in C++"; return; }
-  check "the program in C++ compiles" quiet "$compiler" -std=c++20 -O1 -DRETORT_API_DLOPEN "-I$OUT/include" tests/cross_language/run_cases.cc -ldl \
-    -o "$AREA/run_cases" && [[ -x $AREA/run_cases ]] && export RETORT_CPP=$AREA/run_cases
-}
-
-# What cargo would publish, built alone as its users build it.
-packaged() { quiet cargo package --offline -q -p onnx --allow-dirty --features "$FEATURES" --target-dir "$AREA/package"; }
 
 check "src/ffi.rs is what the tables say" "$PYTHON" tools/generate_ffi.py --check
 check "no warning of clippy" quiet cargo clippy --offline -q --all-targets --features "$FEATURES" -- -D warnings
