@@ -76,6 +76,7 @@ test: programs digits venv ## all tests, in stages
 	@tools/setup.sh vulkan || echo "no Vulkan: the WebGPU plug-in will be skipped"
 	@tools/setup.sh plugins $(VENV) || echo "no plug-ins of others: their tests will be skipped"
 	@tools/setup.sh java $(VENV) || echo "no Maven or no Java 22: tests of the binding for Java will be skipped"
+	@tools/setup.sh old $(VENV) || echo "no older ONNX Runtime: the Rust crate will not be tested on one"
 	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test $(STAGES)
 
 test-san: test-asan test-tsan ## both of the two that follow

@@ -11,6 +11,7 @@
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
 #   tools/setup.sh plugins VENV   into it, plug-in providers of others (requirements-plugins.txt)
 #   tools/setup.sh java VENV      Maven (Debian package); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
+#   tools/setup.sh old VENV       into VENV/old, official ONNX Runtime of an older version (requirements-old.txt)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -64,6 +65,17 @@ libraries() {
   cp "requirements-$name.txt" "$stamp"
 }
 
+# Beside the packages of the virtual environment, whose ONNX Runtime is another.
+old_library() {
+  local venv=$1 stamp="$1/.requirements-old"
+  cmp -s requirements-old.txt "$stamp" && return
+  echo "installing an older ONNX Runtime into $venv/old"
+  rm -rf "$venv/old"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --implementation cp \
+    --python-version 3.11 --abi cp311 --platform "manylinux_2_28_$(uname -m)" --target "$venv/old" -r requirements-old.txt
+  cp requirements-old.txt "$stamp"
+}
+
 case ${1:-} in
   build) packages "${BUILD[@]}" ;;
   format) packages "${FORMAT[@]}" ;;
@@ -77,6 +89,7 @@ case ${1:-} in
     packages "${JAVA[@]}"
     bindings/java/scripts/find-java.sh >/dev/null || libraries java "a Java run-time" "${2:?a folder}"
     ;;
+  old) old_library "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
-  *) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

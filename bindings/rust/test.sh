@@ -4,7 +4,8 @@
 #   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
 #   RETORT_OUT      the installation that programs are linked with; out where not set
 #   RETORT_ORACLE   official ONNX Runtime; that of the Python package onnxruntime where not set, skipped where there is none
-#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; skipped where not set
+#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; that of tools/setup.sh old where not set, skipped where there is none
+#   CXX             a compiler of C++20, for the program that must give the same bytes; c++ where not set, skipped where there is none
 #   PYTHON          a Python; python3 where not set
 #
 # Needs cargo with a Rust of version 1.85 or newer; says so and skips where it is missing. Cargo needs the network until
@@ -16,10 +17,12 @@ PYTHON=${PYTHON:-python3} OUT=${RETORT_OUT:-$ROOT/out}
 LIBRARY=$(readlink -f "${RETORT_LIBRARY:-$OUT/lib/libretort.so.1}")
 ORACLE=${RETORT_ORACLE-$("$PYTHON" -c 'import glob, os, onnxruntime
 print(*glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))[:1])' 2>/dev/null)}
+OLD=${RETORT_OLD-$("$PYTHON" -c 'import glob, sys
+print(*glob.glob(sys.prefix + "/old/onnxruntime/capi/libonnxruntime.so*")[:1])' 2>/dev/null)}
 passed=0 failed=0 skipped=0
 FEATURES=load-dynamic,half,ndarray,cuda
 export CARGO_TERM_COLOR=never CARGO_BUILD_JOBS=${CARGO_BUILD_JOBS:-1}
-unset RETORT_LIBRARY ORT_DYLIB_PATH ONNXRUNTIME_DIR ONNXRUNTIME_LIB_DIR
+unset RETORT_LIBRARY RETORT_CPP ORT_DYLIB_PATH ONNXRUNTIME_DIR ONNXRUNTIME_LIB_DIR
 
 skip() { echo "skipped: $1"; skipped=$((skipped + 1)); }
 check() { if "${@:2}"; then passed=$((passed + 1)); else echo "FAIL $1"; failed=$((failed + 1)); fi; }
@@ -51,6 +54,17 @@ tests() { cargo test --offline --no-fail-fast "$@"; }
 quiet() { "$@" >"$AREA/log" 2>&1 || { cat "$AREA/log"; return 1; }; }
 documented() { RUSTDOCFLAGS="-D warnings" quiet cargo doc --offline -q --no-deps --features "$FEATURES"; }
 
+# The program in C++ that the test cross_language compares with.
+cpp_program() {
+  local compiler=${CXX:-c++}
+  command -v "$compiler" >/dev/null || { skip "no $compiler: nothing is compared with a program in C++"; return; }
+  check "the program in C++ compiles" quiet "$compiler" -std=c++20 -O1 -DRETORT_API_DLOPEN "-I$OUT/include" tests/cross_language/run_cases.cc -ldl \
+    -o "$AREA/run_cases" && [[ -x $AREA/run_cases ]] && export RETORT_CPP=$AREA/run_cases
+}
+
+# What cargo would publish, built alone as its users build it.
+packaged() { quiet cargo package --offline -q -p onnx --allow-dirty --features "$FEATURES" --target-dir "$AREA/package"; }
+
 # What build.rs says where there is no library: each place that it looked at.
 not_found() {
   mkdir -p "$AREA/nothing"
@@ -61,7 +75,7 @@ not_found() {
 # A program that is linked with the library, found by folder, and run with LIBRARY in its place.
 linked() {
   mkdir -p "$AREA/run" && ln -sf "$1" "$AREA/run/libonnxruntime.so.1"
-  ONNXRUNTIME_DIR=$OUT LD_LIBRARY_PATH=$AREA/run tests --features half,ndarray --test session --test binding --test allocations
+  ONNXRUNTIME_DIR=$OUT LD_LIBRARY_PATH=$AREA/run tests --features half,ndarray --test session --test binding --test decoder --test mistakes --test allocations
 }
 
 check "src/ffi.rs is what the tables say" "$PYTHON" tools/generate_ffi.py --check
@@ -70,6 +84,8 @@ check "no warning of clippy without features" env ONNXRUNTIME_DIR="$OUT" cargo c
 check "formatted" quiet cargo fmt --check
 check "no warning of cargo doc" documented
 check "build.rs tells what it tried" not_found
+check "the package builds" packaged
+cpp_program
 suite "$LIBRARY" env RETORT_LIBRARY="$LIBRARY" cargo test --offline --no-fail-fast --features "$FEATURES"
 suite "linked with $OUT" linked "$LIBRARY"
 if [[ -n $ORACLE ]]; then
@@ -78,10 +94,12 @@ if [[ -n $ORACLE ]]; then
 else
   skip "no official ONNX Runtime (the Python package onnxruntime)"
 fi
-if [[ -n ${RETORT_OLD:-} ]]; then
-  suite "$RETORT_OLD" env -u RETORT_LOOPBACK ORT_DYLIB_PATH="$RETORT_OLD" cargo test --offline --no-fail-fast --features "$FEATURES"
+if [[ -n $OLD ]]; then
+  # The provider of RETORT_LOOPBACK needs a newer one.
+  suite "$OLD" env -u RETORT_LOOPBACK ORT_DYLIB_PATH="$OLD" cargo test --offline --no-fail-fast --features "$FEATURES"
+  suite "linked, run with $OLD" linked "$OLD"
 else
-  skip "no older ONNX Runtime: set RETORT_OLD to a library of 1.17 to 1.20"
+  skip "no older ONNX Runtime: tools/setup.sh old, or RETORT_OLD, a library of 1.17 to 1.20"
 fi
 [[ -n ${RETORT_LOOPBACK:-} ]] || skip "no device to test with: build examples/providers/loopback and set RETORT_LOOPBACK to its library"
 finish

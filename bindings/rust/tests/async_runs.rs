@@ -67,9 +67,13 @@ fn dropping_cancels_and_waits() {
     let begin = std::time::Instant::now();
     session.run(&[("x", &x)], &["y"]).unwrap();
     let whole = begin.elapsed();
-    let begin = std::time::Instant::now();
-    drop(session.run_async(&[("x", x.clone())], &["y"]).unwrap());
-    let dropped = begin.elapsed();
+    // The fastest of some: another program may take the processor from one.
+    let time = |_| {
+        let begin = std::time::Instant::now();
+        drop(session.run_async(&[("x", x.clone())], &["y"]).unwrap());
+        begin.elapsed()
+    };
+    let dropped = (0..5).map(time).min().unwrap();
     assert!(dropped < whole / 2, "dropped after {dropped:?}, a run takes {whole:?}");
     // Nobody else holds the input then: the run is over.
     assert_eq!(Arc::strong_count(&x), 1);

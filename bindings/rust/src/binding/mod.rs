@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::element::TensorElement;
 use crate::error::{OnnxError, Result};
 use crate::memory::MemoryInfo;
-use crate::run::RunOptions;
+use crate::run::{RunOptions, mistakes};
 use crate::session::SessionInner;
 use crate::value::{Value, ValueView};
 
@@ -41,23 +41,30 @@ enum Target {
 /// [`IoBinding::input_mut`] and [`IoBinding::output`]. Belongs to one thread at a time; several bindings of one session
 /// may run at once.
 ///
-/// ```no_run
-/// # fn main() -> onnx::Result<()> {
+/// A decoder whose cache grows: its size is not known ahead, so the library makes it, and what a step made is handed to the
+/// next one without a copy. See [`IoBinding::bind_in_place`] for a cache that stays in one place.
+///
+/// ```
 /// use onnx::{MemoryInfo, Value};
-/// let session = onnx::session_builder()?.commit_from_file("decoder.onnx")?;
+/// # let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/growing.onnx");
+/// let session = onnx::session_builder()?.commit_from_file(file)?;
 /// let mut binding = session.io_binding()?;
-/// binding.bind_input("ids", Value::from_slice(&[1, 1], &[7i64])?)?;
-/// binding.bind_input("past", Value::zeros::<f32>(&[1, 4, 0, 16])?)?;
-/// binding.bind_output("logits", Value::zeros::<f32>(&[1, 1, 100])?)?;
+/// binding.bind_input("token", Value::from_slice(&[1], &[1i64])?)?;
+/// binding.bind_input("past", Value::zeros::<f32>(&[0, 8])?)?;
+/// binding.bind_output("logits", Value::zeros::<f32>(&[1, 12])?)?;
 /// binding.bind_output_to("present", &MemoryInfo::cpu()?)?;
-/// for _ in 0..20 {
+/// let mut tokens = Vec::new();
+/// for _ in 0..10 {
 ///     binding.run()?;
 ///     let logits = binding.output("logits")?.extract_tensor::<f32>()?;
 ///     let best = (0i64..).zip(logits).max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(token, _)| token);
-///     binding.input_mut::<i64>("ids")?[0] = best;
+///     tokens.push(best);
+///     binding.input_mut::<i64>("token")?[0] = best;
 ///     binding.feed_back("present", "past")?;
 /// }
-/// # Ok(()) }
+/// assert_eq!(tokens, [5, 10, 7, 4, 1, 10, 0, 8, 7, 4]);
+/// assert_eq!(binding.input("past")?.shape()?, [10, 8]);
+/// # Ok::<(), onnx::OnnxError>(())
 /// ```
 pub struct IoBinding<'a> {
     // Released before the memory that it refers to.
@@ -202,7 +209,10 @@ impl<'a> IoBinding<'a> {
 
     fn run_with(&mut self, options: Option<&RunOptions>) -> Result<()> {
         self.discard_results();
-        ffi::run(&self.handle, &self.session, options)?;
+        ffi::run(&self.handle, &self.session, options).map_err(|error| {
+            let given = self.inputs.iter().enumerate().filter_map(|(at, source)| Some((at, source.as_ref()?.value())));
+            mistakes::named(&self.session, given, error)
+        })?;
         self.has_run = true;
         // A result that shares memory with an input is copied before the input can go away.
         let shares = |at: &usize| self.session.outputs[*at].may_share && matches!(self.outputs[*at], Some(Target::Memory(_)));

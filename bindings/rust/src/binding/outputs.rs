@@ -31,6 +31,31 @@ impl<'a> IoBinding<'a> {
 
     /// Binds one value as an input and as an output: what a run writes is what the next one reads, in one memory. For
     /// models that write where they have read, such as those with a cache of fixed size.
+    ///
+    /// ```
+    /// use onnx::Value;
+    /// # let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/with_room.onnx");
+    /// // A decoder with room for 16 tokens; each step writes the row 'place' of the cache, and reads those that 'mask' shows.
+    /// let session = onnx::session_builder()?.commit_from_file(file)?;
+    /// let mut binding = session.io_binding()?;
+    /// binding.bind_in_place("past", "present", Value::zeros::<f32>(&[16, 8])?)?;
+    /// binding.bind_input("token", Value::from_slice(&[1], &[1i64])?)?;
+    /// binding.bind_input("place", Value::from_slice(&[1, 1], &[0i64])?)?;
+    /// binding.bind_input("mask", Value::from_slice(&[1, 16], &[-1e9f32; 16])?)?;
+    /// binding.bind_output("logits", Value::zeros::<f32>(&[1, 12])?)?;
+    /// let mut tokens = Vec::new();
+    /// for step in 0..10 {
+    ///     binding.input_mut::<f32>("mask")?[step] = 0.0;
+    ///     binding.input_mut::<i64>("place")?[0] = step as i64;
+    ///     binding.run()?;
+    ///     let logits = binding.output("logits")?.extract_tensor::<f32>()?;
+    ///     let best = (0i64..).zip(logits).max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(token, _)| token);
+    ///     tokens.push(best);
+    ///     binding.input_mut::<i64>("token")?[0] = best;
+    /// }
+    /// assert_eq!(tokens, [5, 10, 7, 4, 1, 10, 0, 8, 7, 4]);
+    /// # Ok::<(), onnx::OnnxError>(())
+    /// ```
     pub fn bind_in_place(&mut self, input: &str, output: &str, mut value: Value) -> Result<()> {
         value.make_unique()?;
         let (place, at) = (self.session.input(input)?, self.session.output(output)?);

@@ -5,11 +5,11 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use super::Shared;
-use crate::error::Result;
+use crate::error::{OnnxError, Result};
 use crate::ffi::{OrtStatus, OrtValue};
 use crate::library::ffi::{call, check};
-use crate::run::RunOptions;
 use crate::run::ffi::{Names, has_containers, take};
+use crate::run::{RunOptions, mistakes};
 use crate::session::SessionInner;
 use crate::session::ffi::in_callback;
 use crate::value::Value;
@@ -22,13 +22,13 @@ pub(super) struct InFlight {
     names: Names,
     wanted: Names,
     pub(super) options: RunOptions,
-    _inputs: Vec<Arc<Value>>,
+    inputs: Vec<Arc<Value>>,
     session: Arc<SessionInner>,
 }
 
 // SAFETY: the pointers are to what the fields own; the library is done with them before any are used here.
 unsafe impl Send for InFlight {}
-// SAFETY: nothing is read by reference but the options, which others may terminate.
+// SAFETY: nothing is read by reference but the options, which others may terminate, and inputs, which are shared anyway.
 unsafe impl Sync for InFlight {}
 
 pub(super) fn start(
@@ -44,7 +44,7 @@ pub(super) fn start(
         names: Names::inputs(session, inputs.iter().map(|i| i.0))?,
         wanted: Names::outputs(session, outputs.iter().copied())?,
         options,
-        _inputs: inputs.iter().map(|i| Arc::clone(&i.1)).collect(),
+        inputs: inputs.iter().map(|i| Arc::clone(&i.1)).collect(),
         session: Arc::clone(session),
     });
     let told = Arc::into_raw(Arc::clone(shared));
@@ -79,6 +79,12 @@ unsafe extern "C" fn over(user: *mut c_void, _outputs: *mut *mut OrtValue, _coun
 }
 
 impl InFlight {
+    /// The error of the run, with the name of an input that is to blame.
+    pub(super) fn named(&self, error: OnnxError) -> OnnxError {
+        let given = self.names.places.iter().copied().zip(self.inputs.iter().map(|value| &**value));
+        mistakes::named(&self.session, given, error)
+    }
+
     /// The outputs; only when the run is over.
     pub(super) fn take(self) -> Result<Vec<Value>> {
         // SAFETY: the run is over: the handles are the caller's, and the box goes with this call.

@@ -85,6 +85,7 @@ impl RunFuture {
         let Some(run) = self.run.take() else {
             return Err(OnnxError::invalid("the outputs of this run have been taken: a future gives them once"));
         };
+        let result = result.map_err(|error| run.named(error));
         // Also takes over what a failed run left.
         let outputs = run.take();
         result.and(outputs)

@@ -136,7 +136,8 @@ pub(crate) fn run(session: &SessionInner, options: Option<&RunOptions>, inputs: 
         ));
         if let Err(error) = done {
             results.iter().for_each(|&one| drop(ValueHandle::of(one)));
-            return Err(error);
+            let given = names.places.iter().copied().zip(inputs.iter().map(|i| i.1));
+            return Err(super::mistakes::named(session, given, error));
         }
         take(session, &wanted.places, &results, has_containers(session, &names.places))
     }

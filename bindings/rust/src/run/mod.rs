@@ -2,6 +2,7 @@
 
 #[allow(unsafe_code)]
 pub(crate) mod ffi;
+pub(crate) mod mistakes;
 
 use crate::environment::LogLevel;
 use crate::error::Result;

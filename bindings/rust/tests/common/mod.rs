@@ -1,6 +1,8 @@
 //! Models of tests, written here byte by byte; the same each time.
 #![allow(dead_code, unreachable_pub, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
+pub mod decoder;
+
 use onnx::{Session, Value};
 
 pub const FLOAT: u64 = 1;

@@ -1,0 +1,38 @@
+//! What a failed run is told with.
+
+use crate::error::{ErrorCode, OnnxError};
+use crate::session::{SessionInner, ValueType};
+use crate::value::{Value, ValueKind};
+
+/// Names the input that was given a value of another type than the model's: ONNX Runtime says the types alone. `inputs` are
+/// those of the run, each with its place in the session.
+#[cold]
+pub(crate) fn named<'v>(session: &SessionInner, inputs: impl Iterator<Item = (usize, &'v Value)>, error: OnnxError) -> OnnxError {
+    if error.code != ErrorCode::InvalidArgument {
+        return error;
+    }
+    for (at, value) in inputs {
+        let info = &session.inputs[at].info;
+        let Some((wanted, found)) = mismatch(&info.value_type, value) else { continue };
+        if !error.message.contains(&format!("'{}'", info.name)) {
+            let message = format!("input '{}' takes a value of type {wanted}, {found} was given: {}", info.name, error.message);
+            return OnnxError::new(error.code, message);
+        }
+    }
+    error
+}
+
+/// The type that is wanted and what the value is instead; none where they agree, as far as one can see from outside.
+fn mismatch(wanted: &ValueType, value: &Value) -> Option<(String, String)> {
+    let kind = value.kind().ok()?;
+    match (wanted, kind) {
+        (ValueType::Tensor { element, .. }, ValueKind::Tensor) => {
+            let found = value.element_type().ok()?;
+            (*element != found).then(|| (format!("{element:?}"), format!("{found:?}")))
+        }
+        (ValueType::Tensor { element, .. }, found) => Some((format!("{element:?}"), format!("{found:?}"))),
+        (ValueType::Sequence(_), ValueKind::Tensor | ValueKind::Map) => Some(("Sequence".to_owned(), format!("{kind:?}"))),
+        (ValueType::Map { .. }, ValueKind::Tensor | ValueKind::Sequence) => Some(("Map".to_owned(), format!("{kind:?}"))),
+        _ => None,
+    }
+}
