@@ -14,7 +14,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 fn all() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for folder in ["src", "tests", "examples", "benches"] {
+    for folder in ["src", "tests", "examples", "benches", "bench/src", "bench/benches"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         if folder.exists() {
             sources(&folder, &mut found);
