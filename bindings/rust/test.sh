@@ -106,6 +106,7 @@ fi
 consumer_checks
 consumer "$LIBRARY"
 [[ -z $ORACLE ]] || consumer "$ORACLE"
+[[ -z ${RETORT_OLD:-} ]] || consumer "$RETORT_OLD"
 bench_compiles
 [[ -n ${RETORT_LOOPBACK:-} ]] || skip "no device to test with: build examples/providers/loopback and set RETORT_LOOPBACK to its library"
 finish

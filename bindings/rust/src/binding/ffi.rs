@@ -133,17 +133,16 @@ unsafe extern "C" fn list_info(_this: *const OrtAllocator) -> *const OrtMemoryIn
     cpu_raw().unwrap_or(null())
 }
 
-/// New handles of the values of all outputs, in the order in which they were bound first.
-pub(super) fn results(binding: &BindingHandle) -> Result<SmallVec<[ValueHandle; 4]>> {
+/// New handles of the values of all outputs, in the order in which they were bound first; none where the library gave none.
+pub(super) fn results(binding: &BindingHandle) -> Result<SmallVec<[Option<ValueHandle>; ROOM]>> {
     let (mut list, mut raw, mut count) = (List::new(), null_mut(), 0);
     let allocator = (&raw mut list).cast::<OrtAllocator>();
     // SAFETY: the array is the caller's, from the allocator that was given, and each handle in it. The library uses the
     // allocator during the call alone.
     unsafe {
         call!(GetBoundOutputValues(binding.raw(), allocator, &raw mut raw, &raw mut count))?;
-        // All are taken over before one that is missing is an error.
-        let handles: SmallVec<[Result<ValueHandle>; 4]> = (0..count).map(|at| ValueHandle::of(*raw.add(at))).collect();
+        let handles = (0..count).map(|at| ValueHandle::of(*raw.add(at)).ok()).collect();
         list_free(allocator, raw.cast());
-        handles.into_iter().collect()
+        Ok(handles)
     }
 }

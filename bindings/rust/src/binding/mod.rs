@@ -218,7 +218,8 @@ impl<'a> IoBinding<'a> {
 
     fn discard_results(&mut self) {
         self.has_run = false;
-        self.results.take();
+        // In place: taken out, they would be moved before they go.
+        self.results = OnceCell::new();
     }
 }
 

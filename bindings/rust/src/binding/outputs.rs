@@ -3,6 +3,7 @@
 use super::{IoBinding, Results, Source, Target, ffi};
 use crate::element::PlainElement;
 use crate::error::{ErrorCode, OnnxError, Result};
+use crate::library::ffi::nothing;
 use crate::memory::MemoryInfo;
 use crate::run::ffi::{finish, has_containers};
 use crate::value::{Value, wrap_for_writing};
@@ -149,7 +150,12 @@ impl<'a> IoBinding<'a> {
         let mut results = Results::with_capacity(handles.len());
         for (handle, &at) in handles.into_iter().zip(&self.order) {
             let made = matches!(self.outputs[at], Some(Target::Memory(_)));
-            results.push(if made { Some(finish(&self.session.outputs[at], handle, containers)?) } else { None });
+            if made {
+                let handle = handle.ok_or_else(|| nothing("OrtValue"))?;
+                results.push(Some(finish(&self.session.outputs[at], handle, containers)?));
+            } else {
+                results.push(None);
+            }
         }
         Ok(self.results.get_or_init(|| results))
     }
