@@ -78,6 +78,26 @@ linked() {
   ONNXRUNTIME_DIR=$OUT LD_LIBRARY_PATH=$AREA/run tests --features half,ndarray --test session --test binding --test decoder --test mistakes --test allocations
 }
 
+# The member examples/inference: what a program makes of the crate, on a library that is opened, and linked with this one.
+consumer() {
+  suite "examples/inference on $1" env ORT_DYLIB_PATH="$1" cargo test --offline --no-fail-fast -p inference --features load-dynamic
+}
+consumer_checks() {
+  check "examples/inference: no warning of clippy" quiet cargo clippy --offline -q -p inference --all-targets --features load-dynamic -- -D warnings
+  check "examples/inference: formatted" quiet cargo fmt -p inference --check
+  check "examples/inference: no warning of cargo doc" env RUSTDOCFLAGS="-D warnings" cargo doc --offline -q --no-deps -p inference --features load-dynamic
+  mkdir -p "$AREA/run" && ln -sf "$LIBRARY" "$AREA/run/libonnxruntime.so.1"
+  suite "examples/inference, linked" env ONNXRUNTIME_DIR="$OUT" LD_LIBRARY_PATH="$AREA/run" cargo test --offline -p inference --test program
+}
+
+# The benchmark is measured by bench.sh; here it is to compile, without criterion.
+bench_compiles() {
+  [[ $version -ge 92 ]] || { skip "the benchmark: crate ort needs Rust 1.92"; return; }
+  (cd bench && cargo fetch -q 2>/dev/null) || { skip "the benchmark: cargo cannot fetch its crates"; return; }
+  check "the benchmark compiles" quiet cargo check --offline -q --manifest-path bench/Cargo.toml --target-dir bench/target
+  check "the benchmark is formatted" quiet cargo fmt --manifest-path bench/Cargo.toml --check
+}
+
 check "src/ffi.rs is what the tables say" "$PYTHON" tools/generate_ffi.py --check
 check "no warning of clippy" quiet cargo clippy --offline -q --all-targets --features "$FEATURES" -- -D warnings
 check "no warning of clippy without features" env ONNXRUNTIME_DIR="$OUT" cargo clippy --offline -q --all-targets -- -D warnings
@@ -101,5 +121,10 @@ if [[ -n $OLD ]]; then
 else
   skip "no older ONNX Runtime: tools/setup.sh old, or RETORT_OLD, a library of 1.17 to 1.20"
 fi
+consumer_checks
+consumer "$LIBRARY"
+[[ -z $ORACLE ]] || consumer "$ORACLE"
+[[ -z ${RETORT_OLD:-} ]] || consumer "$RETORT_OLD"
+bench_compiles
 [[ -n ${RETORT_LOOPBACK:-} ]] || skip "no device to test with: build examples/providers/loopback and set RETORT_LOOPBACK to its library"
 finish

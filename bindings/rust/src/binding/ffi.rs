@@ -1,11 +1,15 @@
 //! Raw calls about bindings.
 
+use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
+use smallvec::SmallVec;
+
 use crate::error::Result;
-use crate::library::ffi::{call, handle, slot};
+use crate::ffi::{OrtAllocator, OrtMemoryInfo, OrtValue};
+use crate::library::ffi::{OLDEST, call, handle, slot};
 use crate::memory::MemoryInfo;
-use crate::memory::ffi::{default_raw, free};
+use crate::memory::ffi::{cpu_raw, default_raw, free};
 use crate::run::RunOptions;
 use crate::session::{Port, SessionInner};
 use crate::value::Value;
@@ -62,14 +66,83 @@ pub(super) fn run(binding: &BindingHandle, session: &SessionInner, options: Opti
     }
 }
 
-/// New handles of the values of all outputs, in the order in which they were bound first.
-pub(super) fn results(binding: &BindingHandle) -> Result<Vec<ValueHandle>> {
-    let (mut raw, mut count) = (null_mut(), 0);
-    // SAFETY: the array is the caller's, from the allocator that was given, and each handle in it.
+/// How many results a list has room for without another allocation.
+const ROOM: usize = 8;
+
+/// An allocator with room for one list of results, so that the library needs no memory for it: an aligned block would cost
+/// as much as all else that is asked after a run.
+#[repr(C)]
+struct List {
+    base: OrtAllocator,
+    room: [*mut OrtValue; ROOM],
+    given: bool,
+}
+
+impl List {
+    fn new() -> Self {
+        let base = OrtAllocator {
+            version: OLDEST,
+            Alloc: Some(list_alloc),
+            Free: Some(list_free),
+            Info: Some(list_info),
+            Reserve: None,
+            GetStats: None,
+            AllocOnStream: None,
+            Shrink: None,
+        };
+        List { base, room: [null_mut(); ROOM], given: false }
+    }
+}
+
+/// The room where it is free and large enough, else a block of the library's own allocator.
+///
+/// # Safety
+/// `this` is the first member of a `List`, which nobody else uses.
+unsafe extern "C" fn list_alloc(this: *mut OrtAllocator, size: usize) -> *mut c_void {
+    // SAFETY: as above.
+    let list = unsafe { &mut *this.cast::<List>() };
+    if size <= size_of_val(&list.room) && !list.given {
+        list.given = true;
+        return list.room.as_mut_ptr().cast();
+    }
+    let more = || {
+        let mut block = null_mut();
+        // SAFETY: the library gives a new block.
+        unsafe { call!(AllocatorAlloc(default_raw()?, size, &raw mut block))? };
+        Ok(block)
+    };
+    let made: Result<*mut c_void> = more();
+    made.unwrap_or(null_mut())
+}
+
+/// # Safety
+/// As for `list_alloc`, which gave the block; or it is null.
+unsafe extern "C" fn list_free(this: *mut OrtAllocator, block: *mut c_void) {
+    // SAFETY: as above; the room goes with the list.
     unsafe {
-        call!(GetBoundOutputValues(binding.raw(), default_raw()?, &raw mut raw, &raw mut count))?;
-        let handles: Vec<Result<ValueHandle>> = (0..count).map(|at| ValueHandle::of(*raw.add(at))).collect();
-        free(raw.cast())?;
-        handles.into_iter().collect()
+        let list = this.cast::<List>();
+        if block == (&raw mut (*list).room).cast() {
+            (*list).given = false;
+        } else {
+            let _ = free(block);
+        }
+    }
+}
+
+unsafe extern "C" fn list_info(_this: *const OrtAllocator) -> *const OrtMemoryInfo {
+    cpu_raw().unwrap_or(null())
+}
+
+/// New handles of the values of all outputs, in the order in which they were bound first; none where the library gave none.
+pub(super) fn results(binding: &BindingHandle) -> Result<SmallVec<[Option<ValueHandle>; ROOM]>> {
+    let (mut list, mut raw, mut count) = (List::new(), null_mut(), 0);
+    let allocator = (&raw mut list).cast::<OrtAllocator>();
+    // SAFETY: the array is the caller's, from the allocator that was given, and each handle in it. The library uses the
+    // allocator during the call alone.
+    unsafe {
+        call!(GetBoundOutputValues(binding.raw(), allocator, &raw mut raw, &raw mut count))?;
+        let handles = (0..count).map(|at| ValueHandle::of(*raw.add(at)).ok()).collect();
+        list_free(allocator, raw.cast());
+        Ok(handles)
     }
 }

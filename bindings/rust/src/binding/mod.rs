@@ -8,12 +8,17 @@ use std::cell::OnceCell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::element::TensorElement;
 use crate::error::{OnnxError, Result};
 use crate::memory::MemoryInfo;
 use crate::run::{RunOptions, mistakes};
 use crate::session::SessionInner;
 use crate::value::{Value, ValueView};
+
+/// Handles of what the last run gave, in the order of the library; got when somebody asks.
+type Results = SmallVec<[Option<Value>; 2]>;
 
 /// What an input reads.
 enum Source {
@@ -74,8 +79,7 @@ pub struct IoBinding<'a> {
     /// The outputs that are bound, in the order of the library.
     order: Vec<usize>,
     has_run: bool,
-    /// Handles of what the last run gave, for each of `order`; got when somebody asks.
-    results: OnceCell<Vec<Option<Value>>>,
+    results: OnceCell<Results>,
     /// Values which the library may still refer to, since binding them failed.
     failed: Vec<Source>,
     session: Arc<SessionInner>,
@@ -224,7 +228,8 @@ impl<'a> IoBinding<'a> {
 
     fn discard_results(&mut self) {
         self.has_run = false;
-        self.results.take();
+        // In place: taken out, they would be moved before they go.
+        self.results = OnceCell::new();
     }
 }
 

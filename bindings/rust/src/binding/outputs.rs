@@ -1,8 +1,9 @@
 //! The outputs of a binding.
 
-use super::{IoBinding, Source, Target, ffi};
+use super::{IoBinding, Results, Source, Target, ffi};
 use crate::element::PlainElement;
 use crate::error::{ErrorCode, OnnxError, Result};
+use crate::library::ffi::nothing;
 use crate::memory::MemoryInfo;
 use crate::run::ffi::{finish, has_containers};
 use crate::value::{Value, wrap_for_writing};
@@ -160,7 +161,7 @@ impl<'a> IoBinding<'a> {
     }
 
     /// Handles of all results, got once after each run.
-    pub(super) fn results(&self) -> Result<&Vec<Option<Value>>> {
+    pub(super) fn results(&self) -> Result<&Results> {
         if let Some(results) = self.results.get() {
             return Ok(results);
         }
@@ -169,12 +170,17 @@ impl<'a> IoBinding<'a> {
             let message = format!("the library has {} results of a binding with {} outputs", handles.len(), self.order.len());
             return Err(OnnxError::new(ErrorCode::Fail, message));
         }
-        let given: Vec<usize> = (0..self.inputs.len()).filter(|&i| self.inputs[i].is_some()).collect();
-        let containers = has_containers(&self.session, &given);
-        let mut results = Vec::with_capacity(handles.len());
+        let given = (0..self.inputs.len()).filter(|&i| self.inputs[i].is_some());
+        let containers = has_containers(&self.session, given);
+        let mut results = Results::with_capacity(handles.len());
         for (handle, &at) in handles.into_iter().zip(&self.order) {
             let made = matches!(self.outputs[at], Some(Target::Memory(_)));
-            results.push(if made { Some(finish(&self.session.outputs[at], handle, containers)?) } else { None });
+            if made {
+                let handle = handle.ok_or_else(|| nothing("OrtValue"))?;
+                results.push(Some(finish(&self.session.outputs[at], handle, containers)?));
+            } else {
+                results.push(None);
+            }
         }
         Ok(self.results.get_or_init(|| results))
     }

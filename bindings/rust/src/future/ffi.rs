@@ -88,6 +88,6 @@ impl InFlight {
     /// The outputs; only when the run is over.
     pub(super) fn take(self) -> Result<Vec<Value>> {
         // SAFETY: the run is over: the handles are the caller's, and the box goes with this call.
-        unsafe { take(&self.session, &self.wanted.places, &self.results, has_containers(&self.session, &self.names.places)) }
+        unsafe { take(&self.session, &self.wanted.places, &self.results, has_containers(&self.session, self.names.places.iter().copied())) }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{NonNull, null_mut};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Allocator, DeviceType, MemoryDescription, MemoryInfo, MemoryKind};
 use crate::error::Result;
@@ -47,6 +47,16 @@ pub(super) fn cpu() -> Result<Info> {
     // SAFETY: the library gives a new description.
     unsafe { call!(CreateCpuMemoryInfo(OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault, &raw mut raw))? };
     InfoHandle::of(raw).map(Info::Owned)
+}
+
+/// The processor's memory, described once: the description is immutable and lives as long as the process.
+pub(crate) fn cpu_raw() -> Result<*const OrtMemoryInfo> {
+    static CPU: OnceLock<Info> = OnceLock::new();
+    if let Some(known) = CPU.get() {
+        return Ok(known.raw());
+    }
+    let made = cpu()?;
+    Ok(CPU.get_or_init(|| made).raw())
 }
 
 pub(super) fn named(name: &str, id: i32) -> Result<Info> {
@@ -177,11 +187,17 @@ impl Drop for AllocatorHandle {
     }
 }
 
+/// The library's own allocator, which lives as long as the process, asked for once.
 pub(crate) fn default_raw() -> Result<*mut OrtAllocator> {
+    static DEFAULT: OnceLock<AllocatorHandle> = OnceLock::new();
+    if let Some(known) = DEFAULT.get() {
+        return Ok(known.raw());
+    }
     let mut raw = null_mut();
-    // SAFETY: the library's own allocator is never released.
+    // SAFETY: this allocator is never released.
     unsafe { call!(GetAllocatorWithDefaultOptions(&raw mut raw))? };
-    Ok(raw)
+    let found = AllocatorHandle::lasting(raw)?;
+    Ok(DEFAULT.get_or_init(|| found).raw())
 }
 
 pub(super) fn default_allocator() -> Result<AllocatorHandle> {

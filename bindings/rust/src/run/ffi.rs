@@ -86,8 +86,8 @@ impl Names {
 }
 
 /// Whether one of these inputs is more than a tensor: outputs may then share memory with what lies in it.
-pub(crate) fn has_containers(session: &SessionInner, inputs: &[usize]) -> bool {
-    inputs.iter().any(|&at| !matches!(session.inputs[at].info.value_type, ValueType::Tensor { .. }))
+pub(crate) fn has_containers(session: &SessionInner, mut inputs: impl Iterator<Item = usize>) -> bool {
+    inputs.any(|at| !matches!(session.inputs[at].info.value_type, ValueType::Tensor { .. }))
 }
 
 /// Makes an owned value of a result, one that shares memory with nothing that can be changed or go away.
@@ -139,6 +139,6 @@ pub(crate) fn run(session: &SessionInner, options: Option<&RunOptions>, inputs: 
             let given = names.places.iter().copied().zip(inputs.iter().map(|i| i.1));
             return Err(super::mistakes::named(session, given, error));
         }
-        take(session, &wanted.places, &results, has_containers(session, &names.places))
+        take(session, &wanted.places, &results, has_containers(session, names.places.iter().copied()))
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 
@@ -11,8 +12,8 @@ use crate::element::{ElementType, TensorElement, count_of};
 use crate::error::{OnnxError, Result};
 use crate::ffi::{ONNXTensorElementDataType, ONNXType, OrtValue, since};
 use crate::library::ffi::{api, call, handle};
-use crate::memory::ffi::{default_raw, describe, is_host_accessible};
-use crate::memory::{Allocator, MemoryDescription, MemoryInfo};
+use crate::memory::ffi::{cpu_raw, default_raw, describe, is_host_accessible};
+use crate::memory::{Allocator, MemoryDescription};
 
 handle!(ValueHandle, OrtValue, ReleaseValue);
 handle!(ShapeHandle, OrtTensorTypeAndShapeInfo, ReleaseTensorTypeAndShapeInfo);
@@ -62,10 +63,10 @@ fn new_tensor(allocator: *mut crate::ffi::OrtAllocator, element: ElementType, sh
 /// Memory of the program as a tensor; who keeps it, the caller says.
 pub(crate) fn wrapped<T: TensorElement>(shape: &[i64], data: *mut T, length: usize) -> Result<Value> {
     crate::environment::init()?;
-    let (memory, mut raw, bytes) = (MemoryInfo::cpu()?, null_mut(), length * size_of::<T>());
+    let (memory, mut raw, bytes) = (cpu_raw()?, null_mut(), length * size_of::<T>());
     // SAFETY: that many bytes lie there, and the type around the value keeps them. The library copies the shape.
     unsafe {
-        call!(CreateTensorWithDataAsOrtValue(memory.raw(), data.cast(), bytes, shape.as_ptr(), shape.len(), T::TYPE.raw(), &raw mut raw))?;
+        call!(CreateTensorWithDataAsOrtValue(memory, data.cast(), bytes, shape.as_ptr(), shape.len(), T::TYPE.raw(), &raw mut raw))?;
     }
     Ok(Value::of(ValueHandle::of(raw)?, Keep::Borrowed))
 }
@@ -168,9 +169,40 @@ fn raw_data(value: &ValueHandle) -> Result<*mut c_void> {
     Ok(raw)
 }
 
-/// Where the elements are, how many, of which size in bytes: checked to be readable by the program.
-fn readable(value: &ValueHandle) -> Result<(ElementType, usize, *mut c_void)> {
+/// Where the elements of a tensor lie, of which type and how many: memory that the program can read. Stays as it is for as
+/// long as the handle, so the library is asked once.
+#[derive(Clone, Copy)]
+pub(crate) struct Elements {
+    element: ElementType,
+    count: usize,
+    data: *mut c_void,
+}
+
+// SAFETY: an address; who may read or write what lies there, the value says.
+unsafe impl Send for Elements {}
+// SAFETY: as above.
+unsafe impl Sync for Elements {}
+
+pub(super) type Known = OnceLock<Elements>;
+
+/// The elements of a value; an error where they are of another type than the one that is wanted.
+fn known(value: &Value, wanted: Option<ElementType>) -> Result<Elements> {
+    match (value.elements.get(), wanted) {
+        (Some(found), Some(wanted)) if found.element != wanted => Err(wrong_type(found.element, wanted)),
+        (Some(found), _) => Ok(*found),
+        (None, _) => {
+            let found = readable(&value.handle, wanted)?;
+            Ok(*value.elements.get_or_init(|| found))
+        }
+    }
+}
+
+#[cold]
+fn readable(value: &ValueHandle, wanted: Option<ElementType>) -> Result<Elements> {
     let (element, shape) = facts(value)?;
+    if let Some(wanted) = wanted.filter(|w| *w != element) {
+        return Err(wrong_type(element, wanted));
+    }
     let count = count_of(&shape)?;
     element.bytes_of(count)?;
     if !on_host(value)? {
@@ -181,22 +213,20 @@ fn readable(value: &ValueHandle) -> Result<(ElementType, usize, *mut c_void)> {
         );
         return Err(OnnxError::invalid(message));
     }
-    Ok((element, count, raw_data(value)?))
+    Ok(Elements { element, count, data: raw_data(value)? })
 }
 
 /// The elements as a pointer for `T`; dangling, and never read, where there are none.
-fn elements<T: TensorElement>(value: &ValueHandle) -> Result<(*mut T, usize)> {
-    let found = facts(value)?.0;
-    if found != T::TYPE {
-        return Err(wrong_type(found, T::TYPE));
-    }
-    let (_, count, data) = readable(value)?;
+fn elements<T: TensorElement>(value: &Value) -> Result<(*mut T, usize)> {
+    let Elements { element, count, data } = known(value, Some(T::TYPE))?;
     let data = data.cast::<T>();
     if count == 0 {
         return Ok((std::ptr::NonNull::dangling().as_ptr(), 0));
     }
     if data.is_null() || !data.is_aligned() {
-        return Err(OnnxError::invalid(format!("elements of type {found:?} at address {data:?} cannot be read in place: copy the tensor")));
+        return Err(OnnxError::invalid(format!(
+            "elements of type {element:?} at address {data:?} cannot be read in place: copy the tensor"
+        )));
     }
     if T::IS_BOOL {
         // SAFETY: that many bytes lie there; any bits are a byte.
@@ -208,40 +238,40 @@ fn elements<T: TensorElement>(value: &ValueHandle) -> Result<(*mut T, usize)> {
     Ok((data, count))
 }
 
-pub(super) fn slice<T: TensorElement>(value: &ValueHandle) -> Result<&[T]> {
+pub(super) fn slice<T: TensorElement>(value: &Value) -> Result<&[T]> {
     let (data, count) = elements::<T>(value)?;
     // SAFETY: as many initialised elements of this type lie there; nobody writes them while the value is borrowed.
     Ok(unsafe { std::slice::from_raw_parts(data, count) })
 }
 
-pub(super) fn slice_mut<T: TensorElement>(value: &mut ValueHandle) -> Result<&mut [T]> {
+pub(super) fn slice_mut<T: TensorElement>(value: &mut Value) -> Result<&mut [T]> {
     let (data, count) = elements::<T>(value)?;
     // SAFETY: as above; the value is borrowed for writing and shares its memory with no other.
     Ok(unsafe { std::slice::from_raw_parts_mut(data, count) })
 }
 
-fn raw_bytes(value: &ValueHandle) -> Result<(*mut u8, usize)> {
-    let (element, count, data) = readable(value)?;
+fn raw_bytes(value: &Value) -> Result<(*mut u8, usize)> {
+    let Elements { element, count, data } = known(value, None)?;
     let length = element.bytes_of(count)?;
     Ok((if length == 0 { std::ptr::NonNull::dangling().as_ptr() } else { data.cast() }, length))
 }
 
-pub(crate) fn bytes(value: &ValueHandle) -> Result<&[u8]> {
+pub(super) fn bytes(value: &Value) -> Result<&[u8]> {
     let (data, length) = raw_bytes(value)?;
     // SAFETY: as for `slice`; any bits are a byte.
     Ok(unsafe { std::slice::from_raw_parts(data, length) })
 }
 
-pub(crate) fn bytes_mut(value: &mut ValueHandle) -> Result<&mut [u8]> {
+pub(super) fn bytes_mut(value: &mut Value) -> Result<&mut [u8]> {
     let (data, length) = raw_bytes(value)?;
     // SAFETY: as for `slice_mut`.
     Ok(unsafe { std::slice::from_raw_parts_mut(data, length) })
 }
 
-pub(super) fn clone_tensor(value: &ValueHandle) -> Result<Value> {
-    let (element, shape) = facts(value)?;
+pub(super) fn clone_tensor(value: &Value) -> Result<Value> {
+    let (element, shape) = facts(&value.handle)?;
     if element == ElementType::String {
-        let (bytes, starts) = string_content(value)?;
+        let (bytes, starts) = string_content(&value.handle)?;
         let made = strings(&shape)?;
         for (at, &start) in starts.iter().enumerate() {
             let end = starts.get(at + 1).copied().unwrap_or(bytes.len());
@@ -250,9 +280,9 @@ pub(super) fn clone_tensor(value: &ValueHandle) -> Result<Value> {
         return Ok(made);
     }
     let from = bytes(value)?;
-    let mut handle = new_tensor(default_raw()?, element, &shape)?;
-    bytes_mut(&mut handle)?.copy_from_slice(from);
-    Ok(Value::of_library(handle))
+    let mut made = Value::of_library(new_tensor(default_raw()?, element, &shape)?);
+    bytes_mut(&mut made)?.copy_from_slice(from);
+    Ok(made)
 }
 
 pub(super) fn strings(shape: &[i64]) -> Result<Value> {

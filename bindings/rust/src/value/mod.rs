@@ -47,6 +47,8 @@ pub enum ValueKind {
 pub struct Value {
     // Released before what keeps its memory.
     handle: ValueHandle,
+    /// Known when somebody has looked.
+    elements: ffi::Known,
     keep: Keep,
     /// Another value may read the same memory: it is copied before it is written.
     shared: bool,
@@ -54,7 +56,7 @@ pub struct Value {
 
 impl Value {
     pub(crate) fn of(handle: ValueHandle, keep: Keep) -> Self {
-        Value { handle, keep, shared: false }
+        Value { handle, elements: ffi::Known::new(), keep, shared: false }
     }
 
     /// A value of the library that owns all its memory.
@@ -123,7 +125,7 @@ impl Value {
             return Err(OnnxError::invalid(message));
         }
         let mut made = ffi::zeroed(&Allocator::cpu()?, element, shape)?;
-        ffi::bytes_mut(&mut made.handle)?.copy_from_slice(data);
+        ffi::bytes_mut(&mut made)?.copy_from_slice(data);
         made.keep = Keep::Library;
         Ok(made)
     }
@@ -165,25 +167,25 @@ impl Value {
     /// An error where the elements are of another type, where the memory is that of a device (see
     /// [`copy_tensors`](crate::copy_tensors)), or where a byte of `bool` is neither 0 nor 1.
     pub fn extract_tensor<T: TensorElement>(&self) -> Result<&[T]> {
-        ffi::slice(&self.handle)
+        ffi::slice(self)
     }
 
     /// As [`Value::extract_tensor`], to be written.
     pub fn extract_tensor_mut<T: TensorElement>(&mut self) -> Result<&mut [T]> {
         self.make_unique()?;
-        ffi::slice_mut(&mut self.handle)
+        ffi::slice_mut(self)
     }
 
     /// The bytes of a tensor of any type but strings; no copy. Errors as for [`Value::extract_tensor`].
     pub fn extract_bytes(&self) -> Result<&[u8]> {
-        ffi::bytes(&self.handle)
+        ffi::bytes(self)
     }
 
     /// A copy that shares nothing with the value. An error for tensors in memory of a device, for sparse tensors and for
     /// types of custom operators.
     pub fn try_clone(&self) -> Result<Self> {
         match self.kind()? {
-            ValueKind::Tensor => ffi::clone_tensor(&self.handle),
+            ValueKind::Tensor => ffi::clone_tensor(self),
             ValueKind::Sequence => Self::sequence(self.extract_sequence()?),
             ValueKind::Map => {
                 let (keys, values) = self.extract_map()?;
@@ -195,7 +197,7 @@ impl Value {
 
     pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8]> {
         self.make_unique()?;
-        ffi::bytes_mut(&mut self.handle)
+        ffi::bytes_mut(self)
     }
 
     /// Copies memory that another value may read.

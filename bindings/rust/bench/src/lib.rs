@@ -1,0 +1,52 @@
+//! The same calls through crate `onnx` and through crate `ort`, on one library in one process.
+//!
+//! Both crates open what `ORT_DYLIB_PATH` names. Each side has a session of its own of the same model, of one thread, and
+//! is called in the way that is fastest in its crate.
+
+mod calls;
+#[path = "../../tests/common/mod.rs"]
+#[allow(clippy::pedantic, missing_docs)]
+mod common;
+mod values;
+
+/// What can go wrong on either side.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// One call, made through both crates.
+pub struct Case {
+    /// What is called.
+    pub name: String,
+    /// The call through crate `onnx`.
+    pub onnx: Box<dyn FnMut()>,
+    /// The call through crate `ort`.
+    pub ort: Box<dyn FnMut()>,
+}
+
+impl Case {
+    fn new(name: impl Into<String>, onnx: impl FnMut() + 'static, ort: impl FnMut() + 'static) -> Self {
+        Case { name: name.into(), onnx: Box::new(onnx), ort: Box::new(ort) }
+    }
+}
+
+/// The cases, in the order of the table. Each has been called once on both sides, which give the same numbers.
+pub fn cases() -> Result<Vec<Case>, Failure> {
+    let file = std::env::var("ORT_DYLIB_PATH").map_err(|_| "ORT_DYLIB_PATH is not set: name the library to measure")?;
+    let environment = ort::init_from(&file)?.with_telemetry(false).build()?;
+    let mut cases = Vec::new();
+    for (inputs, length) in [(1, 4), (1, 1024), (3, 4), (3, 1024)] {
+        cases.push(calls::run(&environment, inputs, length)?);
+    }
+    for length in [4, 1024] {
+        cases.push(calls::step(&environment, length)?);
+    }
+    for (inputs, length) in [(1, 4), (1, 1024), (3, 4), (3, 1024)] {
+        cases.push(calls::bound(&environment, inputs, length)?);
+    }
+    for length in [4, 1024] {
+        cases.push(calls::bound_to_memory(&environment, length)?);
+    }
+    for length in [4, 1024] {
+        cases.extend(values::all(length)?);
+    }
+    Ok(cases)
+}

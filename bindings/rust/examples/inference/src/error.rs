@@ -1,0 +1,104 @@
+//! What can go wrong, as one type.
+
+use std::fmt;
+
+use onnx::OnnxError;
+
+/// `Result` with [`InferError`].
+pub type Result<T, E = InferError> = std::result::Result<T, E>;
+
+/// An error of making speech. Those of the library and of files come by `?`.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InferError {
+    /// The library, or what it was given.
+    Onnx(OnnxError),
+    /// A file.
+    Io(std::io::Error),
+    /// A character without a token: which, and how many characters come before it.
+    Symbol {
+        /// The character.
+        symbol: char,
+        /// How many characters come before it.
+        at: usize,
+    },
+    /// There is nothing to say.
+    Empty,
+    /// More tokens than a model takes at once.
+    TooLong {
+        /// How many were given.
+        tokens: usize,
+        /// How many are possible.
+        most: usize,
+    },
+    /// Tokens, a voice, a speed or a model that cannot be: what was wrong, what is wanted.
+    Invalid(String),
+    /// Something was sent into a stream that had been closed.
+    Closed,
+}
+
+impl fmt::Display for InferError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InferError::Onnx(error) => write!(f, "{error}"),
+            InferError::Io(error) => write!(f, "{error}"),
+            InferError::Symbol { symbol, at } => {
+                write!(f, "{symbol:?} behind {at} characters has no token: write phonemes (IPA) and punctuation")
+            }
+            InferError::Empty => write!(f, "there is nothing to say: give at least one token"),
+            InferError::TooLong { tokens, most } => write!(f, "{tokens} tokens, a model takes {most} at once: cut them into pieces"),
+            InferError::Invalid(message) => write!(f, "{message}"),
+            InferError::Closed => write!(f, "the stream was closed: make another for what is to be said yet"),
+        }
+    }
+}
+
+impl std::error::Error for InferError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            InferError::Onnx(error) => Some(error),
+            InferError::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<OnnxError> for InferError {
+    fn from(error: OnnxError) -> Self {
+        InferError::Onnx(error)
+    }
+}
+
+impl From<std::io::Error> for InferError {
+    fn from(error: std::io::Error) -> Self {
+        InferError::Io(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    fn load() -> Result<onnx::Session> {
+        Ok(onnx::session_builder()?.commit_from_file("no/such/model.onnx")?)
+    }
+
+    #[test]
+    fn errors_of_the_library_come_by_the_question_mark() {
+        let error = load().unwrap_err();
+        assert!(matches!(&error, InferError::Onnx(e) if e.code == onnx::ErrorCode::NoSuchFile), "{error:?}");
+        assert!(error.to_string().contains("no/such/model.onnx"), "{error}");
+        assert_eq!(error.source().unwrap().to_string(), error.to_string());
+    }
+
+    #[test]
+    fn messages_say_what_was_wrong_and_what_to_do() {
+        assert!(InferError::Symbol { symbol: '%', at: 4 }.to_string().contains("'%' behind 4 characters"));
+        let error = InferError::TooLong { tokens: 511, most: 510 }.to_string();
+        assert!(error.contains("511") && error.contains("510"), "{error}");
+        assert!(InferError::from(std::io::Error::other("disk")).source().is_some());
+        assert!(InferError::Empty.source().is_none());
+    }
+}

@@ -1,0 +1,116 @@
+//! Files of sound.
+
+use std::io::{Seek, SeekFrom, Write};
+
+use crate::{InferError, Result};
+
+/// Bytes before the samples.
+const HEADER: u32 = 44;
+
+/// Writes a WAV file of one channel and 16-bit samples (PCM), piece by piece. The header is right when
+/// [`WavWriter::finish`] has been called.
+#[derive(Debug)]
+pub struct WavWriter<W: Write + Seek> {
+    to: W,
+    rate: u32,
+    /// Bytes of samples so far.
+    written: u32,
+}
+
+impl<W: Write + Seek> WavWriter<W> {
+    /// Begins a file of that many samples a second.
+    pub fn new(mut to: W, rate: u32) -> Result<Self> {
+        to.write_all(&header(rate, 0))?;
+        Ok(WavWriter { to, rate, written: 0 })
+    }
+
+    /// Writes samples of -1 to 1; louder ones are cut off, and what is no number is silence. An error where a file would be
+    /// longer than the format can say (about 25 hours at 24,000 samples a second).
+    pub fn write(&mut self, samples: &[f32]) -> Result<()> {
+        let more = samples.len().checked_mul(2).and_then(|b| u32::try_from(b).ok());
+        let length = more.and_then(|m| self.written.checked_add(m)).filter(|l| *l <= u32::MAX - HEADER);
+        let Some(length) = length else {
+            let message = format!("{} bytes of samples and {} more samples: a WAV file holds 4 GiB", self.written, samples.len());
+            return Err(InferError::Invalid(message));
+        };
+        let bytes: Vec<u8> = samples.iter().flat_map(|s| sample(*s).to_le_bytes()).collect();
+        self.to.write_all(&bytes)?;
+        self.written = length;
+        Ok(())
+    }
+
+    /// Writes the lengths into the header, and gives back what was written to.
+    pub fn finish(mut self) -> Result<W> {
+        self.to.seek(SeekFrom::Start(0))?;
+        self.to.write_all(&header(self.rate, self.written))?;
+        self.to.seek(SeekFrom::End(0))?;
+        self.to.flush()?;
+        Ok(self.to)
+    }
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn sample(value: f32) -> i16 {
+    // Casts of numbers that are none give 0.
+    (value.clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i16
+}
+
+fn header(rate: u32, bytes: u32) -> Vec<u8> {
+    let mut made = Vec::with_capacity(HEADER as usize);
+    let mut put = |part: &[u8]| made.extend_from_slice(part);
+    put(b"RIFF");
+    put(&(bytes + HEADER - 8).to_le_bytes());
+    put(b"WAVEfmt ");
+    put(&16u32.to_le_bytes());
+    // PCM, one channel.
+    put(&1u16.to_le_bytes());
+    put(&1u16.to_le_bytes());
+    put(&rate.to_le_bytes());
+    put(&rate.saturating_mul(2).to_le_bytes());
+    put(&2u16.to_le_bytes());
+    put(&16u16.to_le_bytes());
+    put(b"data");
+    put(&bytes.to_le_bytes());
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn written(parts: &[&[f32]]) -> Vec<u8> {
+        let mut writer = WavWriter::new(Cursor::new(Vec::new()), 24000).unwrap();
+        for part in parts {
+            writer.write(part).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn another_reader_finds_what_was_written() {
+        let file = written(&[&[0.0, 1.0, -1.0], &[], &[0.5, 2.0, -7.0, f32::NAN]]);
+        assert_eq!(file.len(), 44 + 14);
+        let mut reader = hound::WavReader::new(Cursor::new(file)).unwrap();
+        let wanted = hound::WavSpec { channels: 1, sample_rate: 24000, bits_per_sample: 16, sample_format: hound::SampleFormat::Int };
+        assert_eq!(reader.spec(), wanted);
+        assert_eq!(reader.duration(), 7);
+        let samples: Vec<i16> = reader.samples::<i16>().map(|s| s.unwrap()).collect();
+        assert_eq!(samples, [0, 32767, -32767, 16384, 32767, -32767, 0]);
+    }
+
+    #[test]
+    fn a_file_without_samples_is_one_too() {
+        let file = written(&[]);
+        assert_eq!(hound::WavReader::new(Cursor::new(&file)).unwrap().duration(), 0);
+        assert_eq!(file[4..8], 36u32.to_le_bytes());
+    }
+
+    #[test]
+    fn errors_of_the_file_come_by_the_question_mark() {
+        let mut room = [0u8; 50];
+        let mut writer = WavWriter::new(Cursor::new(&mut room[..]), 24000).unwrap();
+        assert!(matches!(writer.write(&[0.0; 9]), Err(InferError::Io(_))));
+    }
+}
