@@ -113,9 +113,9 @@ class GroupTest {
       MemorySegment value = made(arena, out -> API.createTensorWithDataAsOrtValue(info, data, 16, shape, 1, 1, out));
       MemorySegment names = pointers(arena, arena.allocateFrom("x"), arena.allocateFrom("state"));
       MemorySegment outputs = arena.allocate(ValueLayout.ADDRESS);
-      MemorySegment callback = Upcalls.finished((made, count, status) -> {
+      MemorySegment callback = FinishedCall.stub((user, made, count, status) -> {
         MemorySegment at = Arena.ofAuto().allocate(ValueLayout.ADDRESS);
-        API.getTensorMutableData(made.get(ValueLayout.ADDRESS, 0), at);
+        API.getTensorMutableData(Memory.view(made, 8).get(ValueLayout.ADDRESS, 0), at);
         first.complete(status.address() != 0 || count != 1 ? Float.NaN : Memory.view(at.get(ValueLayout.ADDRESS, 0), 16).get(ValueLayout.JAVA_FLOAT, 0));
       }, arena);
       succeeds(API.runAsync(session, MemorySegment.NULL, names, pointers(arena, value, value), 2, pointers(arena, arena.allocateFrom("state_out")), 1, outputs, callback, MemorySegment.NULL));
