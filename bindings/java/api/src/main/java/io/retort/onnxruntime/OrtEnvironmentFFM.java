@@ -46,7 +46,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
    */
   public static OrtEnvironmentFFM create(OrtApiFFM api, EnvironmentOptions options) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment name = arena.allocateFrom(options.name());
+      MemorySegment name = OrtApiFFM.text(arena, "the name of the environment", options.name());
       int level = options.level().value();
       if (options.log() == null) return new OrtEnvironmentFFM(api, api.pointer(arena, out -> api.c.createEnv(level, name, out)));
       // The library may log until the process ends, from threads that nobody waits for.
@@ -66,8 +66,8 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /** The library, for what is made in this environment. */
-  OrtApiFFM openApi() {
-    open();
+  OrtApiFFM requireOpen() {
+    requireNotClosed();
     return api;
   }
 
@@ -96,7 +96,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     api.require(22, "registering a library of providers");
     Handle env = use();
     try (Arena arena = Arena.ofConfined()) {
-      api.check(api.c.registerExecutionProviderLibrary(env.address, arena.allocateFrom(name), OrtApiFFM.path(arena, library)));
+      api.check(api.c.registerExecutionProviderLibrary(env.address, OrtApiFFM.text(arena, "name", name), OrtApiFFM.path(arena, library)));
       describe(env);
     } finally {
       env.release();
@@ -113,7 +113,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     api.require(22, "unregistering a library of providers");
     Handle env = use();
     try (Arena arena = Arena.ofConfined()) {
-      api.check(api.c.unregisterExecutionProviderLibrary(env.address, arena.allocateFrom(name)));
+      api.check(api.c.unregisterExecutionProviderLibrary(env.address, OrtApiFFM.text(arena, "name", name)));
       api.forgetProviders();
       describe(env);
     } finally {
@@ -252,5 +252,11 @@ public final class OrtEnvironmentFFM extends NativeObject {
     } finally {
       env.release();
     }
+  }
+
+  /** The library, or that the environment is closed, for messages. */
+  @Override
+  public String toString() {
+    return isClosed() ? "environment (closed)" : "environment of " + api;
   }
 }

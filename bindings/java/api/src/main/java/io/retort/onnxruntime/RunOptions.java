@@ -47,7 +47,7 @@ public final class RunOptions extends NativeObject {
    * @param env an environment of the library
    */
   public static RunOptions create(OrtEnvironmentFFM env) {
-    return new RunOptions(env.openApi());
+    return new RunOptions(env.requireOpen());
   }
 
   @Override
@@ -92,7 +92,7 @@ public final class RunOptions extends NativeObject {
    */
   public RunOptions setTag(String tag) {
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> options.api.c.runOptionsSetRunTag(options.address, arena.allocateFrom(tag)));
+      return set(options -> options.api.c.runOptionsSetRunTag(options.address, OrtApiFFM.text(arena, "tag", tag)));
     }
   }
 
@@ -115,7 +115,7 @@ public final class RunOptions extends NativeObject {
    */
   public RunOptions addConfigEntry(String key, String value) {
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> options.api.c.addRunConfigEntry(options.address, arena.allocateFrom(key), arena.allocateFrom(value)));
+      return set(options -> options.api.c.addRunConfigEntry(options.address, OrtApiFFM.text(arena, "key", key), OrtApiFFM.text(arena, "value", value)));
     }
   }
 

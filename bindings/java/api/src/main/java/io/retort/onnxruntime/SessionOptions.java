@@ -145,7 +145,7 @@ public final class SessionOptions extends NativeObject {
    */
   public SessionOptions addConfigEntry(String key, String value) {
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> api.c.addSessionConfigEntry(options, arena.allocateFrom(key), arena.allocateFrom(value)));
+      return set(options -> api.c.addSessionConfigEntry(options, OrtApiFFM.text(arena, "key", key), OrtApiFFM.text(arena, "value", value)));
     }
   }
 
@@ -157,7 +157,7 @@ public final class SessionOptions extends NativeObject {
   public String configEntry(String key) {
     Handle options = use();
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment name = arena.allocateFrom(key);
+      MemorySegment name = OrtApiFFM.text(arena, "key", key);
       if (api.integer(out -> api.c.hasSessionConfigEntry(options.address, name, out)) == 0) return null;
       MemorySegment size = arena.allocate(ValueLayout.JAVA_LONG);
       api.check(api.c.getSessionConfigEntry(options.address, name, MemorySegment.NULL, size));
@@ -187,7 +187,7 @@ public final class SessionOptions extends NativeObject {
    */
   public SessionOptions setLogId(String id) {
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> api.c.setSessionLogId(options, arena.allocateFrom(id)));
+      return set(options -> api.c.setSessionLogId(options, OrtApiFFM.text(arena, "id", id)));
     }
   }
 
@@ -226,7 +226,7 @@ public final class SessionOptions extends NativeObject {
   public SessionOptions setDimension(String dimension, long extent) {
     if (extent < 0) throw OrtException.invalid("dimension '" + dimension + "' cannot be " + extent);
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> api.c.addFreeDimensionOverrideByName(options, arena.allocateFrom(dimension), extent));
+      return set(options -> api.c.addFreeDimensionOverrideByName(options, OrtApiFFM.text(arena, "dimension", dimension), extent));
     }
   }
 
@@ -242,7 +242,7 @@ public final class SessionOptions extends NativeObject {
     ValueHandle held = (ValueHandle) value.use();
     try (Arena arena = Arena.ofConfined()) {
       api.same(held.api, "the initializer");
-      set(options -> api.c.addInitializer(options, arena.allocateFrom(name), held.address));
+      set(options -> api.c.addInitializer(options, OrtApiFFM.text(arena, "name", name), held.address));
     } catch (RuntimeException e) {
       held.release();
       throw e;
@@ -273,8 +273,8 @@ public final class SessionOptions extends NativeObject {
    */
   public SessionOptions addProvider(String name, Map<String, String> providerOptions) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment keys = OrtApiFFM.array(arena, List.copyOf(providerOptions.keySet()));
-      MemorySegment values = OrtApiFFM.array(arena, List.copyOf(providerOptions.values()));
+      MemorySegment keys = OrtApiFFM.array(arena, "the key of an option", providerOptions.keySet());
+      MemorySegment values = OrtApiFFM.array(arena, "the value of an option", providerOptions.values());
       int n = providerOptions.size();
       OrtApi c = api.c;
       return switch (name) {
@@ -283,7 +283,7 @@ public final class SessionOptions extends NativeObject {
         case "Tensorrt", "TensorrtExecutionProvider" -> withProviderOptions(c::createTensorRTProviderOptions, o -> c.updateTensorRTProviderOptions(o, keys, values, n),
             c::sessionOptionsAppendExecutionProvider_TensorRT_V2, c::releaseTensorRTProviderOptions);
         case "OpenVINO", "OpenVINOExecutionProvider" -> set(o -> c.sessionOptionsAppendExecutionProvider_OpenVINO_V2(o, keys, values, n));
-        default -> set(o -> c.sessionOptionsAppendExecutionProvider(o, arena.allocateFrom(name), keys, values, n));
+        default -> set(o -> c.sessionOptionsAppendExecutionProvider(o, OrtApiFFM.text(arena, "name", name), keys, values, n));
       };
     }
   }
@@ -317,8 +317,8 @@ public final class SessionOptions extends NativeObject {
         env.present(used, devices.get(i));
         array.setAtIndex(ValueLayout.ADDRESS, i, devices.get(i).address);
       }
-      MemorySegment keys = OrtApiFFM.array(arena, List.copyOf(providerOptions.keySet()));
-      MemorySegment values = OrtApiFFM.array(arena, List.copyOf(providerOptions.values()));
+      MemorySegment keys = OrtApiFFM.array(arena, "the key of an option", providerOptions.keySet());
+      MemorySegment values = OrtApiFFM.array(arena, "the value of an option", providerOptions.values());
       return set(o -> api.c.sessionOptionsAppendExecutionProvider_V2(o, used.address, array, devices.size(), keys, values, providerOptions.size()));
     } finally {
       used.release();
