@@ -308,8 +308,8 @@ public final class SessionOptions extends NativeObject {
    * @throws OrtException if they are of several providers, or gone
    */
   public SessionOptions addDevices(List<EpDevice> devices, Map<String, String> providerOptions) {
-    api.require(22, "choosing devices");
     if (devices.isEmpty()) throw OrtException.invalid("no devices: give some of epDevices()");
+    api.require(22, "choosing devices");
     Handle used = env.use();
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment array = arena.allocate(ValueLayout.ADDRESS, devices.size());
@@ -343,8 +343,8 @@ public final class SessionOptions extends NativeObject {
    * @return this
    */
   public SessionOptions setEpSelector(EpSelector selector) {
-    api.require(22, "a choice of devices");
     Objects.requireNonNull(selector, "selector");
+    api.require(22, "a choice of devices");
     MemorySegment function = Upcalls.selection(new SelectorCall(api, selector), kept());
     return set(options -> api.c.sessionOptionsSetEpSelectionPolicyDelegate(options, function, MemorySegment.NULL));
   }

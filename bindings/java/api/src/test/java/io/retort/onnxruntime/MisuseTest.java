@@ -177,7 +177,6 @@ class MisuseTest extends Fixture {
       OrtValueRef.wrap(env, memory.asSlice(wanted), type, 2).close();
     }
     OrtValueRef.wrap(env, memory.asSlice(3), ElementType.UINT8, 5).close();
-    OrtValueRef.wrap(env, memory.asSlice(1), ElementType.INT4, 5).close();
   }
 
   @Test
