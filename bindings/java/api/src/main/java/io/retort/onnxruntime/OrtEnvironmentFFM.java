@@ -1,5 +1,6 @@
 package io.retort.onnxruntime;
 
+import io.retort.onnxruntime.ffm.OrtApi;
 import io.retort.onnxruntime.ffm.Upcalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -47,12 +48,24 @@ public final class OrtEnvironmentFFM extends NativeObject {
   public static OrtEnvironmentFFM create(OrtApiFFM api, EnvironmentOptions options) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment name = OrtApiFFM.text(arena, "the name of the environment", options.name());
-      int level = options.level().value();
-      if (options.log() == null) return new OrtEnvironmentFFM(api, api.pointer(arena, out -> api.c.createEnv(level, name, out)));
-      // The library may log until the process ends, from threads that nobody waits for.
-      MemorySegment sink = Upcalls.logging((l, category, id, at, text) -> options.log().log(LogLevel.of(l), category, id, at, text), Arena.global());
-      return new OrtEnvironmentFFM(api, api.pointer(arena, out -> api.c.createEnvWithCustomLogger(sink, MemorySegment.NULL, level, name, out)));
+      MemorySegment threads = options.threads() == null ? MemorySegment.NULL : options.threads().create(api);
+      try {
+        return new OrtEnvironmentFFM(api, api.pointer(arena, out -> create(api.c, options, name, threads, out)));
+      } finally {
+        api.c.releaseThreadingOptions(threads);
+      }
     }
+  }
+
+  private static MemorySegment create(OrtApi c, EnvironmentOptions options, MemorySegment name, MemorySegment threads, MemorySegment out) {
+    int level = options.level().value();
+    boolean own = threads.address() == 0;
+    LogSink log = options.log();
+    if (log == null) return own ? c.createEnv(level, name, out) : c.createEnvWithGlobalThreadPools(level, name, threads, out);
+    // The library may log until the process ends, from threads that nobody waits for.
+    MemorySegment sink = Upcalls.logging((l, category, id, at, text) -> log.log(LogLevel.of(l), category, id, at, text), Arena.global());
+    return own ? c.createEnvWithCustomLogger(sink, MemorySegment.NULL, level, name, out)
+        : c.createEnvWithCustomLoggerAndGlobalThreadPools(sink, MemorySegment.NULL, level, name, threads, out);
   }
 
   @Override

@@ -105,6 +105,35 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Lets the session use the threads of the environment in place of its own.
+   *
+   * @return this; sessions cannot be made where the environment has none ({@link EnvironmentOptions#threads})
+   */
+  public SessionOptions disablePerSessionThreads() {
+    return set(api.c::disablePerSessionThreads);
+  }
+
+  /**
+   * Says whether the library remembers what memory a run of some shapes took, and takes it at once for the next.
+   *
+   * @param on whether it does, as it does where nothing is said
+   * @return this
+   */
+  public SessionOptions setMemoryPattern(boolean on) {
+    return set(on ? api.c::enableMemPattern : api.c::disableMemPattern);
+  }
+
+  /**
+   * Says whether runs on the same inputs must give the same bits.
+   *
+   * @param on whether kernels that may not are avoided, where there are others
+   * @return this
+   */
+  public SessionOptions setDeterministicCompute(boolean on) {
+    return set(options -> api.c.setDeterministicCompute(options, on));
+  }
+
+  /**
    * Sets the order in which branches run.
    *
    * @param mode whether branches run at the same time

@@ -108,7 +108,8 @@ class SessionTest extends Fixture {
   void options() {
     List<String> log = Collections.synchronizedList(new ArrayList<>());
     try (SessionOptions options = SessionOptions.create(env)) {
-      options.setIntraOpThreads(1).setInterOpThreads(1).setExecutionMode(ExecutionMode.SEQUENTIAL).setOptimizationLevel(OptimizationLevel.BASIC).setLogId("mine")
+      options.setIntraOpThreads(1).setInterOpThreads(1).setExecutionMode(ExecutionMode.SEQUENTIAL).setMemoryPattern(false)
+          .setMemoryPattern(true).setDeterministicCompute(true).setOptimizationLevel(OptimizationLevel.BASIC).setLogId("mine")
           .addConfigEntry("session.disable_prepacking", "1").setLogLevel(LogLevel.VERBOSE).setDimension("n", 4).setOptimizedModelPath(folder.resolve("optimised.onnx"))
           .setLogSink((level, category, id, at, text) -> log.add(id + ": " + text));
       if (API.apiVersion() >= 22) options.setEpSelectionPolicy(EpSelectionPolicy.PREFER_CPU);

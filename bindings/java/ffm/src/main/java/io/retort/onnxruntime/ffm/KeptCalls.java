@@ -35,6 +35,9 @@ public final class KeptCalls {
   private static final FunctionDescriptor COMPOUND = Signatures.P_PLIP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
   private static final ConcurrentHashMap<Integer, MethodHandle> COPY_N = new ConcurrentHashMap<>();
   private static final ConcurrentHashMap<Integer, MethodHandle> COMPOUND_N = new ConcurrentHashMap<>();
+  private static final FunctionDescriptor COMPILE = Signatures.P_PP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
+  private static final ConcurrentHashMap<Integer, MethodHandle> COMPILE_N = new ConcurrentHashMap<>();
+  private static final int COMPILE_MODEL = 8;
   private static final int CREATE_SESSION = 7;
   private static final int CREATE_SESSION_FROM_ARRAY = 8;
   private static final int RUN = 9;
@@ -198,6 +201,25 @@ public final class KeptCalls {
   public static long createSession(OrtApi api, MemorySegment env, MemorySegment model, long bytes, MemorySegment options, MemorySegment out, MemorySegment[] kept) {
     try {
       return (long) spread(FROM_BYTES_N, FROM_BYTES, kept.length).invokeExact(api.table().at(CREATE_SESSION_FROM_ARRAY), env, model, bytes, options, out, kept);
+    } catch (Throwable e) {
+      throw SlotTable.rethrown(e);
+    }
+  }
+
+  /**
+   * CompileModel.
+   *
+   * @param api the table
+   * @param env OrtEnv
+   * @param options OrtModelCompilationOptions
+   * @param kept segments of different scopes that must stay alive during the call
+   * @return address of an OrtStatus, or 0
+   * @throws IllegalStateException if the scope of a segment is closed; the library was not called
+   * @throws WrongThreadException if a segment belongs to another thread; the library was not called
+   */
+  public static long compileModel(OrtCompileApi api, MemorySegment env, MemorySegment options, MemorySegment[] kept) {
+    try {
+      return (long) spread(COMPILE_N, COMPILE, kept.length).invokeExact(api.table().at(COMPILE_MODEL), env, options, kept);
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
     }
