@@ -1,10 +1,12 @@
 package io.retort.onnxruntime;
 
+import static io.retort.onnxruntime.testing.ModelBuilder.FLOAT;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.retort.onnxruntime.testing.ModelBuilder;
 import io.retort.onnxruntime.testing.Models;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -68,10 +70,16 @@ class CompilationTest extends Fixture {
   @Test
   void weightsBesideTheModel() {
     Path to = folder.resolve("compiled.onnx");
+    float[] weights = new float[64];
+    weights[63] = 7;
+    byte[] model = new ModelBuilder("weighted").input("x", FLOAT, 64).output("y", FLOAT, 64).floats("w", new long[] {64}, weights).node("Add", "x w", "y").bytes();
     try (SessionOptions options = SessionOptions.create(env); ModelCompilation compilation = ModelCompilation.create(env, options)) {
-      compilation.setInput(MODELS.resolve("dense.onnx")).setExternalInitializers(Path.of("weights.bin"), 32).compile(to);
+      compilation.setInput(model).setExternalInitializers(Path.of("weights.bin"), 128).compile(to);
       assertTrue(Files.exists(folder.resolve("weights.bin")));
-      OrtSessionFFM.create(env, to, null).close();
+      try (OrtSessionFFM session = OrtSessionFFM.create(env, to, null); OrtValueRef x = OrtValueRef.ofFloats(env, new float[64], ElementType.FLOAT, 64);
+          OrtValues values = session.run(Map.of("x", x))) {
+        assertArrayEquals(weights, values.get("y").toFloats());
+      }
     }
   }
 }
