@@ -4,6 +4,7 @@
 #   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
 #   RETORT_OUT      the installation that the native jar is made of; out where not set
 #   RETORT_ORACLE   official ONNX Runtime; that of the Python package onnxruntime where not set, skipped where there is none
+#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; skipped where not set
 #   RETORT_LOOPBACK  the provider of examples/providers/loopback; that of build/release where not set, skipped where there is none
 #   PYTHON          a Python; python3 where not set
 #
@@ -144,6 +145,11 @@ if [[ -n $ORACLE ]]; then
   suite "$ORACLE" -Dretort.dropin.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true
 else
   skip "no official ONNX Runtime (the Python package onnxruntime)"
+fi
+if [[ -n ${RETORT_OLD:-} ]]; then
+  suite "$RETORT_OLD" -Dretort.dropin.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true
+else
+  skip "no older ONNX Runtime: set RETORT_OLD to a library of 1.17 to 1.20"
 fi
 if compgen -G 'api/target/*-native.jar' >/dev/null; then
   fresh_program

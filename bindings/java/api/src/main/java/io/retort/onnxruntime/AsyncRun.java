@@ -20,9 +20,13 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
   });
 
   private final RunOptions options;
+  /** Whether the run itself completes the future. */
+  private volatile boolean over;
 
   private AsyncRun(RunOptions options) {
     this.options = options;
+    // However the future was completed: nobody will get what the run makes.
+    whenComplete((values, failure) -> end());
   }
 
   static AsyncRun start(OrtApiFFM api, RunOptions given, Executor executor, Function<RunOptions, OrtValues> run) {
@@ -63,22 +67,20 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
       failure = e;
     }
     // Before anybody learns that the run is over: then nothing of it is left.
+    over = true;
     if (ownOptions) options.close();
     if (failure != null) completeExceptionally(failure);
     // Nobody will get the results of a run that was cancelled too late.
     else if (!complete(values)) values.close();
   }
 
-  @Override
-  public boolean cancel(boolean interrupt) {
-    boolean cancelled = super.cancel(interrupt);
-    if (cancelled && !options.isClosed()) {
-      try {
-        options.terminate();
-      } catch (IllegalStateException over) {
-        // The run ended meanwhile.
-      }
+  /** Ends the run of a future that somebody else completed: cancelled, at its timeout, with a value. */
+  private void end() {
+    if (over) return;
+    try {
+      options.terminate();
+    } catch (IllegalStateException closed) {
+      // The run ended meanwhile.
     }
-    return cancelled;
   }
 }

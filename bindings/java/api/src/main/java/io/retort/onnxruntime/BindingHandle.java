@@ -59,7 +59,7 @@ final class BindingHandle extends Handle {
   RuntimeException refused(RuntimeException cause) {
     for (Map<String, ValueHandle> side : List.of(inputs, outputs)) {
       for (var bound : side.entrySet()) {
-        RuntimeException told = bound.getValue() == null ? null : bound.getValue().refused(bound.getKey(), cause);
+        RuntimeException told = bound.getValue() == null ? null : bound.getValue().refused("'" + bound.getKey() + "'", cause);
         if (told != null) return told;
       }
     }

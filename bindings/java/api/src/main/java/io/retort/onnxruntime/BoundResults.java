@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** Results of bound runs. */
 final class BoundResults {
@@ -122,6 +123,7 @@ final class BoundResults {
   }
 
   Map<String, MemorySegment> copies(BindingHandle binding, Arena arena) {
+    Objects.requireNonNull(arena, "arena");
     Map<String, MemorySegment> copies = new LinkedHashMap<>();
     try (OrtValues host = onHost(binding)) {
       host.forEach((name, value) -> {

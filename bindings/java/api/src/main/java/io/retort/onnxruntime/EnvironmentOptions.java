@@ -8,12 +8,24 @@ import java.util.Objects;
  * @param name name in the log
  * @param level messages below are not logged
  * @param log receives the messages; null for the library's own output
+ * @param threads threads that sessions share; null where each session has its own
  */
-public record EnvironmentOptions(String name, LogLevel level, LogSink log) {
+public record EnvironmentOptions(String name, LogLevel level, LogSink log, GlobalThreads threads) {
   /** Warnings and errors, to the library's own output. */
   public static final EnvironmentOptions DEFAULT = new EnvironmentOptions("java", LogLevel.WARNING, null);
 
-  /** Refuses null. */
+  /**
+   * An environment whose sessions have threads of their own.
+   *
+   * @param name name in the log
+   * @param level messages below are not logged
+   * @param log receives the messages; null for the library's own output
+   */
+  public EnvironmentOptions(String name, LogLevel level, LogSink log) {
+    this(name, level, log, null);
+  }
+
+  /** Refuses null, except where it is said to be allowed. */
   public EnvironmentOptions {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(level, "level");

@@ -24,9 +24,12 @@ public record MemoryDescriptor(ElementType type, long... shape) {
   /** How many elements a shape has. */
   static long elements(long[] shape) {
     long count = 1;
+    boolean empty = false;
     for (long extent : shape) {
       if (extent < 0) throw OrtException.invalid("shape " + Arrays.toString(shape) + " has a negative extent: give the extents of the data");
+      empty |= extent == 0;
     }
+    if (empty) return 0;
     try {
       for (long extent : shape) count = Math.multiplyExact(count, extent);
     } catch (ArithmeticException e) {

@@ -22,7 +22,7 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
     List<ValueHandle> held = new ArrayList<>();
     Handle with = options == null ? null : options.use();
     try (Arena arena = Arena.ofConfined()) {
-      if (with != null) session.api.same(with.api, "the run options");
+      if (with != null) session.api.same(with.api, "the RunOptions object");
       MemorySegment names = arena.allocate(ValueLayout.ADDRESS, Math.max(1, values.size()));
       MemorySegment array = arena.allocate(ValueLayout.ADDRESS, Math.max(1, values.size()));
       for (var value : values.entrySet()) {
@@ -53,7 +53,7 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
     session.api.same(value.api, "input '" + name + "'");
     Ports.Port port = owner.inputPorts().get(name);
     owner.inputPorts().fits(port, value);
-    session.reaches("input '" + name + "'", value);
+    session.requireDrives("input '" + name + "'", value);
     return port.nativeName();
   }
 
@@ -66,7 +66,7 @@ record NamedRun(OrtSessionFFM owner, SessionHandle session) {
     } catch (IllegalStateException | WrongThreadException e) {
       int i = 0;
       for (String name : values.keySet()) {
-        RuntimeException told = held.get(i++).refused(name, e);
+        RuntimeException told = held.get(i++).refused("'" + name + "'", e);
         if (told != null) throw told;
       }
       throw session.refused(e);

@@ -61,7 +61,7 @@ public abstract class NativeObject implements AutoCloseable {
   }
 
   /** Refuses to go on with something closed, where its handle is not needed. */
-  final void open() {
+  final void requireNotClosed() {
     if (reference.closed) throw closedError();
   }
 

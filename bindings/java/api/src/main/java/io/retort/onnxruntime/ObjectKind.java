@@ -17,5 +17,9 @@ public enum ObjectKind {
   /** Allocators that a session made. */
   ALLOCATOR,
   /** Streams. */
-  SYNC_STREAM
+  SYNC_STREAM,
+  /** Adapters. */
+  LORA_ADAPTER,
+  /** Compilations of models. */
+  MODEL_COMPILATION
 }

@@ -10,6 +10,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -195,9 +196,17 @@ public final class OrtApiFFM {
     return all;
   }
 
-  static MemorySegment array(Arena arena, List<String> texts) {
+  /** A text for the library, which would cut it at a zero. */
+  static MemorySegment text(Arena arena, String what, String text) {
+    Objects.requireNonNull(text, what);
+    if (text.indexOf('\0') >= 0) throw OrtException.invalid(what + " '" + text.replace('\0', '\u2400') + "' has a zero (U+0000), where the library would cut it: take it out");
+    return arena.allocateFrom(text);
+  }
+
+  static MemorySegment array(Arena arena, String what, Collection<String> texts) {
     MemorySegment array = arena.allocate(ValueLayout.ADDRESS, Math.max(1, texts.size()));
-    for (int i = 0; i < texts.size(); ++i) array.setAtIndex(ValueLayout.ADDRESS, i, arena.allocateFrom(texts.get(i)));
+    int i = 0;
+    for (String one : texts) array.setAtIndex(ValueLayout.ADDRESS, i++, text(arena, what, one));
     return array;
   }
 
@@ -225,10 +234,12 @@ public final class OrtApiFFM {
   /** OrtKeyValuePairs of entries, which the caller releases; NULL for none. */
   MemorySegment keyValues(Arena arena, Map<String, String> entries) {
     if (entries.isEmpty()) return MemorySegment.NULL;
+    MemorySegment keys = array(arena, "the key of an option", entries.keySet());
+    MemorySegment values = array(arena, "the value of an option", entries.values());
     MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
     c.createKeyValuePairs(out);
     MemorySegment pairs = out.get(ValueLayout.ADDRESS, 0);
-    entries.forEach((key, value) -> c.addKeyValuePair(pairs, arena.allocateFrom(key), arena.allocateFrom(value)));
+    for (int i = 0; i < entries.size(); ++i) c.addKeyValuePair(pairs, keys.getAtIndex(ValueLayout.ADDRESS, i), values.getAtIndex(ValueLayout.ADDRESS, i));
     return pairs;
   }
 
@@ -241,7 +252,7 @@ public final class OrtApiFFM {
   private MemorySegment makeMemoryInfo(DeviceSpec d) {
     try (Arena arena = Arena.ofConfined()) {
       if (d.equals(DeviceSpec.CPU)) return pointer(arena, out -> c.createCpuMemoryInfo(0, 0, out));
-      MemorySegment name = arena.allocateFrom(d.name());
+      MemorySegment name = text(arena, "the name of a device", d.name());
       if (apiVersion() >= 23)
         return pointer(arena, out -> c.createMemoryInfo_V2(name, d.type().value(), d.vendorId(), d.deviceId(), d.memory().value(), d.alignment(), 0, out));
       int kind = d.memory() == MemoryKind.HOST_ACCESSIBLE ? -1 : 0;
@@ -277,7 +288,7 @@ public final class OrtApiFFM {
     providerInfos.clear();
   }
 
-  /** Memory descriptions of this library and address, for messages. */
+  /** File and version of the library, for messages. */
   @Override
   public String toString() {
     return libraryPath() + " (" + versionString() + ")";

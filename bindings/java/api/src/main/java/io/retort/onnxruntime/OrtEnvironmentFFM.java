@@ -1,5 +1,6 @@
 package io.retort.onnxruntime;
 
+import io.retort.onnxruntime.ffm.OrtApi;
 import io.retort.onnxruntime.ffm.Upcalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -46,13 +47,25 @@ public final class OrtEnvironmentFFM extends NativeObject {
    */
   public static OrtEnvironmentFFM create(OrtApiFFM api, EnvironmentOptions options) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment name = arena.allocateFrom(options.name());
-      int level = options.level().value();
-      if (options.log() == null) return new OrtEnvironmentFFM(api, api.pointer(arena, out -> api.c.createEnv(level, name, out)));
-      // The library may log until the process ends, from threads that nobody waits for.
-      MemorySegment sink = Upcalls.logging((l, category, id, at, text) -> options.log().log(LogLevel.of(l), category, id, at, text), Arena.global());
-      return new OrtEnvironmentFFM(api, api.pointer(arena, out -> api.c.createEnvWithCustomLogger(sink, MemorySegment.NULL, level, name, out)));
+      MemorySegment name = OrtApiFFM.text(arena, "the name of the environment", options.name());
+      MemorySegment threads = options.threads() == null ? MemorySegment.NULL : options.threads().create(api);
+      try {
+        return new OrtEnvironmentFFM(api, api.pointer(arena, out -> create(api.c, options, name, threads, out)));
+      } finally {
+        api.c.releaseThreadingOptions(threads);
+      }
     }
+  }
+
+  private static MemorySegment create(OrtApi c, EnvironmentOptions options, MemorySegment name, MemorySegment threads, MemorySegment out) {
+    int level = options.level().value();
+    boolean own = threads.address() == 0;
+    LogSink log = options.log();
+    if (log == null) return own ? c.createEnv(level, name, out) : c.createEnvWithGlobalThreadPools(level, name, threads, out);
+    // The library may log until the process ends, from threads that nobody waits for.
+    MemorySegment sink = Upcalls.logging((l, category, id, at, text) -> log.log(LogLevel.of(l), category, id, at, text), Arena.global());
+    return own ? c.createEnvWithCustomLogger(sink, MemorySegment.NULL, level, name, out)
+        : c.createEnvWithCustomLoggerAndGlobalThreadPools(sink, MemorySegment.NULL, level, name, threads, out);
   }
 
   @Override
@@ -66,8 +79,8 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /** The library, for what is made in this environment. */
-  OrtApiFFM openApi() {
-    open();
+  OrtApiFFM requireOpen() {
+    requireNotClosed();
     return api;
   }
 
@@ -96,7 +109,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     api.require(22, "registering a library of providers");
     Handle env = use();
     try (Arena arena = Arena.ofConfined()) {
-      api.check(api.c.registerExecutionProviderLibrary(env.address, arena.allocateFrom(name), OrtApiFFM.path(arena, library)));
+      api.check(api.c.registerExecutionProviderLibrary(env.address, OrtApiFFM.text(arena, "name", name), OrtApiFFM.path(arena, library)));
       describe(env);
     } finally {
       env.release();
@@ -113,7 +126,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     api.require(22, "unregistering a library of providers");
     Handle env = use();
     try (Arena arena = Arena.ofConfined()) {
-      api.check(api.c.unregisterExecutionProviderLibrary(env.address, arena.allocateFrom(name)));
+      api.check(api.c.unregisterExecutionProviderLibrary(env.address, OrtApiFFM.text(arena, "name", name)));
       api.forgetProviders();
       describe(env);
     } finally {
@@ -252,5 +265,11 @@ public final class OrtEnvironmentFFM extends NativeObject {
     } finally {
       env.release();
     }
+  }
+
+  /** The library, or that the environment is closed, for messages. */
+  @Override
+  public String toString() {
+    return isClosed() ? "environment (closed)" : "environment of " + api;
   }
 }

@@ -88,7 +88,8 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @param shape extents, outermost first
    * @param type type of the elements
    * @param device where the memory is; on a device, a segment without a size (a pointer) is taken to be long enough
-   * @throws OrtException if the name is unknown, type or shape are not those of the model, or the segment is too short or on the heap
+   * @throws OrtException if the name is unknown, type or shape are not those of the model, or the segment is too short, not aligned, on the heap, or
+   *     confined to another thread
    */
   public void bindInput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {
     MemoryDescriptor what = new MemoryDescriptor(type, shape);
@@ -103,22 +104,31 @@ public final class OrtIoBindingFFM extends NativeObject {
    *
    * @param name name of the input
    * @param value the value; the binding holds it
-   * @throws OrtException if the name is unknown, or type or shape are not those of the model
+   * @throws OrtException if the name is unknown, type or shape are not those of the model, or the value lies in a segment that is confined to another
+   *     thread
+   * @throws IllegalStateException if the arena of its segment is closed
    */
   public void bindInput(String name, OrtValueRef value) {
     Ports.Port port = session.inputPorts().get(name);
     with(binding -> {
       ValueHandle held = hold(value, session.inputPorts(), port);
       try {
-        RuntimeException gone = held.refused(name, null);
-        if (gone instanceof IllegalStateException) throw gone;
-        api.check(api.c.bindInput(binding.address, port.nativeName(), held.address));
+        api.check(bind(binding, port, held));
       } catch (RuntimeException e) {
         held.release();
         throw e;
       }
       binding.put(binding.inputs, name, held);
     });
+  }
+
+  /** What the session reads elsewhere is copied now: the arena stays open meanwhile. */
+  private long bind(BindingHandle binding, Ports.Port port, ValueHandle value) {
+    try {
+      return KeptCalls.bindInput(api.c, binding.address, port.nativeName(), value.address, ValueHandle.scopes(List.of(value)));
+    } catch (IllegalStateException | WrongThreadException e) {
+      throw value.refused("'" + port.info().name() + "'", e);
+    }
   }
 
   private ValueHandle hold(OrtValueRef value, Ports side, Ports.Port port) {
@@ -146,8 +156,8 @@ public final class OrtIoBindingFFM extends NativeObject {
     with(binding -> {
       ValueHandle held = hold(value, session.outputPorts(), port);
       try {
-        held.writes("output '" + name + "'");
-        binding.session.reaches("output '" + name + "'", held);
+        held.requireWritable("output '" + name + "'");
+        binding.session.requireDrives("output '" + name + "'", held);
         api.check(api.c.bindOutput(binding.address, port.nativeName(), held.address));
       } catch (RuntimeException e) {
         held.release();
@@ -165,7 +175,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @param shape extents, outermost first
    * @param type type of the elements
    * @param device where the memory is; on a device, a segment without a size (a pointer) is taken to be long enough
-   * @throws OrtException if the name is unknown, the type is not that of the model, or the segment is too short, read-only or on the heap
+   * @throws OrtException if the name is unknown, the type is not that of the model, or the segment is too short, not aligned, read-only or on the heap
    */
   public void bindOutput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {
     MemoryDescriptor what = new MemoryDescriptor(type, shape);
@@ -195,11 +205,12 @@ public final class OrtIoBindingFFM extends NativeObject {
    *
    * @param name name of the output
    * @param device the place
-   * @throws OrtException if the name is unknown
+   * @throws OrtException if the name is unknown, or no provider of the session drives the device
    */
   public void bindOutputToDevice(String name, DeviceSpec device) {
     Ports.Port port = session.outputPorts().get(name);
     with(binding -> {
+      binding.session.requireDrives("output '" + name + "' was to be made", device);
       api.check(api.c.bindOutputToDevice(binding.address, port.nativeName(), api.memoryInfo(device)));
       binding.put(binding.outputs, name, null);
     });
@@ -232,7 +243,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     Handle with = options == null ? null : options.use();
     long status;
     try {
-      if (with != null) api.same(with.api, "the run options");
+      if (with != null) api.same(with.api, "the RunOptions object");
       status = KeptCalls.runWithBinding(api.c, binding.session.address, with == null ? MemorySegment.NULL : with.address, binding.address, binding.kept());
     } catch (IllegalStateException | WrongThreadException e) {
       throw binding.refused(e);
@@ -261,10 +272,11 @@ public final class OrtIoBindingFFM extends NativeObject {
   }
 
   /**
-   * Runs the model in another thread; arenas of bound segments must be shared ones. The binding is in use until then.
-   * Cancelling the future ends the run, as soon as it notices.
+   * Runs the model in another thread; arenas of bound segments must be shared ones. The binding is in use until the run has ended.
+   * Completing the future from outside ({@code cancel}, {@code orTimeout}, {@code complete}) ends the run, as soon as it notices, and
+   * releases what it made; completing a future that was derived of it does not. A run that ends so may have written some of its outputs.
    *
-   * @param options how; null for none. Cancelling sets their terminate flag
+   * @param options how; null for none. Ending the run sets their terminate flag, which is that of all runs with them
    * @param executor where; null for threads of this library
    * @return references to the outputs by name, to be closed by who gets them
    */

@@ -115,7 +115,7 @@ public final class OrtSessionFFM extends NativeObject {
     try {
       SessionOptions.OptionsHandle with = options == null ? null : (SessionOptions.OptionsHandle) options.use();
       try (Arena arena = Arena.ofConfined()) {
-        if (with != null) api.same(with.api, "the options");
+        if (with != null) api.same(with.api, "the SessionOptions object");
         MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
         api.check(made(maker, used, with, out));
         MemorySegment session = out.get(ValueLayout.ADDRESS, 0);
@@ -136,11 +136,7 @@ public final class OrtSessionFFM extends NativeObject {
     try {
       return maker.make(env.address, options.address, ValueHandle.scopes(lent), out);
     } catch (IllegalStateException | WrongThreadException e) {
-      for (ValueHandle value : lent) {
-        RuntimeException told = value.refused("an initializer of the options", e);
-        if (told != null) throw told;
-      }
-      throw e;
+      throw ValueHandle.refused(lent, "an initializer of the SessionOptions", e);
     }
   }
 
@@ -290,6 +286,12 @@ public final class OrtSessionFFM extends NativeObject {
         if (none.code() != OrtErrorCode.NOT_FOUND) throw none;
       }
     }
+    return ownAllocator(session, device);
+  }
+
+  /** An allocator that the session makes, of a provider of its own. */
+  static OrtAllocatorFFM ownAllocator(SessionHandle session, DeviceSpec device) {
+    OrtApiFFM api = session.api;
     return OrtAllocatorFFM.owned(api, api.pointer(out -> api.c.createAllocator(session.address, api.memoryInfo(device), out)), session);
   }
 
@@ -323,12 +325,13 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
-   * Runs the model in another thread. Arenas of the values must be shared ones. Cancelling the future ends the run, as soon as
-   * it notices.
+   * Runs the model in another thread. Arenas of the values must be shared ones. Completing the future from outside ({@code cancel},
+   * {@code orTimeout}, {@code complete}) ends the run, as soon as it notices, and releases what it made; completing a future that was
+   * derived of it does not.
    *
    * @param values the inputs by name; the references may be closed at once
    * @param wanted names of the outputs that are computed
-   * @param options how; null for none. Cancelling sets their terminate flag
+   * @param options how; null for none. Ending the run sets their terminate flag, which is that of all runs with them
    * @param executor where; null for threads of this library
    * @return the outputs by name, to be closed by who gets them
    */
@@ -345,8 +348,8 @@ public final class OrtSessionFFM extends NativeObject {
     api.require(20, "dynamic options of providers");
     with(session -> {
       try (Arena arena = Arena.ofConfined()) {
-        MemorySegment keys = OrtApiFFM.array(arena, List.copyOf(options.keySet()));
-        api.check(api.c.setEpDynamicOptions(session.address, keys, OrtApiFFM.array(arena, List.copyOf(options.values())), options.size()));
+        MemorySegment keys = OrtApiFFM.array(arena, "the key of an option", options.keySet());
+        api.check(api.c.setEpDynamicOptions(session.address, keys, OrtApiFFM.array(arena, "the value of an option", options.values()), options.size()));
         return null;
       }
     });

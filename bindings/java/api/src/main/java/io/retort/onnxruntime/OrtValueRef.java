@@ -45,7 +45,7 @@ public final class OrtValueRef extends NativeObject {
    * @throws OrtException if the segment is too short or on the heap, or elements of the type lie elsewhere
    */
   public static OrtValueRef wrap(OrtEnvironmentFFM env, MemorySegment segment, ElementType type, long... shape) {
-    return ValueMaker.wrap(env.openApi(), segment, new MemoryDescriptor(type, shape), DeviceSpec.CPU);
+    return ValueMaker.wrap(env.requireOpen(), segment, new MemoryDescriptor(type, shape), DeviceSpec.CPU);
   }
 
   /**
@@ -59,7 +59,7 @@ public final class OrtValueRef extends NativeObject {
    * @throws OrtException if the segment is too short or on the heap
    */
   public static OrtValueRef wrap(OrtEnvironmentFFM env, MemorySegment segment, MemoryDescriptor what, DeviceSpec device) {
-    return ValueMaker.wrap(env.openApi(), segment, what, device);
+    return ValueMaker.wrap(env.requireOpen(), segment, what, device);
   }
 
   /**
@@ -71,7 +71,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the tensor; its contents are not set
    */
   public static OrtValueRef allocate(OrtEnvironmentFFM env, ElementType type, long... shape) {
-    return ValueMaker.onHost(env.openApi(), new MemoryDescriptor(type, shape));
+    return ValueMaker.onHost(env.requireOpen(), new MemoryDescriptor(type, shape));
   }
 
   /**
@@ -107,7 +107,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the sequence
    */
   public static OrtValueRef ofSequence(OrtEnvironmentFFM env, List<OrtValueRef> elements) {
-    return ValueMaker.compound(env.openApi(), elements, ValueType.SEQUENCE);
+    return ValueMaker.compound(env.requireOpen(), elements, ValueType.SEQUENCE);
   }
 
   /**
@@ -119,7 +119,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the map
    */
   public static OrtValueRef ofMap(OrtEnvironmentFFM env, OrtValueRef keys, OrtValueRef values) {
-    return ValueMaker.compound(env.openApi(), List.of(keys, values), ValueType.MAP);
+    return ValueMaker.compound(env.requireOpen(), List.of(keys, values), ValueType.MAP);
   }
 
   @Override
@@ -343,5 +343,17 @@ public final class OrtValueRef extends NativeObject {
       }
       return all;
     });
+  }
+
+  /** Type, shape and place of a tensor, the kind of other values, or that the reference is closed; for messages. */
+  @Override
+  public String toString() {
+    try {
+      return read(value -> value.type() == ValueType.TENSOR ? value.descriptor() + " on " + value.device() : value.type().toString());
+    } catch (IllegalStateException closed) {
+      return "value (closed)";
+    } catch (OrtException empty) {
+      return "value (empty)";
+    }
   }
 }

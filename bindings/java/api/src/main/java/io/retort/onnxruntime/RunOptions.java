@@ -9,22 +9,22 @@ import java.util.function.Function;
 /** Options of runs. One object may serve many runs, also at the same time. Thread-safe. */
 public final class RunOptions extends NativeObject {
   private static final class OptionsHandle extends Handle {
-    /** A run that began before another stream was set goes on with its own, so all stay. */
-    private final Set<Handle> streams = new HashSet<>();
+    /** Streams and adapters. A run that began before another stream was set goes on with its own, so all stay. */
+    private final Set<Handle> held = new HashSet<>();
 
     OptionsHandle(OrtApiFFM api, MemorySegment address) {
       super(api, ObjectKind.RUN_OPTIONS, address);
     }
 
-    /** Takes over a hold of a stream. */
-    synchronized void keep(Handle stream) {
-      if (!streams.add(stream)) stream.release();
+    /** Takes over a hold. */
+    synchronized void keep(Handle used) {
+      if (!held.add(used)) used.release();
     }
 
     @Override
     void free() {
       api.c.releaseRunOptions(address);
-      streams.forEach(Handle::release);
+      held.forEach(Handle::release);
     }
   }
 
@@ -47,7 +47,7 @@ public final class RunOptions extends NativeObject {
    * @param env an environment of the library
    */
   public static RunOptions create(OrtEnvironmentFFM env) {
-    return new RunOptions(env.openApi());
+    return new RunOptions(env.requireOpen());
   }
 
   @Override
@@ -92,7 +92,7 @@ public final class RunOptions extends NativeObject {
    */
   public RunOptions setTag(String tag) {
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> options.api.c.runOptionsSetRunTag(options.address, arena.allocateFrom(tag)));
+      return set(options -> options.api.c.runOptionsSetRunTag(options.address, OrtApiFFM.text(arena, "tag", tag)));
     }
   }
 
@@ -115,7 +115,7 @@ public final class RunOptions extends NativeObject {
    */
   public RunOptions addConfigEntry(String key, String value) {
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> options.api.c.addRunConfigEntry(options.address, arena.allocateFrom(key), arena.allocateFrom(value)));
+      return set(options -> options.api.c.addRunConfigEntry(options.address, OrtApiFFM.text(arena, "key", key), OrtApiFFM.text(arena, "value", value)));
     }
   }
 
@@ -132,6 +132,33 @@ public final class RunOptions extends NativeObject {
       options.api.same(stream.handle().api, "the stream");
       Handle used = stream.use();
       options.api.c.runOptionsSetSyncStream(options.address, used.address);
+      options.keep(used);
+      return this;
+    } finally {
+      options.release();
+    }
+  }
+
+  /**
+   * Gives the values of an adapter to the runs, for inputs that the program does not give itself. Of several adapters all are active. Retort
+   * gives them to bound runs, too; official ONNX Runtime has them for runs by names alone.
+   *
+   * @param adapter the adapter; these options hold it until they are closed
+   * @return this
+   * @throws OrtException if the library is older than 1.20
+   */
+  public RunOptions addActiveLoraAdapter(LoraAdapter adapter) {
+    OptionsHandle options = (OptionsHandle) use();
+    try {
+      options.api.require(20, "adapters");
+      Handle used = adapter.use();
+      try {
+        options.api.same(used.api, "the adapter");
+        options.api.check(options.api.c.runOptionsAddActiveLoraAdapter(options.address, used.address));
+      } catch (RuntimeException e) {
+        used.release();
+        throw e;
+      }
       options.keep(used);
       return this;
     } finally {

@@ -6,6 +6,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
@@ -18,7 +19,7 @@ final class SessionHandle extends Handle {
   private final SessionOptions.Needs needs;
   private final BooleanSupplier closedByOwner;
   /** Devices that the session was found to drive. */
-  private final Set<DeviceSpec> reached = ConcurrentHashMap.newKeySet();
+  private final Set<DeviceSpec> driven = ConcurrentHashMap.newKeySet();
 
   /** A session that this object owns. */
   SessionHandle(OrtApiFFM api, MemorySegment address, SessionOptions.Needs needs, Handle env) {
@@ -63,17 +64,22 @@ final class SessionHandle extends Handle {
    * Refuses a tensor of a device that nobody here drives: official ONNX Runtime takes its address for one of the host where all
    * providers of the session compute there.
    */
-  void reaches(String what, ValueHandle value) {
-    if (value.type() != ValueType.TENSOR) return;
-    DeviceSpec device = value.device();
-    if (device.isHostAccessible() || reached.contains(device)) return;
-    if (!allocatesOn(device))
-      throw OrtException.invalid(what + " lies on " + device + ", which no provider of the session drives: add its provider to the options, or copy the tensor to the host");
-    reached.add(device);
+  void requireDrives(String what, ValueHandle value) {
+    if (value.type() == ValueType.TENSOR && !value.device().isHostAccessible()) requireDrives(what + " lies", value.device());
   }
 
-  private boolean allocatesOn(DeviceSpec device) {
-    try (OrtAllocatorFFM allocator = OrtSessionFFM.allocator(this, device)) {
+  /** The same for a place where a run is to make an output: official ONNX Runtime makes it elsewhere, and says nothing. */
+  void requireDrives(String what, DeviceSpec device) {
+    Objects.requireNonNull(device, "device");
+    if (device.type() == DeviceType.CPU && device.memory() == MemoryKind.DEFAULT || driven.contains(device)) return;
+    if (!drives(device))
+      throw OrtException.invalid(what + " on " + device + ", which no provider of the session drives: add its provider to the options of the session, or take memory of the host");
+    driven.add(device);
+  }
+
+  /** The session is asked, not the environment, which has allocators for devices of all providers. */
+  private boolean drives(DeviceSpec device) {
+    try (OrtAllocatorFFM allocator = OrtSessionFFM.ownAllocator(this, device)) {
       return true;
     } catch (OrtException none) {
       return api.apiVersion() >= 23 && isPlace(device);
@@ -98,11 +104,7 @@ final class SessionHandle extends Handle {
 
   /** What a run that the linker refused for one of these is told. */
   RuntimeException refused(RuntimeException cause) {
-    for (ValueHandle value : lent()) {
-      RuntimeException told = value.refused("the model of the session, or an initializer of it,", cause);
-      if (told != null) return told;
-    }
-    return cause;
+    return ValueHandle.refused(lent(), "the model of the session, or an initializer of it,", cause);
   }
 
   @Override

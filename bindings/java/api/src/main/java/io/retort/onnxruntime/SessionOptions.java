@@ -105,6 +105,35 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
+   * Lets the session use the threads of the environment in place of its own.
+   *
+   * @return this; sessions cannot be made where the environment has none ({@link EnvironmentOptions#threads})
+   */
+  public SessionOptions disablePerSessionThreads() {
+    return set(api.c::disablePerSessionThreads);
+  }
+
+  /**
+   * Says whether the library remembers what memory a run of some shapes took, and takes it at once for the next.
+   *
+   * @param on whether it does, as it does where nothing is said
+   * @return this
+   */
+  public SessionOptions setMemoryPattern(boolean on) {
+    return set(on ? api.c::enableMemPattern : api.c::disableMemPattern);
+  }
+
+  /**
+   * Says whether runs on the same inputs must give the same bits.
+   *
+   * @param on whether kernels that may not are avoided, where there are others
+   * @return this
+   */
+  public SessionOptions setDeterministicCompute(boolean on) {
+    return set(options -> api.c.setDeterministicCompute(options, on));
+  }
+
+  /**
    * Sets the order in which branches run.
    *
    * @param mode whether branches run at the same time
@@ -145,7 +174,7 @@ public final class SessionOptions extends NativeObject {
    */
   public SessionOptions addConfigEntry(String key, String value) {
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> api.c.addSessionConfigEntry(options, arena.allocateFrom(key), arena.allocateFrom(value)));
+      return set(options -> api.c.addSessionConfigEntry(options, OrtApiFFM.text(arena, "key", key), OrtApiFFM.text(arena, "value", value)));
     }
   }
 
@@ -157,7 +186,7 @@ public final class SessionOptions extends NativeObject {
   public String configEntry(String key) {
     Handle options = use();
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment name = arena.allocateFrom(key);
+      MemorySegment name = OrtApiFFM.text(arena, "key", key);
       if (api.integer(out -> api.c.hasSessionConfigEntry(options.address, name, out)) == 0) return null;
       MemorySegment size = arena.allocate(ValueLayout.JAVA_LONG);
       api.check(api.c.getSessionConfigEntry(options.address, name, MemorySegment.NULL, size));
@@ -187,7 +216,7 @@ public final class SessionOptions extends NativeObject {
    */
   public SessionOptions setLogId(String id) {
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> api.c.setSessionLogId(options, arena.allocateFrom(id)));
+      return set(options -> api.c.setSessionLogId(options, OrtApiFFM.text(arena, "id", id)));
     }
   }
 
@@ -226,7 +255,7 @@ public final class SessionOptions extends NativeObject {
   public SessionOptions setDimension(String dimension, long extent) {
     if (extent < 0) throw OrtException.invalid("dimension '" + dimension + "' cannot be " + extent);
     try (Arena arena = Arena.ofConfined()) {
-      return set(options -> api.c.addFreeDimensionOverrideByName(options, arena.allocateFrom(dimension), extent));
+      return set(options -> api.c.addFreeDimensionOverrideByName(options, OrtApiFFM.text(arena, "dimension", dimension), extent));
     }
   }
 
@@ -242,7 +271,7 @@ public final class SessionOptions extends NativeObject {
     ValueHandle held = (ValueHandle) value.use();
     try (Arena arena = Arena.ofConfined()) {
       api.same(held.api, "the initializer");
-      set(options -> api.c.addInitializer(options, arena.allocateFrom(name), held.address));
+      set(options -> api.c.addInitializer(options, OrtApiFFM.text(arena, "name", name), held.address));
     } catch (RuntimeException e) {
       held.release();
       throw e;
@@ -273,8 +302,8 @@ public final class SessionOptions extends NativeObject {
    */
   public SessionOptions addProvider(String name, Map<String, String> providerOptions) {
     try (Arena arena = Arena.ofConfined()) {
-      MemorySegment keys = OrtApiFFM.array(arena, List.copyOf(providerOptions.keySet()));
-      MemorySegment values = OrtApiFFM.array(arena, List.copyOf(providerOptions.values()));
+      MemorySegment keys = OrtApiFFM.array(arena, "the key of an option", providerOptions.keySet());
+      MemorySegment values = OrtApiFFM.array(arena, "the value of an option", providerOptions.values());
       int n = providerOptions.size();
       OrtApi c = api.c;
       return switch (name) {
@@ -283,7 +312,7 @@ public final class SessionOptions extends NativeObject {
         case "Tensorrt", "TensorrtExecutionProvider" -> withProviderOptions(c::createTensorRTProviderOptions, o -> c.updateTensorRTProviderOptions(o, keys, values, n),
             c::sessionOptionsAppendExecutionProvider_TensorRT_V2, c::releaseTensorRTProviderOptions);
         case "OpenVINO", "OpenVINOExecutionProvider" -> set(o -> c.sessionOptionsAppendExecutionProvider_OpenVINO_V2(o, keys, values, n));
-        default -> set(o -> c.sessionOptionsAppendExecutionProvider(o, arena.allocateFrom(name), keys, values, n));
+        default -> set(o -> c.sessionOptionsAppendExecutionProvider(o, OrtApiFFM.text(arena, "name", name), keys, values, n));
       };
     }
   }
@@ -308,8 +337,8 @@ public final class SessionOptions extends NativeObject {
    * @throws OrtException if they are of several providers, or gone
    */
   public SessionOptions addDevices(List<EpDevice> devices, Map<String, String> providerOptions) {
-    api.require(22, "choosing devices");
     if (devices.isEmpty()) throw OrtException.invalid("no devices: give some of epDevices()");
+    api.require(22, "choosing devices");
     Handle used = env.use();
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment array = arena.allocate(ValueLayout.ADDRESS, devices.size());
@@ -317,8 +346,8 @@ public final class SessionOptions extends NativeObject {
         env.present(used, devices.get(i));
         array.setAtIndex(ValueLayout.ADDRESS, i, devices.get(i).address);
       }
-      MemorySegment keys = OrtApiFFM.array(arena, List.copyOf(providerOptions.keySet()));
-      MemorySegment values = OrtApiFFM.array(arena, List.copyOf(providerOptions.values()));
+      MemorySegment keys = OrtApiFFM.array(arena, "the key of an option", providerOptions.keySet());
+      MemorySegment values = OrtApiFFM.array(arena, "the value of an option", providerOptions.values());
       return set(o -> api.c.sessionOptionsAppendExecutionProvider_V2(o, used.address, array, devices.size(), keys, values, providerOptions.size()));
     } finally {
       used.release();
@@ -343,8 +372,8 @@ public final class SessionOptions extends NativeObject {
    * @return this
    */
   public SessionOptions setEpSelector(EpSelector selector) {
-    api.require(22, "a choice of devices");
     Objects.requireNonNull(selector, "selector");
+    api.require(22, "a choice of devices");
     MemorySegment function = Upcalls.selection(new SelectorCall(api, selector), kept());
     return set(options -> api.c.sessionOptionsSetEpSelectionPolicyDelegate(options, function, MemorySegment.NULL));
   }

@@ -1,5 +1,6 @@
 package io.retort.onnxruntime;
 
+import io.retort.onnxruntime.ffm.KeptCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -52,13 +53,10 @@ final class TensorCopies {
   private static void devices(Handle env, List<ValueHandle> from, List<ValueHandle> to, SyncStream.StreamHandle stream) {
     OrtApiFFM api = env.api;
     api.require(23, "copying tensors between devices");
-    // Memory of the program is checked before the call; that it stays while a stream copies is the caller's part.
+    for (int i = 0; i < to.size(); ++i) to.get(i).requireWritable("tensor " + i);
+    // Arenas stay open during the call; that they do while a stream copies is the caller's part.
     List<ValueHandle> all = new ArrayList<>(from);
     all.addAll(to);
-    for (ValueHandle value : all) {
-      RuntimeException refused = value.refused("a tensor", null);
-      if (refused != null) throw refused;
-    }
     if (stream != null) {
       // Providers give their memory back after what uses it; that of the host would be gone at once.
       for (ValueHandle value : all) {
@@ -66,7 +64,10 @@ final class TensorCopies {
       }
     }
     try (Arena arena = Arena.ofConfined()) {
-      api.check(api.c.copyTensors(env.address, array(arena, from), array(arena, to), stream == null ? MemorySegment.NULL : stream.address, from.size()));
+      api.check(KeptCalls.copyTensors(api.c, env.address, array(arena, from), array(arena, to), stream == null ? MemorySegment.NULL : stream.address, from.size(),
+          ValueHandle.scopes(all)));
+    } catch (IllegalStateException | WrongThreadException e) {
+      throw ValueHandle.refused(all, "a tensor of the copy", e);
     }
   }
 

@@ -138,12 +138,12 @@ final class ValueHandle extends Handle {
 
   /** The same, to be written. */
   MemorySegment writable(String what) {
-    writes(what);
+    requireWritable(what);
     return bytes();
   }
 
   /** Refuses memory that the program has for reading alone. */
-  void writes(String what) {
+  void requireWritable(String what) {
     for (MemorySegment segment : segments) {
       if (segment.isReadOnly()) throw OrtException.invalid(what + " lies in a read-only segment: take one that can be written");
     }
@@ -233,15 +233,28 @@ final class ValueHandle extends Handle {
     return kept.isEmpty() ? NONE : kept.toArray(NONE);
   }
 
-  /** What a run that the linker refused is told: which value lies in memory that is gone, or that another thread owns. */
-  RuntimeException refused(String name, RuntimeException cause) {
+  /**
+   * What a call that the linker refused is told, where this value lies in memory that is gone, or that another thread owns.
+   *
+   * @param what the value, as messages name it
+   */
+  RuntimeException refused(String what, RuntimeException cause) {
     for (MemorySegment segment : segments) {
       if (!segment.scope().isAlive())
-        return new IllegalStateException("'" + name + "' lies in memory whose arena is closed: keep the arena open as long as the value is bound, or bind another", cause);
+        return new IllegalStateException(what + " lies in memory whose arena is closed: keep the arena open as long as the value is used, or take another", cause);
       if (!segment.isAccessibleBy(Thread.currentThread()))
-        return new OrtException(OrtErrorCode.INVALID_ARGUMENT, "'" + name + "' lies in a confined arena of another thread: use Arena.ofShared() for values of runs in other threads", cause);
+        return new OrtException(OrtErrorCode.INVALID_ARGUMENT, what + " lies in a confined arena of another thread: use Arena.ofShared() for values of runs in other threads", cause);
     }
     return null;
+  }
+
+  /** The same for a call with several values, where any may be the reason; the cause itself where none is. */
+  static RuntimeException refused(Collection<ValueHandle> values, String what, RuntimeException cause) {
+    for (ValueHandle value : values) {
+      RuntimeException told = value.refused(what, cause);
+      if (told != null) return told;
+    }
+    return cause;
   }
 
   /** Elements of a sequence, keys and values of a map. */

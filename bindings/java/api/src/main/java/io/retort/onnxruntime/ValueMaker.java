@@ -1,5 +1,6 @@
 package io.retort.onnxruntime;
 
+import io.retort.onnxruntime.ffm.KeptCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -19,6 +20,7 @@ final class ValueMaker {
     long size = segment.byteSize() == 0 && !device.isHostAccessible() ? what.bytes() : segment.byteSize();
     if (size < what.bytes())
       throw OrtException.invalid(what + " takes " + what.bytes() + " bytes, the segment has " + segment.byteSize() + ": give a longer one, or the right shape");
+    requireAligned(segment, what);
     if (segment.address() == 0 && what.bytes() > 0) throw OrtException.invalid("the address of the segment is null, " + what + " has elements");
     MemorySegment info = api.memoryInfo(device);
     try (Arena arena = Arena.ofConfined()) {
@@ -29,6 +31,14 @@ final class ValueMaker {
           out -> api.c.createTensorWithDataAsOrtValue(info, data, size, extents, what.shape().length, what.type().value(), out));
       return new OrtValueRef(new ValueHandle(api, value, segment, what, device));
     }
+  }
+
+  /** Engines read elements where they lie, by instructions and in types that want them at multiples of their size. */
+  private static void requireAligned(MemorySegment segment, MemoryDescriptor what) {
+    long wanted = Math.min(what.type().bytes(1), Long.BYTES);
+    if (what.elements() > 0 && segment.address() % wanted != 0)
+      throw OrtException.invalid("the segment begins at address " + segment.address() + ", " + what.type() + " wants a multiple of " + wanted
+          + ": allocate with that alignment, or copy into a segment that has it");
   }
 
   static OrtValueRef allocated(OrtApiFFM api, Handle allocator, MemoryDescriptor what) {
@@ -54,7 +64,7 @@ final class ValueMaker {
 
   static OrtValueRef ofFloats(OrtEnvironmentFFM env, float[] floats, MemoryDescriptor what) {
     counted(floats.length, what);
-    OrtValueRef value = onHost(env.openApi(), what);
+    OrtValueRef value = onHost(env.requireOpen(), what);
     ValueHandle handle = (ValueHandle) value.handle();
     try {
       HalfFloats.fromFloats(floats, handle.raw(), what.type());
@@ -67,17 +77,18 @@ final class ValueMaker {
 
   static OrtValueRef ofStrings(OrtEnvironmentFFM env, String[] texts, MemoryDescriptor what) {
     counted(texts.length, what);
-    for (int i = 0; i < texts.length; ++i) {
-      if (texts[i].indexOf('\0') >= 0) throw OrtException.invalid("text " + i + " has a zero (U+0000), where the library would cut it: take it out");
-    }
-    OrtApiFFM api = env.openApi();
-    OrtValueRef value = onHost(api, what);
+    OrtApiFFM api = env.requireOpen();
     try (Arena arena = Arena.ofConfined()) {
-      api.check(api.c.fillStringTensor(value.handle().address, OrtApiFFM.array(arena, List.of(texts)), texts.length));
-      return value;
-    } catch (RuntimeException e) {
-      value.close();
-      throw e;
+      MemorySegment array = arena.allocate(ValueLayout.ADDRESS, Math.max(1, texts.length));
+      for (int i = 0; i < texts.length; ++i) array.setAtIndex(ValueLayout.ADDRESS, i, OrtApiFFM.text(arena, "text " + i, texts[i]));
+      OrtValueRef value = onHost(api, what);
+      try {
+        api.check(api.c.fillStringTensor(value.handle().address, array, texts.length));
+        return value;
+      } catch (RuntimeException e) {
+        value.close();
+        throw e;
+      }
     }
   }
 
@@ -86,7 +97,7 @@ final class ValueMaker {
   }
 
   static OrtValueRef compound(OrtApiFFM api, List<OrtValueRef> parts, ValueType type) {
-    List<Handle> held = new ArrayList<>();
+    List<ValueHandle> held = new ArrayList<>();
     try (Arena arena = Arena.ofConfined()) {
       List<MemorySegment> segments = new ArrayList<>();
       MemorySegment array = arena.allocate(ValueLayout.ADDRESS, Math.max(1, parts.size()));
@@ -97,10 +108,20 @@ final class ValueMaker {
         array.setAtIndex(ValueLayout.ADDRESS, held.size() - 1, handle.address);
         segments.addAll(handle.segments());
       }
-      MemorySegment made = api.pointer(arena, out -> api.c.createValue(array, parts.size(), type.value(), out));
-      return new OrtValueRef(new ValueHandle(api, made, List.copyOf(segments), held.toArray(Handle[]::new)));
+      MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
+      api.check(created(api, array, held, type, out));
+      return new OrtValueRef(new ValueHandle(api, out.get(ValueLayout.ADDRESS, 0), List.copyOf(segments), held.toArray(Handle[]::new)));
     } finally {
       held.forEach(Handle::release);
+    }
+  }
+
+  /** Maps are made of copies: the arenas of the parts stay open meanwhile. */
+  private static long created(OrtApiFFM api, MemorySegment array, List<ValueHandle> parts, ValueType type, MemorySegment out) {
+    try {
+      return KeptCalls.createValue(api.c, array, parts.size(), type.value(), out, ValueHandle.scopes(parts));
+    } catch (IllegalStateException | WrongThreadException e) {
+      throw ValueHandle.refused(parts, "a part of the " + type, e);
     }
   }
 }

@@ -137,6 +137,7 @@ class CacheTest extends Fixture {
 
   @Test
   void oneBufferIsPastAndPresent() {
+    needs(18, "GroupQueryAttention on the processor");
     byte[] model = Models.roomyDecoder(SIZE);
     MemorySegment token = arena.allocate(ValueLayout.JAVA_LONG);
     MemorySegment last = arena.allocate(ValueLayout.JAVA_INT);

@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -201,6 +202,42 @@ class CancellationTest extends Fixture {
       for (CompletableFuture<OrtValues> run : runs) assertThrows(Exception.class, () -> run.get(LONGEST_MS, TimeUnit.MILLISECONDS));
     } finally {
       bindings.forEach(OrtIoBindingFFM::close);
+    }
+  }
+
+  @Test
+  void aFutureThatOthersCompleteEndsItsRun() throws Exception {
+    long[] shape = {WIDE, WIDE};
+    try (OrtSessionFFM slow = session(Models.slow(4000, WIDE)); OrtIoBindingFFM binding = slow.createBinding(); RunOptions options = RunOptions.create(API)) {
+      binding.bindInput("x", memory.allocate(4 * WIDE * WIDE, 64), shape, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutputToDevice("y", DeviceSpec.CPU);
+      List<Consumer<CompletableFuture<OrtValues>>> ends = List.of(run -> run.cancel(false), run -> run.completeExceptionally(new IllegalArgumentException("mine")),
+          run -> run.complete(null), run -> run.orTimeout(1, TimeUnit.MILLISECONDS), run -> run.completeOnTimeout(null, 1, TimeUnit.MILLISECONDS));
+      for (Consumer<CompletableFuture<OrtValues>> end : ends) {
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        CompletableFuture<OrtValues> run = binding.runAsync(options, task -> new Thread(() -> {
+          task.run();
+          over.complete(null);
+        }).start());
+        end.accept(run);
+        over.get(LONGEST_MS, TimeUnit.MILLISECONDS);
+        assertTrue(run.isDone());
+        fails(OrtErrorCode.FAIL, () -> binding.run(options), "erminate");
+        options.unsetTerminate();
+      }
+      // A future that was derived of it is another one.
+      CompletableFuture<OrtValues> run = binding.runAsync(options, null);
+      assertTrue(run.thenApply(v -> v).cancel(false));
+      assertFalse(run.isDone());
+      run.cancel(false);
+    }
+  }
+
+  @Test
+  void anEndOfTheRunItselfSetsNoFlag() throws Exception {
+    try (OrtIoBindingFFM binding = binding(); RunOptions options = RunOptions.create(API)) {
+      binding.runAsync(options, null).get().close();
+      binding.run(options);
     }
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.retort.onnxruntime.testing.ModelBuilder;
@@ -280,6 +281,52 @@ class DeviceBindingTest extends DeviceFixture {
     }
     try (SessionOptions options = SessionOptions.create(env).addDevices(List.of(device), Map.of("style", "nothing"))) {
       assertThrows(OrtException.class, () -> OrtSessionFFM.create(env, AFFINE, options));
+    }
+  }
+
+  @Test
+  void aDeviceOfAProviderThatTheSessionLacks() {
+    assumeFalse(RETORT, "Retort copies outputs to devices of all registered providers");
+    // The environment has an allocator for it, which is not enough.
+    MemoryDescriptor four = new MemoryDescriptor(ElementType.FLOAT, 4);
+    String[] words = {"on Loopback (GPU 0), which no provider of the session drives", "add its provider"};
+    try (OrtSessionFFM session = session(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef y = onDevice(4)) {
+      invalid(() -> binding.bindOutput("y", y), words);
+      invalid(() -> binding.bindOutput("y", four, place), words);
+      invalid(() -> binding.bindOutput("y", y.deviceAddress(), FOUR, ElementType.FLOAT, place), words);
+      invalid(() -> binding.bindOutputToDevice("y", place), words);
+      invalid(() -> binding.bindOutputToDevice("y", device.memory(MemoryKind.HOST_ACCESSIBLE).orElseThrow()), "no provider of the session drives");
+      invalid(() -> session.run(Map.of("x", y)), words);
+      assertThrows(OrtException.class, () -> binding.bindInput("x", y));
+    }
+  }
+
+  @Test
+  void outputsOnADeviceThatNoNodeRunsOn() {
+    assumeTrue(RETORT, "ONNX Runtime writes to devices of the session's providers alone");
+    try (OrtSessionFFM session = session(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef y = onDevice(4); OrtValueRef x = uploaded(1, 2, 3, 4)) {
+      binding.bindInput("x", x);
+      binding.bindOutput("y", y);
+      binding.run();
+      assertArrayEquals(EXPECTED, download(y));
+      binding.bindOutputToDevice("y", place);
+      try (OrtValues values = binding.runWithBindings(null)) {
+        assertEquals(place, values.get("y").device());
+        assertArrayEquals(EXPECTED, download(values.get("y")));
+      }
+    }
+  }
+
+  @Test
+  void theOtherDeviceAndPinnedMemory() {
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
+      DeviceSpec second = Loopback.devices(env).get(1).memory(MemoryKind.DEFAULT).orElseThrow();
+      if (!RETORT) invalid(() -> binding.bindOutputToDevice("y", second), "Loopback2 (GPU 1)");
+      binding.bindInput("x", x);
+      binding.bindOutputToDevice("y", device.memory(MemoryKind.HOST_ACCESSIBLE).orElseThrow());
+      binding.run();
+      binding.synchronizeOutputs();
+      assertArrayEquals(EXPECTED, floats(binding.getBoundOutputCpuValues().get("y")));
     }
   }
 }

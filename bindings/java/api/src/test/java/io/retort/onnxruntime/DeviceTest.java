@@ -23,6 +23,7 @@ class DeviceTest extends Fixture {
 
   @BeforeEach
   void register() {
+    needs(Loopback.NEEDS, "providers in libraries of their own");
     String library = System.getenv("RETORT_LOOPBACK");
     Assumptions.assumeTrue(library != null, "no device to test with: build examples/providers/loopback and set RETORT_LOOPBACK to its library");
     env.registerExecutionProviderLibrary("loopback", Path.of(library));

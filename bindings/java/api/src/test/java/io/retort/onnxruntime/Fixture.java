@@ -3,6 +3,7 @@ package io.retort.onnxruntime;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -34,6 +35,11 @@ abstract class Fixture {
     arena.close();
     env.close();
     assertEquals(before, LiveObjects.total(), () -> "native objects: " + LiveObjects.counts());
+  }
+
+  /** Skips a test that an older library cannot do. */
+  static void needs(int version, String what) {
+    assumeTrue(API.apiVersion() >= version, what + " came with ONNX Runtime 1." + version);
   }
 
   OrtSessionFFM session(byte[] model) {

@@ -20,6 +20,9 @@ final class Loopback {
   private static final Path LIBRARY = Path.of(System.getenv().getOrDefault("RETORT_LOOPBACK",
       System.getProperty("retort.loopback", "../../../build/release/examples/providers/loopback/libloopback.so"))).toAbsolutePath().normalize();
 
+  /** Version of the library that can load it. */
+  static final int NEEDS = 22;
+
   /**
    * What both devices did since {@link #reset}, and what is alive.
    *

@@ -2,6 +2,7 @@ package io.retort.onnxruntime;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.retort.onnxruntime.testing.Models;
@@ -111,7 +112,7 @@ class MisuseTest extends Fixture {
 
   @Test
   void textsWithAZero() {
-    invalid(() -> OrtValueRef.ofStrings(env, new String[] {"a", "b\0c"}, 2), "text 1 has a zero");
+    invalid(() -> OrtValueRef.ofStrings(env, new String[] {"a", "b\0c"}, 2), "text 1 'b\u2400c' has a zero (U+0000)");
   }
 
   @Test
@@ -123,6 +124,8 @@ class MisuseTest extends Fixture {
       missing("type", () -> binding.bindInput("x", four, FOUR, null, DeviceSpec.CPU));
       missing("device", () -> binding.bindInput("x", four, FOUR, ElementType.FLOAT, null));
       missing("device", () -> binding.bindOutputToDevice("z", null));
+      missing("arena", () -> binding.getBoundOutputCpuValues(null));
+      missing("key", () -> options.addConfigEntry(null, ""));
       missing("sink", () -> options.setLogSink(null));
       missing("selector", () -> options.setEpSelector(null));
     }
@@ -148,6 +151,58 @@ class MisuseTest extends Fixture {
     try (OrtValueRef one = OrtValueRef.allocate(env, ElementType.FLOAT, 1); OrtValueRef two = OrtValueRef.allocate(env, ElementType.FLOAT, 2)) {
       invalid(() -> env.copyTensors(List.of(), List.of(one), null), "0 tensors are to be copied into 1");
       invalid(() -> env.copyTensors(List.of(two), List.of(one), null), "tensor 0 is FLOAT[2]", "FLOAT[1]");
+    }
+  }
+
+  @Test
+  void placesThatTheSessionDoesNotDrive() {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
+      invalid(() -> binding.bindOutputToDevice("z", DeviceSpec.cuda(0)), "output 'z' was to be made on Cuda (GPU 0), which no provider of the session drives");
+      invalid(() -> binding.bindOutputToDevice("z", DeviceSpec.cudaPinned(0)), "CudaPinned", "no provider of the session drives");
+      assertEquals(List.of(), binding.getBoundOutputNames());
+    }
+  }
+
+  @Test
+  void segmentsThatAreNotAligned() {
+    MemorySegment memory = arena.allocate(64, 8);
+    for (ElementType type : List.of(ElementType.FLOAT, ElementType.INT64, ElementType.FLOAT16, ElementType.DOUBLE)) {
+      int wanted = Math.min(type.bits() / 8, 8);
+      for (int offset = 1; offset < wanted; ++offset) {
+        MemorySegment begin = memory.asSlice(offset);
+        invalid(() -> OrtValueRef.wrap(env, begin, type, 2), "begins at address " + begin.address(), type + " wants a multiple of " + wanted, "copy into");
+        // Without elements there is nothing to read.
+        OrtValueRef.wrap(env, begin, type, 0).close();
+      }
+      OrtValueRef.wrap(env, memory.asSlice(wanted), type, 2).close();
+    }
+    OrtValueRef.wrap(env, memory.asSlice(3), ElementType.UINT8, 5).close();
+  }
+
+  @Test
+  void shapesWithoutElements() {
+    MemoryDescriptor none = new MemoryDescriptor(ElementType.FLOAT, 1L << 40, 1L << 40, 0);
+    assertEquals(0, none.elements());
+    assertEquals(0, none.bytes());
+    invalid(() -> new MemoryDescriptor(ElementType.FLOAT, 0, -1), "negative extent");
+    invalid(() -> new MemoryDescriptor(ElementType.FLOAT, 1L << 40, 1L << 40), "more elements than memory");
+  }
+
+  @Test
+  void namesAndOptionsWithAZero() {
+    String[] words = {"has a zero (U+0000)", "would cut it"};
+    try (SessionOptions options = SessionOptions.create(env); RunOptions run = RunOptions.create(env)) {
+      invalid(() -> options.addConfigEntry("a\0b", "1"), words);
+      invalid(() -> options.addConfigEntry("a", "1\0"), words);
+      invalid(() -> options.configEntry("a\0b"), words);
+      invalid(() -> options.setLogId("\0"), words);
+      invalid(() -> options.setDimension("n\0", 4), words);
+      invalid(() -> options.addProvider("CPU\0", Map.of()), words);
+      invalid(() -> options.addProvider("XNNPACK", Map.of("intra_op\0", "1")), "the key of an option 'intra_op\u2400' has a zero");
+      invalid(() -> run.addConfigEntry("a\0b", "1"), words);
+      invalid(() -> run.setTag("\0"), words);
+      invalid(() -> OrtEnvironmentFFM.create(API, new EnvironmentOptions("a\0", LogLevel.WARNING, null)), words);
+      assertNull(options.configEntry("a"));
     }
   }
 }

@@ -51,6 +51,13 @@ class SessionTest extends Fixture {
       assertEquals("['x' FLOAT[batch,3]]", session.inputs().toString());
       assertEquals(new ValueInfo("y", new TypeInfo.Tensor(ElementType.FLOAT, true, new long[] {-1, 3}, List.of("batch", ""), false)), session.outputs().get(0));
       assertEquals(List.of(), session.overridableInitializers());
+    }
+  }
+
+  @Test
+  void saysWhereItReadsAndWrites() {
+    needs(24, "what drives outputs");
+    try (OrtSessionFFM session = session(Models.relu("batch", 3))) {
       assertEquals(List.of(DeviceSpec.CPU), session.inputDevices());
       assertEquals(List.of(DeviceSpec.CPU), session.outputDevices());
       assertEquals("CPUExecutionProvider", session.inputEpDevices().get(0).epName());
@@ -101,9 +108,11 @@ class SessionTest extends Fixture {
   void options() {
     List<String> log = Collections.synchronizedList(new ArrayList<>());
     try (SessionOptions options = SessionOptions.create(env)) {
-      options.setIntraOpThreads(1).setInterOpThreads(1).setExecutionMode(ExecutionMode.SEQUENTIAL).setOptimizationLevel(OptimizationLevel.BASIC).setLogId("mine")
+      options.setIntraOpThreads(1).setInterOpThreads(1).setExecutionMode(ExecutionMode.SEQUENTIAL).setMemoryPattern(false)
+          .setMemoryPattern(true).setDeterministicCompute(true).setOptimizationLevel(OptimizationLevel.BASIC).setLogId("mine")
           .addConfigEntry("session.disable_prepacking", "1").setLogLevel(LogLevel.VERBOSE).setDimension("n", 4).setOptimizedModelPath(folder.resolve("optimised.onnx"))
-          .setLogSink((level, category, id, at, text) -> log.add(id + ": " + text)).setEpSelectionPolicy(EpSelectionPolicy.PREFER_CPU);
+          .setLogSink((level, category, id, at, text) -> log.add(id + ": " + text));
+      if (API.apiVersion() >= 22) options.setEpSelectionPolicy(EpSelectionPolicy.PREFER_CPU);
       assertEquals("1", options.configEntry("session.disable_prepacking"));
       assertNull(options.configEntry("not.set"));
       try (OrtSessionFFM session = OrtSessionFFM.create(env, Models.add("n"), options)) {
@@ -148,6 +157,7 @@ class SessionTest extends Fixture {
 
   @Test
   void devicesAndTheirChoice() {
+    needs(22, "a choice of devices");
     List<EpDevice> devices = env.epDevices();
     EpDevice cpu = devices.stream().filter(d -> d.epName().equals("CPUExecutionProvider")).findFirst().orElseThrow();
     assertEquals(DeviceType.CPU, cpu.hardware().type());
@@ -207,14 +217,20 @@ class SessionTest extends Fixture {
       throw new AssertionError("of the sink");
     })) {
       assertEquals(10, ten(OrtSessionFFM.create(env, Models.add(4), options)));
-      options.setEpSelector((all, model, runtime, most) -> {
-        throw new AssertionError("of the selector");
-      });
-      fails(OrtErrorCode.FAIL, () -> OrtSessionFFM.create(env, Models.add(4), options), "of the selector");
     } finally {
       thread.setUncaughtExceptionHandler(before);
     }
     assertTrue(told[0] > 0);
+  }
+
+  @Test
+  void whatASelectorThrowsIsTold() {
+    needs(22, "a choice of devices");
+    try (SessionOptions options = SessionOptions.create(env).setEpSelector((all, model, runtime, most) -> {
+      throw new AssertionError("of the selector");
+    })) {
+      fails(OrtErrorCode.FAIL, () -> OrtSessionFFM.create(env, Models.add(4), options), "of the selector");
+    }
   }
 
   @Test

@@ -185,4 +185,32 @@ class ValueTest extends Fixture {
       }
     }
   }
+
+  @Test
+  void saysWhatItIs() {
+    OrtValueRef value = OrtValueRef.ofFloats(env, new float[] {1, 2}, ElementType.FLOAT, 1, 2);
+    assertEquals("FLOAT[1, 2] on Cpu (CPU 0)", value.toString());
+    try (OrtValueRef sequence = OrtValueRef.ofSequence(env, List.of(value))) {
+      assertEquals("SEQUENCE", sequence.toString());
+    }
+    value.close();
+    assertEquals("value (closed)", value.toString());
+    OrtEnvironmentFFM own = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
+    assertEquals("environment of " + API, own.toString());
+    own.close();
+    assertEquals("environment (closed)", own.toString());
+  }
+
+  @Test
+  void mapsOfMemoryThatIsGone() {
+    Arena own = Arena.ofShared();
+    try (OrtValueRef keys = OrtValueRef.wrap(env, own.allocateFrom(ValueLayout.JAVA_LONG, 1, 2), ElementType.INT64, 2);
+        OrtValueRef values = OrtValueRef.wrap(env, own.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2), ElementType.FLOAT, 2)) {
+      try (OrtValueRef map = OrtValueRef.ofMap(env, keys, values)) {
+        assertEquals(Map.of(1L, 1f, 2L, 2f), map.entries());
+      }
+      own.close();
+      closed(() -> OrtValueRef.ofMap(env, keys, values), "a part of the MAP lies in memory whose arena is closed");
+    }
+  }
 }

@@ -22,8 +22,9 @@ public final class ModelBuilder {
   /** Texts. */
   public static final int STRING = 8;
 
-  private static final int IR_VERSION = 10;
-  private static final int OPSET = 21;
+  /** These two are the newest that ONNX Runtime 1.17 knows. */
+  private static final int IR_VERSION = 9;
+  private static final int OPSET = 20;
   private static final String CONTRIB = "com.microsoft";
 
   private final String name;

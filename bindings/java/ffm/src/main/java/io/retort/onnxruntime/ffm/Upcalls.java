@@ -36,23 +36,11 @@ public final class Upcalls {
     MemorySegment select(MemorySegment devices, MemorySegment modelMetadata, MemorySegment runtimeMetadata, MemorySegment selected, MemorySegment count);
   }
 
-  /** Says that a run is over. */
-  @FunctionalInterface
-  public interface Finished {
-    /**
-     * @param outputs array of OrtValue
-     * @param count its length
-     * @param status OrtStatus, or NULL; belongs to the callee
-     */
-    void finished(MemorySegment outputs, long count, MemorySegment status);
-  }
-
   private static final ValueLayout P = ValueLayout.ADDRESS;
   private static final ValueLayout I = ValueLayout.JAVA_INT;
   private static final ValueLayout L = ValueLayout.JAVA_LONG;
   private static final FunctionDescriptor LOGGING = FunctionDescriptor.ofVoid(P, I, P, P, P, P);
   private static final FunctionDescriptor SELECTION = FunctionDescriptor.of(P, P, L, P, P, P, L, P, P);
-  private static final FunctionDescriptor FINISHED = FunctionDescriptor.ofVoid(P, P, L, P);
 
   private Upcalls() {}
 
@@ -72,15 +60,6 @@ public final class Upcalls {
    */
   public static MemorySegment selection(Selection function, Arena arena) {
     return stub("select", Selection.class, function, SELECTION, arena);
-  }
-
-  /**
-   * @param function what is called, from a thread of the library
-   * @param arena how long the library may call it
-   * @return RunAsyncCallbackFn
-   */
-  public static MemorySegment finished(Finished function, Arena arena) {
-    return stub("finished", Finished.class, function, FINISHED, arena);
   }
 
   private static MemorySegment stub(String name, Class<?> type, Object function, FunctionDescriptor descriptor, Arena arena) {
@@ -108,14 +87,6 @@ public final class Upcalls {
     } catch (Throwable e) {
       report(e);
       return MemorySegment.NULL;
-    }
-  }
-
-  private static void finished(Finished function, MemorySegment user, MemorySegment outputs, long count, MemorySegment status) {
-    try {
-      function.finished(Memory.view(outputs, 8 * count), count, status);
-    } catch (Throwable e) {
-      report(e);
     }
   }
 

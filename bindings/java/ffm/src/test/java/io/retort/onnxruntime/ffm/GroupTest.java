@@ -3,6 +3,7 @@ package io.retort.onnxruntime.ffm;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -83,6 +84,7 @@ class GroupTest {
 
   @Test
   void environmentDevicesAndLog() {
+    assumeTrue(LIBRARY.version() >= 22, "what is called here came with ONNX Runtime 1.22");
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment env = made(arena, out -> API.createEnv(3, arena.allocateFrom("groups"), out));
       MemorySegment devices = arena.allocate(ValueLayout.ADDRESS);
@@ -113,9 +115,9 @@ class GroupTest {
       MemorySegment value = made(arena, out -> API.createTensorWithDataAsOrtValue(info, data, 16, shape, 1, 1, out));
       MemorySegment names = pointers(arena, arena.allocateFrom("x"), arena.allocateFrom("state"));
       MemorySegment outputs = arena.allocate(ValueLayout.ADDRESS);
-      MemorySegment callback = Upcalls.finished((made, count, status) -> {
+      MemorySegment callback = FinishedCall.stub((user, made, count, status) -> {
         MemorySegment at = Arena.ofAuto().allocate(ValueLayout.ADDRESS);
-        API.getTensorMutableData(made.get(ValueLayout.ADDRESS, 0), at);
+        API.getTensorMutableData(Memory.view(made, 8).get(ValueLayout.ADDRESS, 0), at);
         first.complete(status.address() != 0 || count != 1 ? Float.NaN : Memory.view(at.get(ValueLayout.ADDRESS, 0), 16).get(ValueLayout.JAVA_FLOAT, 0));
       }, arena);
       succeeds(API.runAsync(session, MemorySegment.NULL, names, pointers(arena, value, value), 2, pointers(arena, arena.allocateFrom("state_out")), 1, outputs, callback, MemorySegment.NULL));
@@ -138,6 +140,7 @@ class GroupTest {
 
   @Test
   void keyValuePairs() {
+    assumeTrue(LIBRARY.version() >= 22, "what is called here came with ONNX Runtime 1.22");
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
       API.createKeyValuePairs(out);
@@ -150,21 +153,26 @@ class GroupTest {
 
   @Test
   void otherTables() {
+    assumeTrue(LIBRARY.version() >= 22, "what is called here came with ONNX Runtime 1.22");
     try (Arena arena = Arena.ofConfined()) {
       OrtModelEditorApi editor = new OrtModelEditorApi(API.getModelEditorApi(), LIBRARY.version());
       MemorySegment graph = made(arena, editor::createGraph);
       API.releaseGraph(graph);
       OrtCompileApi compile = new OrtCompileApi(API.getCompileApi(), LIBRARY.version());
       compile.releaseModelCompilationOptions(MemorySegment.NULL);
-      OrtEpApi provider = new OrtEpApi(API.getEpApi(), LIBRARY.version());
-      MemorySegment builder = made(arena, provider::createKernelDefBuilder);
-      succeeds(provider.kernelDefBuilder_SetOperatorType(builder, arena.allocateFrom("Relu")));
-      provider.releaseKernelDefBuilder(builder);
-      new OrtInteropApi(API.getInteropApi(), LIBRARY.version()).releaseExternalResourceImporter(MemorySegment.NULL);
-      OrtModelPackageApi packages = new OrtModelPackageApi(API.getModelPackageApi(), LIBRARY.version());
-      MemorySegment status = packages.createModelPackageContext(arena.allocateFrom("/no/such/folder"), arena.allocate(8));
-      assertNotEquals(0, status.address());
-      API.releaseStatus(status);
+      if (LIBRARY.version() >= 24) {
+        OrtEpApi provider = new OrtEpApi(API.getEpApi(), LIBRARY.version());
+        MemorySegment builder = made(arena, provider::createKernelDefBuilder);
+        succeeds(provider.kernelDefBuilder_SetOperatorType(builder, arena.allocateFrom("Relu")));
+        provider.releaseKernelDefBuilder(builder);
+        new OrtInteropApi(API.getInteropApi(), LIBRARY.version()).releaseExternalResourceImporter(MemorySegment.NULL);
+      }
+      if (LIBRARY.version() >= 31) {
+        OrtModelPackageApi packages = new OrtModelPackageApi(API.getModelPackageApi(), LIBRARY.version());
+        MemorySegment status = packages.createModelPackageContext(arena.allocateFrom("/no/such/folder"), arena.allocate(8));
+        assertNotEquals(0, status.address());
+        API.releaseStatus(status);
+      }
       assertEquals(0, API.getTrainingApi(LIBRARY.version()).address());
     }
   }

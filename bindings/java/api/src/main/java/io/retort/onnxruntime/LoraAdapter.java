@@ -1,0 +1,68 @@
+package io.retort.onnxruntime;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.function.BiFunction;
+
+/**
+ * Values for inputs of a model that was made for adapters (LoRA), from a file in the format of ONNX Runtime ({@code .onnx_adapter}).
+ * {@link RunOptions#addActiveLoraAdapter} gives them to runs. May be closed while options still have it. Thread-safe.
+ */
+public final class LoraAdapter extends NativeObject {
+  private static final class AdapterHandle extends Handle {
+    AdapterHandle(OrtApiFFM api, MemorySegment address, Handle env) {
+      super(api, ObjectKind.LORA_ADAPTER, address, env);
+    }
+
+    @Override
+    void free() {
+      api.c.releaseLoraAdapter(address);
+    }
+  }
+
+  private LoraAdapter(OrtApiFFM api, MemorySegment address, Handle env) {
+    super(new AdapterHandle(api, address, env));
+  }
+
+  /**
+   * Loads an adapter from a file.
+   *
+   * @param env the environment
+   * @param file the adapter
+   * @return the adapter
+   * @throws OrtException if the file is none, or the library is older than 1.20
+   */
+  public static LoraAdapter create(OrtEnvironmentFFM env, Path file) {
+    return make(env, (arena, out) -> env.api().c.createLoraAdapter(OrtApiFFM.path(arena, file), MemorySegment.NULL, out));
+  }
+
+  /**
+   * Loads an adapter from bytes.
+   *
+   * @param env the environment
+   * @param adapter the bytes, which are copied. They are not checked in full by all libraries: ONNX Runtime may crash at those of a file that is cut off
+   * @return the adapter
+   * @throws OrtException if they are none, or the library is older than 1.20
+   */
+  public static LoraAdapter create(OrtEnvironmentFFM env, byte[] adapter) {
+    return make(env, (arena, out) -> env.api().c.createLoraAdapterFromArray(arena.allocateFrom(ValueLayout.JAVA_BYTE, adapter), adapter.length, MemorySegment.NULL, out));
+  }
+
+  private static LoraAdapter make(OrtEnvironmentFFM env, BiFunction<Arena, MemorySegment, MemorySegment> call) {
+    OrtApiFFM api = env.api();
+    api.require(20, "adapters");
+    Handle used = env.use();
+    try (Arena arena = Arena.ofConfined()) {
+      return new LoraAdapter(api, api.pointer(arena, out -> call.apply(arena, out)), used);
+    } finally {
+      used.release();
+    }
+  }
+
+  @Override
+  String title() {
+    return "adapter";
+  }
+}
