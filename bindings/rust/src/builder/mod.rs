@@ -158,7 +158,9 @@ impl SessionBuilder {
         Ok(self)
     }
 
-    /// A tensor in place of a constant of the model, of the same type and shape.
+    /// A tensor in place of a constant of the model, of the same type and shape; one of [`Value::from_vec`], since libraries
+    /// take none whose memory is theirs. ONNX Runtime may have computed with the model's own constant before: what it
+    /// folds at a level from [`Basic`](OptimizationLevel::Basic) on does not see the tensor.
     pub fn with_initializer(mut self, name: &str, value: Value) -> Result<Self> {
         ffi::add_initializer(&self.options, name, &value)?;
         self.kept.initializers.push(value);
@@ -216,11 +218,16 @@ impl std::fmt::Debug for SessionBuilder {
 
 /// Refuses options whose text is an address: the library would read, write or call what lies there.
 pub(crate) fn check_key(key: &str) -> Result<()> {
-    const ADDRESSES: [&str; 11] = [
+    const ADDRESSES: [&str; 16] = [
         "user_compute_stream",
+        "user_aux_stream_array",
         "gpu_external_alloc",
         "gpu_external_free",
         "gpu_external_empty_cache",
+        "migraphx_external_alloc",
+        "migraphx_external_free",
+        "migraphx_external_empty_cache",
+        "threadpool_args",
         "trt_onnx_bytestream",
         "context",
         "webgpuinstance",
@@ -243,7 +250,15 @@ mod tests {
 
     #[test]
     fn addresses_are_refused() {
-        for key in ["user_compute_stream", "ep.webgpuexecutionprovider.dawnProcTable", "ep.cuda.user_compute_stream"] {
+        const KEYS: [&str; 6] = [
+            "user_compute_stream",
+            "ep.webgpuexecutionprovider.dawnProcTable",
+            "ep.cuda.user_compute_stream",
+            "user_aux_stream_array",
+            "migraphx_external_free",
+            "threadpool_args",
+        ];
+        for key in KEYS {
             assert!(check_key(key).unwrap_err().message.contains(key));
         }
         for key in ["session.disable_prepacking", "device_id", "ep.context_enable", "arena_extend_strategy"] {
