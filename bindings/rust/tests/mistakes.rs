@@ -52,6 +52,22 @@ fn fails(make: fn() -> Value, parts: &[&str]) {
 }
 
 #[test]
+fn an_input_that_is_not_given() {
+    let session = add(&["2"]);
+    let by_name = session.run(&[("x", &x())], &["sum"]).unwrap_err();
+    let later = session.run_async(&[("x", Arc::new(x()))], &["sum"]).and_then(RunFuture::wait).unwrap_err();
+    let mut binding = session.io_binding().unwrap();
+    binding.bind_input("x", x()).unwrap();
+    binding.bind_output("sum", Value::zeros::<f32>(&[2]).unwrap()).unwrap();
+    for error in [by_name, later, binding.run().unwrap_err()] {
+        says(&error, &["input 'y' was not given"]);
+    }
+    binding.bind_input("y", x()).unwrap();
+    binding.run().unwrap();
+    assert_eq!(binding.output("sum").unwrap().extract_tensor::<f32>().unwrap(), [2.0, 4.0]);
+}
+
+#[test]
 fn another_type_of_elements() {
     // Each library says both types, in words of its own; which input is meant, this crate where the library does not.
     fails(|| Value::from_slice(&[2], &[1i64, 2]).unwrap(), &["'y'", "int64", "float"]);

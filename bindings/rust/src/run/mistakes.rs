@@ -4,10 +4,17 @@ use crate::error::{ErrorCode, OnnxError};
 use crate::session::{SessionInner, ValueType};
 use crate::value::{Value, ValueKind};
 
-/// Names the input that was given a value of another type than the model's: ONNX Runtime says the types alone. `inputs` are
-/// those of the run, each with its place in the session.
+/// Names the input that was not given, or was given a value of another type than the model's: ONNX Runtime says the types
+/// alone, or which operator had nothing to read. `inputs` are those of the run, each with its place in the session.
 #[cold]
 pub(crate) fn named<'v>(session: &SessionInner, inputs: impl Iterator<Item = (usize, &'v Value)>, error: OnnxError) -> OnnxError {
+    let inputs: Vec<(usize, &Value)> = inputs.collect();
+    if let Some(missing) = missing(session, &inputs) {
+        if error.message.contains(&format!("'{missing}'")) {
+            return error;
+        }
+        return OnnxError::new(error.code, format!("input '{missing}' was not given: {}", error.message));
+    }
     if error.code != ErrorCode::InvalidArgument {
         return error;
     }
@@ -20,6 +27,14 @@ pub(crate) fn named<'v>(session: &SessionInner, inputs: impl Iterator<Item = (us
         }
     }
     error
+}
+
+/// The first input that must be given and was not.
+fn missing<'s>(session: &'s SessionInner, inputs: &[(usize, &Value)]) -> Option<&'s str> {
+    let needed = session.inputs[..session.required].iter().enumerate();
+    let mut open =
+        needed.filter(|(at, port)| !matches!(port.info.value_type, ValueType::Optional(_)) && inputs.iter().all(|(given, _)| given != at));
+    open.next().map(|(_, port)| port.info.name.as_str())
 }
 
 /// The type that is wanted and what the value is instead; none where they agree, as far as one can see from outside.
