@@ -216,3 +216,17 @@ fn bindings_keep_their_session_and_go_to_other_threads() {
     .join()
     .unwrap();
 }
+
+#[test]
+fn an_output_that_is_an_input() {
+    // ONNX Runtime takes a tensor for it, and does not write it.
+    let model = Model::new().input("x", FLOAT, &["2"]).output("x", FLOAT, &["2"]).output("y", FLOAT, &["2"]);
+    let session = model.node("Relu", &["x"], &["y"], &[]).session();
+    let mut binding = session.io_binding().unwrap();
+    binding.bind_input("x", floats(&[2], &[1.0, 2.0])).unwrap();
+    let error = binding.bind_output("x", Value::zeros::<f32>(&[2]).unwrap()).unwrap_err();
+    assert!(error.message.contains("output 'x' is an input"), "{error}");
+    binding.bind_output_to("x", &MemoryInfo::cpu().unwrap()).unwrap();
+    binding.run().unwrap();
+    assert_eq!(binding.output("x").unwrap().extract_tensor::<f32>().unwrap(), [1.0, 2.0]);
+}

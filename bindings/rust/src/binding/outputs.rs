@@ -89,11 +89,16 @@ impl<'a> IoBinding<'a> {
 
     /// The library takes the bytes of a tensor for what it writes: the type must be that of the output.
     fn check_output(&self, at: usize, value: &Value) -> Result<()> {
-        let info = &self.session.outputs[at].info;
+        let port = &self.session.outputs[at];
+        let info = &port.info;
         let Some(wanted) = info.element_type() else {
             let message = format!("output '{}' is no tensor but {:?}: bind it to a memory", info.name, info.value_type);
             return Err(OnnxError::invalid(message));
         };
+        // ONNX Runtime would say that it ran, and leave the tensor as it was.
+        if port.may_share {
+            return Err(OnnxError::invalid(format!("output '{}' is an input, which no run writes anew: bind it to a memory", info.name)));
+        }
         value.check_type(wanted).map_err(|e| OnnxError::invalid(format!("output '{}': {}", info.name, e.message)))
     }
 
@@ -113,6 +118,8 @@ impl<'a> IoBinding<'a> {
 
     /// Lets go of one output: the library can do that for all at once only, so the others are bound again.
     fn unbind(&mut self, at: usize) -> Result<Option<Target>> {
+        // The order of results changes: those of the last run are not asked for any more.
+        self.discard_results();
         let order = std::mem::take(&mut self.order);
         ffi::clear_outputs(&self.handle)?;
         let old = self.outputs[at].take();
@@ -191,14 +198,10 @@ impl<'a> IoBinding<'a> {
         let at = self.session.output(name)?;
         match &self.outputs[at] {
             Some(Target::Memory(_)) => self.take_result(at),
-            Some(Target::Owned(_)) => {
-                // The order of results changes when an output goes: they are not asked for any more.
-                self.discard_results();
-                match self.unbind(at)? {
-                    Some(Target::Owned(value)) => Ok(value),
-                    _ => Err(self.not_bound(at)),
-                }
-            }
+            Some(Target::Owned(_)) => match self.unbind(at)? {
+                Some(Target::Owned(value)) => Ok(value),
+                _ => Err(self.not_bound(at)),
+            },
             Some(_) => Err(OnnxError::invalid(format!("the memory of output '{name}' is not the binding's to give: copy it"))),
             None => Err(self.not_bound(at)),
         }
