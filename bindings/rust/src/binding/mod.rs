@@ -82,6 +82,8 @@ pub struct IoBinding<'a> {
     results: OnceCell<Results>,
     /// Values which the library may still refer to, since binding them failed.
     failed: Vec<Source>,
+    /// Likewise as inputs or as outputs, until the binding goes.
+    parked: Vec<Value>,
     session: Arc<SessionInner>,
     memory: PhantomData<&'a mut [u8]>,
 }
@@ -96,6 +98,7 @@ impl<'a> IoBinding<'a> {
             has_run: false,
             results: OnceCell::new(),
             failed: Vec::new(),
+            parked: Vec::new(),
             session: Arc::clone(session),
             memory: PhantomData,
         })

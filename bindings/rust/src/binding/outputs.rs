@@ -237,12 +237,25 @@ impl<'a> IoBinding<'a> {
                     )));
                 }
                 std::mem::swap(written, read);
-                self.refresh_input(input)?;
-                self.bind_target(at)
+                let bound = self.refresh_input(input).and_then(|()| self.bind_target(at));
+                if bound.is_err() {
+                    self.park(at, place);
+                }
+                bound
             }
             _ => Err(OnnxError::invalid(format!(
                 "output '{output}' cannot be fed back to input '{input}': bind the output to a memory, or both to values of their own"
             ))),
+        }
+    }
+
+    /// Unbinds both without freeing either: who cannot tell which of them the library still refers to must keep both.
+    fn park(&mut self, output: usize, input: usize) {
+        if let Some(Source::Owned(value)) = self.inputs[input].take() {
+            self.parked.push(value);
+        }
+        if let Some(Target::Owned(value)) = self.outputs[output].take() {
+            self.parked.push(value);
         }
     }
 }

@@ -152,6 +152,14 @@ impl Names {
             let found = inputs.iter().find(|i| names.contains(&i.name.as_str()) && i.element_type() == Some(element));
             found.map(|i| i.name.clone()).ok_or_else(|| unlike(names[0], element, &inputs))
         };
+        if inputs.len() != 3 {
+            let names: Vec<&str> = inputs.iter().map(|i| i.name.as_str()).collect();
+            return Err(InferError::Invalid(format!(
+                "the model has {} inputs, {}: load one of Kokoro's interface, which has three",
+                names.len(),
+                names.join(", ")
+            )));
+        }
         let audio = outputs.iter().find(|o| o.element_type() == Some(ElementType::Float32));
         Ok(Names {
             tokens: input(&["tokens", "input_ids"], ElementType::Int64)?,

@@ -56,7 +56,7 @@ fn it_says_a_text_and_tells_what_it_did() {
 fn what_is_wrong_is_told_and_no_file_is_made() {
     let folder = Folder::new("wrong");
     let file = folder.file("out.wav");
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
         (&[], "0 arguments besides options"),
         (&["a", &file, "b"], "3 arguments besides options"),
         (&["--loud", "a", &file], "--loud is no option"),
@@ -66,6 +66,7 @@ fn what_is_wrong_is_told_and_no_file_is_made() {
         (&["50%", &file], "'5' behind 0 characters has no token"),
         (&["", &file], "there is nothing to say"),
         (&["a", &file, "--model", "no/such.onnx"], "no/such.onnx"),
+        (&["--tokens", "178", &file], "178"), // the run fails, after everything else went well
     ];
     for (arguments, part) in cases {
         let output = say(arguments);

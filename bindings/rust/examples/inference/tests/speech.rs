@@ -83,6 +83,9 @@ fn models_that_are_none_of_speech_are_told() {
     assert!(matches!(&missing, InferError::Onnx(e) if e.code == onnx::ErrorCode::NoSuchFile), "{missing}");
     let sound = Speech::from_file(EXPECTED, Voice::seeded(1)).unwrap_err();
     assert!(matches!(sound, InferError::Onnx(_)), "{sound}");
+    let decoder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/growing.onnx");
+    let other = Speech::from_file(decoder, Voice::seeded(1)).unwrap_err().to_string();
+    assert!(other.contains("the model has 2 inputs") && other.contains("which has three"), "{other}");
 }
 
 #[test]

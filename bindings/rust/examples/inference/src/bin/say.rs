@@ -70,15 +70,22 @@ async fn say(wanted: Wanted) -> Result<()> {
     let mut stream = speech.stream(2);
     stream.send(wanted.what).await?;
     stream.close().await?;
-    let mut writer = WavWriter::new(BufWriter::new(File::create(&wanted.file)?), SAMPLE_RATE)?;
+    let mut writer = None; // no file before there is sound for it
     let (begun, mut seconds, mut count) = (Instant::now(), 0.0, 0);
     while let Some(audio) = stream.next().await {
         let audio = audio?;
-        writer.write(&audio.samples)?;
+        if writer.is_none() {
+            writer = Some(WavWriter::new(BufWriter::new(File::create(&wanted.file)?), SAMPLE_RATE)?);
+        }
+        if let Some(file) = &mut writer {
+            file.write(&audio.samples)?;
+        }
         (seconds, count) = (seconds + audio.seconds(), count + 1);
         println!("piece {count}: {} samples, {:.3} s", audio.samples.len(), audio.seconds());
     }
-    writer.finish()?;
+    if let Some(file) = writer {
+        file.finish()?;
+    }
     println!("{}: {seconds:.3} s of sound in {:.3} s", wanted.file, begun.elapsed().as_secs_f64());
     Ok(())
 }
