@@ -221,7 +221,7 @@ class Subject {
   int count() const { return layer_.count; }
   const char* model() const { return layer_.model; }
   ConvAlgorithm algorithm() const { return args_.algorithm; }
-  bool chosen() const { return choose_conv(args_.shape, true) == args_.algorithm; }
+  bool chosen() const { return choose_conv(args_.shape, false) == args_.algorithm; }
 
   void print(double peak) const {
     const double rate = 2 * macs_ / best_;
@@ -256,7 +256,7 @@ double measure_peak() {
 
 void add_subjects(std::vector<Subject>& subjects, const char* part, const Parallel& par) {
   for (const Layer& layer : kLayers) {
-    const ConvAlgorithm best = choose_conv(shape_of(layer), true);
+    const ConvAlgorithm best = choose_conv(shape_of(layer), false);
     const bool both = layer.kernel == 3 && layer.stride == 1 && layer.kind == Layer::dense;
     std::vector<ConvAlgorithm> algorithms{best};
     if (both) algorithms = {ConvAlgorithm::rows, ConvAlgorithm::winograd4, ConvAlgorithm::winograd2};

@@ -55,18 +55,34 @@ float score(const ScoreRow& row, float* x) {
   return hn::GetLane(hn::MaxOfLanes(d, greatest));
 }
 
-void weigh(const ScoreRow& row, float* x) {
-  const float max = std::max(row.sink.value_or(kMinusInf), score(row, x));
+/// The greatest dot product, -inf if there is none; may lose a NaN.
+float greatest_of(const float* x, size_t n) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  V a = hn::Set(d, kMinusInf), b = a;
+  size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    a = hn::Max(a, hn::LoadU(d, x + i));
+    b = hn::Max(b, hn::LoadU(d, x + i + lanes));
+  }
+  float greatest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
+  for (; i < n; ++i) greatest = std::max(greatest, x[i]);
+  return greatest;
+}
+
+float weigh(const ScoreRow& row, float* x) {
+  // Without anything between a product and its score but a factor, scores need not be written.
+  const bool plain = row.scale > 0 && !row.flags && !row.bias && !row.sink;
+  const float max = plain ? greatest_of(x, row.count) : std::max(row.sink.value_or(kMinusInf), score(row, x));
   // A maximum may have lost a NaN.
   const auto never = [](float v) { return v == kMinusInf; };
   if (max == kMinusInf && std::all_of(x, x + row.count, never)) {
     std::fill_n(x, row.count, row.blind);
-    return;
+    return 1;
   }
-  float sum = exp_sum<true>(x, max, x, row.count);
+  float sum = exp_sum<true>(x, max, x, row.count, plain ? row.scale : 1);
   if (row.sink) sum += std::exp(*row.sink - max);
-  const V inverse = hn::Set(D(), 1 / sum);
-  map_row(x, x, row.count, [inverse](V v) HWY_ATTR { return hn::Mul(v, inverse); });
+  return 1 / sum;
 }
 
 }  // namespace
@@ -76,7 +92,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace retort::kernels {
 
-void weigh_scores(const ScoreRow& row, float* x) noexcept { RETORT_SELECT(weigh)(row, x); }
+float weigh_scores(const ScoreRow& row, float* x) noexcept { return RETORT_SELECT(weigh)(row, x); }
 
 void weigh_scores_reference(const ScoreRow& row, float* x) noexcept {
   constexpr double kNever = -std::numeric_limits<double>::infinity();

@@ -18,9 +18,11 @@ struct ScoreRow {
   float blind = 0;              ///< weight of every key when all scores, the sink's included, are -inf
 };
 
-/// x: dot products before, weights after: e^score / Σ e^score. NaN or +inf among the scores gives NaN throughout.
-void weigh_scores(const ScoreRow& row, float* x) noexcept;
-/// The plain loops in double: the meaning.
+/// x: dot products before; after, numbers whose products with the factor that is returned are the weights,
+/// e^score / Σ e^score: what sums the values multiplies a row of results instead of all weights. NaN or +inf among the
+/// scores gives NaN throughout.
+float weigh_scores(const ScoreRow& row, float* x) noexcept;
+/// The plain loops in double: the meaning. x: weights after.
 void weigh_scores_reference(const ScoreRow& row, float* x) noexcept;
 
 }  // namespace retort::kernels

@@ -31,6 +31,12 @@ namespace {
 
 bool is_depthwise(const ConvShape& s) { return s.groups > 1 && s.groups == s.in_c && s.groups == s.out_c; }
 
+// Patches are pixels as they lie in the input.
+bool is_direct(const ConvShape& s) {
+  return s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
+         s.out_h == s.in_h && s.out_w == s.in_w && !s.input_is_nchw && !s.scaled_input;
+}
+
 bool is_3x3_stride_1(const ConvShape& s) {
   return s.groups == 1 && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h * s.stride_w == 1 &&
          s.dilation_h * s.dilation_w == 1 && !s.input_is_nchw;
@@ -122,8 +128,7 @@ RowsPlan plan_rows(const ConvShape& s) {
   p.blocks = ceil_div(pixels, p.block_pixels);
   p.columns = group_columns(p.group_out, std::min(ceil_div(wanted, p.blocks), p.group_out / kMinColumns));
   p.column_groups = ceil_div(p.group_out, p.columns);
-  p.direct = s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
-             s.out_h == s.in_h && s.out_w == s.in_w && !s.input_is_nchw && !s.scaled_input;
+  p.direct = is_direct(s);
   if (!p.direct) {
     p.worker_bytes = round_up(sizeof(WorkerHead) + (p.block_pixels * p.row_stride + kSlack) * sizeof(float), 128);
   }
@@ -134,13 +139,15 @@ RowsPlan plan_rows(const ConvShape& s) {
 
 using namespace conv_detail;
 
-ConvAlgorithm choose_conv(const ConvShape& s, bool allow_winograd) {
+ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;
   if (s.groups > 1) return ConvAlgorithm::grouped;
-  if (s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 && !s.input_is_nchw)
-    return ConvAlgorithm::pointwise;
-  if (allow_winograd && !s.scaled_input && is_3x3_stride_1(s)) return cheapest_3x3(s);
-  if (allow_winograd && is_along_lines(s) && s.stride_w == 1) return cheapest_line(s);
+  if (s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 && !s.input_is_nchw) {
+    const bool saves = !strict && is_direct(s) && gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, 1) > 0;
+    return saves ? ConvAlgorithm::strassen : ConvAlgorithm::pointwise;
+  }
+  if (!strict && !s.scaled_input && is_3x3_stride_1(s)) return cheapest_3x3(s);
+  if (!strict && is_along_lines(s) && s.stride_w == 1) return cheapest_line(s);
   return ConvAlgorithm::rows;
 }
 
@@ -156,6 +163,7 @@ void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
 size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int workers) {
   if (s.out_pixels() * s.out_c == 0) return 0;
   if (algorithm == ConvAlgorithm::depthwise) return 0;
+  if (algorithm == ConvAlgorithm::strassen) return gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, workers);
   if (is_winograd(algorithm)) {
     return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
   }

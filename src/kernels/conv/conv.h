@@ -43,6 +43,7 @@ struct ConvShape {
 
 enum class ConvAlgorithm : uint8_t {
   pointwise,      ///< 1x1 without padding: one GEMM over the pixels, rows gathered first when strided or scaled
+  strassen,       ///< likewise, with seven multiplications for eight (gemm/strassen.h)
   rows,           ///< any kernel, groups == 1: GEMM over input patches, which are gathered where they do not lie ready
   winograd4,      ///< 3x3, stride 1, dilation 1, groups == 1: F(4x4, 3x3)
   winograd2,      ///< likewise F(2x2, 3x3)
@@ -56,8 +57,8 @@ constexpr bool is_winograd(ConvAlgorithm a) {
 }
 
 /// The fastest algorithm by a cost model. Winograd's error is about ten times that of a plain sum (but below 1e-5 of
-/// the largest output): `allow_winograd` is false where results must be strict.
-ConvAlgorithm choose_conv(const ConvShape& shape, bool allow_winograd);
+/// the largest output), Strassen's less: `strict` leaves both out.
+ConvAlgorithm choose_conv(const ConvShape& shape, bool strict);
 
 /// Packed weights at the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
 /// but `depthwise` read the same, and they do not depend on batch, spatial sizes, strides, dilations, padding or pixel

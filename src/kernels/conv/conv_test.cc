@@ -302,7 +302,7 @@ TEST(Conv, SameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Conv, Choice) {
-  const auto choose = [](ConvCase c, bool winograd = true) { return choose_conv(c.shape(), winograd); };
+  const auto choose = [](ConvCase c, bool winograd = true) { return choose_conv(c.shape(), !winograd); };
   ConvCase c{.in_c = 64, .out_c = 64, .in_h = 56, .in_w = 56, .kernel_h = 3, .kernel_w = 3};
   c.pad_all(1);
   EXPECT_EQ(choose(c), ConvAlgorithm::winograd4);

@@ -133,7 +133,7 @@ void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcep
     GemmArgs product = block_product(args, plan, 0, 0, s.out_pixels());
     product.a = args.input;
     product.a_stride = s.in_pixel_stride;
-    return gemm(product, par);
+    return gemm(product, par, args.algorithm == ConvAlgorithm::strassen ? scratch : nullptr);
   }
   if (!plan.direct) reset_workers(scratch, plan.worker_bytes, par.workers());
   const auto gather = RETORT_SELECT(gather_rows);

@@ -18,6 +18,7 @@ namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
 using gemm_detail::bytes_of;
+using gemm_detail::PanelTask;
 
 /// rows x columns, columns a multiple of kColumnStep.
 void activate(const Activation& activation, size_t rows, size_t columns, float* c, size_t stride) {
@@ -39,111 +40,100 @@ void copy_block(const float* from, size_t from_stride, size_t rows, size_t colum
   for (size_t r = 0; r < rows; ++r) std::memcpy(to + r * to_stride, from + r * from_stride, columns * sizeof(float));
 }
 
+template <int kLevel = 3>
 HWY_INLINE void prefetch_block(const float* p, size_t stride, size_t rows, size_t columns) {
   for (size_t r = 0; r < rows; ++r, p += stride) {
-    for (size_t i = 0; i < columns; i += 16) __builtin_prefetch(p + i, 0, 3);
+    for (size_t i = 0; i < columns; i += 16) __builtin_prefetch(p + i, 0, kLevel);
   }
 }
 
 // A block of k for all rows of a part takes tens of microseconds.
 bool is_cancelled(const GemmArgs& g) { return g.run && g.run->cancelled(); }
 
-bool is_clamp(const Activation& a) { return a.kind == Activation::Kind::relu || a.kind == Activation::Kind::clip; }
+size_t kind_of(const PanelTask& task) { return (task.columns - 1) / kColumnStep; }
 
-/// One panel times some rows, for one block of k.
-struct PanelTask {
-  TileArgs tile;  // of the first rows
-  PackedType stored = PackedType::f32;
-  size_t rows = 0, columns = 0;
-  Activation activation;         // applied to stored tiles
-  bool fetches_rows = false;     // A is read for the first time and has no gaps: a tile may prefetch the next one's
-  bool is_first = false;         // of its group: nothing has prefetched it
-  const char* next_b = nullptr;  // what to prefetch
-
-  void run() const;
-  /// Clamps are done by the tile itself.
-  void set_activation(const Activation& a) {
-    tile.clamp = is_clamp(a);
-    const bool relu = a.kind == Activation::Kind::relu;
-    tile.low = relu ? 0 : a.a;
-    tile.high = relu ? std::numeric_limits<float>::infinity() : a.b;
-    if (!tile.clamp) activation = a;
-  }
-
- private:
-  void run_tile(const TileArgs& t, size_t tile_rows) const;
-  void run_ragged_tile(const TileArgs& t, size_t tile_rows) const;
-  size_t kind() const { return (columns - 1) / kColumnStep; }
-  TileFunction tile_of(size_t tile_rows) const {
-    return stored == PackedType::f32 ? kTiles[kind()][tile_rows - 1] : narrow_tile(stored, tile_rows);
-  }
-};
+void run_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
+  const TileFunction tile = t.other_b                        ? full_tile<SumReader>(task.stored, tile_rows)
+                            : task.stored == PackedType::f32 ? kTiles[kind_of(task)][tile_rows - 1]
+                                                             : full_tile<PanelReader>(task.stored, tile_rows);
+  tile(t);
+}
 
 /// Rows that lie a multiple of 4 KiB apart share one set of the first-level cache, of eight lines in many processors:
 /// twelve rows would evict each other. Tiles of seven run at full speed (99 % of the peak, not 90 %).
 bool rows_collide(size_t stride) { return stride % 1024 == 0; }
 constexpr size_t kFewRows = 7;
 
-void PanelTask::run() const {
-  const size_t most_rows = rows_collide(tile.a_stride) ? std::min(kFewRows, max_rows(kind())) : max_rows(kind());
-  const size_t tiles = ceil_div(rows, most_rows);
-  const size_t base = rows / tiles, longer = rows % tiles;
+/// Columns that do not fill vectors are computed in a buffer: nothing behind them may be touched.
+void run_ragged_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
+  HWY_ALIGN float buffer[kMaxRows * kWidth] = {};
+  if (t.addend) copy_block(t.addend, t.addend_stride, tile_rows, task.columns, buffer, kWidth);
+  TileArgs inner = t;
+  inner.c = buffer;
+  inner.c_stride = kWidth;
+  inner.addend = t.addend ? buffer : nullptr;
+  inner.addend_stride = kWidth;
+  run_tile(task, inner, tile_rows);
+  if (task.activation.kind != Activation::Kind::none) {
+    activate(task.activation, tile_rows, (kind_of(task) + 1) * kColumnStep, buffer, kWidth);
+  }
+  copy_block(buffer, kWidth, tile_rows, task.columns, t.c, t.c_stride);
+}
+
+}  // namespace
+
+void run_panel(const PanelTask& whole) noexcept {
+  PanelTask task = whole;
+  const TileArgs& tile = whole.tile;
+  const size_t fitting = max_rows(kind_of(task));
+  const size_t most_rows = rows_collide(tile.a_stride) ? std::min(kFewRows, fitting) : fitting;
+  const size_t tiles = ceil_div(task.rows, most_rows);
+  const size_t base = task.rows / tiles, longer = task.rows % tiles;
   // The row tiles share the work of prefetching the next panel, each takes a stretch of it. A panel that none has
   // prefetched, and the only tile of a thin product, run a little ahead of themselves. The others ask for the rows of
   // the next tile: 1x1 convolutions of big maps to few channels are up to twice as fast.
-  const size_t first = tiles == 1 || is_first ? 1 : 0;
-  const size_t all_lines = panel_lines(bytes_of(stored));
+  const size_t first = tiles == 1 || task.is_first ? 1 : 0;
+  const size_t all_lines = panel_lines(bytes_of(task.next_stored));
   size_t lines = all_lines;
   while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= all_lines) lines /= 2;
-  const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * bytes_of(stored);
+  const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * bytes_of(task.next_stored);
   TileArgs t = tile;
   for (size_t i = 0; i < tiles; ++i) {
     t.prefetch_own = i < first;
     if (!t.prefetch_own) {
       const size_t done = (i - first) * stretch;
-      t.prefetch_lines = next_b && done < panel ? lines : 0;
-      t.prefetch = t.prefetch_lines == 0 ? nullptr : next_b + done;
+      t.prefetch_lines = task.next_b && done < panel ? lines : 0;
+      t.prefetch = t.prefetch_lines == 0 ? nullptr : task.next_b + done;
     }
     const size_t tile_rows = base + (i < longer ? 1 : 0);
-    if (fetches_rows && !t.prefetch_own && t.prefetch_lines == 0) {
+    if (task.fetches_rows && !t.prefetch_own && t.prefetch_lines == 0) {
       t.prefetch = reinterpret_cast<const char*>(t.a + tile_rows * t.a_stride);
       t.prefetch_lines = 4;  // 16 rows of k floats, if `prefetch` is followed for k steps
     }
-    prefetch_block(t.c, t.c_stride, tile_rows, columns);
-    if (t.addend && t.addend != t.c) prefetch_block(t.addend, t.addend_stride, tile_rows, columns);
-    if (columns % kColumnStep == 0) {
-      run_tile(t, tile_rows);
+    prefetch_block(t.c, t.c_stride, tile_rows, task.columns);
+    if (t.addend && t.addend != t.c) prefetch_block(t.addend, t.addend_stride, tile_rows, task.columns);
+    if (task.next_c) {
+      prefetch_block<2>(task.next_c, task.next_c_stride, tile_rows, 2 * kWidth);
+      task.next_c += tile_rows * task.next_c_stride;
+    }
+    if (task.columns % kColumnStep == 0) {
+      run_tile(task, t, tile_rows);
+      if (task.activation.kind != Activation::Kind::none) {
+        activate(task.activation, tile_rows, task.columns, t.c, t.c_stride);
+      }
     } else {
-      run_ragged_tile(t, tile_rows);
+      run_ragged_tile(task, t, tile_rows);
+    }
+    if (t.other_b) {
+      t.b = t.sum;
+      t.other_b = nullptr;
+      task.stored = PackedType::f32;
     }
     t.a += tile_rows * t.a_stride;
     t.c += tile_rows * t.c_stride;
     if (t.addend) t.addend += tile_rows * t.addend_stride;
   }
 }
-
-void PanelTask::run_tile(const TileArgs& t, size_t tile_rows) const {
-  tile_of(tile_rows)(t);
-  if (activation.kind != Activation::Kind::none) activate(activation, tile_rows, columns, t.c, t.c_stride);
-}
-
-/// Columns that do not fill vectors are computed in a buffer: nothing behind them may be touched.
-void PanelTask::run_ragged_tile(const TileArgs& t, size_t tile_rows) const {
-  HWY_ALIGN float buffer[kMaxRows * kWidth] = {};
-  if (t.addend) copy_block(t.addend, t.addend_stride, tile_rows, columns, buffer, kWidth);
-  TileArgs inner = t;
-  inner.c = buffer;
-  inner.c_stride = kWidth;
-  inner.addend = t.addend ? buffer : nullptr;
-  inner.addend_stride = kWidth;
-  tile_of(tile_rows)(inner);
-  if (activation.kind != Activation::Kind::none) {
-    activate(activation, tile_rows, (kind() + 1) * kColumnStep, buffer, kWidth);
-  }
-  copy_block(buffer, kWidth, tile_rows, columns, t.c, t.c_stride);
-}
-
-}  // namespace
 
 // All rows of a part times the panel from column n on. The steps of k are taken in blocks, so that a block of the panel
 // stays in the first-level cache for all tiles of rows; C between blocks is in the second-level cache.
@@ -153,7 +143,7 @@ void gemm_panel(const GemmArgs& g, const gemm_detail::Part& part, size_t n) noex
   PanelTask task;
   task.rows = part.m1 - part.m0;
   task.columns = std::min(kWidth, part.n1 - n);
-  if (task.columns == kWidth) task.stored = g.packed_b.type;
+  if (task.columns == kWidth) task.stored = task.next_stored = g.packed_b.type;
   const char* panel = static_cast<const char*>(g.packed_b.data) + n * g.k * bytes_of(g.packed_b.type);
   TileArgs& t = task.tile;
   t.a_stride = g.a_stride;
@@ -178,7 +168,7 @@ void gemm_panel(const GemmArgs& g, const gemm_detail::Part& part, size_t n) noex
     task.is_first = n == part.n0 && k0 == 0 && !g.b_is_near;
     const bool is_last = k1 == g.k && n + kWidth >= part.n1;
     task.next_b = is_last ? static_cast<const char*>(g.next_b) : panel;
-    task.run();
+    run_panel(task);
     t.bias = nullptr;
     t.addend = t.c;
     t.addend_stride = t.c_stride;

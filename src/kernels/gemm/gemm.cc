@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "kernels/gemm/gemm_plan.h"
+#include "kernels/gemm/strassen.h"
 
 namespace retort::kernels {
 namespace gemm_detail {
@@ -48,8 +49,17 @@ Grid make_grid(size_t m, size_t n, size_t k) {
 
 }  // namespace gemm_detail
 
-void gemm(const GemmArgs& whole, const Parallel& par) noexcept {
+size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers) {
+  if (!gemm_detail::strassen_pays(m, n, k)) return 0;
+  return gemm_detail::strassen_bytes(gemm_detail::plan_strassen(m, n, k), workers);
+}
+
+void gemm(const GemmArgs& whole, const Parallel& par, void* scratch) noexcept {
   if (whole.m == 0 || whole.n == 0) return;
+  if (scratch && gemm_detail::strassen_pays(whole.m, whole.n, whole.k)) {
+    const gemm_detail::StrassenPlan plan = gemm_detail::plan_strassen(whole.m, whole.n, whole.k);
+    return gemm_detail::multiply_strassen(whole, plan, par, scratch);
+  }
   GemmArgs args = whole;
   args.run = &par;
   const gemm_detail::Grid grid = gemm_detail::make_grid(args.m, args.n, args.k);

@@ -68,8 +68,12 @@ struct GemmArgs {
   const Parallel* run = nullptr;  ///< once cancelled, the rest of C is left as it is; gemm() itself sets it
 };
 
-/// Whole product, spread over the pool. k == 0 gives act(bias + residual). Thread-safe for distinct C.
-void gemm(const GemmArgs& args, const Parallel& par) noexcept;
+/// Whole product, spread over the pool. k == 0 gives act(bias + residual). Thread-safe for distinct C. With scratch,
+/// 64-byte aligned, large products take seven multiplications where the sum has eight (strassen.h): results differ by
+/// more than the order of the sum. Without, every element is the sum of its products.
+void gemm(const GemmArgs& args, const Parallel& par, void* scratch = nullptr) noexcept;
+/// What gemm() is given to save multiplications; 0 where it would not.
+size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers);
 
 /// Columns [n0, n1) of a product, n0 a multiple of the panel width, n1 <= n (if packed_b is not f32: a multiple of it, or
 /// n). Serial: for kernels that spread their work

@@ -11,22 +11,19 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/panel.h"
+#include "kernels/gemm/stored-inl.h"
 #include "kernels/simd_math.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-using FloatTag = hn::ScalableTag<float>;
+using gemm_detail::TileArgs;
 using HalfTag = hn::Half<FloatTag>;
-using Float = hn::Vec<FloatTag>;
 using HalfFloat = hn::Vec<HalfTag>;
-constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
-constexpr size_t kWidth = 2 * kLanes;  ///< columns of a panel
 
 /// A panel that is filled in part needs fewer vectors: half a one counts at 512 bits, because 256-bit operations are
 /// twice as fast there on some processors (Zen 4) and networks with 8, 24 or 40 channels are common.
@@ -40,75 +37,6 @@ constexpr size_t max_rows(size_t column_kind) {
   const size_t vectors = kHalves ? (column_kind + 2) / 2 : column_kind + 1;
   return kAccumulators / vectors < kMaxRows ? kAccumulators / vectors : kMaxRows;
 }
-
-/// C = clamp(A · B + bias + addend); null pointers count as zero.
-struct TileArgs {
-  const float* a = nullptr;
-  size_t a_stride = 0;
-  const void* b = nullptr;  ///< [k][kWidth], aligned to vectors
-  size_t k = 0;
-  float* c = nullptr;
-  size_t c_stride = 0;
-  const float* bias = nullptr;    ///< kWidth floats
-  const float* addend = nullptr;  ///< added to the product; may be c
-  size_t addend_stride = 0;
-  bool clamp = false;  ///< to [low, high]; NaN stays
-  float low = 0, high = 0;
-  const char* prefetch =
-      nullptr;  ///< a stretch that goes to the second-level cache, `prefetch_lines` (1, 2, 4 or 8) per four steps of k
-  size_t prefetch_lines = 0;
-  bool prefetch_own = false;  ///< instead: the panel itself, a block ahead of its use
-};
-
-/// Panels as they are stored: the vectors of B for one step of k.
-struct StoredF32 {
-  using Element = float;
-  template <size_t kFull>
-  static HWY_INLINE void load(const float* b, Float* vectors) {
-#pragma GCC unroll 2
-    for (size_t v = 0; v < kFull; ++v) vectors[v] = hn::Load(FloatTag(), b + v * kLanes);
-  }
-};
-
-/// 32-bit words: element i of the first vector in the low half, of the second in the high one. Both vectors come from one
-/// load and two operations that leave the multipliers alone.
-struct StoredBf16 {
-  using Element = uint16_t;
-  using Words = hn::RebindToUnsigned<FloatTag>;
-  static HWY_INLINE hn::Vec<Words> high_halves() { return hn::Set(Words(), 0xffff0000); }
-  template <size_t kFull>
-  static HWY_INLINE void load(const uint16_t* b, Float* vectors) {
-    static_assert(kFull == 2);
-    const auto both = hn::Load(Words(), reinterpret_cast<const uint32_t*>(b));
-    vectors[0] = hn::BitCast(FloatTag(), hn::ShiftLeft<16>(both));
-    vectors[1] = hn::BitCast(FloatTag(), hn::And(both, high_halves()));
-  }
-  static HWY_INLINE void store(Float first, Float second, uint16_t* b) {
-    const Words d;
-    const auto low = hn::ShiftRight<16>(hn::BitCast(d, first));
-    hn::Store(hn::Or(low, hn::And(hn::BitCast(d, second), high_halves())), d, reinterpret_cast<uint32_t*>(b));
-  }
-};
-
-/// One column after the other. Baseline processors do not convert them.
-constexpr bool kHasF16 = HWY_TARGET != HWY_SSE4;
-struct StoredF16 {
-  using Element = uint16_t;
-  using Halves = hn::Rebind<hwy::float16_t, FloatTag>;
-  template <size_t kFull>
-  static HWY_INLINE void load(const uint16_t* b, Float* vectors) {
-#pragma GCC unroll 2
-    for (size_t v = 0; v < kFull; ++v) {
-      const auto halves = hn::Load(Halves(), reinterpret_cast<const hwy::float16_t*>(b) + v * kLanes);
-      vectors[v] = hn::PromoteTo(FloatTag(), halves);
-    }
-  }
-  static HWY_INLINE void store(Float first, Float second, uint16_t* b) {
-    auto* to = reinterpret_cast<hwy::float16_t*>(b);
-    hn::Store(hn::DemoteTo(Halves(), first), Halves(), to);
-    hn::Store(hn::DemoteTo(Halves(), second), Halves(), to + kLanes);
-  }
-};
 
 /// Lines of a panel that four steps of k read.
 constexpr size_t panel_lines(size_t element_bytes) { return 4 * kWidth * element_bytes / 64; }
@@ -155,6 +83,53 @@ HWY_INLINE void mul_add_from(const float& x, Float b, Float& acc) {
 /// 10 % faster beside another thread (whole models), within 1 % alone.
 constexpr bool is_read_twice(size_t row) { return kLanes == 16 && row % 3 != 0; }
 
+/// A panel as it is stored.
+template <class Stored>
+struct PanelReader {
+  using Element = typename Stored::Element;
+  const Element* b;
+
+  explicit HWY_INLINE PanelReader(const TileArgs& t) : b(static_cast<const Element*>(t.b)) {}
+  HWY_INLINE void advance(size_t steps) { b += steps * kWidth; }
+  /// The vectors of one step, `ahead` of where the reader is.
+  template <size_t kFull>
+  HWY_INLINE void load(size_t ahead, Float* vectors) const {
+    Stored::template load<kFull>(b + ahead * kWidth, vectors);
+  }
+};
+
+/// The sum or the difference of two full panels, which is left in memory for the tiles that follow.
+template <class Stored>
+struct SumReader {
+  using Element = typename Stored::Element;
+  const Element *b, *other;
+  float* sum;
+  Float sign;  // its bit
+
+  explicit HWY_INLINE SumReader(const TileArgs& t)
+      : b(static_cast<const Element*>(t.b)),
+        other(static_cast<const Element*>(t.other_b)),
+        sum(t.sum),
+        sign(hn::Set(FloatTag(), t.subtracts ? -0.0f : 0.0f)) {}
+  HWY_INLINE void advance(size_t steps) {
+    b += steps * kWidth;
+    other += steps * kWidth;
+    sum += steps * kWidth;
+  }
+  template <size_t kFull>
+  HWY_INLINE void load(size_t ahead, Float* vectors) const {
+    static_assert(kFull == 2);
+    Float addends[kFull];
+    Stored::template load<kFull>(b + ahead * kWidth, vectors);
+    Stored::template load<kFull>(other + ahead * kWidth, addends);
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kFull; ++v) {
+      vectors[v] = hn::Add(vectors[v], hn::Xor(addends[v], sign));
+      hn::Store(vectors[v], FloatTag(), sum + ahead * kWidth + v * kLanes);
+    }
+  }
+};
+
 /// The accumulators of kRows rows by kFull vectors and, if kHalf, half a vector. Rows of A are reached by one pointer
 /// for three rows, because twelve pointers would not fit into the general registers.
 template <size_t kRows, size_t kFull, bool kHalf>
@@ -182,13 +157,14 @@ struct Accumulators {
     }
   }
 
-  template <class Stored>
-  HWY_INLINE void step(const float* const (&a)[(kRows + 2) / 3], size_t a_stride, size_t i,
-                       const typename Stored::Element* b) {
+  /// With step i of A and step `ahead` of the panel, counted from where it is read.
+  template <class Reader>
+  HWY_INLINE void step(const float* const (&a)[(kRows + 2) / 3], size_t a_stride, size_t i, const Reader& panel,
+                       size_t ahead) {
     Float bv[kFull + 1];
     HalfFloat bh;
-    Stored::template load<kFull>(b, bv);
-    if constexpr (kHalf) bh = hn::Load(HalfTag(), b + kFull * kLanes);
+    panel.template load<kFull>(ahead, bv);
+    if constexpr (kHalf) bh = hn::Load(HalfTag(), panel.b + ahead * kWidth + kFull * kLanes);
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       const float& x = a[r / 3][r % 3 * a_stride + i];
@@ -218,7 +194,7 @@ struct Accumulators {
 
 /// acc += a[kRows, k] · b[k, …]. Few rows make few chains of dependent additions; kSets sets of accumulators take the
 /// steps of k in turn, so that there are eight chains and more.
-template <class Stored, size_t kSets, size_t kRows, size_t kFull, bool kHalf>
+template <class Reader, size_t kSets, size_t kRows, size_t kFull, bool kHalf>
 HWY_INLINE void multiply(const TileArgs& t, Accumulators<kRows, kFull, kHalf>& acc) {
   const float* a[(kRows + 2) / 3];
 #pragma GCC unroll 4
@@ -226,31 +202,31 @@ HWY_INLINE void multiply(const TileArgs& t, Accumulators<kRows, kFull, kHalf>& a
   Accumulators<kRows, kFull, kHalf> more[kSets];  // the first is `acc` itself
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) more[s].zero();
-  const auto* b = static_cast<const typename Stored::Element*>(t.b);
+  Reader panel(t);
   const char* ahead = t.prefetch;
   const size_t apart = t.k / 4 * 64;  // so that all lines of the stretch come once
   size_t i = 0;
-  for (; i + 4 <= t.k; i += 4, b += 4 * kWidth, ahead += 64) {
+  for (; i + 4 <= t.k; i += 4, panel.advance(4), ahead += 64) {
     if (t.prefetch_own)
-      prefetch_block_ahead<panel_lines(sizeof(*b))>(b);
+      prefetch_block_ahead<panel_lines(sizeof(*panel.b))>(panel.b);
     else
       prefetch_some(ahead, t.prefetch_lines, apart);
 #pragma GCC unroll 4
     for (size_t s = 0; s < 4; ++s) {
-      (s % kSets == 0 ? acc : more[s % kSets]).template step<Stored>(a, t.a_stride, i + s, b + s * kWidth);
+      (s % kSets == 0 ? acc : more[s % kSets]).step(a, t.a_stride, i + s, panel, s);
     }
   }
-  for (; i < t.k; ++i, b += kWidth) acc.template step<Stored>(a, t.a_stride, i, b);
+  for (; i < t.k; ++i, panel.advance(1)) acc.step(a, t.a_stride, i, panel, 0);
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) acc.add(more[s]);
 }
 
-template <class Stored, size_t kRows, size_t kFull, bool kHalf>
+template <class Reader, size_t kRows, size_t kFull, bool kHalf>
 void tile(const TileArgs& t) noexcept {
   Accumulators<kRows, kFull, kHalf> acc;
   acc.zero();
   constexpr size_t kChains = kRows * (kFull + kHalf);
-  multiply<Stored, kChains <= 2 ? 4 : kChains <= 4 ? 2 : 1>(t, acc);
+  multiply<Reader, kChains <= 2 ? 4 : kChains <= 4 ? 2 : 1>(t, acc);
   // Bias and addend come last: a sum that starts from them would round every step to their size.
   if (t.bias) {
     acc.for_each([&t](auto d, auto& v, size_t, size_t at) HWY_ATTR { v = hn::Add(v, hn::LoadU(d, t.bias + at)); });
@@ -268,31 +244,33 @@ void tile(const TileArgs& t) noexcept {
 
 using TileFunction = void (*)(const TileArgs&) noexcept;
 
-template <class Stored, size_t kKind, size_t... kRow>
+template <class Reader, size_t kKind, size_t... kRow>
 constexpr std::array<TileFunction, kMaxRows> tiles_of_kind(std::index_sequence<kRow...>) {
   constexpr size_t kFull = kHalves ? (kKind + 1) / 2 : kKind + 1;
   constexpr bool kHalf = kHalves && kKind % 2 == 0;
-  return {&tile<Stored, kRow + 1, kFull, kHalf>...};
+  return {&tile<Reader, kRow + 1, kFull, kHalf>...};
 }
 
 template <size_t... kKind>
 constexpr std::array<std::array<TileFunction, kMaxRows>, kColumnKinds> all_tiles(std::index_sequence<kKind...>) {
-  return {tiles_of_kind<StoredF32, kKind>(std::make_index_sequence<max_rows(kKind)>())...};
+  return {tiles_of_kind<PanelReader<StoredF32>, kKind>(std::make_index_sequence<max_rows(kKind)>())...};
 }
 
 /// [kind of columns][rows - 1]
 constexpr auto kTiles = all_tiles(std::make_index_sequence<kColumnKinds>());
 
-/// Of 16-bit panels, which are always full: [rows - 1]
-template <class Stored>
-constexpr auto kNarrowTiles =
-    tiles_of_kind<Stored, kColumnKinds - 1>(std::make_index_sequence<max_rows(kColumnKinds - 1)>());
+/// Of full panels: [rows - 1]
+template <class Reader>
+constexpr auto kFullTiles =
+    tiles_of_kind<Reader, kColumnKinds - 1>(std::make_index_sequence<max_rows(kColumnKinds - 1)>());
 
-inline TileFunction narrow_tile(PackedType type, size_t rows) {
+template <template <class> class Reader>
+TileFunction full_tile(PackedType type, size_t rows) {
   if constexpr (kHasF16) {
-    if (type == PackedType::f16) return kNarrowTiles<StoredF16>[rows - 1];
+    if (type == PackedType::f16) return kFullTiles<Reader<StoredF16>>[rows - 1];
   }
-  return kNarrowTiles<StoredBf16>[rows - 1];
+  if (type == PackedType::bf16) return kFullTiles<Reader<StoredBf16>>[rows - 1];
+  return kFullTiles<Reader<StoredF32>>[rows - 1];
 }
 
 }  // namespace

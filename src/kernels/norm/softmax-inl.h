@@ -22,22 +22,25 @@ using V = hn::Vec<D>;
 
 constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
 
-// e^(x - max), relative error |x - max|·1.2e-7 and 0 below e^-87.7. Subtracting first keeps large inputs exact.
-HWY_INLINE V exp_shifted(D d, V x, V max) {
-  const V t = hn::Mul(hn::Sub(x, max), hn::Set(d, 1.44269504f));
+constexpr float kLog2E = 1.44269504f;
+
+// 2^(rate · (x - max)), with rate log2(e) e^(x - max): relative error |x - max|·1.2e-7 and 0 below e^-87.7. Subtracting
+// first keeps large inputs exact.
+HWY_INLINE V exp_shifted(D d, V x, V max, V rate) {
+  const V t = hn::Mul(hn::Sub(x, max), rate);
   return detail::RoughExp2(d, MaxKeepNaN(hn::Set(d, -127.0f), t));
 }
 
-/// Σ e^(x - max); stores the terms when kStore.
+/// Σ e^(scale · (x - max)); stores the terms when kStore.
 template <bool kStore>
-float exp_sum(const float* x, float max, float* y, size_t n) {
+float exp_sum(const float* x, float max, float* y, size_t n, float scale = 1) {
   const D d;
   const size_t lanes = hn::Lanes(d);
-  const V m = hn::Set(d, max);
+  const V m = hn::Set(d, max), rate = hn::Set(d, scale * kLog2E);
   V s0 = hn::Zero(d), s1 = s0;
   size_t i = 0;
   const auto term = [&](size_t at) HWY_ATTR {
-    const V e = exp_shifted(d, hn::LoadU(d, x + at), m);
+    const V e = exp_shifted(d, hn::LoadU(d, x + at), m, rate);
     if constexpr (kStore) hn::StoreU(e, d, y + at);
     return e;
   };
@@ -50,7 +53,7 @@ float exp_sum(const float* x, float max, float* y, size_t n) {
     i += lanes;
   }
   if (i < n) {
-    const V e = exp_shifted(d, LoadFirst(d, x + i, n - i), m);
+    const V e = exp_shifted(d, LoadFirst(d, x + i, n - i), m, rate);
     if constexpr (kStore) StoreFirst(d, e, y + i, n - i);
     s1 = hn::Add(s1, hn::IfThenElseZero(hn::FirstN(d, n - i), e));
   }

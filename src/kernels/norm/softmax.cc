@@ -52,7 +52,7 @@ HWY_INLINE void softmax_columns(const SoftmaxArgs& args, const Load& load, const
   for (size_t k = 0; k < args.extent; ++k) max = hn::Max(max, load(args.x, k));
   V sum = hn::Zero(d);
   for (size_t k = 0; k < args.extent; ++k) {
-    const V e = exp_shifted(d, load(args.x, k), max);
+    const V e = exp_shifted(d, load(args.x, k), max, hn::Set(d, kLog2E));
     sum = hn::Add(sum, e);
     if (!args.log) store(e, k);
   }

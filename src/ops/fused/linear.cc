@@ -58,7 +58,14 @@ struct Linear : ActivationAttributes {
     require(fits, ErrorCode::invalid_argument, "bias or residual do not fit {}", to_string(c.out_shape()));
     return g;
   }
-  void fast(RunContext& c, std::type_identity<float>) const { kernels::gemm(arguments(c), c.parallel()); }
+  size_t scratch(const RunContext& c) const {
+    const kernels::GemmArgs g = arguments(c);
+    const auto* packed = c.state<PackedMatrices>();
+    return packed && !packed->strict ? kernels::gemm_scratch_bytes(g.m, g.n, g.k, c.parallel().workers()) : 0;
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    kernels::gemm(arguments(c), c.parallel(), c.state<PackedMatrices>()->strict ? nullptr : c.scratch());
+  }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
     const kernels::GemmArgs g = arguments(c);

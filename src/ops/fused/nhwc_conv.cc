@@ -10,7 +10,7 @@ namespace {
 
 struct PackedConv : State {
   std::shared_ptr<const void> memory;
-  bool allow_winograd;
+  bool strict;
 };
 
 struct NhwcConv : WindowAttributes, ActivationAttributes {
@@ -86,8 +86,8 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     kernels::ConvShape s = geometry(x.ranked ? x.shape : shape, w->shape(), nullptr);
     s.scaled_input = c.has(kScale);
     auto state = std::make_unique<PackedConv>();
-    state->allow_winograd = !c.options().strict;
-    const kernels::ConvAlgorithm algorithm = kernels::choose_conv(s, state->allow_winograd);
+    state->strict = c.options().strict;
+    const kernels::ConvAlgorithm algorithm = kernels::choose_conv(s, state->strict);
     state->memory = c.packed(kernels::conv_packed_bytes(s, algorithm), [&](void* to) {
       kernels::conv_pack(s, algorithm, w->data<float>(), static_cast<float*>(to));
     });
@@ -117,7 +117,7 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     check_operand(c, kResidual, c.out_count());
     check_operand(c, kScale, a.shape.batch * a.shape.in_c);
     if (const auto* state = c.state<PackedConv>()) {
-      a.algorithm = kernels::choose_conv(a.shape, state->allow_winograd);
+      a.algorithm = kernels::choose_conv(a.shape, state->strict);
       a.packed = static_cast<const float*>(state->memory.get());
     }
     return a;

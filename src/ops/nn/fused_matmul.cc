@@ -92,7 +92,7 @@ struct FusedMatMul {
   size_t scratch(const RunContext& c) const {
     if (c.dtype(0) != DType::f32) return 0;
     const Layout l = layout(c);
-    return l.bytes_a + l.bytes_b + multiply_scratch(l.shape, false, c.parallel().workers());
+    return l.bytes_a + l.bytes_b + multiply_scratch(l.shape, nullptr, c.parallel().workers());
   }
   void fast(RunContext& c, std::type_identity<float>) const {
     const Layout l = layout(c);

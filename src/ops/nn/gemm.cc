@@ -81,8 +81,8 @@ struct Gemm {
   size_t scratch(const RunContext& c) const {
     if (c.dtype(0) != DType::f32 && c.dtype(0) != DType::f64) return 0;
     const MatMulShape s = shape(c);
-    const bool packed = c.state<PackedMatrices>() != nullptr;
-    if (c.dtype(0) == DType::f64) return wide_scratch(DType::f64, s, packed);
+    const auto* packed = c.state<PackedMatrices>();
+    if (c.dtype(0) == DType::f64) return wide_scratch(DType::f64, s, packed != nullptr);
     return turned_a_bytes(s) + multiply_scratch(s, packed, c.parallel().workers());
   }
   void fast(RunContext& c, std::type_identity<float>) const {

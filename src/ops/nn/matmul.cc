@@ -40,8 +40,8 @@ struct MatMul {
                                : pack_matrices(c, *b, count, s.k, s.n, {s.n, 1});
   }
   size_t scratch(const RunContext& c) const {
-    const bool packed = c.state<PackedMatrices>() != nullptr;
-    if (is_wide(c.dtype(0))) return wide_scratch(c.dtype(0), matmul_shape(c.shape(0), c.shape(1)), packed);
+    const auto* packed = c.state<PackedMatrices>();
+    if (is_wide(c.dtype(0))) return wide_scratch(c.dtype(0), matmul_shape(c.shape(0), c.shape(1)), packed != nullptr);
     if (c.dtype(0) != DType::f32) return 0;
     return multiply_scratch(matmul_shape(c.shape(0), c.shape(1)), packed, c.parallel().workers());
   }

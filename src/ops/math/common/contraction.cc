@@ -246,7 +246,7 @@ Labelled Contraction::multiply_matrices(const Labelled& x, const Labelled& y, co
   p.b_strides = transposed ? Strides{1, p.shape.k} : Strides{p.shape.n, 1};
   const Labelled to = result(joined({g.batch, g.left, g.right}));
   float* const space = space_.rehearsal ? nullptr : space_.scratch + used_;
-  used_ += round_up(multiply_scratch(p.shape, false, parallel_.workers()) / sizeof(float), size_t(16));
+  used_ += round_up(multiply_scratch(p.shape, nullptr, parallel_.workers()) / sizeof(float), size_t(16));
   if (!space_.rehearsal) {
     p.a = a.data;
     p.b = b.data;

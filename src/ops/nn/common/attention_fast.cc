@@ -113,7 +113,8 @@ class Runner {
     g.c = scores;
     g.c_stride = s_.total();
     if (keys > 0) kernels::gemm_block(g, 0, keys);
-    for (size_t i = 0; i < rows; ++i) finish_row(scores + i * s_.total(), keys, b, h, first + i);
+    float factors[kBlockRows];
+    for (size_t i = 0; i < rows; ++i) factors[i] = finish_row(scores + i * s_.total(), keys, b, h, first + i);
     g.k = keys;
     g.a = scores;
     g.a_stride = s_.total();
@@ -125,6 +126,7 @@ class Runner {
       g.c = d_.y + s_.y.at(b, h, first) + n;
       kernels::gemm_block(g, 0, g.n);
     }
+    for (size_t i = 0; i < rows; ++i) scale_result(b, h, first + i, factors[i]);
   }
 
   void few_rows(size_t kv, float* scores) const {
@@ -140,7 +142,8 @@ class Runner {
                          .item_stride = k.row,
                          .score_stride = s_.total()},
                         d_.q + s_.q.at(b, first, i), k.data, scores);
-      for (size_t r = 0; r < group; ++r) finish_row(scores + r * s_.total(), keys, b, first + r, i);
+      float factors[kFewRows];
+      for (size_t r = 0; r < group; ++r) factors[r] = finish_row(scores + r * s_.total(), keys, b, first + r, i);
       kernels::weighted_rows({.rows = group,
                               .count = keys,
                               .size = s_.v_head_size,
@@ -148,11 +151,17 @@ class Runner {
                               .item_stride = v.row,
                               .score_stride = s_.total()},
                              scores, v.data, d_.y + s_.y.at(b, first, i));
+      for (size_t r = 0; r < group; ++r) scale_result(b, first + r, i, factors[r]);
     }
   }
 
-  // From dot products to weights: columns [0, keys) of one query.
-  void finish_row(float* x, size_t keys, size_t b, size_t h, size_t i) const {
+  void scale_result(size_t b, size_t h, size_t i, float factor) const {
+    float* y = d_.y + s_.y.at(b, h, i);
+    for (size_t j = 0; j < s_.v_head_size; ++j) y[j] *= factor;
+  }
+
+  // From dot products to weights but for a factor, which is returned: columns [0, keys) of one query.
+  float finish_row(float* x, size_t keys, size_t b, size_t h, size_t i) const {
     const auto [first, last] = rule_.visible(s_, b, i);
     kernels::ScoreRow row{.count = last - first, .blind = float(rule_.blind)};
     if (rule_.sink) row.sink = rule_.sink_score(h);
@@ -170,10 +179,11 @@ class Runner {
       }
       if (bias.data) row.bias = static_cast<const float*>(bias.data) + bias.at(b, h, i, first);
     }
-    kernels::weigh_scores(row, x + first);
+    const float factor = kernels::weigh_scores(row, x + first);
     const float outside = first == last && !rule_.sink ? row.blind : 0.0f;
     std::fill_n(x, first, outside);
     std::fill(x + last, x + keys, outside);
+    return factor;
   }
 
   const AttentionShape& s_;

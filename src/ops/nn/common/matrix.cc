@@ -101,6 +101,7 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   constexpr size_t kSliceBytes = size_t(1) << 20;
   auto packed = std::make_unique<PackedMatrices>();
   packed->count = count;
+  packed->strict = c.options().strict;
   packed->type = packed_type(c, b, k * n);
   packed->stride = packed_stride(k, n, packed->type);
   // Columns that lie together are packed a few at a time and leave memory at once: a large weight is never there twice.
@@ -125,9 +126,9 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   return packed;
 }
 
-size_t multiply_scratch(const MatMulShape& s, bool packed, int workers) {
+size_t multiply_scratch(const MatMulShape& s, const PackedMatrices* packed, int workers) {
   const size_t one = packed_stride(s.k, s.n);
-  if (packed) return 0;
+  if (packed) return s.batch > 1 || packed->strict ? 0 : kernels::gemm_scratch_bytes(s.m, s.n, s.k, workers);
   return s.batch == 1 ? one : one * size_t(workers);
 }
 
@@ -136,9 +137,11 @@ void multiply(const Product& p, void* scratch, const Parallel& parallel) {
   const size_t stride = packed_stride(s.k, s.n) / sizeof(float);
   float* space = static_cast<float*>(scratch);
   if (s.batch == 1) {
-    if (!p.packed) pack_panels(p, p.b, space, parallel);
-    kernels::gemm(gemm_args(p, 0, p.packed ? p.packed->matrix(0) : space), parallel);
-    return;
+    if (p.packed) {
+      return kernels::gemm(gemm_args(p, 0, p.packed->matrix(0)), parallel, p.packed->strict ? nullptr : scratch);
+    }
+    pack_panels(p, p.b, space, parallel);
+    return kernels::gemm(gemm_args(p, 0, space), parallel);
   }
   parallel.for_each(s.batch, [&](size_t i, int worker) {
     kernels::PackedB packed;

@@ -36,6 +36,7 @@ struct PackedMatrices : State {
   std::shared_ptr<const void> memory;
   size_t count = 0, stride = 0;  ///< stride in bytes
   kernels::PackedType type = kernels::PackedType::f32;
+  bool strict = false;  ///< products are plain sums
   const void* at(size_t i) const { return static_cast<const char*>(memory.get()) + (count == 1 ? 0 : i * stride); }
   kernels::PackedB matrix(size_t i) const { return {at(i), type}; }
 };
@@ -53,7 +54,7 @@ struct Product {
   kernels::Epilogue epilogue = {};  ///< bias only, and residual when batch is 1
 };
 void multiply(const Product& p, void* scratch, const Parallel& parallel);
-size_t multiply_scratch(const MatMulShape& shape, bool packed, int workers);
+size_t multiply_scratch(const MatMulShape& shape, const PackedMatrices* packed, int workers);
 
 /// The same of double and of 32- and 64-bit integers.
 struct WideProduct {

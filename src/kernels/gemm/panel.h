@@ -1,0 +1,54 @@
+// One packed panel of B times some rows of A: what the register tiles are given, at every instruction level.
+#pragma once
+#include <limits>
+
+#include "kernels/gemm/gemm.h"
+
+namespace retort::kernels::gemm_detail {
+
+/// C = clamp(A · B + bias + addend); null pointers count as zero.
+struct TileArgs {
+  const float* a = nullptr;
+  size_t a_stride = 0;
+  const void* b = nullptr;  ///< [k][width], aligned to vectors
+  size_t k = 0;
+  const void* other_b = nullptr;  ///< if set, B is the sum of both panels, or their difference
+  bool subtracts = false;
+  float* sum = nullptr;  ///< [k][width], aligned: where that B is left
+  float* c = nullptr;
+  size_t c_stride = 0;
+  const float* bias = nullptr;    ///< width floats
+  const float* addend = nullptr;  ///< added to the product; may be c
+  size_t addend_stride = 0;
+  bool clamp = false;  ///< to [low, high]; NaN stays
+  float low = 0, high = 0;
+  const char* prefetch =
+      nullptr;  ///< a stretch that goes to the second-level cache, `prefetch_lines` (1, 2, 4 or 8) per four steps of k
+  size_t prefetch_lines = 0;
+  bool prefetch_own = false;  ///< instead: the panel itself, a block ahead of its use
+};
+
+/// One panel times some rows, for one block of k.
+struct PanelTask {
+  TileArgs tile;  ///< of the first rows
+  PackedType stored = PackedType::f32;
+  size_t rows = 0, columns = 0;
+  Activation activation;         ///< applied to stored tiles
+  bool fetches_rows = false;     ///< A is read for the first time and has no gaps: a tile may prefetch the next one's
+  bool is_first = false;         ///< of its group: nothing has prefetched it
+  const char* next_b = nullptr;  ///< what to prefetch: a block as long as this one, stored as `next_stored`
+  PackedType next_stored = PackedType::f32;
+  const float* next_c = nullptr;  ///< as many rows, of two panels, that are written after this task: prefetched, too
+  size_t next_c_stride = 0;
+
+  /// Clamps are done by the tile itself.
+  void set_activation(const Activation& a) {
+    using enum Activation::Kind;
+    tile.clamp = a.kind == relu || a.kind == clip;
+    tile.low = a.kind == relu ? 0 : a.a;
+    tile.high = a.kind == relu ? std::numeric_limits<float>::infinity() : a.b;
+    if (!tile.clamp) activation = a;
+  }
+};
+
+}  // namespace retort::kernels::gemm_detail

@@ -1,0 +1,79 @@
+// Panels of packed B as they are stored, and how they are read. Included once per instruction level (see dispatch.h).
+#if defined(RETORT_KERNELS_GEMM_STORED_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RETORT_KERNELS_GEMM_STORED_INL_H_
+#undef RETORT_KERNELS_GEMM_STORED_INL_H_
+#else
+#define RETORT_KERNELS_GEMM_STORED_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/gemm/gemm.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using FloatTag = hn::ScalableTag<float>;
+using Float = hn::Vec<FloatTag>;
+constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
+constexpr size_t kWidth = 2 * kLanes;  ///< columns of a panel
+
+/// The vectors of B for one step of k.
+struct StoredF32 {
+  using Element = float;
+  template <size_t kFull>
+  static HWY_INLINE void load(const float* b, Float* vectors) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kFull; ++v) vectors[v] = hn::Load(FloatTag(), b + v * kLanes);
+  }
+};
+
+/// 32-bit words: element i of the first vector in the low half, of the second in the high one. Both vectors come from one
+/// load and two operations that leave the multipliers alone.
+struct StoredBf16 {
+  using Element = uint16_t;
+  using Words = hn::RebindToUnsigned<FloatTag>;
+  static HWY_INLINE hn::Vec<Words> high_halves() { return hn::Set(Words(), 0xffff0000); }
+  template <size_t kFull>
+  static HWY_INLINE void load(const uint16_t* b, Float* vectors) {
+    static_assert(kFull == 2);
+    const auto both = hn::Load(Words(), reinterpret_cast<const uint32_t*>(b));
+    vectors[0] = hn::BitCast(FloatTag(), hn::ShiftLeft<16>(both));
+    vectors[1] = hn::BitCast(FloatTag(), hn::And(both, high_halves()));
+  }
+  static HWY_INLINE void store(Float first, Float second, uint16_t* b) {
+    const Words d;
+    const auto low = hn::ShiftRight<16>(hn::BitCast(d, first));
+    hn::Store(hn::Or(low, hn::And(hn::BitCast(d, second), high_halves())), d, reinterpret_cast<uint32_t*>(b));
+  }
+};
+
+/// One column after the other. Baseline processors do not convert them.
+constexpr bool kHasF16 = HWY_TARGET != HWY_SSE4;
+struct StoredF16 {
+  using Element = uint16_t;
+  using Halves = hn::Rebind<hwy::float16_t, FloatTag>;
+  template <size_t kFull>
+  static HWY_INLINE void load(const uint16_t* b, Float* vectors) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kFull; ++v) {
+      const auto halves = hn::Load(Halves(), reinterpret_cast<const hwy::float16_t*>(b) + v * kLanes);
+      vectors[v] = hn::PromoteTo(FloatTag(), halves);
+    }
+  }
+  static HWY_INLINE void store(Float first, Float second, uint16_t* b) {
+    auto* to = reinterpret_cast<hwy::float16_t*>(b);
+    hn::Store(hn::DemoteTo(Halves(), first), Halves(), to);
+    hn::Store(hn::DemoteTo(Halves(), second), Halves(), to + kLanes);
+  }
+};
+
+}  // namespace
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per-target include guard

@@ -1,0 +1,126 @@
+// When seven multiplications are cheaper than eight, and how a product is cut for them.
+#include <algorithm>
+#include <atomic>
+
+#include "base/checked.h"
+#include "kernels/gemm/gemm_plan.h"
+#include "kernels/gemm/strassen.h"
+
+namespace retort::kernels::gemm_detail {
+namespace {
+
+/// Rows of a block at most: the products of a pair of panels and the sums of a block of k stay in the second-level cache.
+constexpr size_t kMostRows = 256;
+/// Sums of A that are in memory at a time, unless more are needed for so many tasks.
+constexpr size_t kSlabBytes = size_t(2) << 20;
+constexpr size_t kWantedTasks = 16;
+constexpr size_t kLeastRows = 32;
+/// Pairs of rows of one task that makes sums.
+constexpr size_t kPairsOfTask = 16;
+
+size_t pairs_of(size_t n) { return n / (2 * gemm_panel_width()); }
+
+}  // namespace
+
+// Compares what is saved with what sums cost, in multiply-adds of a vector (measured at 512 bits).
+bool strassen_pays(size_t rows, size_t n, size_t steps) {
+  constexpr double kRowSums = 0.34, kPanelSums = 14, kResults = 55;
+  constexpr double kMargin = 1.5;  // with less, one product in three was slower
+  const double m = double(rows), k = double(steps), pairs = double(pairs_of(n));
+  const double saved = m * k * pairs / 2;
+  const double cost = kRowSums * m * k + kPanelSums * k * pairs + kResults * m * pairs;
+  return rows >= kLeastRows && steps % 2 == 0 && saved > kMargin * cost;
+}
+
+StrassenPlan plan_strassen(size_t m, size_t n, size_t k) {
+  StrassenPlan p;
+  const size_t width = 2 * gemm_panel_width(), pairs = std::max<size_t>(pairs_of(n), 1);
+  p.half = k / 2;
+  p.blocks = ceil_div(m, kMostRows);
+  p.block_rows = round_up(ceil_div(m, p.blocks), 2);
+  p.blocks = ceil_div(m, p.block_rows);
+  p.k_block = k_block_of(p.block_rows / 2, p.half);
+  p.sum_stride = round_up(p.half, 16);
+  if (p.sum_stride % 256 == 0) p.sum_stride += 16;  // else rows lie in a few sets of the first-level cache
+  p.sum_floats = spread(p.block_rows / 2 * p.sum_stride);
+  p.b_floats = spread(p.k_block * gemm_panel_width());
+  p.product_floats = spread(p.block_rows / 2 * gemm_panel_width());
+  const size_t block_floats = kSums * p.sum_floats;
+  const size_t fitting = kSlabBytes / (block_floats * sizeof(float));
+  p.slab_blocks = std::min(std::max(fitting, ceil_div(kWantedTasks, pairs)), p.blocks);
+  const size_t wanted = ceil_div(kWantedTasks, p.slab_blocks);
+  p.group_columns = ceil_div(pairs, std::min(wanted, pairs)) * width;
+  p.column_groups = ceil_div(n, p.group_columns);
+  p.worker_floats = p.b_floats + kProducts * p.product_floats;
+  return p;
+}
+
+size_t strassen_bytes(const StrassenPlan& p, int workers) {
+  return (p.slab_blocks * (kSums * p.sum_floats + 16) + size_t(workers) * p.worker_floats) * sizeof(float);
+}
+
+namespace {
+
+/// A product on its way: the blocks of one slab after the other.
+class Strassen {
+ public:
+  Strassen(const GemmArgs& args, const StrassenPlan& plan, const Parallel& par, void* scratch)
+      : args_(args),
+        plan_(plan),
+        par_(par),
+        unfit_(static_cast<uint32_t*>(scratch)),
+        sums_(static_cast<float*>(scratch) + plan.slab_blocks * 16),
+        own_(sums_ + plan.slab_blocks * kSums * plan.sum_floats) {}
+
+  void run_slab(size_t first) const {
+    const size_t blocks = std::min(plan_.slab_blocks, plan_.blocks - first);
+    std::fill_n(unfit_, blocks, 0);
+    const size_t chunks = ceil_div(plan_.block_rows / 2, kPairsOfTask);
+    par_.for_each(blocks * chunks, [&](size_t task, int) { sum_rows(first, task / chunks, task % chunks); });
+    const auto multiply = select_strassen().multiply;
+    par_.for_each(blocks * plan_.column_groups, [&](size_t task, int worker) {
+      const size_t block = task / plan_.column_groups;
+      StrassenPart part;
+      part.m0 = (first + block) * plan_.block_rows;
+      part.m1 = std::min(part.m0 + plan_.block_rows, args_.m);
+      part.n0 = task % plan_.column_groups * plan_.group_columns;
+      part.n1 = std::min(part.n0 + plan_.group_columns, args_.n);
+      part.sums = sums_ + block * kSums * plan_.sum_floats;
+      part.plain = unfit_[block] != 0;
+      part.scratch = own_ + size_t(worker) * plan_.worker_floats;
+      multiply(args_, plan_, part);
+    });
+  }
+
+ private:
+  void sum_rows(size_t first, size_t block, size_t chunk) const {
+    const auto sum = select_strassen().sum_rows;
+    const size_t m0 = (first + block) * plan_.block_rows;
+    const size_t all = std::min(m0 + plan_.block_rows, args_.m) - m0, rows = (all + 1) / 2;
+    float* sums = sums_ + block * kSums * plan_.sum_floats;
+    bool fit = true;
+    for (size_t r = chunk * kPairsOfTask; r < std::min(rows, (chunk + 1) * kPairsOfTask); ++r) {
+      const float* top = args_.a + (m0 + r) * args_.a_stride;
+      const float* bottom = rows + r < all ? top + rows * args_.a_stride : nullptr;
+      fit &= sum(top, bottom, plan_.half, sums + r * plan_.sum_stride, plan_.sum_floats);
+    }
+    if (!fit) std::atomic_ref(unfit_[block]).store(1, std::memory_order_relaxed);
+  }
+
+  const GemmArgs& args_;
+  const StrassenPlan& plan_;
+  const Parallel& par_;
+  uint32_t* unfit_;  // [slab_blocks]
+  float *sums_, *own_;
+};
+
+}  // namespace
+
+void multiply_strassen(const GemmArgs& whole, const StrassenPlan& plan, const Parallel& par, void* scratch) noexcept {
+  GemmArgs args = whole;
+  args.run = &par;
+  const Strassen product(args, plan, par, scratch);
+  for (size_t first = 0; first < plan.blocks && !par.cancelled(); first += plan.slab_blocks) product.run_slab(first);
+}
+
+}  // namespace retort::kernels::gemm_detail
