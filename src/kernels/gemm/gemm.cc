@@ -51,13 +51,13 @@ Grid make_grid(size_t m, size_t n, size_t k) {
 
 size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers) {
   if (!gemm_detail::strassen_pays(m, n, k)) return 0;
-  return gemm_detail::strassen_bytes(gemm_detail::plan_strassen(m, n, k), workers);
+  return gemm_detail::strassen_bytes(gemm_detail::plan_strassen(m, n, k, workers), workers);
 }
 
 void gemm(const GemmArgs& whole, const Parallel& par, void* scratch) noexcept {
   if (whole.m == 0 || whole.n == 0) return;
   if (scratch && gemm_detail::strassen_pays(whole.m, whole.n, whole.k)) {
-    const gemm_detail::StrassenPlan plan = gemm_detail::plan_strassen(whole.m, whole.n, whole.k);
+    const gemm_detail::StrassenPlan plan = gemm_detail::plan_strassen(whole.m, whole.n, whole.k, par.workers());
     return gemm_detail::multiply_strassen(whole, plan, par, scratch);
   }
   GemmArgs args = whole;

@@ -24,7 +24,8 @@ inline constexpr size_t kProducts = 7;
 /// Whether that is faster than the plain product. k must be even.
 bool strassen_pays(size_t m, size_t n, size_t k);
 
-/// How a product is cut. Depends on the shape and the panel width alone.
+/// How a product is cut. What a result is rounded to depends on the shape and the panel width alone, what is computed at
+/// the same time also on the number of workers.
 struct StrassenPlan {
   size_t half = 0;        ///< of k
   size_t k_block = 0;     ///< steps of a half that are taken together
@@ -38,7 +39,7 @@ struct StrassenPlan {
   size_t worker_floats = 0;
 };
 /// m > 0, even k > 0.
-StrassenPlan plan_strassen(size_t m, size_t n, size_t k);
+StrassenPlan plan_strassen(size_t m, size_t n, size_t k, int workers);
 
 /// Floats from one of several matrices that are read and written together to the next: were it a multiple of 4 KiB, they
 /// would evict each other from the first-level cache.

@@ -10,9 +10,11 @@ namespace retort::kernels::gemm_detail {
 namespace {
 
 /// Rows of a block at most: the products of a pair of panels and the sums of a block of k stay in the second-level cache.
-constexpr size_t kMostRows = 256;
-/// Sums of A that are in memory at a time, unless more are needed for so many tasks.
-constexpr size_t kSlabBytes = size_t(2) << 20;
+constexpr size_t kMostRows = 192;
+/// Sums of A that are in memory at a time, unless that makes less than so many tasks for each worker.
+constexpr size_t kSlabBytes = size_t(1) << 20;
+constexpr size_t kTasksOfWorker = 2;
+/// Tasks of a slab beyond which columns are not cut further.
 constexpr size_t kWantedTasks = 16;
 constexpr size_t kLeastRows = 32;
 /// Pairs of rows of one task that makes sums.
@@ -32,7 +34,7 @@ bool strassen_pays(size_t rows, size_t n, size_t steps) {
   return rows >= kLeastRows && steps % 2 == 0 && saved > kMargin * cost;
 }
 
-StrassenPlan plan_strassen(size_t m, size_t n, size_t k) {
+StrassenPlan plan_strassen(size_t m, size_t n, size_t k, int workers) {
   StrassenPlan p;
   const size_t width = 2 * gemm_panel_width(), pairs = std::max<size_t>(pairs_of(n), 1);
   p.half = k / 2;
@@ -47,8 +49,9 @@ StrassenPlan plan_strassen(size_t m, size_t n, size_t k) {
   p.product_floats = spread(p.block_rows / 2 * gemm_panel_width());
   const size_t block_floats = kSums * p.sum_floats;
   const size_t fitting = kSlabBytes / (block_floats * sizeof(float));
-  p.slab_blocks = std::min(std::max(fitting, ceil_div(kWantedTasks, pairs)), p.blocks);
-  const size_t wanted = ceil_div(kWantedTasks, p.slab_blocks);
+  const size_t busy = kTasksOfWorker * size_t(workers);
+  p.slab_blocks = std::min(std::max({fitting, ceil_div(busy, pairs), size_t(1)}), p.blocks);
+  const size_t wanted = ceil_div(std::max(kWantedTasks, busy), p.slab_blocks);
   p.group_columns = ceil_div(pairs, std::min(wanted, pairs)) * width;
   p.column_groups = ceil_div(n, p.group_columns);
   p.worker_floats = p.b_floats + kProducts * p.product_floats;

@@ -26,7 +26,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numer
 /// The product by Strassen's formulas, whether that pays or not.
 std::vector<float> run(const Data& data, const Parallel& par = Parallel(), PackedType type = PackedType::f32) {
   const Case& c = data.shape();
-  const gemm_detail::StrassenPlan plan = gemm_detail::plan_strassen(c.m, c.n, c.k);
+  const gemm_detail::StrassenPlan plan = gemm_detail::plan_strassen(c.m, c.n, c.k, par.workers());
   Lines scratch(gemm_detail::strassen_bytes(plan, par.workers()));
   return data.run_with([&](const GemmArgs& args) { multiply_strassen(args, plan, par, scratch.floats()); }, type);
 }
