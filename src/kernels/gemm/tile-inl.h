@@ -196,27 +196,30 @@ struct Accumulators {
 /// steps of k in turn, so that there are eight chains and more.
 template <class Reader, size_t kSets, size_t kRows, size_t kFull, bool kHalf>
 HWY_INLINE void multiply(const TileArgs& t, Accumulators<kRows, kFull, kHalf>& acc) {
+  const size_t k = t.k, a_stride = t.a_stride;  // read once: a reader that stores could change them
   const float* a[(kRows + 2) / 3];
 #pragma GCC unroll 4
-  for (size_t g = 0; g < (kRows + 2) / 3; ++g) a[g] = t.a + g * 3 * t.a_stride;
+  for (size_t g = 0; g < (kRows + 2) / 3; ++g) a[g] = t.a + g * 3 * a_stride;
   Accumulators<kRows, kFull, kHalf> more[kSets];  // the first is `acc` itself
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) more[s].zero();
   Reader panel(t);
   const char* ahead = t.prefetch;
-  const size_t apart = t.k / 4 * 64;  // so that all lines of the stretch come once
+  const size_t lines = t.prefetch_lines;
+  const bool own = t.prefetch_own;
+  const size_t apart = k / 4 * 64;  // so that all lines of the stretch come once
   size_t i = 0;
-  for (; i + 4 <= t.k; i += 4, panel.advance(4), ahead += 64) {
-    if (t.prefetch_own)
+  for (; i + 4 <= k; i += 4, panel.advance(4), ahead += 64) {
+    if (own)
       prefetch_block_ahead<panel_lines(sizeof(*panel.b))>(panel.b);
     else
-      prefetch_some(ahead, t.prefetch_lines, apart);
+      prefetch_some(ahead, lines, apart);
 #pragma GCC unroll 4
     for (size_t s = 0; s < 4; ++s) {
-      (s % kSets == 0 ? acc : more[s % kSets]).step(a, t.a_stride, i + s, panel, s);
+      (s % kSets == 0 ? acc : more[s % kSets]).step(a, a_stride, i + s, panel, s);
     }
   }
-  for (; i < t.k; ++i, panel.advance(1)) acc.step(a, t.a_stride, i, panel, 0);
+  for (; i < k; ++i, panel.advance(1)) acc.step(a, a_stride, i, panel, 0);
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) acc.add(more[s]);
 }

@@ -1,5 +1,5 @@
-// retort.Linear: act(A · W + B + R) for A [..., K] and a constant W, [K, N] or with trans_b [N, K]. The packed weights
-// are all that is kept of W.
+// retort.Linear: act(A · (W ∘ S) + B + R) for A [..., K] and a constant W, [K, N] or with trans_b [N, K]; S, [N] and
+// constant, multiplies the columns of W. The packed weights are all that is kept of W and S.
 #include "base/checked.h"
 #include "ops/fused/common/activation.h"
 #include "ops/nn/common/matrix.h"
@@ -11,7 +11,7 @@ struct Linear : ActivationAttributes {
   bool trans_b = false;
   static constexpr auto attributes =
       std::tuple_cat(activation_attributes, std::tuple{attr("trans_b", &Linear::trans_b)});
-  enum Input : size_t { kA, kW, kBias, kResidual };
+  enum Input : size_t { kA, kW, kBias, kResidual, kFactors };
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(kA));
@@ -30,8 +30,13 @@ struct Linear : ActivationAttributes {
     const Tensor* w = c.unaligned_constant(kW);
     require(w && w->dtype() == DType::f32, ErrorCode::invalid_graph, "retort.Linear needs constant float weights");
     const size_t k = size_t(w->shape()[trans_b ? 1 : 0]), n = size_t(w->shape()[trans_b ? 0 : 1]);
+    const Tensor* factors = c.constant(kFactors);
+    require(!c.has(kFactors) || (factors && factors->dtype() == DType::f32 && factors->count() == n),
+            ErrorCode::invalid_graph, "retort.Linear needs {} constant float factors of its columns", n);
     c.release(kW);
-    return pack_matrices(c, *w, 1, k, n, trans_b ? Strides{1, k} : Strides{n, 1});
+    c.release(kFactors);
+    return pack_matrices(c, *w, 1, k, n, trans_b ? Strides{1, k} : Strides{n, 1},
+                         factors ? factors->data<float>() : nullptr);
   }
 
   bool reads_rows(const RunContext& c, size_t i) const {
@@ -53,9 +58,9 @@ struct Linear : ActivationAttributes {
     g.epilogue.residual_stride = reads_rows(c, kResidual) ? c.row_step(kResidual) : g.n;
     g.epilogue.activation = value();
     if (const auto* packed = c.state<PackedMatrices>()) g.packed_b = packed->matrix(0);
-    const bool fits =
-        (!c.has(kBias) || c.count(kBias) == g.n) && (!c.has(kResidual) || c.count(kResidual) == c.out_count());
-    require(fits, ErrorCode::invalid_argument, "bias or residual do not fit {}", to_string(c.out_shape()));
+    const bool fits = (!c.has(kBias) || c.count(kBias) == g.n) && (!c.has(kFactors) || c.count(kFactors) == g.n) &&
+                      (!c.has(kResidual) || c.count(kResidual) == c.out_count());
+    require(fits, ErrorCode::invalid_argument, "bias, factors or residual do not fit {}", to_string(c.out_shape()));
     return g;
   }
   size_t scratch(const RunContext& c) const {
@@ -69,8 +74,14 @@ struct Linear : ActivationAttributes {
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
     const kernels::GemmArgs g = arguments(c);
-    kernels::gemm_reference(g.m, g.n, g.k, g.a, g.a_stride, c.input<T>(kW).data(), trans_b ? 1 : g.n, trans_b ? g.k : 1,
-                            g.c, g.c_stride, g.epilogue);
+    const auto w = c.input<T>(kW);
+    std::vector<T> scaled;
+    if (c.has(kFactors)) {
+      scaled.assign(w.begin(), w.end());
+      for (size_t i = 0; i < scaled.size(); ++i) scaled[i] *= c.input<T>(kFactors)[trans_b ? i / g.k : i % g.n];
+    }
+    kernels::gemm_reference(g.m, g.n, g.k, g.a, g.a_stride, scaled.empty() ? w.data() : scaled.data(),
+                            trans_b ? 1 : g.n, trans_b ? g.k : 1, g.c, g.c_stride, g.epilogue);
   }
 };
 
@@ -80,7 +91,7 @@ extern const OpDef op_linear;
 constinit const OpDef op_linear = define<Linear>({
     .name = "Linear",
     .domain = "retort",
-    .inputs = {"A: T", "W: T", "B: T?", "R: T?"},
+    .inputs = {"A: T", "W: T", "B: T?", "R: T?", "S: T?"},
     .outputs = {"Y: T"},
     .types = types({DType::f32}),
     .traits = kInternal,

@@ -112,7 +112,7 @@ TEST(Linear, ProductScaleAndBias) {
   v = t.add("Mul", {t.scalar(0.5f), v});
   t.output(t.add("Add", {t.weight("b", {5}), v}), "y");
   expect_rewrite(t, {&rule_linear_from_matmul, &rule_linear_scale, &rule_linear_bias}, R"(graph(x: float32[2,3,4]) {
-  y: float32[2,3,5] = retort.Linear(x, weights#1, bias#1)
+  y: float32[2,3,5] = retort.Linear(x, w, bias#1, _, factors#1)
   return y
 }
 )");

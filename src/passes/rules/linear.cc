@@ -20,6 +20,17 @@ std::optional<Patch> match_matmul(const Graph& g, const Node& n) {
   return p;
 }
 
+enum LinearInput : size_t { kBias = 2, kResidual = 3, kFactors = 4 };
+
+// `linear` with other inputs in place of itself and what follows it.
+Patch replaced(Patch p, const Node& linear, const Node& last, std::vector<ValueId> inputs) {
+  p.replace(
+      last.outputs[0],
+      p.add({.type = "Linear", .inputs = std::move(inputs), .attributes = linear.attributes, .domain = "retort"}));
+  p.covers({linear.id, last.id});
+  return p;
+}
+
 Tensor scaled(const Tensor& t, float factor) {
   Tensor s(DType::f32, t.shape());
   for (size_t i = 0; i < t.count(); ++i) s.mutable_data<float>()[i] = factor * t.at<float>(i);
@@ -56,30 +67,28 @@ std::optional<Patch> match_bias(const Graph& g, const Node& n) {
   for (size_t side = 0; side < 2; ++side) {
     const Node* linear = sole_producer_of(g, n.inputs[side], "Linear", "retort");
     const Tensor* c = g.constant(n.inputs[1 - side]);
-    if (!linear || !c || c->dtype() != DType::f32 || linear->input(2) != ValueId::none ||
-        linear->input(3) != ValueId::none || linear->attributes.has("activation"))
+    if (!linear || !c || c->dtype() != DType::f32 || linear->input(kBias) != ValueId::none ||
+        linear->input(kResidual) != ValueId::none || linear->attributes.has("activation"))
       continue;
     const Shape* y = shape_of(g, n.inputs[side]);
     const bool vector = y && c->shape().rank() > 0 && c->shape().back() == y->back() &&
                         int64_t(c->count()) == y->back() && c->shape().rank() <= y->rank();
     if (!vector) continue;
     Patch p(g);
-    const ValueId bias = p.constant(c->reshaped({int64_t(c->count())}), "bias");
-    p.replace(n.outputs[0], p.add({.type = "Linear",
-                                   .inputs = {linear->inputs[0], linear->inputs[1], bias},
-                                   .attributes = linear->attributes,
-                                   .domain = "retort"}));
-    p.covers({linear->id, n.id});
-    return p;
+    std::vector<ValueId> inputs = linear->inputs;
+    inputs.resize(std::max<size_t>(inputs.size(), kBias + 1), ValueId::none);
+    inputs[kBias] = p.constant(c->reshaped({int64_t(c->count())}), "bias");
+    return replaced(std::move(p), *linear, n, std::move(inputs));
   }
   return std::nullopt;
 }
 
-// Mul with a constant scalar or vector over the columns.
+// Mul with a constant scalar or vector over the columns. The factors go along with the weights, which are multiplied
+// when they are packed: scaled here, large ones would be in memory twice.
 std::optional<Patch> match_scale(const Graph& g, const Node& n) {
   for (size_t side = 0; side < 2; ++side) {
     const Node* linear = sole_producer_of(g, n.inputs[side], "Linear", "retort");
-    if (!linear || linear->input(3) != ValueId::none || linear->attributes.has("activation")) continue;
+    if (!linear || linear->input(kResidual) != ValueId::none || linear->attributes.has("activation")) continue;
     const Tensor* w = g.constant(linear->inputs[1]);
     const bool trans_b = linear->attributes.get_or<int64_t>("trans_b", 0) != 0;
     const size_t columns = size_t(w->shape()[trans_b ? 0 : 1]);
@@ -89,23 +98,21 @@ std::optional<Patch> match_scale(const Graph& g, const Node& n) {
     const bool fits = c && factors.size() == columns && same_shape(g, n.inputs[side], n.outputs[0]) &&
                       (c->count() == 1 || c->shape().back() == int64_t(columns));
     if (!fits) continue;
-    Tensor weights(DType::f32, w->shape());
-    const size_t rows = w->count() / columns;
-    for (size_t i = 0; i < w->count(); ++i)
-      weights.mutable_data<float>()[i] = w->at<float>(i) * factors[trans_b ? i / rows : i % columns];
     Patch p(g);
-    std::vector<ValueId> inputs{linear->inputs[0], p.constant(std::move(weights), "weights")};
-    if (linear->input(2) != ValueId::none) {
-      std::vector<float> bias = float_content(g, linear->inputs[2]);
-      if (bias.size() != columns) continue;
-      for (size_t i = 0; i < columns; ++i) bias[i] *= factors[i];
-      inputs.push_back(p.constant(float_tensor({int64_t(columns)}, bias), "bias"));
+    std::vector<ValueId> inputs = linear->inputs;
+    inputs.resize(kFactors + 1, ValueId::none);
+    bool all_fit = true;
+    for (const size_t i : {kBias, kFactors}) {
+      if (inputs[i] == ValueId::none && i == kBias) continue;
+      std::vector<float> values = factors;
+      if (inputs[i] != ValueId::none) {
+        const std::vector<float> before = float_content(g, inputs[i]);
+        all_fit &= before.size() == columns;
+        for (size_t j = 0; j < before.size() && all_fit; ++j) values[j] *= before[j];
+      }
+      inputs[i] = p.constant(float_tensor({int64_t(columns)}, values), i == kBias ? "bias" : "factors");
     }
-    p.replace(
-        n.outputs[0],
-        p.add({.type = "Linear", .inputs = std::move(inputs), .attributes = linear->attributes, .domain = "retort"}));
-    p.covers({linear->id, n.id});
-    return p;
+    if (all_fit) return replaced(std::move(p), *linear, n, std::move(inputs));
   }
   return std::nullopt;
 }

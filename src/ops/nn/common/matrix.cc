@@ -53,6 +53,18 @@ PackedType packed_type(const PrepareContext& c, const Tensor& b, size_t elements
   return kernels::gemm_exact_type(b.data<float>(), b.count());
 }
 
+/// Packed columns in float, the first at the start of a panel, times their factors.
+void scale_columns(size_t k, size_t columns, const float* factors, void* packed) {
+  const size_t width = kernels::gemm_panel_width();
+  float* p = static_cast<float*>(packed);
+  for (size_t j = 0; j < columns; j += width) {
+    const size_t own = std::min(width, columns - j);
+    for (size_t i = 0; i < k; ++i, p += width) {
+      for (size_t c = 0; c < own; ++c) p[c] *= factors[j + c];
+    }
+  }
+}
+
 }  // namespace
 
 size_t MatMulShape::matrix_of(const Shape& own, size_t i) const {
@@ -97,17 +109,18 @@ Shape infer_matmul(DimTable& dims, const Shape& a, const Shape& b) {
 }
 
 std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Tensor& b, size_t count, size_t k,
-                                              size_t n, Strides strides) {
+                                              size_t n, Strides strides, const float* factors) {
   constexpr size_t kSliceBytes = size_t(1) << 20;
   auto packed = std::make_unique<PackedMatrices>();
   packed->count = count;
   packed->strict = c.options().strict;
-  packed->type = packed_type(c, b, k * n);
+  packed->type = factors ? PackedType::f32 : packed_type(c, b, k * n);
   packed->stride = packed_stride(k, n, packed->type);
   // Columns that lie together are packed a few at a time and leave memory at once: a large weight is never there twice.
   const size_t column_bytes = std::max<size_t>(k * sizeof(float), 1);
-  const size_t slice =
-      strides.row == 1 ? round_up(std::max<size_t>(kSliceBytes / column_bytes, 1), kernels::gemm_panel_width()) : n;
+  const size_t slice = strides.row == 1 || factors
+                           ? round_up(std::max<size_t>(kSliceBytes / column_bytes, 1), kernels::gemm_panel_width())
+                           : n;
   const size_t column = packed->type == PackedType::f32 ? k * sizeof(float) : k * sizeof(float16);
   packed->memory = c.packed(count * packed->stride, [&](void* memory) {
     char* to = static_cast<char*>(memory);
@@ -117,6 +130,7 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
         const float* from = b.data<float>() + i * k * n + n0 * strides.column;
         kernels::gemm_pack_b(from, strides.row, strides.column, k, columns,
                              {to + i * packed->stride + n0 * column, packed->type});
+        if (factors) scale_columns(k, columns, factors + n0, to + i * packed->stride + n0 * column);
         if (strides.row == 1) {
           release_pages(Tensor(DType::f32, {int64_t(columns * k)}, const_cast<float*>(from), b.owner()));
         }

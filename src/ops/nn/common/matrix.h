@@ -40,9 +40,10 @@ struct PackedMatrices : State {
   const void* at(size_t i) const { return static_cast<const char*>(memory.get()) + (count == 1 ? 0 : i * stride); }
   kernels::PackedB matrix(size_t i) const { return {at(i), type}; }
 };
-/// In 16 bits where these hold all of `b` (ADR 0010). `b` need not be aligned.
+/// In 16 bits where these hold all of `b` (ADR 0010). `b` need not be aligned. `factors`, if any: of the n columns, in
+/// float then.
 std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Tensor& b, size_t count, size_t k,
-                                              size_t n, Strides strides);
+                                              size_t n, Strides strides, const float* factors = nullptr);
 
 /// C = A · B in float; `packed` may be null: B is packed into `scratch` then. Every row of A is contiguous.
 struct Product {
