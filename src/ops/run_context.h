@@ -23,8 +23,8 @@ struct State {
 
 /// What a session asks of its kernels.
 struct PrepareOptions {
-  bool strict =
-      false;  ///< no algorithm that changes results beyond a fixed order of summation (neither Winograd nor Strassen)
+  /// No algorithm that changes results beyond a fixed order of summation: neither Winograd nor Strassen.
+  bool strict = false;
   bool weights_16bit = true;  ///< weights that 16 bits hold exactly are stored so: the same results
 };
 

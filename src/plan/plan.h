@@ -81,8 +81,9 @@ struct Plan {
 };
 
 struct PlanOptions {
-  /// `strict`: every kernel sums products of the operands themselves: no Winograd, whose relative error is about ten times
-  /// as large, and no Strassen, where it is two to three times as large. Passes do not ask: what they rewrite keeps the formula.
+  /// `strict`: every kernel sums products of the operands themselves: no Winograd, whose relative error is about ten
+  /// times as large, and no Strassen, where it is two to three times as large. Passes do not ask: what they rewrite keeps
+  /// the formula.
   PrepareOptions kernels;
   bool prepack = true;             ///< kernels may keep packed copies of weights
   Parallel parallel;               ///< for packing

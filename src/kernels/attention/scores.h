@@ -19,8 +19,9 @@ struct ScoreRow {
 };
 
 /// x: dot products before; after, numbers whose products with the factor that is returned are the weights,
-/// e^score / Σ e^score: what sums the values multiplies a row of results instead of all weights. NaN or +inf among the
-/// scores gives NaN throughout.
+/// e^score / Σ e^score: what sums the values multiplies a row of results instead of all weights. The numbers are 1 at
+/// most, so before that a sum may be as many times too large as there are keys. NaN or +inf among the scores gives NaN
+/// throughout.
 float weigh_scores(const ScoreRow& row, float* x) noexcept;
 /// The plain loops in double: the meaning. x: weights after.
 void weigh_scores_reference(const ScoreRow& row, float* x) noexcept;

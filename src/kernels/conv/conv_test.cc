@@ -27,6 +27,25 @@ TEST(Conv, Pointwise) {
   }
 }
 
+// Large enough to save multiplications: only pixels as they lie in the input are read so.
+TEST(Conv, PointwiseInFewerMultiplications) {
+  ConvCase c{.in_c = 384, .out_c = 272, .in_h = 12, .in_w = 11, .batch = 2};
+  EXPECT_EQ(choose_conv(c.shape(), false), ConvAlgorithm::strassen);
+  EXPECT_EQ(choose_conv(c.shape(), true), ConvAlgorithm::pointwise);
+  check_conv(c.with(ConvAlgorithm::strassen));
+  ConvCase gaps = c;
+  gaps.in_gap = 5, gaps.out_gap = 3, gaps.bias = true, gaps.residual = Residual::separate;
+  gaps.activation = {Kind::silu};
+  check_conv(gaps.with(ConvAlgorithm::strassen));
+  ConvCase strided = c, scaled = c;
+  strided.stride_w = 2;
+  scaled.scaled_input = true;
+  EXPECT_EQ(choose_conv(strided.shape(), false), ConvAlgorithm::pointwise);
+  EXPECT_EQ(choose_conv(scaled.shape(), false), ConvAlgorithm::pointwise);
+  c.batch = 0;
+  check_conv(c.with(ConvAlgorithm::strassen));
+}
+
 // A model file does not align its weights.
 TEST(Conv, WeightsAtAnyByteArePackedAlike) {
   for (const ConvAlgorithm algorithm :
@@ -302,11 +321,11 @@ TEST(Conv, SameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Conv, Choice) {
-  const auto choose = [](ConvCase c, bool winograd = true) { return choose_conv(c.shape(), !winograd); };
+  const auto choose = [](ConvCase c, bool strict = false) { return choose_conv(c.shape(), strict); };
   ConvCase c{.in_c = 64, .out_c = 64, .in_h = 56, .in_w = 56, .kernel_h = 3, .kernel_w = 3};
   c.pad_all(1);
   EXPECT_EQ(choose(c), ConvAlgorithm::winograd4);
-  EXPECT_EQ(choose(c, false), ConvAlgorithm::rows);
+  EXPECT_EQ(choose(c, true), ConvAlgorithm::rows);
   ConvCase narrow = c;
   narrow.in_c = narrow.out_c = 256;
   narrow.in_h = narrow.in_w = 14;

@@ -156,7 +156,7 @@ inline void check_conv(const ConvCase& c) {
     if (w != ConvData::kGuard && std::isfinite(w)) largest = std::max(largest, std::fabs(w));
   }
   const bool winograd = is_winograd(c.algorithm);
-  const float tolerance = largest * (winograd ? 1e-5f : 2e-6f);
+  const float tolerance = largest * (winograd ? 1e-5f : c.algorithm == ConvAlgorithm::strassen ? 5e-6f : 2e-6f);
   for (int level = 0; level < kIsaCount; ++level) {
     const ScopedIsa isa{Isa(level)};
     const std::vector<float> got = data.run(Parallel());

@@ -70,14 +70,15 @@ struct GemmArgs {
 
 /// Whole product, spread over the pool. k == 0 gives act(bias + residual). Thread-safe for distinct C. With scratch,
 /// 64-byte aligned, large products take seven multiplications where the sum has eight (strassen.h): results differ by
-/// more than the order of the sum. Without, every element is the sum of its products.
+/// more than the order of the sum, and the last bits of a row depend on what the other rows are. Without, every element
+/// is the sum of its products.
 void gemm(const GemmArgs& args, const Parallel& par, void* scratch = nullptr) noexcept;
-/// What gemm() is given to save multiplications; 0 where it would not.
+/// Bytes of scratch with which gemm() saves multiplications, for Parallel::workers() of its call; 0 where it would not.
 size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers);
 
-/// Columns [n0, n1) of a product, n0 a multiple of the panel width, n1 <= n (if packed_b is not f32: a multiple of it, or
-/// n). Serial: for kernels that spread their work
-/// themselves (convolution, attention). c and the epilogue's pointers are those of the whole product.
+/// Columns [n0, n1) of a product, n0 a multiple of the panel width, n1 <= n (if packed_b is not f32: a multiple of it,
+/// or n). Serial: for kernels that spread their work themselves (convolution, attention). c and the epilogue's pointers
+/// are those of the whole product.
 void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept;
 
 /// One row times a matrix B that changes with every call and so is not packed. Serial; the vectors and B may lie

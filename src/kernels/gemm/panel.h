@@ -22,8 +22,8 @@ struct TileArgs {
   size_t addend_stride = 0;
   bool clamp = false;  ///< to [low, high]; NaN stays
   float low = 0, high = 0;
-  const char* prefetch =
-      nullptr;  ///< a stretch that goes to the second-level cache, `prefetch_lines` (1, 2, 4 or 8) per four steps of k
+  /// A stretch that goes to the second-level cache, `prefetch_lines` (1, 2, 4 or 8) per four steps of k.
+  const char* prefetch = nullptr;
   size_t prefetch_lines = 0;
   bool prefetch_own = false;  ///< instead: the panel itself, a block ahead of its use
 };

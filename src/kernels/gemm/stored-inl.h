@@ -11,8 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/gemm/gemm.h"
-
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {

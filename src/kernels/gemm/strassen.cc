@@ -3,6 +3,8 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 #include "kernels/dispatch.h"
 #include "kernels/gemm/gemm_plan.h"
 #include "kernels/gemm/panel.h"
@@ -36,10 +38,18 @@ HWY_INLINE Bits size_of(Float x) { return hn::And(hn::BitCast(BitsTag(), x), hn:
 HWY_INLINE Bits larger_of(Bits most, Float x, Float y) { return hn::Max(most, hn::Max(size_of(x), size_of(y))); }
 
 bool none_above(Bits v, int32_t limit) { return hn::AllFalse(BitsTag(), hn::Gt(v, hn::Set(BitsTag(), limit))); }
+bool none_below(Bits v, int32_t limit) { return hn::AllFalse(BitsTag(), hn::Lt(v, hn::Set(BitsTag(), limit))); }
 
+/// The bits of a power of two.
+constexpr int32_t two_to(int32_t exponent) { return (127 + exponent) << 23; }
 /// Sizes that fit for sums: up to 2^60, so that none overflows, and at most 2^4 apart. Results are then as far from the
 /// right ones as those of Winograd's convolutions at most, and mostly ten times nearer.
-constexpr int32_t kLargest = (127 + 60) << 23, kMostApart = 4 << 23;
+constexpr int32_t kLargest = two_to(60), kMostApart = 4 << 23;
+/// Columns, of which a few steps are compared, have more: one that is zero there may hold a band (filters of a spectrum,
+/// the identity), and its results would be rounded to the size of elements of A that it does not multiply.
+constexpr int32_t kLeast = two_to(-60);
+/// Of products: a sum of four has a finite number.
+constexpr int32_t kLargestProduct = two_to(125);
 
 /// A product multiplies a sum of A, or a quarter of it as it lies in memory (kSums + 0: 11, kSums + 1: 22), by one or two
 /// quarters of B (11, 12, 21, 22).
@@ -63,7 +73,7 @@ Quarters quarters(const GemmArgs& g, const StrassenPlan& plan, size_t n, size_t 
   return {{first, second, first + plan.half * step, second + plan.half * step}};
 }
 
-/// Whether paired columns are of like size, by the first k steps of the quarters.
+/// Whether paired columns are of like size, by the first k steps of the quarters. Quick, not certain.
 template <class Stored>
 bool are_alike(const Quarters& q, size_t k) {
   Bits of_column[2][2];
@@ -78,7 +88,8 @@ bool are_alike(const Quarters& q, size_t k) {
   bool alike = true;
   for (size_t v = 0; v < 2; ++v) {
     const auto large = hn::Max(of_column[0][v], of_column[1][v]), small = hn::Min(of_column[0][v], of_column[1][v]);
-    alike = alike && none_above(large, kLargest) && none_above(hn::Sub(large, small), kMostApart);
+    alike = alike && none_below(small, kLeast) && none_above(large, kLargest) &&
+            none_above(hn::Sub(large, small), kMostApart);
   }
   return alike;
 }
@@ -91,11 +102,10 @@ bool are_alike(PackedType type, const Quarters& q, size_t k) {
   return are_alike<StoredF32>(q, k);
 }
 
-bool are_finite(const float* values, size_t count) {
+bool can_be_summed(const float* values, size_t count) {
   Bits most = hn::Zero(BitsTag());
   for (size_t i = 0; i < count; i += kLanes) most = hn::Max(most, size_of(hn::Load(FloatTag(), values + i)));
-  constexpr int32_t kInfinity = 0x7f800000;
-  return none_above(most, kInfinity - 1);
+  return none_above(most, kLargestProduct);
 }
 
 /// Where the results of a pair of panels go: rows i and i + rows, columns n and n + kWidth.
@@ -147,14 +157,10 @@ class Pair {
       run_products(quarters(g_, plan_, n_, k0), k0, k);
     }
     for (size_t i = 0; i < kProducts; ++i) {
-      if (!are_finite(products() + i * plan_.product_floats, top_ * kWidth)) return false;
+      if (!can_be_summed(products() + i * plan_.product_floats, top_ * kWidth)) return false;
     }
     const PairResult result{products(), plan_.product_floats, top_, bottom_, g_, part_.m0, n_};
-    if (g_.epilogue.activation.kind == Activation::Kind::none) {
-      result.store([](auto, auto x) HWY_ATTR { return x; });
-    } else {
-      VisitActivation(g_.epilogue.activation, [&](auto op) HWY_ATTR { result.store(op); });
-    }
+    VisitActivation(g_.epilogue.activation, [&](auto op) HWY_ATTR { result.store(op); });
     return true;
   }
 
@@ -195,7 +201,7 @@ class Pair {
       task.tile.c_stride = kWidth;
       task.tile.addend = k0 == 0 ? nullptr : task.tile.c;
       task.tile.addend_stride = kWidth;
-      if (k0 + k == plan_.half && i >= kProducts - 2) {
+      if (k0 + k == plan_.half && i >= kProducts - 2) {  // the halves of the rows of C, which are written next
         task.next_c = g_.c + (part_.m0 + (i - (kProducts - 2)) * top_) * g_.c_stride + n_;
         task.next_c_stride = g_.c_stride;
       }

@@ -11,8 +11,9 @@
 // panel on its way from memory, and the products go through the same register tiles.
 //
 // An element of C takes part in sums with another row and another column, and is rounded to their size. Blocks whose
-// paired rows, and pairs of panels whose paired columns, differ in size by more than kMostApart, or hold infinity or
-// NaN, are multiplied in the plain way.
+// paired rows, and pairs of panels whose paired columns, differ much in size, or hold infinity or NaN, are multiplied in
+// the plain way. Of columns a few steps of k are compared: B is read once. A column that is large in other steps alone
+// does make the results of the one that it is paired with less exact.
 #pragma once
 #include "kernels/gemm/gemm.h"
 

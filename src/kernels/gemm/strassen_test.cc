@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/half.h"
 #include "base/thread_pool.h"
 #include "kernels/gemm/gemm_testing.h"
 
@@ -129,6 +128,38 @@ TEST(Strassen, ColumnsThatAreNotFit) {
       for (size_t j = 1; j < c.n; j += pair) data.b(c.k - 1, j) = v;
       expect_plain(data);
     }
+  }
+}
+
+/// Zero in the steps that are compared, as in most columns of a filter bank: nothing is known of them.
+TEST(Strassen, ColumnsThatBeginWithZeros) {
+  const Case c{.m = 30, .n = 64, .k = 64};
+  Data data(c);
+  for (size_t k = 0; k < c.k; ++k) {
+    for (size_t j = 0; j < c.n && k % (c.k / 2) < 8; ++j) data.b(k, j) = 0;
+  }
+  for (int level = 0; level < kIsaCount; ++level) {
+    const ScopedIsa isa{Isa(level)};
+    expect_plain(data);
+  }
+}
+
+/// Products have finite numbers, a sum of them has none; what they make has one.
+TEST(Strassen, ProductsTooLargeForTheirSums) {
+  const Case c{.m = 30, .n = 64, .k = 64};
+  for (int level = 0; level < kIsaCount; ++level) {
+    const ScopedIsa isa{Isa(level)};
+    Data data(c);
+    for (size_t k = 0; k < c.k; ++k) {
+      for (size_t i = 0; i < c.m; ++i) data.a(i, k) = 1;
+    }
+    for (size_t j = 0; j < c.n; ++j) {
+      const bool left = j / gemm_panel_width() % 2 == 0;
+      data.b(c.k / 2 - 1, j) = left ? 1e38f : 0;
+      data.b(c.k - 1, j) = left ? 2e38f : 0.5e38f;
+    }
+    EXPECT_TRUE(std::isfinite(data.run()[0]));
+    expect_plain(data);
   }
 }
 
