@@ -94,9 +94,15 @@ void pack_taps_outermost(const float* w, size_t taps, size_t channels, size_t co
   }
 }
 
+// Behind the weights of a pointwise convolution: which of its columns are fit for sums.
+size_t pointwise_fit_bytes(const ConvShape& s) {
+  const bool pointwise = s.groups * s.kernel_h * s.kernel_w == 1 && !s.input_is_nchw;
+  return pointwise ? gemm_fit_bytes(s.in_c, s.out_c) : 0;
+}
+
 void pack_rows(const ConvShape& s, const float* weights, float* packed) {
   const RowsPlan plan = plan_rows(s);
-  const size_t group_floats = gemm_packed_bytes(plan.k, plan.group_out) / sizeof(float);
+  const size_t group_floats = group_packed_bytes(s) / sizeof(float);
   for (size_t g = 0; g < s.groups; ++g, packed += group_floats, weights += plan.k * plan.group_out) {
     if (s.input_is_nchw) {
       gemm_pack_b(weights, 1, plan.k, plan.k, plan.group_out, packed);
@@ -107,6 +113,10 @@ void pack_rows(const ConvShape& s, const float* weights, float* packed) {
 }
 
 }  // namespace
+
+size_t group_packed_bytes(const ConvShape& s) {
+  return gemm_packed_bytes(s.kernel_h * s.kernel_w * (s.in_c / s.groups), s.out_c / s.groups);
+}
 
 RowsPlan plan_rows(const ConvShape& s) {
   // Gathering costs about 4 cycles a vector of a patch, multiplying it a cycle for each vector of columns: with this
@@ -153,11 +163,15 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
 
 size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_packed_bytes(s);
-  return s.groups * gemm_packed_bytes(s.kernel_h * s.kernel_w * (s.in_c / s.groups), s.out_c / s.groups);
+  return s.groups * group_packed_bytes(s) + round_up(pointwise_fit_bytes(s), 64);
 }
 
 void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept {
-  algorithm == ConvAlgorithm::depthwise ? depthwise_pack(s, weights, packed) : pack_rows(s, weights, packed);
+  if (algorithm == ConvAlgorithm::depthwise) return depthwise_pack(s, weights, packed);
+  pack_rows(s, weights, packed);
+  if (pointwise_fit_bytes(s) == 0) return;
+  auto* fit = reinterpret_cast<uint8_t*>(packed) + group_packed_bytes(s);
+  gemm_compare_b(packed, s.in_c, s.out_c, fit);
 }
 
 size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int workers) {

@@ -35,6 +35,8 @@ struct RowsPlan {
   size_t worker_bytes = 0;
 };
 RowsPlan plan_rows(const ConvShape& shape);
+/// Of the packed weights of one group.
+size_t group_packed_bytes(const ConvShape& shape);
 
 /// Whether every line of the image is convolved alone (kernel height 1), from a dense or strided channels-last input.
 inline bool is_along_lines(const ConvShape& s) {

@@ -115,7 +115,10 @@ GemmArgs block_product(const ConvArgs& args, const RowsPlan& plan, size_t group,
   g.m = p1 - p0;
   g.n = plan.group_out;
   g.k = plan.k;
-  g.packed_b = args.packed + group * (gemm_packed_bytes(plan.k, plan.group_out) / sizeof(float));
+  g.packed_b = args.packed + group * (group_packed_bytes(args.shape) / sizeof(float));
+  if (args.algorithm == ConvAlgorithm::strassen) {
+    g.packed_b.fit = reinterpret_cast<const uint8_t*>(args.packed) + group_packed_bytes(args.shape);
+  }
   g.c = args.output + p0 * args.shape.out_pixel_stride + first;
   g.c_stride = args.shape.out_pixel_stride;
   g.epilogue = e;

@@ -49,6 +49,19 @@ Grid make_grid(size_t m, size_t n, size_t k) {
 
 }  // namespace gemm_detail
 
+size_t gemm_fit_bytes(size_t k, size_t n) {
+  constexpr size_t kManyRows = size_t(1) << 20;
+  return gemm_detail::strassen_pays(kManyRows, n, k) ? n / (2 * gemm_panel_width()) : 0;
+}
+
+void gemm_compare_b(const PackedB& b, size_t k, size_t n, uint8_t* fit) noexcept {
+  const auto is_fit = gemm_detail::select_strassen().fit;
+  const size_t pairs = n / (2 * gemm_panel_width());
+  const size_t bytes = 2 * gemm_panel_width() * k * gemm_detail::bytes_of(b.type);
+  const auto* panels = static_cast<const char*>(b.data);
+  for (size_t i = 0; i < pairs; ++i) fit[i] = is_fit({panels + i * bytes, b.type}, k);
+}
+
 size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers) {
   if (!gemm_detail::strassen_pays(m, n, k)) return 0;
   return gemm_detail::strassen_bytes(gemm_detail::plan_strassen(m, n, k, workers), workers);
@@ -56,7 +69,7 @@ size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers) {
 
 void gemm(const GemmArgs& whole, const Parallel& par, void* scratch) noexcept {
   if (whole.m == 0 || whole.n == 0) return;
-  if (scratch && gemm_detail::strassen_pays(whole.m, whole.n, whole.k)) {
+  if (scratch && whole.packed_b.fit && gemm_detail::strassen_pays(whole.m, whole.n, whole.k)) {
     const gemm_detail::StrassenPlan plan = gemm_detail::plan_strassen(whole.m, whole.n, whole.k, par.workers());
     return gemm_detail::multiply_strassen(whole, plan, par, scratch);
   }

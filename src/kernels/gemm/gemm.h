@@ -31,9 +31,11 @@ enum class PackedType : uint8_t { f32, bf16, f16 };
 struct PackedB {
   const void* data = nullptr;
   PackedType type = PackedType::f32;
+  const uint8_t* fit = nullptr;  ///< of gemm_compare_b; null: no columns are known to be fit
   PackedB() = default;
   PackedB(const float* panels) : data(panels) {}  // NOLINT(google-explicit-constructor)
-  PackedB(const void* panels, PackedType stored) : data(panels), type(stored) {}
+  PackedB(const void* panels, PackedType stored, const uint8_t* fit_pairs = nullptr)
+      : data(panels), type(stored), fit(fit_pairs) {}
 };
 
 /// Where B is packed to.
@@ -55,6 +57,12 @@ PackedType gemm_exact_type(const float* values, size_t count) noexcept;
 /// Some columns of a matrix that is not f32 are packed as a matrix of their own if they end where a panel ends.
 void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, PackTarget to) noexcept;
 
+/// Which columns of packed B are fit for the sums of strassen.h: one byte for each two full panels. Bytes that weights
+/// want for it, 0 where no product with them would take sums.
+size_t gemm_fit_bytes(size_t k, size_t n);
+/// Some columns of a matrix are compared as a matrix of their own if they start where a pair of panels does.
+void gemm_compare_b(const PackedB& b, size_t k, size_t n, uint8_t* fit) noexcept;
+
 struct GemmArgs {
   size_t m = 0, n = 0, k = 0;
   const float* a = nullptr;  ///< row-major, row stride a_stride
@@ -69,9 +77,9 @@ struct GemmArgs {
 };
 
 /// Whole product, spread over the pool. k == 0 gives act(bias + residual). Thread-safe for distinct C. With scratch,
-/// 64-byte aligned, large products take seven multiplications where the sum has eight (strassen.h): results differ by
-/// more than the order of the sum, and the last bits of a row depend on what the other rows are. Without, every element
-/// is the sum of its products.
+/// 64-byte aligned, large products with columns that are fit for it take seven multiplications where the sum has eight
+/// (strassen.h): results differ by more than the order of the sum, and the last bits of a row depend on what the other
+/// rows are. Without, every element is the sum of its products.
 void gemm(const GemmArgs& args, const Parallel& par, void* scratch = nullptr) noexcept;
 /// Bytes of scratch with which gemm() saves multiplications, for Parallel::workers() of its call; 0 where it would not.
 size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers);

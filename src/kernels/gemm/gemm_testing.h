@@ -87,7 +87,9 @@ class Data {
     GemmArgs args{.m = case_.m, .n = case_.n, .k = case_.k, .a = a_.data(), .a_stride = a_stride_};
     Lines packed(gemm_packed_bytes(case_.k, case_.n, type));
     gemm_pack_b(b_.data(), row_stride(), column_stride(), case_.k, case_.n, {packed.floats(), type});
-    args.packed_b = {packed.floats(), type};
+    std::vector<uint8_t> fit(case_.n / (2 * gemm_panel_width()) + 1);
+    gemm_compare_b({packed.floats(), type}, case_.k, case_.n, fit.data());
+    args.packed_b = {packed.floats(), type, fit.data()};
     args.c = out.data();
     args.c_stride = c_stride_;
     args.epilogue = epilogue(out);

@@ -28,9 +28,6 @@ using gemm_detail::PanelTask;
 using gemm_detail::StrassenPart;
 using gemm_detail::StrassenPlan;
 
-/// Steps of k of each quarter by which the columns of B are compared.
-constexpr size_t kCompared = 8;
-
 using BitsTag = hn::RebindToSigned<FloatTag>;
 using Bits = hn::Vec<BitsTag>;
 /// Bits of a positive float grow as it does, those of infinity and NaN are above all others.
@@ -38,18 +35,12 @@ HWY_INLINE Bits size_of(Float x) { return hn::And(hn::BitCast(BitsTag(), x), hn:
 HWY_INLINE Bits larger_of(Bits most, Float x, Float y) { return hn::Max(most, hn::Max(size_of(x), size_of(y))); }
 
 bool none_above(Bits v, int32_t limit) { return hn::AllFalse(BitsTag(), hn::Gt(v, hn::Set(BitsTag(), limit))); }
-bool none_below(Bits v, int32_t limit) { return hn::AllFalse(BitsTag(), hn::Lt(v, hn::Set(BitsTag(), limit))); }
 
-/// The bits of a power of two.
-constexpr int32_t two_to(int32_t exponent) { return (127 + exponent) << 23; }
-/// Sizes that fit for sums: up to 2^60, so that none overflows, and at most 2^4 apart. Results are then as far from the
+/// Sizes that fit for sums: up to 2^50, so that none overflows, and at most 2^4 apart. Results are then as far from the
 /// right ones as those of Winograd's convolutions at most, and mostly ten times nearer.
-constexpr int32_t kLargest = two_to(60), kMostApart = 4 << 23;
-/// Columns, of which a few steps are compared, have more: one that is zero there may hold a band (filters of a spectrum,
-/// the identity), and its results would be rounded to the size of elements of A that it does not multiply.
-constexpr int32_t kLeast = two_to(-60);
-/// Of products: a sum of four has a finite number.
-constexpr int32_t kLargestProduct = two_to(125);
+constexpr int32_t kLargest = (127 + 50) << 23, kMostApart = 4 << 23;
+/// The same within one column, where weights have outliers.
+constexpr int32_t kMostUneven = 8 << 23;
 
 /// A product multiplies a sum of A, or a quarter of it as it lies in memory (kSums + 0: 11, kSums + 1: 22), by one or two
 /// quarters of B (11, 12, 21, 22).
@@ -73,39 +64,46 @@ Quarters quarters(const GemmArgs& g, const StrassenPlan& plan, size_t n, size_t 
   return {{first, second, first + plan.half * step, second + plan.half * step}};
 }
 
-/// Whether paired columns are of like size, by the first k steps of the quarters. Quick, not certain.
+/// The largest elements of the columns of a panel: of all k steps, and of that part of them where these are smallest.
+struct ColumnSizes {
+  Bits most[2], least[2];
+};
+
 template <class Stored>
-bool are_alike(const Quarters& q, size_t k) {
-  Bits of_column[2][2];
-  for (size_t i = 0; i < 4; ++i) of_column[i / 2][i % 2] = hn::Zero(BitsTag());
-  for (size_t i = 0; i < k; ++i) {
-    for (size_t j = 0; j < 4; ++j) {
+ColumnSizes sizes_of_columns(const char* panel, size_t k) {
+  constexpr size_t kParts = 16;
+  const auto* b = reinterpret_cast<const typename Stored::Element*>(panel);
+  const Bits zero = hn::Zero(BitsTag()), infinity = hn::Set(BitsTag(), 0x7f800000);
+  ColumnSizes sizes{{zero, zero}, {infinity, infinity}};
+  for (size_t part = 0; part < kParts; ++part) {
+    Bits most[2] = {zero, zero};
+    for (size_t i = part * k / kParts; i < (part + 1) * k / kParts; ++i) {
       Float x[2];
-      Stored::template load<2>(reinterpret_cast<const typename Stored::Element*>(q.at[j]) + i * kWidth, x);
-      for (size_t v = 0; v < 2; ++v) of_column[j % 2][v] = hn::Max(of_column[j % 2][v], size_of(x[v]));
+      Stored::template load<2>(b + i * kWidth, x);
+      for (size_t v = 0; v < 2; ++v) most[v] = hn::Max(most[v], size_of(x[v]));
+    }
+    for (size_t v = 0; v < 2; ++v) {
+      sizes.most[v] = hn::Max(sizes.most[v], most[v]);
+      sizes.least[v] = hn::Min(sizes.least[v], most[v]);
     }
   }
+  return sizes;
+}
+
+/// Whether the columns of two panels are of like size, each beside the one that it is paired with, and none is (nearly)
+/// zero for long: results of the filters of a spectrum, or of the identity, would be rounded to the size of elements of A
+/// that they do not have.
+template <class Stored>
+bool are_alike(const char* first, const char* second, size_t k) {
+  const ColumnSizes a = sizes_of_columns<Stored>(first, k), b = sizes_of_columns<Stored>(second, k);
   bool alike = true;
   for (size_t v = 0; v < 2; ++v) {
-    const auto large = hn::Max(of_column[0][v], of_column[1][v]), small = hn::Min(of_column[0][v], of_column[1][v]);
-    alike = alike && none_below(small, kLeast) && none_above(large, kLargest) &&
-            none_above(hn::Sub(large, small), kMostApart);
+    const auto large = hn::Max(a.most[v], b.most[v]), small = hn::Min(a.most[v], b.most[v]);
+    alike = alike && none_above(large, kLargest) && none_above(hn::Sub(large, small), kMostApart) &&
+            none_above(hn::Sub(a.most[v], a.least[v]), kMostUneven) &&
+            none_above(hn::Sub(b.most[v], b.least[v]), kMostUneven);
   }
   return alike;
-}
-
-bool are_alike(PackedType type, const Quarters& q, size_t k) {
-  if (type == PackedType::bf16) return are_alike<StoredBf16>(q, k);
-  if constexpr (kHasF16) {
-    if (type == PackedType::f16) return are_alike<StoredF16>(q, k);
-  }
-  return are_alike<StoredF32>(q, k);
-}
-
-bool can_be_summed(const float* values, size_t count) {
-  Bits most = hn::Zero(BitsTag());
-  for (size_t i = 0; i < count; i += kLanes) most = hn::Max(most, size_of(hn::Load(FloatTag(), values + i)));
-  return none_above(most, kLargestProduct);
 }
 
 /// Where the results of a pair of panels go: rows i and i + rows, columns n and n + kWidth.
@@ -149,19 +147,13 @@ class Pair {
   Pair(const GemmArgs& g, const StrassenPlan& plan, const StrassenPart& part, size_t n)
       : g_(g), plan_(plan), part_(part), n_(n), top_((part.m1 - part.m0 + 1) / 2), bottom_((part.m1 - part.m0) / 2) {}
 
-  /// False, with C as it was, if the columns are not fit for sums.
-  bool run() const {
-    if (!are_alike(g_.packed_b.type, quarters(g_, plan_, n_, 0), std::min(kCompared, plan_.half))) return false;
+  void run() const {
     for (size_t k0 = 0; k0 < plan_.half; k0 += plan_.k_block) {
       const size_t k = std::min(plan_.k_block, plan_.half - k0);
       run_products(quarters(g_, plan_, n_, k0), k0, k);
     }
-    for (size_t i = 0; i < kProducts; ++i) {
-      if (!can_be_summed(products() + i * plan_.product_floats, top_ * kWidth)) return false;
-    }
     const PairResult result{products(), plan_.product_floats, top_, bottom_, g_, part_.m0, n_};
     VisitActivation(g_.epilogue.activation, [&](auto op) HWY_ATTR { result.store(op); });
-    return true;
   }
 
  private:
@@ -250,11 +242,24 @@ bool strassen_sum_rows(const float* top, const float* bottom, size_t half, float
   return std::max(a, b) <= kLargest && std::max(a, b) - std::min(a, b) <= kMostApart;
 }
 
+bool strassen_fit(const PackedB& b, size_t k) noexcept {
+  const char *first = static_cast<const char*>(b.data), *second = first + k * kWidth * bytes_of(b.type);
+  if (b.type == PackedType::bf16) return are_alike<StoredBf16>(first, second, k);
+  if constexpr (kHasF16) {
+    if (b.type == PackedType::f16) return are_alike<StoredF16>(first, second, k);
+  }
+  return are_alike<StoredF32>(first, second, k);
+}
+
 void strassen_part(const GemmArgs& g, const StrassenPlan& plan, const StrassenPart& part) noexcept {
   if (part.plain) return plain(g, part.m0, part.m1, part.n0, part.n1);
   size_t n = part.n0;
   for (; n + 2 * kWidth <= part.n1 && !(g.run && g.run->cancelled()); n += 2 * kWidth) {
-    if (!Pair(g, plan, part, n).run()) plain(g, part.m0, part.m1, n, n + 2 * kWidth);
+    if (g.packed_b.fit[n / (2 * kWidth)]) {
+      Pair(g, plan, part, n).run();
+    } else {
+      plain(g, part.m0, part.m1, n, n + 2 * kWidth);
+    }
   }
   plain(g, part.m0, part.m1, n, part.n1);
 }
@@ -265,7 +270,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace retort::kernels::gemm_detail {
 
-StrassenFunctions select_strassen() { return {RETORT_SELECT(strassen_sum_rows), RETORT_SELECT(strassen_part)}; }
+StrassenFunctions select_strassen() {
+  return {RETORT_SELECT(strassen_sum_rows), RETORT_SELECT(strassen_fit), RETORT_SELECT(strassen_part)};
+}
 
 }  // namespace retort::kernels::gemm_detail
 #endif

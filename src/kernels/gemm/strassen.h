@@ -12,8 +12,7 @@
 //
 // An element of C takes part in sums with another row and another column, and is rounded to their size. Blocks whose
 // paired rows, and pairs of panels whose paired columns, differ much in size, or hold infinity or NaN, are multiplied in
-// the plain way. Of columns a few steps of k are compared: B is read once. A column that is large in other steps alone
-// does make the results of the one that it is paired with less exact.
+// the plain way. Columns are compared when they are packed, rows in the run.
 #pragma once
 #include "kernels/gemm/gemm.h"
 
@@ -59,6 +58,8 @@ struct StrassenFunctions {
   /// The sums of a row of A and of the one that it is paired with (null: none), `apart` floats from each other. False if
   /// the rows are not fit for sums.
   bool (*sum_rows)(const float* top, const float* bottom, size_t half, float* sums, size_t apart) noexcept;
+  /// Whether the columns of two panels, each beside the one that it is paired with, are fit for sums.
+  bool (*fit)(const PackedB& pair, size_t k) noexcept;
   void (*multiply)(const GemmArgs& args, const StrassenPlan& plan, const StrassenPart& part) noexcept;
 };
 StrassenFunctions select_strassen();

@@ -116,11 +116,15 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   packed->strict = c.options().strict;
   packed->type = factors ? PackedType::f32 : packed_type(c, b, k * n);
   packed->stride = packed_stride(k, n, packed->type);
+  if (const size_t fit_bytes = kernels::gemm_fit_bytes(k, n); fit_bytes > 0) {
+    packed->fit = packed->stride;
+    packed->stride += round_up(fit_bytes, 64);
+  }
   // Columns that lie together are packed a few at a time and leave memory at once: a large weight is never there twice.
   const size_t column_bytes = std::max<size_t>(k * sizeof(float), 1);
-  const size_t slice = strides.row == 1 || factors
-                           ? round_up(std::max<size_t>(kSliceBytes / column_bytes, 1), kernels::gemm_panel_width())
-                           : n;
+  const size_t pair = 2 * kernels::gemm_panel_width();
+  const size_t slice =
+      strides.row == 1 || factors ? round_up(std::max<size_t>(kSliceBytes / column_bytes, 1), pair) : n;
   const size_t column = packed->type == PackedType::f32 ? k * sizeof(float) : k * sizeof(float16);
   packed->memory = c.packed(count * packed->stride, [&](void* memory) {
     char* to = static_cast<char*>(memory);
@@ -128,9 +132,13 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
       for (size_t n0 = 0; n0 < n; n0 += slice) {
         const size_t columns = std::min(slice, n - n0);
         const float* from = b.data<float>() + i * k * n + n0 * strides.column;
-        kernels::gemm_pack_b(from, strides.row, strides.column, k, columns,
-                             {to + i * packed->stride + n0 * column, packed->type});
-        if (factors) scale_columns(k, columns, factors + n0, to + i * packed->stride + n0 * column);
+        char *matrix = to + i * packed->stride, *panels = matrix + n0 * column;
+        kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, {panels, packed->type});
+        if (factors) scale_columns(k, columns, factors + n0, panels);
+        if (packed->fit > 0) {
+          auto* fit = reinterpret_cast<uint8_t*>(matrix + packed->fit) + n0 / pair;
+          kernels::gemm_compare_b({panels, packed->type}, k, columns, fit);
+        }
         if (strides.row == 1) {
           release_pages(Tensor(DType::f32, {int64_t(columns * k)}, const_cast<float*>(from), b.owner()));
         }

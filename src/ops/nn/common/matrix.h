@@ -36,9 +36,12 @@ struct PackedMatrices : State {
   std::shared_ptr<const void> memory;
   size_t count = 0, stride = 0;  ///< stride in bytes
   kernels::PackedType type = kernels::PackedType::f32;
+  size_t fit = 0;       ///< bytes from a matrix to what gemm_compare_b says of it; 0: nothing
   bool strict = false;  ///< products are plain sums
   const void* at(size_t i) const { return static_cast<const char*>(memory.get()) + (count == 1 ? 0 : i * stride); }
-  kernels::PackedB matrix(size_t i) const { return {at(i), type}; }
+  kernels::PackedB matrix(size_t i) const {
+    return {at(i), type, fit > 0 ? static_cast<const uint8_t*>(at(i)) + fit : nullptr};
+  }
 };
 /// In 16 bits where these hold all of `b` (ADR 0010). `b` need not be aligned. `factors`, if any: of the n columns, in
 /// float then.

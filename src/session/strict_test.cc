@@ -1,0 +1,66 @@
+// session.strict: products are sums of products, so that a row's results do not depend on the rows beside it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "session/session_testing.h"
+
+namespace retort {
+namespace {
+
+constexpr int64_t kRows = 160, kWide = 768;
+
+/// One large product by weights; the rows of a convolution are its pixels.
+struct Product {
+  std::string_view op;
+  bool pixels() const { return op == "Conv"; }
+  Shape shape() const { return pixels() ? Shape{1, kWide, 10, kRows / 10} : Shape{kRows, kWide}; }
+  size_t at(size_t row, size_t column) const {
+    return pixels() ? column * size_t(kRows) + row : row * size_t(kWide) + column;
+  }
+
+  std::shared_ptr<Graph> graph() const {
+    TestGraph t;
+    const ValueId x = t.input("x", shape());
+    const ValueId w = t.weight("w", pixels() ? Shape{kWide, kWide, 1, 1} : Shape{kWide, kWide});
+    t.output(t.add(std::string(op), {x, w}), "y");
+    return t.g.clone();
+  }
+};
+
+std::vector<float> first_row(Session& session, const Product& p, const Value& x) {
+  const std::vector<Value> y = run(session, {x});
+  std::vector<float> row;
+  for (size_t j = 0; j < size_t(kWide); ++j) row.push_back(y[0].tensor()->data<float>()[p.at(0, j)]);
+  return row;
+}
+
+class Strict : public testing::TestWithParam<Product> {};
+
+TEST_P(Strict, RowsStandAlone) {
+  const Product& p = GetParam();
+  const Value x = image(p.shape());
+  Tensor other(DType::f32, p.shape());
+  for (size_t i = 0; i < size_t(kRows); ++i) {
+    for (size_t j = 0; j < size_t(kWide); ++j) {
+      other.mutable_data<float>()[p.at(i, j)] = x.tensor()->data<float>()[p.at(i, j)] * (i == 0 ? 1.0f : 1.37f);
+    }
+  }
+  std::vector<float> rows[2];
+  for (const bool strict : {false, true}) {
+    SessionOptions options;
+    options.threads.intra_threads = 2;
+    options.config["session.strict"] = strict ? "1" : "0";
+    const auto session = make_session(*p.graph(), options);
+    rows[strict] = first_row(*session, p, x);
+    const std::vector<float> beside_others = first_row(*session, p, other);
+    EXPECT_EQ(rows[strict] == beside_others, strict);
+  }
+  for (size_t j = 0; j < size_t(kWide); ++j) ASSERT_NEAR(rows[0][j], rows[1][j], 2e-4) << j;  // of up to 100
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, Strict, testing::Values(Product{"MatMul"}, Product{"Gemm"}, Product{"Conv"}),
+                         [](const auto& info) { return std::string(info.param.op); });
+
+}  // namespace
+}  // namespace retort
