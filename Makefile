@@ -104,8 +104,8 @@ zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
 
 REPORT ?= $(BUILD)/bench.json
-# Written for a shell: names may be globs.
-ONLY = $(foreach name,$(NAMES),--only '$(name)')
+# Written for a shell: names may be globs. Without names, the models that run in float32: NAMES='*' is all.
+ONLY = $(or $(foreach name,$(NAMES),--only '$(name)'),--precision 'float32*' --precision 'real models')
 # Real models with inputs, where they lie beside the checkout.
 MODELS ?= ../shared/models
 REAL = $(if $(wildcard $(MODELS)/*/model.onnx),$(BUILD)/real)
@@ -114,7 +114,7 @@ SUITE = $(OUT)/bin/retort bench --suite $(ZOO) $(REAL:%=--suite %) --threads 1,2
 expected: programs zoo ## what the outputs of the zoo and of real models should be, in float64, for the errors that make bench tells
 	@$(PYTHON) bench/zoo/exact.py $(ZOO) $(foreach name,$(NAMES),'$(name)') $(REAL:%=--real $(MODELS) %) --retort $(OUT)/bin/retort
 
-bench: expected bench-engines ## run the zoo side by side with ONNX Runtime and OpenVINO (NAMES chooses scenarios), into build/bench.json and .html
+bench: expected bench-engines ## run the float32 models of the zoo side by side with ONNX Runtime and OpenVINO (NAMES chooses others), into build/bench.json and .html
 	@$(SUITE) --ops --strict $(ONLY) --report $(REPORT) --html $(REPORT:.json=.html)
 
 bench-extras: programs zoo ## what belongs to no model: one-node runs, a growing past, idle processor time

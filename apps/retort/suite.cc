@@ -100,16 +100,20 @@ std::vector<Scenario> found_scenarios(const std::filesystem::path& folder) {
   return all;
 }
 
-bool chosen(const Scenario& s, const std::vector<std::string>& globs) {
+bool matches(const std::vector<std::string>& globs, const std::string& text) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const auto& glob) { return fnmatch(glob.c_str(), text.c_str(), 0) == 0; });
+}
+
+bool chosen(const Scenario& s, const Choice& choice) {
   const std::string model = s.name.substr(0, s.name.find_last_of('/'));
-  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-           return fnmatch(glob.c_str(), s.name.c_str(), 0) == 0 || fnmatch(glob.c_str(), model.c_str(), 0) == 0;
-         });
+  return (choice.only.empty() || matches(choice.only, s.name) || matches(choice.only, model)) &&
+         (choice.precisions.empty() || matches(choice.precisions, s.precision));
 }
 
 }  // namespace
 
-std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, const std::vector<std::string>& globs) {
+std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, const Choice& choice) {
   std::vector<Scenario> all;
   std::string places;
   for (const std::string& folder : folders) {
@@ -121,8 +125,10 @@ std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, co
   }
   std::string known;
   for (const Scenario& s : all) known += (known.empty() ? "" : ", ") + s.name;
-  std::erase_if(all, [&](const Scenario& s) { return !chosen(s, globs); });
-  if (all.empty()) throw Failure("--only leaves none of " + places + "; there are " + known);
+  std::erase_if(all, [&](const Scenario& s) { return !chosen(s, choice); });
+  if (all.empty())
+    throw Failure((choice.precisions.empty() ? "--only leaves none of " : "--only and --precision leave none of ") +
+                  places + "; there are " + known);
   return all;
 }
 

@@ -17,11 +17,16 @@ struct Scenario {
   double tolerance = 0;    ///< of the largest difference of an output, as a share of its scale; 0: not judged
 };
 
+/// Patterns, one of which must match; no pattern: all do.
+struct Choice {
+  std::vector<std::string> only;        ///< a scenario's name or its model's name
+  std::vector<std::string> precisions;  ///< its precision
+};
+
 /// What index.json of each folder lists, as bench/zoo/build_zoo.py writes it; without that file every .onnx file beneath
 /// it, in order of their paths, with the input_0.pb, … beside it as inputs and output_0.pb, … as what is expected. Only
-/// those whose name or whose model's name one of `globs` matches, unless there is none. Throws Failure where nothing is
-/// left.
-std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, const std::vector<std::string>& globs);
+/// those that `choice` takes. Throws Failure where nothing is left.
+std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, const Choice& choice);
 
 /// Runs this program with `words`, which print JSON, and answers what stands about the scenario in reports: name, model,
 /// kind, …, expected_from where outputs are expected, and `report`, or `error` where it failed.

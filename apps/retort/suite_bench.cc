@@ -83,7 +83,7 @@ class SuiteTable {
 };
 
 Json measure_all(const SuiteOptions& suite, const Common& options, const ScenarioWords& words, SuiteTable& table) {
-  const auto scenarios = find_scenarios(suite.folders, suite.only);
+  const auto scenarios = find_scenarios(suite.folders, suite.choice);
   Json report = {{"format", kReportFormat},
                  {"date", now()},
                  {"machine", describe_machine()},
@@ -130,7 +130,12 @@ void SuiteOptions::add(CLI::App& app) {
       ->type_name("DIR")
       ->allow_extra_args(false)
       ->group(kGroup);
-  app.add_option("--only", only, "of these, those whose name or model matches; may be repeated")
+  app.add_option("--only", choice.only, "of these, those whose name or model matches; may be repeated")
+      ->type_name("GLOB")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  app.add_option("--precision", choice.precisions,
+                 "of these, those of which index.json tells such a precision, for example 'float32*'; may be repeated")
       ->type_name("GLOB")
       ->allow_extra_args(false)
       ->group(kGroup);

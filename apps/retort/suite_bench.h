@@ -8,9 +8,10 @@
 namespace retort::cli {
 
 struct SuiteOptions {
-  std::vector<std::string> folders, only;  ///< what to measure
-  std::string from;                        ///< or a report to read
-  std::string report, html, markdown;      ///< files to write
+  std::vector<std::string> folders;    ///< what to measure
+  Choice choice;                       ///< of that
+  std::string from;                    ///< or a report to read
+  std::string report, html, markdown;  ///< files to write
 
   void add(CLI::App& app);
   bool chosen() const { return !folders.empty() || !from.empty(); }

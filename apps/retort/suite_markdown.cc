@@ -136,8 +136,9 @@ void write_markdown(const std::string& path, const Json& report) {
   const auto is_measured = [](const Json& s) { return s.contains("report"); };
   section(out, "Geometric means", "", mean_columns(threads), rows_of(means, [](const Json&) { return true; }));
   section(out, "Latency", "", latency_columns(engines, threads), rows_of(scenarios, is_measured));
-  section(out, "Loading and memory", "In fresh processes, with the first number of threads.", memory_columns(engines),
-          rows_of(scenarios, is_measured));
+  section(out, "Loading and memory",
+          "In fresh processes, after one that does not count, with the first number of threads.",
+          memory_columns(engines), rows_of(scenarios, is_measured));
   section(out, "Accuracy", kAccuracy, accuracy_columns(engines), rows_of(scenarios, has_accuracy));
   section(out, "Operators", "Those that take most of the time of a run, by the engines' own profiles.",
           ops_columns(scenarios), rows_of(scenarios, has_ops));

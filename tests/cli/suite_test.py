@@ -113,6 +113,11 @@ class Suite(Reports):
         self.assertEqual(len(json.loads(retort(*words, "--only", "dig*s", "--json")[1])["scenarios"]), 2)
         self.fails(1, [*words, "--only", "resnet*"], "--only leaves none", "digits/b1, digits/b64")
 
+    def test_precision(self):
+        words = ["bench", "--suite", self.zoo(precision="float32 of half"), *QUICK]
+        self.assertEqual(len(json.loads(retort(*words, "--precision", "int8", "--precision", "float32*", "--json")[1])["scenarios"]), 2)
+        self.fails(1, [*words, "--precision", "float32"], "--only and --precision leave none", "digits/b1, digits/b64")
+
     def test_wrong_index(self):
         zoo = self.zoo()
         for content in ("{", '[{"model": "a"}]', '[{"model": 1, "scenario": "b", "path": "c"}]'):
