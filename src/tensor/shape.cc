@@ -4,11 +4,11 @@
 
 namespace retort {
 
-void Shape::swap(Shape& other) noexcept {
-  std::swap(rank_, other.rank_);
-  std::swap(capacity_, other.capacity_);
-  std::swap(inline_, other.inline_);
-  std::swap(heap_, other.heap_);
+void Shape::take_heap(Shape& other) noexcept {
+  heap_ = std::move(other.heap_);
+  rank_ = std::exchange(other.rank_, 0);
+  capacity_ = std::exchange(other.capacity_, kInline);
+  std::copy(other.inline_, other.inline_ + kInline, inline_);
 }
 
 void Shape::grow(size_t rank) {

@@ -6,6 +6,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+
+#include "base/error.h"
 
 namespace retort {
 
@@ -22,9 +25,10 @@ class Shape {
     if (this != &other) assign(other);
     return *this;
   }
-  Shape(Shape&& other) noexcept { swap(other); }
+  /// `other` is empty afterwards.
+  Shape(Shape&& other) noexcept { take(other); }
   Shape& operator=(Shape&& other) noexcept {
-    swap(other);
+    if (this != &other) take(other);
     return *this;
   }
 
@@ -63,7 +67,12 @@ class Shape {
   }
 
  private:
-  void swap(Shape& other) noexcept;
+  void take(Shape& other) noexcept {
+    if (heap_ || other.heap_) return take_heap(other);
+    rank_ = std::exchange(other.rank_, 0);
+    std::copy(other.inline_, other.inline_ + kInline, inline_);
+  }
+  void take_heap(Shape& other) noexcept;
   void grow(size_t rank);
 
   uint32_t rank_ = 0;
@@ -84,3 +93,13 @@ inline int64_t extent_product(std::span<const int64_t> dims, size_t from, size_t
 std::string to_string(std::span<const int64_t> dims);
 
 }  // namespace retort
+
+/// As to_string() has it. An argument of an error is formatted where the error is thrown: give the shape, not its text.
+template <>
+struct fmt::formatter<retort::Shape> {
+  constexpr auto parse(format_parse_context& context) { return context.begin(); }
+  auto format(const retort::Shape& shape, format_context& context) const {
+    const std::string text = retort::to_string(shape);
+    return std::copy(text.begin(), text.end(), context.out());
+  }
+};

@@ -39,7 +39,7 @@ struct If {
 
   void run(RunContext& c) const {
     require(c.dtype(0) == DType::boolean && c.count(0) == 1, ErrorCode::invalid_argument,
-            "the condition is {}{}, If wants one bool", dtype_name(c.dtype(0)), to_string(c.shape(0)));
+            "the condition is {}{}, If wants one bool", dtype_name(c.dtype(0)), c.shape(0));
     const bool condition = c.input<bool>(0)[0];
     const size_t branch = c.bodies().index(condition ? "then_branch" : "else_branch");
     std::vector<Value> results(c.bodies().output_count(branch));

@@ -13,12 +13,22 @@ Tensor scalar(bool v) {
   return t;
 }
 
+// A scalar of the body's last run, changed where nobody else has it.
+template <typename T>
+void set_scalar(Value& value, T v) {
+  Tensor* t = value.get<Tensor>();
+  if (t && t->owner().use_count() == 1)
+    *t->mutable_data<T>() = v;
+  else
+    value = scalar(v);
+}
+
 // The one element of an optional input, or what stands for it.
 template <typename T>
 T single(const RunContext& c, size_t i, std::string_view what, T otherwise) {
   if (!c.has(i)) return otherwise;
   require(c.dtype(i) == dtype_of<T> && c.count(i) == 1, ErrorCode::invalid_argument, "{} is {}{}, Loop wants one {}",
-          what, dtype_name(c.dtype(i)), to_string(c.shape(i)), dtype_name(dtype_of<T>));
+          what, dtype_name(c.dtype(i)), c.shape(i), dtype_name(dtype_of<T>));
   return c.input<T>(i)[0];
 }
 
@@ -77,8 +87,8 @@ struct Loop {
     }
     std::vector<std::vector<Value>> scans(stacked);
     for (int64_t n = 0; n < limit && go && !c.parallel().cancelled(); ++n) {
-      in[0] = scalar(n);
-      in[1] = scalar(go);
+      set_scalar(in[0], n);
+      set_scalar(in[1], go);
       bodies.run(0, in, out);
       go = continues(out[0]);
       for (size_t i = 0; i < carried; ++i) in[2 + i] = std::exchange(out[1 + i], Value());

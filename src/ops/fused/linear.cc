@@ -60,7 +60,7 @@ struct Linear : ActivationAttributes {
     if (const auto* packed = c.state<PackedMatrices>()) g.packed_b = packed->matrix(0);
     const bool fits = (!c.has(kBias) || c.count(kBias) == g.n) && (!c.has(kFactors) || c.count(kFactors) == g.n) &&
                       (!c.has(kResidual) || c.count(kResidual) == c.out_count());
-    require(fits, ErrorCode::invalid_argument, "bias, factors or residual do not fit {}", to_string(c.out_shape()));
+    require(fits, ErrorCode::invalid_argument, "bias, factors or residual do not fit {}", c.out_shape());
     return g;
   }
   size_t scratch(const RunContext& c) const {

@@ -112,7 +112,7 @@ struct NhwcConvTranspose : ActivationAttributes {
     a.epilogue.activation = value();
     require((!c.has(kBias) || c.count(kBias) == a.shape.out_c) &&
                 (!c.has(kResidual) || c.count(kResidual) == c.out_count()),
-            ErrorCode::invalid_argument, "bias or residual do not fit {}", to_string(c.out_shape()));
+            ErrorCode::invalid_argument, "bias or residual do not fit {}", c.out_shape());
     if (const auto* state = c.state<PackedTransposed>()) a.packed = static_cast<const float*>(state->memory.get());
     return a;
   }

@@ -86,8 +86,7 @@ struct StridedAttention {
     require(k.rows == v.rows && c.has(kPastK) == c.has(kPastV) && c.shape(kK)[0] == c.shape(kQ)[0] &&
                 c.shape(kV)[0] == c.shape(kQ)[0] && past_fits(c, kPastK, s, head_size) &&
                 past_fits(c, kPastV, s, v_head_size),
-            ErrorCode::invalid_argument, "Q of shape {}, K {}, V {}", to_string(c.shape(kQ)), to_string(c.shape(kK)),
-            to_string(c.shape(kV)));
+            ErrorCode::invalid_argument, "Q of shape {}, K {}, V {}", c.shape(kQ), c.shape(kK), c.shape(kV));
     return s;
   }
 

@@ -128,8 +128,7 @@ struct GroupQueryAttention {
   Rotation<T> rotation(const RunContext& c, const Extents& e) const {
     const Shape& cos = c.shape(kCos);
     require(cos.rank() == 2 && c.shape(kSin) == cos && size_t(cos[1]) * 2 <= e.size, ErrorCode::invalid_argument,
-            "cos_cache and sin_cache of shapes {} and {} for heads of {} elements", to_string(cos),
-            to_string(c.shape(kSin)), e.size);
+            "cos_cache and sin_cache of shapes {} and {} for heads of {} elements", cos, c.shape(kSin), e.size);
     return {.cos = c.input<T>(kCos).data(),
             .sin = c.input<T>(kSin).data(),
             .positions = size_t(cos[0]),

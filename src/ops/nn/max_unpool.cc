@@ -39,7 +39,7 @@ struct MaxUnpool {
   template <std::floating_point T>
   void reference(RunContext& c) const {
     require(c.shape(kX) == c.shape(kIndices), ErrorCode::invalid_argument, "X has shape {}, its indices {}",
-            to_string(c.shape(kX)), to_string(c.shape(kIndices)));
+            c.shape(kX), c.shape(kIndices));
     const auto y = c.output<T>();
     std::fill(y.begin(), y.end(), T(0));
     const Pooled from = pooled_shape(c);

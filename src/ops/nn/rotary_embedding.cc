@@ -43,7 +43,7 @@ struct RotaryEmbedding {
     const Shape& cos = c.shape(1);
     require(l.turned <= l.size && l.turned % 2 == 0 && c.shape(2) == cos && cos.rank() >= 2 &&
                 size_t(cos.back()) == l.turned / 2,
-            ErrorCode::invalid_argument, "caches of shape {} for {} elements", to_string(cos), l.turned);
+            ErrorCode::invalid_argument, "caches of shape {} for {} elements", cos, l.turned);
     const size_t positions = c.has(3) ? c.count(3) : c.count(1) / std::max<size_t>(l.turned / 2, 1);
     require(positions == l.batch * l.rows || l.turned == 0, ErrorCode::invalid_argument, "{} positions for {} rows",
             positions, l.batch * l.rows);

@@ -68,7 +68,7 @@ void evaluate_trees(const RunContext& c, const TreeState& state, Aggregate aggre
   const auto all = [&]<typename T>(const TreeEnsemble<T>& ensemble) {
     const FeatureBlocks<T> x(c);
     require(x.columns >= ensemble.features(), ErrorCode::invalid_argument,
-            "X has shape {}, the trees ask for {} features", to_string(c.shape(0)), ensemble.features());
+            "X has shape {}, the trees ask for {} features", c.shape(0), ensemble.features());
     const size_t n = ensemble.targets();
     T* scores = static_cast<T*>(c.scratch());
     T* space = scores + x.rows * n;

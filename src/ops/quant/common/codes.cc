@@ -14,7 +14,7 @@ kernels::Codes codes_of(const void* data, DType type) {
 void check_count(const Shape& shape, size_t wanted, std::string_view what) {
   const size_t count = element_count(shape);
   require(count == 1 || count == wanted, ErrorCode::invalid_argument, "{} has shape {}, expected one element or {}",
-          what, to_string(shape), wanted);
+          what, shape, wanted);
 }
 
 kernels::Codes zero_points(const void* data, DType type, const Shape& shape, size_t wanted, std::string_view what) {

@@ -39,8 +39,8 @@ constexpr size_t kByRow = 1, kByColumn = 2;
     for (size_t d = 0; d < rank; ++d) fits &= own[d] == (d == rank - last ? 1 : matrices[d]);
   }
   require(fits || element_count(own) == 1, ErrorCode::invalid_argument,
-          "{} has shape {}, expected one element, one for each {} of {}, or that shape with 1 on axis -{}", what,
-          to_string(own), last == kByRow ? "row" : "column", to_string(matrices), last);
+          "{} has shape {}, expected one element, one for each {} of {}, or that shape with 1 on axis -{}", what, own,
+          last == kByRow ? "row" : "column", matrices, last);
 }
 
 kernels::Codes zeros_of(kernels::Codes zeros, const Shape& own, const Shape& matrices, size_t last,
