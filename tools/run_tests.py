@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Run the test stages and print what each took and counted; the last line is "N passed, N failed", the sum.
 
-    run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [--sanitizer NAME] [--emulator COMMAND] [STAGE ...]
+    run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [--sanitizer NAME] [--emulator COMMAND]
+                 [--together N] [STAGE ...]
 
-Without a STAGE all of them run, in the order below. A stage whose tool, toolchain or data is absent says so in one line
+Without a STAGE all of them run, N of them at once. A stage whose tool, toolchain or data is absent says so in one line
 and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repeated on the terminal.
 
   layers       which room includes what, sizes of files and functions, and the tests of the tools
@@ -38,6 +39,7 @@ import time
 import xml.etree.ElementTree
 
 import io_binding_examples
+import together
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?")
@@ -449,7 +451,10 @@ def oracle():
     return found[0] if found else ""
 
 
-def main():
+OPTIONS = ("build", "out", "digits", "work", "library", "threads", "sanitizer", "emulator")
+
+
+def options():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", default="build/release")
     ap.add_argument("--out", default="out")
@@ -457,25 +462,62 @@ def main():
     ap.add_argument("--work", default="build/test", help="logs, exported cases, installed bindings")
     ap.add_argument("--library", default="", help="test this library in place of those in --out")
     ap.add_argument("--threads", type=int, default=1, help="intra-op threads of the conformance runs")
-    ap.add_argument("--sanitizer", default="", choices=("asan", "tsan", "ubsan"),
+    ap.add_argument("--sanitizer", default="", choices=("", "asan", "tsan", "ubsan"),
                     help="of the build, which is slow: longer limits, no heavy models in the stage runs, fewer mutants")
     ap.add_argument("--emulator", default="", help="the build is for another processor: what runs its programs, with arguments")
+    ap.add_argument("--together", type=int, default=1, help="stages at once; with more than one, each stage is told when it has ended")
     ap.add_argument("stages", nargs="*", metavar="STAGE")
     a = ap.parse_args()
     unknown = set(a.stages) - set(STAGES)
     if unknown:
         ap.error(f"no stage {', '.join(sorted(unknown))}; there are {', '.join(STAGES)}")
+    if a.together < 1:
+        ap.error(f"--together {a.together}: at least one stage runs at a time")
+    return a
+
+
+def one_by_one(a, stages, report):
     c = Context(a)
-    os.environ.setdefault("RETORT_ORACLE", "" if a.emulator else oracle())  # it is of this machine's processor
-    total, rows = Count(), []
-    for name in a.stages or STAGES:
+    for name in stages:
         print(f"== {name}", flush=True)
-        started = time.time()
+        watch = together.Stopwatch()
         count = STAGES[name](c)
-        rows.append(f"{name:13}{time.time() - started:8.1f} s   {count}")
-        print(f"   {rows[-1]}", flush=True)
-        total += count
-    print("\n" + "\n".join(rows))
+        print(f"   {report.add(name, count, watch.cost())}", flush=True)
+
+
+def at_once(a, stages, report):
+    """Each stage is a process that runs this program with one stage; its last line says how it went."""
+    def command(stage):
+        return [sys.executable, os.path.abspath(__file__), *together.options_of(a, OPTIONS), stage]
+
+    def ended(stage, status, text, cost):
+        count = stage_count(status, text)
+        body = text.split("\n   " + stage, 1)[0]  # without the rows of that process
+        print(f"{body}\n   {report.add(stage, count, cost)}", flush=True)
+
+    os.makedirs(a.work, exist_ok=True)
+    together.Together(stages, command, lambda stage: os.path.join(a.work, f"stage.{stage}.log"), ended).run(a.together)
+
+
+def stage_count(status, text):
+    """What the process of a stage counted. One that ended badly without a failed test counts as a failure."""
+    found = re.fullmatch(r"(\d+) passed, (\d+) failed", (text.splitlines() or [""])[-1])
+    skipped = re.findall(r"^(\d+) skipped$", text, re.M)
+    if not found:
+        return Count(failed=1)
+    count = Count(*map(int, found.groups()), int(skipped[-1]) if skipped else 0)
+    nothing = not count.passed and count.skipped
+    return count if count.failed or status == 0 or nothing else count + Count(failed=1)
+
+
+def main():
+    a = options()
+    os.environ.setdefault("RETORT_ORACLE", "" if a.emulator else oracle())  # it is of this machine's processor
+    stages, watch = a.stages or list(STAGES), together.Stopwatch()
+    report = together.Report(STAGES, Count())
+    (at_once if a.together > 1 and len(stages) > 1 else one_by_one)(a, stages, report)
+    total = report.total
+    print("\n" + report.table(watch))
     if total.skipped:
         print(f"{total.skipped} skipped")
     print(f"{total.passed} passed, {total.failed} failed")

@@ -20,6 +20,7 @@ The last line is "N passed, N failed".
 """
 import argparse
 import collections
+import fcntl
 import json
 import os
 import re
@@ -32,17 +33,26 @@ HEADER = "# Cases that fail, and the class of their failure. Made by run_cases.p
 
 
 def load_cases(folder):
-    """The case list of index.json; exports the cases first when they are not there."""
+    """The case list of index.json; exports the cases first when they are not there. Other processes wait meanwhile."""
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.normpath(folder) + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        cases = exported(folder)
+        if cases is None:
+            subprocess.run([sys.executable, os.path.join(HERE, "export_cases.py"), "--out", folder], check=True)
+            cases = exported(folder)
+    return cases
+
+
+def exported(folder):
+    """The cases of this onnx release that lie there, or None."""
     import onnx
-    index = os.path.join(folder, "index.json")
-    if os.path.exists(index):
-        with open(index) as f:
+    try:
+        with open(os.path.join(folder, "index.json"), encoding="utf-8") as f:
             data = json.load(f)
-        if data["onnx"] == onnx.__version__:
-            return data["cases"]
-    subprocess.run([sys.executable, os.path.join(HERE, "export_cases.py"), "--out", folder], check=True)
-    with open(index) as f:
-        return json.load(f)["cases"]
+    except FileNotFoundError:
+        return None
+    return data["cases"] if data["onnx"] == onnx.__version__ else None
 
 
 def manifest_line(case, folder):
