@@ -8,6 +8,7 @@ OUT ?= out
 VENV ?= .venv
 JOBS ?= $(shell nproc)
 STAGES ?=
+TOGETHER ?= $(JOBS)
 ZOO ?= $(BUILD)/zoo
 export CMAKE_INSTALL_MESSAGE = LAZY
 
@@ -21,11 +22,11 @@ SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustnes
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build programs run example test test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon venv digits
+.PHONY: help build library programs run example test test-tools test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon venv digits
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
-	@echo "  STAGES='unit clients' chooses stages of make test; BUILD, OUT, VENV and JOBS have the defaults $(BUILD), $(OUT), $(VENV), $(JOBS)."
+	@echo "  STAGES='unit clients' chooses stages of make test; BUILD, OUT, VENV, JOBS and TOGETHER have the defaults $(BUILD), $(OUT), $(VENV), $(JOBS), $(TOGETHER)."
 
 setup:
 	@tools/setup.sh build
@@ -36,20 +37,33 @@ venv: setup ## the Python tools that tests and generators use, in .venv
 bench-engines: venv
 	@tools/setup.sh bench $(VENV) || echo "no OpenVINO: only ONNX Runtime will be measured beside Retort"
 
-$(BUILD)/%/build.ninja: CMakePresets.json | setup
-	@mkdir -p $(BUILD) && cmake --preset $* -B $(@D) -DCMAKE_INSTALL_PREFIX=$(abspath $(OUT)) > $(@D).log 2>&1 || { cat $(@D).log; exit 1; }
+# .whole: configured with all parts.
+$(BUILD)/%/.whole: CMakePresets.json | setup
+	@$(call CONFIGURE,$*,-DRETORT_ONLY_LIBRARY=OFF)
 	@touch $@
 
-build: setup $(RELEASE)/build.ninja ## compile and install into out/
+# CONFIGURE(preset, options), INSTALL(options): what they print is shown where they fail.
+CONFIGURE = mkdir -p $(BUILD)/$(1) && cmake --preset $(1) -B $(BUILD)/$(1) -DCMAKE_INSTALL_PREFIX="$(abspath $(OUT))" $(2) \
+  > $(BUILD)/$(1).log 2>&1 || { cat $(BUILD)/$(1).log; exit 1; }
+INSTALL = cmake --install $(RELEASE) --prefix "$(abspath $(OUT))" $(1) > $(RELEASE)/install.log || { cat $(RELEASE)/install.log; exit 1; }
+
+# All that make run needs, from fewer packages; a build of everything that is there already serves as well.
+library:
+	@tools/setup.sh library
+	@[[ -f $(RELEASE)/build.ninja ]] || { $(call CONFIGURE,release,-DRETORT_ONLY_LIBRARY=ON); }
+	@$(call NINJA,$(RELEASE)) --target retort_shared
+	@$(call INSTALL,--component library)
+
+build: setup $(RELEASE)/.whole ## compile and install into out/
 	@$(call NINJA,$(RELEASE)) --target product
-	@cmake --install $(RELEASE) --prefix $(abspath $(OUT)) > $(RELEASE)/install.log || { cat $(RELEASE)/install.log; exit 1; }
+	@$(call INSTALL)
 
 # What tests and benchmarks run besides.
 programs: build
 	@$(call NINJA,$(RELEASE))
 
 # The example is built like a user's program: against what is installed.
-digits: build
+digits: $(if $(filter run,$(MAKECMDGOALS)),library,build)
 	@[[ -f $(DIGITS)/build.ninja ]] || cmake -G Ninja -S examples/digits -B $(DIGITS) -DCMAKE_PREFIX_PATH=$(abspath $(OUT)) > $(DIGITS).log 2>&1 \
 	  || { cat $(DIGITS).log; exit 1; }
 	@cmake --build $(DIGITS) > $(DIGITS).log 2>&1 || { cat $(DIGITS).log; exit 1; }
@@ -70,21 +84,25 @@ example: build ## build and run an example with what is in out/ (EXAMPLE=first, 
 	fi
 	@$(EXAMPLE_BUILD)/$(EXAMPLE) $(if $(filter-out embedded,$(EXAMPLE)),examples/digits/digits.onnx)
 
-test: programs digits venv ## all tests, in stages
+# While the compiler works, packages for the tests are fetched.
+test: setup ## all tests, in stages, TOGETHER of them at once
+	@$(MAKE) --no-print-directory -j2 programs digits test-tools
+	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test --together $(TOGETHER) $(STAGES)
+
+test-tools: venv
 	@tools/setup.sh format || echo "no clang-format: the form of the sources will not be checked"
 	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
 	@tools/setup.sh vulkan || echo "no Vulkan: the WebGPU plug-in will be skipped"
 	@tools/setup.sh plugins $(VENV) || echo "no plug-ins of others: their tests will be skipped"
 	@tools/setup.sh java $(VENV) || echo "no Maven or no Java 22: tests of the binding for Java will be skipped"
 	@tools/setup.sh old $(VENV) || echo "no older ONNX Runtime: the Rust crate will not be tested on one"
-	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test $(STAGES)
 
 test-san: test-asan test-tsan ## both of the two that follow
 
 test-asan: ## the tests under AddressSanitizer with UndefinedBehaviorSanitizer
 test-tsan: ## the tests under ThreadSanitizer
 test-ubsan: ## the tests under UndefinedBehaviorSanitizer alone
-$(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/build.ninja
+$(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/.whole
 	@$(call NINJA,$(BUILD)/$*)
 	@source tools/sanitizers.sh && $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
 	  --threads 4 --sanitizer $* --work $(BUILD)/$*/test $(SAN_STAGES)
@@ -93,10 +111,10 @@ setup-neon:
 	@tools/setup.sh neon
 
 # A part of make test, where the compiler is installed.
-neon-kernels: $(NEON)/build.ninja
+neon-kernels: $(NEON)/.whole
 	@$(call NINJA,$(NEON)) --target kernels_test
 
-test-neon: venv setup-neon $(NEON)/build.ninja ## unit tests and the official cases compiled for AArch64, emulated
+test-neon: venv setup-neon $(NEON)/.whole ## unit tests and the official cases compiled for AArch64, emulated
 	@$(call NINJA,$(NEON))
 	@$(PYTHON) tools/run_tests.py --build $(NEON) --library $(NEON)/libretort.so.1 --emulator '$(EMULATOR)' --work $(NEON)/test unit conformance
 
@@ -143,7 +161,7 @@ bench-binding-docs: programs venv ## the same, into docs/binding_timeline.html a
 bench-java: programs venv ## the binding for Java beside the official package and Python's, on both engines, into docs/java.md
 	@RETORT_OUT=$(abspath $(OUT)) PYTHON=$(abspath $(PYTHON)) bindings/java/bench.sh $(ROUNDS)
 
-bench-kernels: $(RELEASE)/build.ninja ## products, convolutions and vector kernels beside the limits of the processor
+bench-kernels: $(RELEASE)/.whole ## products, convolutions and vector kernels beside the limits of the processor
 	@$(call NINJA,$(RELEASE)) --target kernel_benches
 	@cd $(RELEASE) && ./gemm_bench 1 10 && ./conv_bench "" 20 && ./vec_bench
 
@@ -158,7 +176,7 @@ format-check: ## fail on sources that clang-format would change
 	@tools/setup.sh lint
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
-tidy: $(BUILD)/tidy/build.ninja ## clang-tidy on every source of the build (or FILES)
+tidy: $(BUILD)/tidy/.whole ## clang-tidy on every source of the build (or FILES)
 	@tools/setup.sh lint
 	@$(call NINJA,$(BUILD)/tidy) --target retort_abi_sources retort_commit retort_ort_schema generated/config_keys.cc generated/cli/web_files.h
 	@python3 tools/tidy.py $(BUILD)/tidy --jobs $(JOBS) $(FILES)

@@ -42,9 +42,11 @@ add_custom_command(OUTPUT ${retort_archive} COMMAND ${CMAKE_AR} -M < ${CMAKE_BIN
                    DEPENDS ${retort_rooms} ${CMAKE_BINARY_DIR}/archive.mri VERBATIM)
 add_custom_target(retort_static ALL DEPENDS ${retort_archive})
 
-install(TARGETS retort_shared retort_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Component library: what a program is built with that links the shared library.
+install(TARGETS retort_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT library)
+install(TARGETS retort_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${retort_archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/retort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+install(DIRECTORY include/retort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/retort)
@@ -52,9 +54,9 @@ configure_package_config_file(cmake/retort-config.cmake.in ${CMAKE_BINARY_DIR}/r
                               INSTALL_DESTINATION ${package_dir}
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/retort-config-version.cmake COMPATIBILITY SameMajorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/retort-config.cmake ${CMAKE_BINARY_DIR}/retort-config-version.cmake DESTINATION ${package_dir})
+install(FILES ${CMAKE_BINARY_DIR}/retort-config.cmake ${CMAKE_BINARY_DIR}/retort-config-version.cmake DESTINATION ${package_dir} COMPONENT library)
 configure_file(cmake/retort.pc.in ${CMAKE_BINARY_DIR}/retort.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/retort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_BINARY_DIR}/retort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
 if(RETORT_TESTS)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)  # by its path: a target would be run by the emulator of a cross build

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import run_tests as rt
+import together
 
 
 class Counting(unittest.TestCase):
@@ -73,6 +74,52 @@ class UnitReports(unittest.TestCase):
 
     def test_a_program_that_died_is_a_failure(self):
         self.assertEqual(self.count(["run", "fail"], {"base_test": (5, 0, 0)}), rt.Count(5, 1))
+
+
+class OfProcesses(unittest.TestCase):
+    """Stages as processes, several at once."""
+
+    def setUp(self):
+        self.work, self.ended = tempfile.mkdtemp(), {}
+
+    def run_stages(self, scripts, at_once=2):
+        together.Together(scripts, lambda s: [sys.executable, "-c", scripts[s]], lambda s: os.path.join(self.work, s),
+                          lambda s, *result: self.ended.update({s: result})).run(at_once)
+
+    def test_each_stage_runs_once_and_its_output_arrives(self):
+        self.run_stages({str(n): f"print({n})" for n in range(5)})
+        self.assertEqual({s: text for s, (_, text, _) in self.ended.items()}, {str(n): f"{n}\n" for n in range(5)})
+
+    def test_two_run_at_once(self):
+        wait = "import os, time\nopen({0!r}, 'w')\nwhile not os.path.exists({1!r}): time.sleep(0.01)"
+        a, b = (os.path.join(self.work, "file." + n) for n in "ab")
+        self.run_stages({"a": wait.format(a, b), "b": wait.format(b, a)})
+        self.assertEqual(len(self.ended), 2)
+
+    def test_processor_time_includes_what_a_stage_started(self):
+        burn = "import time\nwhile time.process_time() < 0.3: pass"
+        self.run_stages({"a": f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"})
+        self.assertGreaterEqual(self.ended["a"][2].processor, 0.3)
+
+    def test_stages_that_disturb_each_other_wait(self):
+        self.assertEqual(together.next_stage(["clients", "cli"], {"bindings"}), "cli")
+        self.assertIsNone(together.next_stage(["clients"], {"bindings"}))
+
+    def test_the_last_line_counts(self):
+        self.assertEqual(rt.stage_count(0, "9 passed, 9 failed\n2 skipped\n7 passed, 0 failed\n"), rt.Count(7, 0, 2))
+        self.assertEqual(rt.stage_count(1, "3 passed, 2 failed\n"), rt.Count(3, 2))
+
+    def test_a_stage_that_ends_badly_is_a_failure(self):
+        for status, text in (0, ""), (1, "Traceback\n"), (-11, "1 passed, 0 failed\nmore\n"):
+            self.assertEqual(rt.stage_count(status, text), rt.Count(0, 1))
+        self.assertEqual(rt.stage_count(-11, "1 passed, 0 failed\n"), rt.Count(1, 1))
+
+    def test_a_stage_that_skips_everything_is_none(self):
+        self.assertEqual(rt.stage_count(1, "1 skipped\n0 passed, 0 failed\n"), rt.Count(0, 0, 1))
+
+    def test_options_are_handed_on_without_the_empty_ones(self):
+        args = argparse.Namespace(build="b", threads=4, emulator="")
+        self.assertEqual(together.options_of(args, ("build", "threads", "emulator")), ["--build", "b", "--threads", "4"])
 
 
 if __name__ == "__main__":

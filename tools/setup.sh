@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what a part of the work needs; quick when nothing is missing.
 #
-#   tools/setup.sh build          compiler, build tools and libraries (Debian packages)
+#   tools/setup.sh library        what the library alone is built with (Debian packages)
+#   tools/setup.sh build          what everything is built with: compiler, build tools and libraries (Debian packages)
 #   tools/setup.sh format         clang-format (Debian package)
 #   tools/setup.sh lint           clang-format and clang-tidy (Debian packages)
 #   tools/setup.sh neon           cross compiler and emulator for AArch64 (Debian packages)
@@ -15,9 +16,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-BUILD=(make cmake ninja-build g++ pkg-config python3 python3-venv libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libfmt-dev libcli11-dev
-       nlohmann-json3-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev libgtest-dev libbenchmark-dev libdnnl-dev
-       libxnnpack-dev libpthreadpool-dev)
+LIBRARY=(make cmake ninja-build g++ python3 libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libfmt-dev nlohmann-json3-dev)
+BUILD=("${LIBRARY[@]}" pkg-config python3-venv libcli11-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev libgtest-dev
+       libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev)
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
@@ -77,6 +78,7 @@ old_library() {
 }
 
 case ${1:-} in
+  library) packages "${LIBRARY[@]}" ;;
   build) packages "${BUILD[@]}" ;;
   format) packages "${FORMAT[@]}" ;;
   lint) packages "${LINT[@]}" ;;
@@ -91,5 +93,5 @@ case ${1:-} in
     ;;
   old) old_library "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
-  *) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
