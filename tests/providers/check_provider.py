@@ -4,8 +4,10 @@
     check_provider.py LIBRARY --oracle LIB --tool RUN_CASES --provider NAME=PLUGIN --cases DIR --work DIR
 
 Cases count where the provider runs one of their nodes, and must do as well as without it. What graphs (graphs.py) and
-models (of bench/zoo and ../shared/models) compute is held against official ONNX Runtime on its CPU; their nodes must be
-claimed. The last line is "N passed, N failed".
+models (of bench/zoo and ../shared/models) compute in float32 is held against official ONNX Runtime on its CPU, what they
+compute on integers against the standard's arithmetic (standard.py). Their nodes must be claimed; where a provider claims
+integers on some processors only, the others skip the claim and compare the values. The last line is "N passed, N failed,
+N skipped".
 """
 import argparse
 import concurrent.futures
@@ -19,6 +21,7 @@ import onnxruntime
 
 import graphs
 import models
+import standard
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "conformance"))
@@ -27,7 +30,7 @@ import run_cases as conformance
 ZOO = {"mobilenet_v2": "b1", "resnet50": "b1", "minilm_l6": "b1s16"}
 INTEGER_ZOO = {"mobilenet_v2_qdq": "b1"}
 # In how many official cases a provider takes part at least, on either engine; what it has; graphs in which it claims nothing.
-PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "empty"}, "nothing": set()},
+PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "integers by VNNI", "empty"}, "nothing": set()},
              "XnnPackExecutionProvider": {"least": 300, "has": {"integers", "stored", "foreign", "counts"},
                                           "nothing": {"both_repeat", "results_inside", "linear_product", "sums", *graphs.UNCLAIMED_GRAPHS}}}
 INTEGER_RULE = ("close", "0", "1")  # the next one
@@ -40,7 +43,7 @@ WRONG = {"thread=1": "no option 'thread'", "threads=-1": "give a number", "threa
 
 class Check:
     def __init__(self, a):
-        self.a, self.passed, self.failed = a, 0, 0
+        self.a, self.passed, self.failed, self.skipped = a, 0, 0, 0
         self.engines = {"retort": a.library, **({"official": a.oracle} if a.oracle else {})}
         self.about = PROVIDERS[a.provider.partition("=")[0]]
         os.makedirs(a.work, exist_ok=True)
@@ -51,7 +54,11 @@ class Check:
         if wrong:
             print(f"FAIL {name}: {wrong}")
 
-    def run(self, label, library, lines, *options, provider=True):
+    def skip(self, name, reason):
+        self.skipped += 1
+        print(f"skipped: {name}: {reason}")
+
+    def run(self, label, library, lines, *options, provider=True, env=None):
         """{name: (passed, class, message, nodes that the provider runs, what it says of its parts)} of lines of a manifest."""
         path = os.path.join(self.a.work, label)
         with open(path + ".manifest", "w", encoding="utf-8") as f:
@@ -60,7 +67,8 @@ class Check:
         chosen = ["--provider", self.a.provider, *said, *(["--option", "threads=1"] if not options else [])] if provider else []
         for option in options:
             chosen += ["--option", option]
-        subprocess.run([self.a.tool, library, path + ".manifest", path + ".tsv", *chosen], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([self.a.tool, library, path + ".manifest", path + ".tsv", *chosen], check=True, stderr=subprocess.DEVNULL,
+                       env={**os.environ, **(env or {})})
         with open(path + ".tsv", encoding="utf-8", errors="replace") as f:
             rows = [line.rstrip("\n").split("\t") for line in f]
         return {r[0]: (r[1] == "pass", r[2], r[6], int(r[7]) if len(r) > 7 else 0, r[8] if len(r) > 8 else "") for r in rows}
@@ -82,33 +90,52 @@ class Check:
             least = self.about["least"]
             self.verdict(f"{engine} cases", "" if claimed >= least else f"takes part in {claimed}, fewer than {least}")
 
-    def hold(self, label, rows, rule, *options):
+    def hold(self, label, rows, rule, *options, env=None, claims=True):
+        """Runs the rows on both engines and compares; without `claims`, whether a node was claimed is not asked."""
         lines = ["\t".join([name, *rule, model, *folders]) for name, model, folders in rows]
         for engine, library in self.engines.items():
             if engine == "retort" and label == "foreign":
                 continue
-            for name, (ok, reason, message, nodes, said) in self.run(f"{label}.{engine}", library, lines, *options).items():
-                taken = (nodes > 0) != (name in self.about["nothing"])
+            for name, (ok, reason, message, nodes, said) in self.run(f"{label}.{engine}", library, lines, *options, env=env).items():
+                taken = not claims or (nodes > 0) != (name in self.about["nothing"])
                 self.verdict(f"{engine} {label} {name}", "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
+                if not claims:
+                    self.skip(f"{engine} {label} {name}, that nodes are claimed", "the processor does not multiply bytes (VNNI)")
                 if "counts" in self.about["has"] and name in graphs.COUNTS:
                     self.verdict(f"{engine} {label} {name}, numbers of operators", miscounted(graphs.COUNTS[name], said))
 
     def graphs(self):
-        for label, chosen, rule in (("graph", graphs.GRAPHS, GRAPH_RULE), ("integers", graphs.INTEGER_GRAPHS, INTEGER_RULE),
-                                    ("stored", {**graphs.STORED_GRAPHS, **graphs.UNCLAIMED_GRAPHS}, INTEGER_RULE), ("foreign", graphs.FOREIGN_GRAPHS, INTEGER_RULE),
-                                    ("empty", graphs.EMPTY_GRAPHS, GRAPH_RULE)):
+        for label, chosen, rule, evaluator in (
+                ("graph", graphs.GRAPHS, GRAPH_RULE, models.on_cpu), ("integers", graphs.INTEGER_GRAPHS, INTEGER_RULE, standard.evaluator),
+                ("stored", {**graphs.STORED_GRAPHS, **graphs.UNCLAIMED_GRAPHS}, INTEGER_RULE, standard.evaluator),
+                ("foreign", graphs.FOREIGN_GRAPHS, INTEGER_RULE, standard.evaluator), ("empty", graphs.EMPTY_GRAPHS, GRAPH_RULE, models.on_cpu)):
             if label != "graph" and label not in self.about["has"]:
                 continue
             rows = graphs.write(os.path.join(self.a.work, "graphs"), chosen)
             for _, model, folders in rows:
-                models.expect(model, folders)
-            self.hold(label, rows, rule)
+                models.expect(model, folders, evaluator)
+            self.hold(label, rows, rule, claims=label != "integers" or self.claims_integers())
+            if label == "integers" and "integers by VNNI" in self.about["has"]:
+                self.without_vnni(rows)
+
+    def claims_integers(self):
+        return "integers by VNNI" not in self.about["has"] or has_vnni()
+
+    def without_vnni(self, rows):
+        """The same where oneDNN is bound to AVX2: nodes on integers go to the engine, and nothing saturates. Official ONNX
+        Runtime then computes them with what the processor has."""
+        lines = ["\t".join([name, *INTEGER_RULE, model, *folders]) for name, model, folders in rows]
+        for name, (ok, reason, message, nodes, _) in self.run("avx2", self.a.library, lines, env={"ONEDNN_MAX_CPU_ISA": "AVX2"}).items():
+            alone = nodes == 0 or name == "stored_residual"  # which has nodes in float32, too
+            self.verdict(f"without VNNI {name}", "" if ok and alone else f"{reason or f'{nodes} nodes are claimed'}: {message}")
 
     def models(self):
         rows = models.zoo(os.path.join(self.a.work, "zoo"), ZOO)
         self.hold("model", rows, MODEL_RULE)
         if "bf16" in self.about["has"] and has_bf16():
             self.hold("bf16", rows, BF16_RULE, "threads=2", "bf16=1")
+        elif "bf16" in self.about["has"]:
+            self.skip("bf16", "oneDNN multiplies 16-bit floats only on processors with AVX-512")
         if "counts" in self.about["has"]:
             self.hold("integer_model", models.zoo(os.path.join(self.a.work, "integer_zoo"), INTEGER_ZOO), INTEGER_ZOO_RULE)
         real = os.path.join(os.path.dirname(ROOT), "shared", "models")
@@ -150,12 +177,14 @@ class Check:
         rng = np.random.default_rng(3)
         self.many_runs("attention", options, [rng.standard_normal((1 + i % 3, 2 + i % 11, 16), dtype=np.float32) for i in range(200)], (1e-4, 1e-5))
         if "stored" in self.about["has"]:
-            self.many_runs("stored_network", options, [rng.standard_normal((1 + i % 11, 3, 17, 17), dtype=np.float32) for i in range(200)], (0, 1))
+            self.many_runs("stored_network", options, [rng.standard_normal((1 + i % 11, 3, 17, 17), dtype=np.float32) for i in range(200)], (0, 0))
 
     def many_runs(self, graph, options, inputs, tolerance):
+        """In float32 they are held against the CPU; on integers, whose values `graphs` holds against the standard, against
+        the same runs one after the other."""
         model = os.path.join(self.a.work, "graphs", graph, "model.onnx")
         session = onnxruntime.InferenceSession(model, options)
-        plain = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        plain = session if graph in graphs.STORED_GRAPHS else models.on_cpu(model)
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
             found = list(pool.map(lambda x: session.run(None, {"x": x})[0], inputs))
         wrong = sum(not np.allclose(y.astype(np.float32), plain.run(None, {"x": x})[0].astype(np.float32), *tolerance) for y, x in zip(found, inputs))
@@ -171,8 +200,19 @@ def miscounted(wanted, said):
 
 
 def has_bf16():
+    return "avx512bw" in processor()
+
+
+def has_vnni():
+    return not processor().isdisjoint({"avx512_vnni", "avx_vnni"})
+
+
+def processor():
+    """The instruction sets of this machine, as the kernel calls them; without those that a bound on oneDNN takes away."""
     with open("/proc/cpuinfo", encoding="utf-8") as f:
-        return "avx512bw" in f.read()
+        flags = {word for line in f if line.startswith("flags") for word in line.split()}
+    bounded = os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() in ("SSE41", "AVX", "AVX2")
+    return {f for f in flags if not (bounded and (f.startswith("avx512") or f == "avx_vnni"))}
 
 
 def main():
@@ -191,7 +231,7 @@ def main():
     c.shapes()
     if c.a.oracle:
         c.at_once()
-    print(f"{c.passed} passed, {c.failed} failed")
+    print(f"{c.passed} passed, {c.failed} failed, {c.skipped} skipped")
     return 1 if c.failed else 0
 
 
