@@ -4,6 +4,10 @@ add_executable(abi_differential ${abi_scenes})
 target_include_directories(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests/abi
                            ${CMAKE_SOURCE_DIR}/examples/providers/loopback)
 target_link_libraries(abi_differential PRIVATE GTest::gtest ${CMAKE_DL_LIBS})
+target_compile_options(abi_differential PRIVATE $<$<CONFIG:Release>:-O0>)  # the compiler takes longer than the scenes
+if(RETORT_PCH)
+  target_precompile_headers(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h ${CMAKE_SOURCE_DIR}/tests/abi/scene.h)
+endif()
 target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGET_FILE:retort_onnxruntime>"
                            RETORT_OTHER_LIBRARY_PATH="$<TARGET_FILE:retort_shared>"
                            RETORT_ORT_MODEL="${CMAKE_SOURCE_DIR}/tests/abi/dense.ort"
