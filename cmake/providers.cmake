@@ -15,6 +15,7 @@ function(retort_provider name)
   target_include_directories(retort_${name} PRIVATE ${providers} ${CMAKE_SOURCE_DIR}/include/retort)
   target_link_libraries(retort_${name} PRIVATE ${ARGN})
   target_link_options(retort_${name} PRIVATE -Wl,-z,defs)
+  set_target_properties(retort_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")  # its library may lie beside it
   set_property(GLOBAL APPEND PROPERTY RETORT_PROVIDERS retort_${name})
   install(TARGETS retort_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/providers)
 endfunction()
