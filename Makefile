@@ -15,6 +15,7 @@ export CMAKE_INSTALL_MESSAGE = LAZY
 RELEASE := $(BUILD)/release
 DIGITS := $(BUILD)/digits
 NEON := $(BUILD)/neon
+AARCH64 := $(BUILD)/aarch64
 EMULATOR := qemu-aarch64 -L /usr/aarch64-linux-gnu
 PYTHON := $(VENV)/bin/python
 SANITIZERS := asan ubsan tsan
@@ -22,7 +23,7 @@ SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustnes
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-tools test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon venv digits
+.PHONY: help build library programs run example test test-tools test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -39,7 +40,7 @@ bench-engines: venv
 
 # .whole: configured with all parts.
 $(BUILD)/%/.whole: CMakePresets.json | setup
-	@$(call CONFIGURE,$*,-DRETORT_ONLY_LIBRARY=OFF)
+	@$(call CONFIGURE,$*,-DRETORT_ONLY_LIBRARY=OFF $(if $(filter aarch64,$*),-DCMAKE_PREFIX_PATH=$(abspath $(BUILD))/arm64/usr))
 	@touch $@
 
 # CONFIGURE(preset, options), INSTALL(options): what they print is shown where they fail.
@@ -95,6 +96,8 @@ test-tools: venv
 	@tools/setup.sh vulkan || echo "no Vulkan: the WebGPU plug-in will be skipped"
 	@tools/setup.sh plugins $(VENV) || echo "no plug-ins of others: their tests will be skipped"
 	@tools/setup.sh java $(VENV) || echo "no Maven or no Java 22: tests of the binding for Java will be skipped"
+	@tools/setup.sh dist || echo "no debhelper, lintian or mmdebstrap: the stage dist will skip or fail"
+	@tools/setup.sh swap $(VENV) || echo "no sherpa-onnx: the swap under it will not be tested"
 	@tools/setup.sh old $(VENV) || echo "no older ONNX Runtime: the Rust crate will not be tested on one"
 
 test-san: test-asan test-tsan ## both of the two that follow
@@ -117,6 +120,31 @@ neon-kernels: $(NEON)/.whole
 test-neon: venv setup-neon $(NEON)/.whole ## unit tests and the official cases compiled for AArch64, emulated
 	@$(call NINJA,$(NEON))
 	@$(PYTHON) tools/run_tests.py --build $(NEON) --library $(NEON)/libretort.so.1 --emulator '$(EMULATOR)' --work $(NEON)/test unit conformance
+
+# dist.py's options: the build, where it was installed, its processor.
+DIST = python3 packaging/dist.py $(1) --build $(2) --prefix $(3) --arch $(4) --to $(OUT)/dist
+dist: ## release archives for x86-64 and AArch64 and Debian packages, into out/dist
+	@rm -rf $(OUT)/dist
+	@$(MAKE) --no-print-directory dist-here dist-aarch64
+	@python3 packaging/dist.py sums --to $(OUT)/dist
+
+dist-here: build
+	@tools/setup.sh dist
+	@$(call DIST,archive,$(RELEASE),$(OUT),$(shell uname -m))
+	@$(call DIST,deb,$(RELEASE),$(OUT),$(shell uname -m))
+
+setup-aarch64: setup-neon
+	@tools/setup.sh arm64 $(BUILD)/arm64
+
+$(AARCH64)/.whole: | setup-aarch64
+
+# The tool writes its man page and completions under the emulator; then it classifies a digit there.
+dist-aarch64: $(AARCH64)/.whole
+	@$(call NINJA,$(AARCH64)) --target product
+	@rm -rf $(AARCH64)/installed
+	@cmake --install $(AARCH64) --prefix $(abspath $(AARCH64))/installed > $(AARCH64)/install.log || { cat $(AARCH64)/install.log; exit 1; }
+	@$(call DIST,archive,$(AARCH64),$(AARCH64)/installed,aarch64) --strip aarch64-linux-gnu-strip
+	@packaging/try_archive.sh $(OUT)/dist/retort-*-linux-aarch64.tar.xz '$(EMULATOR)'
 
 zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
@@ -182,4 +210,4 @@ tidy: $(BUILD)/tidy/.whole ## clang-tidy on every source of the build (or FILES)
 	@python3 tools/tidy.py $(BUILD)/tidy --jobs $(JOBS) $(FILES)
 
 clean: ## remove what was built
-	@rm -rf $(RELEASE) $(NEON) $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/tidy $(BUILD)/test $(BUILD)/examples $(OUT)
+	@rm -rf $(RELEASE) $(NEON) $(AARCH64) $(BUILD)/arm64 $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/tidy $(BUILD)/test $(BUILD)/examples $(OUT)

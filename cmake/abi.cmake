@@ -53,14 +53,9 @@ install(TARGETS retort_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${retort_archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/retort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
-include(CMakePackageConfigHelpers)
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/retort)
-configure_package_config_file(cmake/retort-config.cmake.in ${CMAKE_BINARY_DIR}/retort-config.cmake
-                              INSTALL_DESTINATION ${package_dir}
-                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/retort-config-version.cmake COMPATIBILITY SameMajorVersion)
+set(FOLDER ${CMAKE_BINARY_DIR})
+include(${CMAKE_SOURCE_DIR}/cmake/package_files.cmake)
 install(FILES ${CMAKE_BINARY_DIR}/retort-config.cmake ${CMAKE_BINARY_DIR}/retort-config-version.cmake DESTINATION ${package_dir} COMPONENT library)
-configure_file(cmake/retort.pc.in ${CMAKE_BINARY_DIR}/retort.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/retort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
 if(RETORT_TESTS)

@@ -17,6 +17,7 @@ function(retort_provider name)
   # Of the C++ library inside, nothing is seen: that of the process may be another.
   target_link_options(retort_${name} PRIVATE -Wl,-z,defs -Wl,--exclude-libs,ALL)
   retort_ship(retort_${name})
+  set_target_properties(retort_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")  # its library may lie beside it
   set_property(GLOBAL APPEND PROPERTY RETORT_PROVIDERS retort_${name})
   install(TARGETS retort_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/providers)
 endfunction()

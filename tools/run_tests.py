@@ -22,11 +22,13 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   digits       the example that make run starts, on its held-out digits
   package      what is installed: the other examples built from a copy of it alone (those of io_binding run on both libraries), its size,
                and the systems that it loads on
+  dist         the release archive and the Debian packages: contents, licences, lintian, a fresh system; the library under a Python package
   cli          the command-line tool
   clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust, C++
   bindings     the project's own bindings (bindings/*/test.sh)
 """
 import argparse
+import concurrent.futures
 import contextlib
 import dataclasses
 import glob
@@ -406,6 +408,20 @@ def cli(c):
     return total
 
 
+def dist(c):
+    """Release archive and Debian packages of what is installed; the two are made and checked at the same time."""
+    paths = sorted(glob.glob(os.path.join(ROOT, "tests", "dist", "*_test.py")))
+    names = ["dist." + os.path.basename(p)[:-3] for p in paths]
+    work = os.path.join(c.work, "dist")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        counts = pool.map(lambda name, path: python_tests(c, name, path, RETORT_BUILD=c.build, RETORT_OUT=c.out,
+                                                          RETORT_WORK=os.path.join(work, name[5:])), names, paths)
+    for name in names:
+        with open(os.path.join(c.work, name + ".log"), encoding="utf-8") as f:
+            print("".join(f"    {line}\n" for line in re.findall(r"^.* \.\.\. (skipped .*)$", f.read(), re.M)), end="")
+    return sum(counts, Count())
+
+
 def extensions(c):
     """Custom operators of the package onnxruntime-extensions."""
     return python_tests(c, "extensions", os.path.join(ROOT, "tests", "extensions", "extensions_test.py"), RETORT_LIBRARY=c.library, RETORT_ORACLE=oracle())
@@ -451,7 +467,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, providers, plugins, digits, package, cli, extensions, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, providers, plugins, digits, package, dist, cli, extensions, clients, bindings)}
 
 
 def oracle():

@@ -6,11 +6,14 @@
 #   tools/setup.sh format         clang-format (Debian package)
 #   tools/setup.sh lint           clang-format and clang-tidy (Debian packages)
 #   tools/setup.sh neon           cross compiler and emulator for AArch64 (Debian packages)
+#   tools/setup.sh dist           what release archives and Debian packages are made and checked with (Debian packages)
+#   tools/setup.sh arm64 FOLDER   into it, the static libraries of the tool for AArch64 (Debian packages, which this system does not install)
 #   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
 #   tools/setup.sh vulkan         a Vulkan that is software: the loader, and Chromium, which has a driver (Debian packages)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
 #   tools/setup.sh plugins VENV   into it, plug-in providers of others (requirements-plugins.txt)
+#   tools/setup.sh swap VENV      into it, a package that carries a libonnxruntime.so, for swapping it (requirements-swap.txt)
 #   tools/setup.sh java VENV      Maven (Debian package); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
 #   tools/setup.sh old VENV       into VENV/old, official ONNX Runtime of an older version (requirements-old.txt)
 set -euo pipefail
@@ -24,6 +27,8 @@ LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
 VULKAN=(chromium libvulkan1)
 JAVA=(maven)
+DIST=(dpkg-dev debhelper lintian mmdebstrap xz-utils)
+ARM64=(libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev)
 NEON=("${BUILD[@]}" g++-aarch64-linux-gnu qemu-user googletest)
 
 packages() {
@@ -77,12 +82,37 @@ old_library() {
   cp requirements-old.txt "$stamp"
 }
 
+# apt-get with lists and a status of its own: the system keeps its architectures, and nothing is installed.
+arm64_libraries() {
+  local folder stamp="$1/.packages"
+  [[ -f $stamp && $(<"$stamp") == "${ARM64[*]}" ]] && return
+  command -v apt-get >/dev/null || { echo "not a Debian system; unpack these packages for arm64 into $1: ${ARM64[*]}" >&2; exit 1; }
+  echo "unpacking ${ARM64[*]} for AArch64 into $1"
+  rm -rf "$1"
+  mkdir -p "$1"/.apt/{lists,cache/archives}/partial
+  folder=$(realpath "$1")
+  : >"$folder/.apt/status"
+  local apt=(apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User=root -o Dir::State="$folder/.apt"
+             -o Dir::State::status="$folder/.apt/status" -o Dir::Cache="$folder/.apt/cache")
+  "${apt[@]}" update
+  (cd "$folder/.apt" && "${apt[@]}" download "${ARM64[@]}")
+  local package
+  for package in "$folder"/.apt/*.deb; do
+    dpkg -x "$package" "$folder"
+    dpkg-deb --fsys-tarfile "$package" | tar t | sed "s|^\./|$(dpkg-deb -f "$package" Package)\t|" >>"$folder/.owners"
+  done
+  rm -rf "$folder/.apt"
+  echo "${ARM64[*]}" >"$stamp"
+}
+
 case ${1:-} in
   library) packages "${LIBRARY[@]}" ;;
   build) packages "${BUILD[@]}" ;;
   format) packages "${FORMAT[@]}" ;;
   lint) packages "${LINT[@]}" ;;
   neon) packages "${NEON[@]}" ;;
+  dist) packages "${DIST[@]}" ;;
+  arm64) arm64_libraries "${2:?a folder}" ;;
   browser) packages "${BROWSER[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
   vulkan) packages "${VULKAN[@]}" ;;
@@ -92,6 +122,7 @@ case ${1:-} in
     bindings/java/scripts/find-java.sh >/dev/null || libraries java "a Java run-time" "${2:?a folder}"
     ;;
   old) old_library "${2:?a folder}" ;;
+  swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
-  *) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -1,0 +1,74 @@
+"""The release archive: an installation, stripped, with a README and licence texts, packed so that the same input gives the same bytes."""
+import glob
+import lzma
+import os
+import shutil
+import subprocess
+import tarfile
+
+import licences
+import linked
+
+README = os.path.join(linked.ROOT, "packaging", "archive_readme.md.in")
+MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64"}
+
+
+class Wrong(Exception):
+    pass
+
+
+def strip(tool, prefix):
+    """Without debug information and names that no one asks for. The static archive keeps the names that linking needs."""
+    for path in binaries(prefix):
+        subprocess.run([tool, "--strip-debug" if path.endswith(".a") else "--strip-unneeded", path], check=True)
+
+
+def binaries(prefix):
+    found = [os.path.join(prefix, "bin", "retort"), *glob.glob(os.path.join(prefix, "lib", "**", "*"), recursive=True)]
+    return sorted(p for p in found if os.path.isfile(p) and not os.path.islink(p) and (p.endswith((".a", ".so", ".so.1")) or "/bin/" in p))
+
+
+def check_machine(path, arch):
+    machine = subprocess.run(["readelf", "-h", path], check=True, capture_output=True, text=True).stdout
+    if MACHINES[arch] not in machine:
+        raise Wrong(f"{path} is not for {arch}: readelf -h names another machine; build for {arch} first")
+
+
+def readme(version, arch, providers):
+    with open(README, encoding="utf-8") as f:
+        text = f.read()
+    kept, inside = [], True  # parts between {providers and providers} belong to archives that have them
+    for line in text.splitlines(keepends=True):
+        if line.strip() in ("{providers", "providers}"):
+            inside = providers or line.strip() == "providers}"
+        elif inside:
+            kept.append(line)
+    return "".join(kept).replace("@VERSION@", version).replace("@ARCH@", arch)
+
+
+def stage(build, prefix, version, arch, to, strip_tool):
+    """A folder `to` with what the archive holds, from the installation in prefix."""
+    check_machine(os.path.join(prefix, "lib", "libretort.so.1"), arch)
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(prefix, to, symlinks=True, ignore=shutil.ignore_patterns("dist"))
+    strip(strip_tool, to)
+    licences.collect(build, os.path.join(to, "licences"))
+    shutil.copyfile(os.path.join(linked.ROOT, "LICENSE"), os.path.join(to, "LICENSE"))
+    with open(os.path.join(to, "README.md"), "w", encoding="utf-8") as f:
+        f.write(readme(version, arch, os.path.isdir(os.path.join(to, "lib", "providers"))))
+
+
+def pack(folder, path, epoch, level):
+    """folder as the file path (.tar.xz): names sorted, one owner, one time, modes that depend on x alone."""
+    def plain(entry):
+        entry.uid = entry.gid = 0
+        entry.uname = entry.gname = "root"
+        entry.mtime = epoch
+        entry.mode = 0o777 if entry.issym() else 0o755 if entry.isdir() or entry.mode & 0o100 and "/bin/" in entry.name else 0o644
+        return entry
+
+    top = os.path.dirname(folder)
+    names = [folder] + [os.path.join(at, n) for at, folders, files in os.walk(folder) for n in folders + files]
+    with lzma.open(path, "wb", preset=level) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name in sorted(names):
+            tar.add(name, os.path.relpath(name, top), recursive=False, filter=plain)

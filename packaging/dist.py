@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Release archives and Debian packages of what a build installed.
+
+    dist.py archive --build DIR --prefix DIR --arch x86_64|aarch64 --to DIR [--strip TOOL]
+    dist.py deb     --build DIR --prefix DIR --to DIR
+    dist.py sums    --to DIR       SHA256SUMS of what is there
+
+Version: PROJECT_VERSION of the build. Times: SOURCE_DATE_EPOCH, or the commit's.
+"""
+import argparse
+import hashlib
+import os
+import re
+import subprocess
+import sys
+
+import archive
+import deb
+import linked
+
+
+def version_of(build):
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as f:
+        return re.search(r"^CMAKE_PROJECT_VERSION:\w+=(.*)$", f.read(), re.M).group(1)
+
+
+def epoch():
+    if given := os.environ.get("SOURCE_DATE_EPOCH"):
+        return int(given)
+    return int(subprocess.run(["git", "-C", linked.ROOT, "log", "-1", "--format=%ct"], check=True, capture_output=True, text=True).stdout)
+
+
+def make_archive(a):
+    version = version_of(a.build)
+    name = f"retort-{version}-linux-{a.arch}"
+    staged = os.path.join(a.work, name)
+    archive.stage(a.build, a.prefix, version, a.arch, staged, a.strip)
+    path = os.path.join(a.to, name + ".tar.xz")
+    archive.pack(staged, path, epoch(), a.level)
+    return [path]
+
+
+def make_debs(a):
+    return deb.build(a.build, a.prefix, a.work, version_of(a.build), epoch(), a.level, a.to)
+
+
+def sums(a):
+    """Of all archives and packages in the folder, in the form of sha256sum."""
+    path = os.path.join(a.to, "SHA256SUMS")
+    with open(path, "w", encoding="utf-8") as f:
+        for name in sorted(n for n in os.listdir(a.to) if n.endswith((".tar.xz", ".deb"))):
+            with open(os.path.join(a.to, name), "rb") as file:
+                f.write(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+    return [path]
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("what", choices=("archive", "deb", "sums"))
+    ap.add_argument("--build", default="build/release")
+    ap.add_argument("--prefix", default="out", help="where the build was installed")
+    ap.add_argument("--arch", default="x86_64", choices=sorted(archive.MACHINES))
+    ap.add_argument("--to", default="out/dist")
+    ap.add_argument("--work", default="", help="where they are put together (default: dist in the build)")
+    ap.add_argument("--strip", default="strip", help="the program of that name for the processor")
+    ap.add_argument("--level", type=int, default=9, choices=range(10), metavar="0-9", help="how hard xz tries")
+    a = ap.parse_args()
+    a.build, a.prefix, a.to, a.work = (os.path.abspath(p) for p in (a.build, a.prefix, a.to, a.work or os.path.join(a.build, "dist")))
+    os.makedirs(a.to, exist_ok=True)
+    try:
+        made = {"archive": make_archive, "deb": make_debs, "sums": sums}[a.what](a)
+    except (linked.Unknown, archive.Wrong) as e:
+        sys.exit(f"dist.py: {e}")
+    except subprocess.CalledProcessError as e:
+        sys.exit(f"dist.py: {' '.join(map(str, e.cmd))} ended with {e.returncode}\n{e.stdout or ''}{e.stderr or ''}")
+    for path in made:
+        print(f"{os.path.getsize(path):>11,} bytes  {os.path.relpath(path)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""What the tests of the stage `dist` share: archive and packages made from out/, once per process."""
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "packaging"))
+BUILD, OUT, WORK = (os.path.abspath(os.environ.get(name, os.path.join(ROOT, default)))
+                    for name, default in (("RETORT_BUILD", "build/release"), ("RETORT_OUT", "out"), ("RETORT_WORK", "build/test/dist")))
+DIGITS = os.path.join(ROOT, "examples", "digits", "digits.onnx")
+ARCH = os.uname().machine
+FAST = "1"  # of xz; make dist packs harder
+
+
+def run(*command, **options):
+    """The output of a command, both streams; a failure says all of it."""
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if done.returncode:
+        raise AssertionError(f"{' '.join(map(str, command))} ended with {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def bare(**more):
+    """An environment that tells nothing about this checkout."""
+    return {"PATH": os.environ["PATH"], "HOME": WORK, **more}
+
+
+def fresh(name):
+    folder = os.path.join(WORK, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    return folder
+
+
+def make(what, name, **options):
+    """Runs packaging/dist.py into a fresh folder of that name; answers the paths of what it made."""
+    to = fresh(name)
+    run(sys.executable, os.path.join(ROOT, "packaging", "dist.py"), what, "--build", BUILD, "--prefix", OUT, "--to", to, "--work", fresh(name + ".work"),
+        "--arch", ARCH, "--level", FAST, **options)
+    return [os.path.join(to, n) for n in sorted(os.listdir(to))]
+
+
+def make_again(what):
+    """What it makes for another user at another place."""
+    return make(what, what + ".again", umask=0o077, env={**os.environ, "TZ": "Pacific/Auckland", "LC_ALL": "C", "HOME": "/nonexistent"})
+
+
+@functools.cache
+def archive():
+    return make("archive", "archive")[0]
+
+
+@functools.cache
+def unpacked():
+    """The archive, unpacked into a folder whose name has a space."""
+    folder = fresh("un packed")
+    with tarfile.open(archive()) as tar:
+        tar.extractall(folder, filter="fully_trusted") if hasattr(tarfile, "data_filter") else tar.extractall(folder)
+    return os.path.join(folder, os.listdir(folder)[0])
+
+
+def bytes_of(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+@functools.cache
+def debs():
+    """{"libretort1": path, "libretort-dev": path}"""
+    return {os.path.basename(p).split("_")[0]: p for p in make("deb", "deb")}
