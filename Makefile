@@ -19,11 +19,12 @@ AARCH64 := $(BUILD)/aarch64
 EMULATOR := qemu-aarch64 -L /usr/aarch64-linux-gnu
 PYTHON := $(VENV)/bin/python
 SANITIZERS := asan ubsan tsan
-SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustness errors) runs models
+SAN_STAGES ?=
+LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-tools test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-tools test-san test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -100,15 +101,23 @@ test-tools: venv
 	@tools/setup.sh swap $(VENV) || echo "no sherpa-onnx: the swap under it will not be tested"
 	@tools/setup.sh old $(VENV) || echo "no older ONNX Runtime: the Rust crate will not be tested on one"
 
-test-san: test-asan test-tsan ## both of the two that follow
+# The whole, in parts that are recorded one by one in tests/sanitizers.tsv; what is recorded for these sources is not run again.
+test-san: ## the suite under both of the two that follow, at AVX2 and at the machine's highest level; tells when it last was clean
+	@for part in asan- tsan- asan-avx2 tsan-avx2; do $(MAKE) --no-print-directory test-$${part%-*} LEVEL=$${part#*-} || failed=1; done; \
+	  $(PYTHON) tools/sanitizers.py last; exit $${failed:-0}
 
-test-asan: ## the tests under AddressSanitizer with UndefinedBehaviorSanitizer
+test-asan: ## the tests under AddressSanitizer with UndefinedBehaviorSanitizer (SAN_STAGES='unit runs' for some, LEVEL=avx2)
 test-tsan: ## the tests under ThreadSanitizer
 test-ubsan: ## the tests under UndefinedBehaviorSanitizer alone
 $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/.whole
-	@$(call NINJA,$(BUILD)/$*)
-	@source tools/sanitizers.sh && $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
-	  --threads 4 --sanitizer $* --work $(BUILD)/$*/test $(SAN_STAGES)
+	@tree=$$($(PYTHON) tools/sanitizers.py tree) && $(call NINJA,$(BUILD)/$*) && source tools/sanitizers.sh && \
+	  $(if $(LEVEL),RETORT_ISA=$(LEVEL)) $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
+	  --threads 4 --sanitizer $* --tree "$$tree" --work $(BUILD)/$*/test $(SAN_STAGES)
+
+# A part of make test: the stage sanitized. Kernels, operators and the tests are those of the release build.
+sanitized-rooms:
+	@$(call CONFIGURE,sanitized,-DRETORT_READY_BUILD="$(abspath $(RELEASE))")
+	@$(call NINJA,$(BUILD)/sanitized)
 
 setup-neon:
 	@tools/setup.sh neon
@@ -210,4 +219,4 @@ tidy: $(BUILD)/tidy/.whole ## clang-tidy on every source of the build (or FILES)
 	@python3 tools/tidy.py $(BUILD)/tidy --jobs $(JOBS) $(FILES)
 
 clean: ## remove what was built
-	@rm -rf $(RELEASE) $(NEON) $(AARCH64) $(BUILD)/arm64 $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/tidy $(BUILD)/test $(BUILD)/examples $(OUT)
+	@rm -rf $(RELEASE) $(NEON) $(AARCH64) $(BUILD)/arm64 $(DIGITS) $(SANITIZERS:%=$(BUILD)/%) $(BUILD)/sanitized $(BUILD)/tidy $(BUILD)/test $(BUILD)/examples $(OUT)

@@ -1,7 +1,7 @@
 # Plug-in providers: libraries of their own, written against the C interface alone, for any engine that has it. Each is built
 # where the library that it stands for is installed.
 option(RETORT_PROVIDERS "build the plug-in providers whose libraries are found" ON)
-if(NOT RETORT_PROVIDERS OR RETORT_SANITIZE OR CMAKE_CROSSCOMPILING)
+if(NOT RETORT_PROVIDERS OR RETORT_SANITIZE MATCHES "thread" OR CMAKE_CROSSCOMPILING)  # thread pools of others: tools/sanitizers.py
   return()
 endif()
 
@@ -14,8 +14,11 @@ function(retort_provider name)
   add_library(retort_${name} MODULE ${sources} ${provider_common})
   target_include_directories(retort_${name} PRIVATE ${providers} ${CMAKE_SOURCE_DIR}/include/retort)
   target_link_libraries(retort_${name} PRIVATE ${ARGN})
+  if(NOT RETORT_SANITIZE)
+    target_link_options(retort_${name} PRIVATE -Wl,-z,defs)
+  endif()
   # Of the C++ library inside, nothing is seen: that of the process may be another.
-  target_link_options(retort_${name} PRIVATE -Wl,-z,defs -Wl,--exclude-libs,ALL)
+  target_link_options(retort_${name} PRIVATE -Wl,--exclude-libs,ALL)
   retort_ship(retort_${name})
   set_target_properties(retort_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")  # its library may lie beside it
   set_property(GLOBAL APPEND PROPERTY RETORT_PROVIDERS retort_${name})

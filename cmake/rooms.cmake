@@ -1,10 +1,16 @@
 # retort_room(NAME [LOADS] [TOGETHER n] USES room...): one static library per folder of src/, one test program for its
 # *_test.cc files. Files spend most of their time in headers and in the same templates of the library: TOGETHER compiles n
 # as one. LOADS: what happens once per session; half the code (-Os) costs less to read than it saves.
+# A room that RETORT_READY names is not compiled: its archive is taken from another build (cmake/sanitized.cmake).
 function(retort_room name)
   cmake_parse_arguments(arg "LOADS" "TOGETHER" "USES" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY RETORT_ROOMS ${name})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
+  list(TRANSFORM arg_USES PREPEND retort_ OUTPUT_VARIABLE libraries)
+  if(name IN_LIST RETORT_READY)
+    retort_ready_room(${name} "${libraries}")
+    return()
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test(ing)?\\.cc$")
@@ -34,12 +40,13 @@ function(retort_room name)
     target_include_directories(retort_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
     set(scope INTERFACE)
   endif()
-  list(TRANSFORM arg_USES PREPEND retort_ OUTPUT_VARIABLE libraries)
   target_link_libraries(retort_${name} ${scope} ${libraries})
   if(EXISTS ${dir}/link.cmake)
     include(${dir}/link.cmake)
   endif()
-  if(RETORT_TESTS AND tests)
+  if(RETORT_TESTS AND tests AND RETORT_READY)
+    retort_ready_test(${name} ${tests})
+  elseif(RETORT_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # tests are compiled more often than they run
     if(RETORT_SANITIZE)  # g++ 12 sees uninitialised members in std::regex that are not there (GCC bug 105562)

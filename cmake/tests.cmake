@@ -14,6 +14,10 @@ add_executable(conformance_test ${conformance}/compare_test.cc ${conformance}/co
 target_link_libraries(conformance_test PRIVATE GTest::gtest_main)
 add_test(NAME conformance_compare COMMAND conformance_test --gtest_brief=1)
 
+if(RETORT_SANITIZE)
+  retort_planted_errors()
+endif()
+
 file(GLOB parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*/tests.cmake)
 foreach(part IN LISTS parts)
   include(${part})

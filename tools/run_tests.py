@@ -4,11 +4,12 @@
     run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [--sanitizer NAME] [--emulator COMMAND]
                  [--together N] [STAGE ...]
 
-Without a STAGE all of them run, N of them at once. A stage whose tool, toolchain or data is absent says so in one line
+Without a STAGE all of them run, or those of tools/sanitizers.py with --sanitizer; N of them at once. A stage whose tool, toolchain or data is absent says so in one line
 and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repeated on the terminal.
 
   layers       which room includes what, sizes of files and functions, and the tests of the tools
   unit         every ctest program of the build: unit tests of the rooms, C ABI against the official library
+  sanitized    the rooms up to session under AddressSanitizer and UndefinedBehaviorSanitizer, with their unit tests (make test-san: the suite)
   neon         unit tests of the kernels, cross-compiled for AArch64, on its emulator (make test-neon tests more)
   conformance  the official ONNX cases
   saved        the same cases, each model saved optimised and loaded again, here and in official ONNX Runtime
@@ -42,6 +43,7 @@ import time
 import xml.etree.ElementTree
 
 import io_binding_examples
+import sanitizers
 import together
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -171,6 +173,17 @@ def unit(c):
     return ctest(c, "unit", c.build)
 
 
+def sanitized(c):
+    if c.sanitizer or c.emulator:
+        return skip("it is a choice of what make test-asan runs")
+    builds = os.path.dirname(c.build)
+    if c.start("sanitized.build", ["make", "--no-print-directory", "sanitized-rooms", "BUILD=" + builds])[0]:
+        return Count(failed=1)
+    count = ctest(c, "sanitized", os.path.join(builds, "sanitized"), **sanitizers.environment())
+    print("".join(f"    {line}\n" for line in sanitizers.last()), end="")
+    return count
+
+
 def neon(c):
     missing = [tool for tool in NEON_TOOLS if not shutil.which(tool)]
     if missing:
@@ -254,12 +267,12 @@ def runs(c):
 
 
 def in_python(c):
-    """Environment in which Python can load the library: AddressSanitizer wants its run-time first, and behind it the C++
-    library, without which exceptions end the process. Python itself leaks."""
-    if c.sanitizer != "asan":
+    """Environment in which Python can load the library: a sanitizer wants its run-time first, and behind it the C++ library,
+    without which exceptions end the process. Python itself leaks."""
+    if not c.sanitizer:
         return {}
     names = [subprocess.run(["g++", f"-print-file-name={n}"], capture_output=True, text=True, check=True).stdout.strip()
-             for n in ("libasan.so", "libstdc++.so.6")]
+             for n in (f"lib{c.sanitizer}.so", "libstdc++.so.6")]
     return {"LD_PRELOAD": ":".join(names), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
 
@@ -310,7 +323,9 @@ def models_at(c, level, folder, names, known):
 
 
 def providers(c):
-    total = python_tests(c, "providers.new_provider", os.path.join("tests", "providers", "new_provider_test.py"), RETORT_OUT=c.out)
+    total = Count()
+    if not c.sanitizer:
+        total += python_tests(c, "providers.new_provider", os.path.join("tests", "providers", "new_provider_test.py"), RETORT_OUT=c.out)
     for name, offered in PROVIDERS.items():
         plugin = os.path.join(c.build, f"libretort_{name}.so")
         if not os.path.exists(plugin):
@@ -402,7 +417,7 @@ def small_enough(c, library):
 def cli(c):
     total = Count()
     for path in sorted(glob.glob(os.path.join(ROOT, "tests", "cli", "*_test.py"))):
-        total += python_tests(c, "cli." + os.path.basename(path)[:-3], path, RETORT_CLI=os.path.join(c.out, "bin", "retort"),
+        total += python_tests(c, "cli." + os.path.basename(path)[:-3], path, RETORT_CLI=os.path.join(c.build if c.sanitizer else os.path.join(c.out, "bin"), "retort"),
                               RETORT_DIGITS=c.digits, RETORT_LIBRARY=c.library,
                               RETORT_LOOPBACK=c.loopback)
     return total
@@ -424,7 +439,8 @@ def dist(c):
 
 def extensions(c):
     """Custom operators of the package onnxruntime-extensions."""
-    return python_tests(c, "extensions", os.path.join(ROOT, "tests", "extensions", "extensions_test.py"), RETORT_LIBRARY=c.library, RETORT_ORACLE=oracle())
+    return python_tests(c, "extensions", os.path.join(ROOT, "tests", "extensions", "extensions_test.py"), RETORT_LIBRARY=c.library, RETORT_ORACLE=oracle(),
+                        **in_python(c))
 
 
 def expect(client, count, c):
@@ -467,7 +483,7 @@ def bindings(c):
     return total
 
 
-STAGES = {f.__name__: f for f in (layers, unit, neon, conformance, saved, ort_format, runs, robustness, errors, models, providers, plugins, digits, package, dist, cli, extensions, clients, bindings)}
+STAGES = {f.__name__: f for f in (layers, unit, sanitized, neon, conformance, saved, ort_format, runs, robustness, errors, models, providers, plugins, digits, package, dist, cli, extensions, clients, bindings)}
 
 
 def oracle():
@@ -490,6 +506,7 @@ def options():
     ap.add_argument("--threads", type=int, default=1, help="intra-op threads of the conformance runs")
     ap.add_argument("--sanitizer", default="", choices=("", "asan", "tsan", "ubsan"),
                     help="of the build, which is slow: longer limits, no heavy models in the stage runs, fewer mutants")
+    ap.add_argument("--tree", default="", help="what sanitizers.py tree printed before the build: clean stages go into tests/sanitizers.tsv")
     ap.add_argument("--emulator", default="", help="the build is for another processor: what runs its programs, with arguments")
     ap.add_argument("--together", type=int, default=1, help="stages at once; with more than one, each stage is told when it has ended")
     ap.add_argument("stages", nargs="*", metavar="STAGE")
@@ -502,13 +519,15 @@ def options():
     return a
 
 
-def one_by_one(a, stages, report):
+def one_by_one(a, stages, report, recorder=None):
     c = Context(a)
     for name in stages:
         print(f"== {name}", flush=True)
         watch = together.Stopwatch()
         count = STAGES[name](c)
         print(f"   {report.add(name, count, watch.cost())}", flush=True)
+        if recorder and recorder.add(name, count):
+            print(f"   {name} is recorded in {sanitizers.RECORD}", flush=True)
 
 
 def at_once(a, stages, report):
@@ -539,9 +558,17 @@ def stage_count(status, text):
 def main():
     a = options()
     os.environ.setdefault("RETORT_ORACLE", "" if a.emulator else oracle())  # it is of this machine's processor
-    stages, watch = a.stages or list(STAGES), together.Stopwatch()
-    report = together.Report(STAGES, Count())
-    (at_once if a.together > 1 and len(stages) > 1 else one_by_one)(a, stages, report)
+    watch, report = together.Stopwatch(), together.Report(STAGES, Count())
+    if a.sanitizer:
+        recorder = sanitizers.recorder(a.sanitizer, a.tree)
+        stages = a.stages or (recorder.missing() if recorder else list(sanitizers.STAGES["asan"]))
+        if not stages:
+            print(f"every stage was clean on these files already: {sanitizers.RECORD}")
+            return 0
+        one_by_one(a, stages, report, recorder)
+    else:
+        stages = a.stages or list(STAGES)
+        (at_once if a.together > 1 and len(stages) > 1 else one_by_one)(a, stages, report)
     total = report.total
     print("\n" + report.table(watch))
     if total.skipped:

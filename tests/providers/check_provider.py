@@ -67,8 +67,9 @@ class Check:
         chosen = ["--provider", self.a.provider, *said, *(["--option", "threads=1"] if not options else [])] if provider else []
         for option in options:
             chosen += ["--option", option]
-        subprocess.run([self.a.tool, library, path + ".manifest", path + ".tsv", *chosen], check=True, stderr=subprocess.DEVNULL,
-                       env={**os.environ, **(env or {})})
+        with open(path + ".stderr", "wb") as said_besides:
+            subprocess.run([self.a.tool, library, path + ".manifest", path + ".tsv", *chosen], check=True, stderr=said_besides,
+                           env={**os.environ, **(env or {})})
         with open(path + ".tsv", encoding="utf-8", errors="replace") as f:
             rows = [line.rstrip("\n").split("\t") for line in f]
         return {r[0]: (r[1] == "pass", r[2], r[6], int(r[7]) if len(r) > 7 else 0, r[8] if len(r) > 8 else "") for r in rows}

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "abi/host/plugin.h"
 #include "abi/slots.h"
@@ -21,6 +22,7 @@ struct Registration {
 struct Registrations {
   std::mutex mutex;
   std::vector<Registration> all;
+  std::deque<OrtLogger> loggers;  ///< for ever, since plug-ins that were called keep theirs
   static Registrations& get() {
     static Registrations& registrations = *new Registrations;  // never destroyed: clients unregister in any order
     return registrations;
@@ -128,11 +130,11 @@ OrtStatusPtr ORT_API_CALL RegisterExecutionProviderLibrary(OrtEnv* env, const ch
     const std::lock_guard lock(registrations.mutex);
     require(registrations.find(e, name) == registrations.all.end(), ErrorCode::fail,
             "a library is registered as '{}' already; unregister it first, or take another name", name);
-    // Alive as long as the process: plug-ins keep it.
-    const OrtLogger& logger = *new OrtLogger(e.environment->logger());
+    const auto library = std::make_shared<PluginLibrary>(path);
+    const OrtLogger& logger = registrations.loggers.emplace_back(e.environment->logger());
     Registration made{name, &e, {}};
     try {
-      for (const auto& plugin : make_plugins(std::make_shared<PluginLibrary>(path), name, logger)) {
+      for (const auto& plugin : make_plugins(library, name, logger)) {
         OfferedProvider provider = offered(e, plugin);
         e.devices->add(e, provider.factory, std::move(provider.devices));
         made.providers.push_back(plugin->name());
