@@ -49,7 +49,22 @@ asks for is always so, or belongs to a provider or a kernel library that is not 
   such as `my_app.tag`. All of them can be read back.
 - Warnings go to the logger of the session (of a run too) or of the environment.
 
+- What the environment of the process may say stands [at the end](#environment-variables).
+
 Made by `tools/config_page.py` from `abi/config_keys.tsv`, which the engine's own table is made from; tests hold both against what the sources read.
+"""
+
+TAIL = """
+## Environment variables
+A variable that is empty counts as one that is not set.
+
+| variable | read by | values | otherwise |
+|---|---|---|---|
+| `RETORT_ISA` | the engine, once in a process | the instruction level to compute at, at most that of the processor: `v2`, `avx2` or `avx512` on x86-64, `neon` on AArch64; by default the processor's best | making an environment fails (INVALID_ARGUMENT), also where the processor does not have the level: no other is taken in its place |
+| `RETORT_LIBRARY` | the tool `retort`, `retort/retort.hpp`, the bindings for Rust (linked at run time) and Java | the engine to open, path or name | opening it fails; no other is tried |
+| `NO_COLOR` | the tool | anything: no colours | |
+
+[`bindings/rust`](../bindings/rust/README.md) and [`docs/java.md`](java.md) tell what else those two look at.
 """
 
 
@@ -105,7 +120,7 @@ def page(rows):
     for r in rows:
         if r["scope"] in METADATA:
             text += f"| `{r['key']}` | {METADATA[r['scope']]} | {cell(r['values'])} | {cell(r['what'])} |\n"
-    return text
+    return text + TAIL
 
 
 def engine_table(rows):

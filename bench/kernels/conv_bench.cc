@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/isa_choice.h"
 #include "base/thread_pool.h"
 #include "kernels/conv/conv.h"
 #include "kernels/dispatch.h"
@@ -300,12 +301,16 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace retort::kernels
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  retort::require_chosen_isa();
   retort::kernels::Options options;
   if (argc > 1) options.part = argv[1];
   if (argc > 2) options.rounds = std::atoi(argv[2]);
   if (argc > 3) options.threads = std::atoi(argv[3]);
   options.cold = argc > 4;
   return retort::kernels::run(options);
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 2;
 }
 #endif

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "base/isa_choice.h"
 #include "base/thread_pool.h"
 #include "kernels/gemm/gemm.h"
 
@@ -194,7 +195,8 @@ class Product {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  retort::require_chosen_isa();
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
   g_alone = threads == 1;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 20;
@@ -240,4 +242,7 @@ int main(int argc, char** argv) {
     std::printf("%5zu %5zu %5zu %4s %8.1f %8.1f %7.1f%% %8.1f %s\n", s.m, s.k, s.n, name_of(s.type), time * 1e6,
                 flops * 1e-9, 100 * flops / best_peak / threads, bytes / time * 1e-9, s.cold ? "cold" : "");
   }
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 2;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "base/isa_choice.h"
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/cast.h"
 #include "kernels/elementwise/unary.h"
@@ -217,7 +218,8 @@ void add_move(std::vector<Case>& cases, Data& data) {
 
 }  // namespace
 
-int main() {
+int main() try {
+  retort::require_chosen_isa();
   Data data;
   std::vector<Case> cases;
   add_elementwise(cases, data);
@@ -230,4 +232,7 @@ int main() {
     const double speed = double(c.bytes) / c.best * 1e-9, copy = double(c.bytes) / c.best_copy * 1e-9;
     std::printf("%-28s %10.1f %10.1f %8.2f\n", c.name.c_str(), speed, copy, speed / copy);
   }
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "%s\n", e.what());
+  return 2;
 }

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include "base/cgroup.h"
+#include "base/error.h"
+#include "base/isa_choice.h"
 
 namespace retort {
 namespace {
@@ -24,12 +25,19 @@ Isa detect() {
                       __builtin_cpu_supports("avx512vl");
   if (avx2) isa = avx512 ? Isa::avx512 : Isa::avx2;
 #endif
-  if (const char* wanted = std::getenv("RETORT_ISA")) {
-    for (int i = 0; i < kIsaCount; ++i) {
-      if (std::strcmp(wanted, isa_name(Isa(i))) == 0) return std::min(isa, Isa(i));
-    }
-  }
   return isa;
+}
+
+// "v2, avx2, avx512", from the lowest to `most`.
+std::string isa_names(Isa most) {
+  std::string names;
+  for (int i = 0; i <= int(most); ++i) names += (i ? ", " : "") + std::string(isa_name(Isa(i)));
+  return names;
+}
+
+const IsaChoice& choice() {
+  static const IsaChoice chosen = choose_isa(std::getenv("RETORT_ISA"), detect());
+  return chosen;
 }
 
 std::atomic<Isa>& current() {
@@ -65,10 +73,28 @@ const char* isa_name(Isa isa) {
   return "?";
 }
 
-Isa best_isa() {
-  static const Isa isa = detect();
-  return isa;
+IsaChoice choose_isa(const char* wanted, Isa best) {
+  const std::string_view name = wanted ? wanted : "";
+  if (name.empty()) return {best, {}};
+  int level = 0;
+  while (level < kIsaCount && name != isa_name(Isa(level))) ++level;
+  if (level == kIsaCount) {
+    return {best,
+            cat("the environment variable RETORT_ISA is '{}', which is no instruction level here; set it to v2, avx2 "
+                "or avx512 on x86-64, to neon on AArch64, or leave it out",
+                name)};
+  }
+  if (Isa(level) > best) {
+    return {best, cat("the environment variable RETORT_ISA is '{}', but this processor has no more than {}; set it to "
+                      "that or a lower level ({}), or leave it out",
+                      name, isa_name(best), isa_names(best))};
+  }
+  return {Isa(level), {}};
 }
+
+Isa best_isa() { return choice().isa; }
+
+void require_chosen_isa() { require(choice().problem.empty(), ErrorCode::invalid_argument, "{}", choice().problem); }
 
 Isa current_isa() { return current().load(std::memory_order_relaxed); }
 

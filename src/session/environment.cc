@@ -4,6 +4,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/isa_choice.h"
 #include "session/config.h"
 
 namespace retort {
@@ -46,6 +47,7 @@ std::unique_ptr<ThreadPool> make_branch_pool(const ThreadSettings& settings, Thr
 }
 
 Environment::Environment(EnvironmentOptions options) : options_(std::move(options)) {
+  require_chosen_isa();
   ConfigWatch().check(ConfigScope::env, options_.config, options_.logger);
   if (!options_.threads) return;
   const ThreadPoolOptions inside = pool_options(*options_.threads);

@@ -22,7 +22,7 @@ struct EnvironmentOptions {
 /// Thread-safe. Sessions hold it, so it outlives the last of them.
 class Environment {
  public:
-  /// Throws invalid_argument when the affinity cannot be read.
+  /// Throws invalid_argument when the affinity cannot be read, or RETORT_ISA asks for what the processor does not have.
   explicit Environment(EnvironmentOptions options);
   Environment(const Environment&) = delete;
 

@@ -2,6 +2,7 @@
 """The command-line tool as a user meets it: cli_test.py, with RETORT_CLI naming the program."""
 import json
 import os
+import platform
 import pty
 import subprocess
 import sys
@@ -46,6 +47,16 @@ class Cli(ToolTest):
     def test_an_empty_name_of_a_library_is_none(self):
         done = subprocess.run([TOOL, "run", DIGITS], env={**os.environ, "RETORT_LIBRARY": ""}, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_an_instruction_level_that_is_none(self):
+        for words in (["run", DIGITS], ["bench", DIGITS, "--seconds", "0.1"], ["devices"]):
+            done = subprocess.run([TOOL, *words], env={**os.environ, "RETORT_ISA": "avx-512"}, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+            self.assertIn("RETORT_ISA is 'avx-512', which is no instruction level here; set it to v2, avx2 or avx512 on x86-64", done.stderr)
+        level = "v2" if platform.machine() == "x86_64" else "neon"
+        for name in (level, ""):
+            done = subprocess.run([TOOL, "run", DIGITS], env={**os.environ, "RETORT_ISA": name}, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_libraries_that_are_not_there(self):
         for words in (["run"], ["bench"], ["diff", "--against-model", DIGITS], ["inspect"]):

@@ -11,6 +11,7 @@ class Case:
     title: str
     says: tuple  # pieces of text that Retort's message must contain
     body: typing.Callable  # of a Program; the step that must fail is its last
+    starts: bool = True  # the program has an environment before its body begins
 
 
 class Chapter:
@@ -19,12 +20,12 @@ class Chapter:
     def __init__(self, title):
         self.title = title
 
-    def case(self, title, says=""):
+    def case(self, title, says="", starts=True):
         """Decorator of a function that takes a Program. `says`: pieces of text, separated by spaces."""
 
         def add(body):
             assert all((self.title, title) != (c.chapter, c.title) for c in CASES), f"two cases {title}"
-            CASES.append(Case(self.title, title, tuple(says.split()), body))
+            CASES.append(Case(self.title, title, tuple(says.split()), body, starts))
             return body
 
         return add

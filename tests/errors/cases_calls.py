@@ -1,5 +1,6 @@
 """Calls that the model, or the interface, does not admit."""
 import ctypes
+import os
 
 import numpy as np
 
@@ -260,3 +261,12 @@ def _(p):
     given = p.options()
     p.call("AddInitializer", given, c_text("w"), p.floats(3))
     p.load("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { [sum] y = Add(x, w) }", given)
+
+
+environment = Chapter("Environment variables")
+
+
+@environment.case("an instruction level that does not exist", "RETORT_ISA 'avx-512' v2, avx2 avx512 neon set", starts=False)
+def _(p):
+    os.environ["RETORT_ISA"] = "avx-512"
+    p.start()

@@ -78,7 +78,7 @@ class Library {
   }
 
   static const OrtApiBase* find() {
-    if (const char* file = std::getenv("RETORT_LIBRARY")) return open(file);
+    if (const char* file = std::getenv("RETORT_LIBRARY"); file && *file) return open(file);
 #ifdef RETORT_API_DLOPEN
     try {
       return open("libretort.so.1");

@@ -114,6 +114,7 @@ HWY_AFTER_NAMESPACE();
 #include <bit>
 #include <cfloat>
 #include <cstdlib>
+#include <stdexcept>
 #include <vector>
 
 #include "kernels/elementwise/kernel_testing.h"
@@ -177,6 +178,7 @@ template <typename Error>
 Worst sweep(MathFn fn, const Error& error) {
   const char* env = std::getenv("RETORT_MATH_STRIDE");
   const uint64_t stride = env ? std::strtoull(env, nullptr, 10) : 4099;
+  if (stride == 0) throw std::invalid_argument("RETORT_MATH_STRIDE is a number from 1 on");
   constexpr size_t kBlock = 4097;  // odd: the tail is used as well
   std::vector<float> x(kBlock), y(kBlock);
   Worst worst;

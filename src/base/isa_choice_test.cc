@@ -1,0 +1,58 @@
+#include "base/isa_choice.h"
+
+#include <gtest/gtest.h>
+
+namespace retort {
+namespace {
+
+constexpr Isa kHighest = Isa(kIsaCount - 1);
+
+bool says(const IsaChoice& choice, std::string_view piece) { return choice.problem.find(piece) != std::string::npos; }
+
+TEST(ChooseIsa, is_the_processors_where_none_is_named) {
+  for (const char* wanted : {static_cast<const char*>(nullptr), ""}) {
+    const IsaChoice choice = choose_isa(wanted, kHighest);
+    EXPECT_EQ(choice.isa, kHighest);
+    EXPECT_EQ(choice.problem, "");
+  }
+}
+
+TEST(ChooseIsa, takes_every_level_that_the_processor_has) {
+  for (int best = 0; best < kIsaCount; ++best) {
+    for (int wanted = 0; wanted <= best; ++wanted) {
+      const IsaChoice choice = choose_isa(isa_name(Isa(wanted)), Isa(best));
+      EXPECT_EQ(choice.isa, Isa(wanted));
+      EXPECT_EQ(choice.problem, "");
+    }
+  }
+}
+
+TEST(ChooseIsa, refuses_names_that_are_none) {
+  for (const char* wanted : {"avx", "AVX2", " avx2", "avx2,", "avx512-nothing", "v2v2", "0", "?"}) {
+    const IsaChoice choice = choose_isa(wanted, kHighest);
+    EXPECT_EQ(choice.isa, kHighest);
+    EXPECT_TRUE(says(choice, "RETORT_ISA is '" + std::string(wanted) + "'")) << choice.problem;
+    for (int level = 0; level < kIsaCount; ++level) EXPECT_TRUE(says(choice, isa_name(Isa(level)))) << choice.problem;
+  }
+}
+
+#if defined(__x86_64__)
+TEST(ChooseIsa, refuses_a_level_that_the_processor_does_not_have) {
+  const IsaChoice choice = choose_isa("avx512", Isa::avx2);
+  EXPECT_EQ(choice.isa, Isa::avx2);
+  EXPECT_TRUE(says(choice, "'avx512'") && says(choice, "no more than avx2") && says(choice, "(v2, avx2)"))
+      << choice.problem;
+  EXPECT_TRUE(says(choose_isa("neon", Isa::avx512), "no instruction level"));
+}
+#else
+TEST(ChooseIsa, knows_no_levels_of_another_processor) {
+  EXPECT_STREQ(isa_name(Isa::v2), "neon");
+  EXPECT_TRUE(says(choose_isa("v2", Isa::v2), "neon on AArch64"));
+}
+#endif
+
+// Or else all tests would run at another level than the one that whoever started them believes in.
+TEST(ChooseIsa, the_environment_of_these_tests_names_a_level) { EXPECT_NO_THROW(require_chosen_isa()); }
+
+}  // namespace
+}  // namespace retort
