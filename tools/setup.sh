@@ -13,6 +13,7 @@
 #   tools/setup.sh plugins VENV   into it, plug-in providers of others (requirements-plugins.txt)
 #   tools/setup.sh java VENV      Maven (Debian package); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
 #   tools/setup.sh old VENV       into VENV/old, official ONNX Runtime of an older version (requirements-old.txt)
+#   tools/setup.sh old-root VENV  mmdebstrap (Debian package); into VENV/old_root, oneDNN as it is for old systems (requirements-old-root.txt)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,6 +25,7 @@ LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
 VULKAN=(chromium libvulkan1)
 JAVA=(maven)
+OLD_ROOT=(mmdebstrap)
 NEON=("${BUILD[@]}" g++-aarch64-linux-gnu qemu-user googletest)
 
 packages() {
@@ -66,6 +68,16 @@ libraries() {
   cp "requirements-$name.txt" "$stamp"
 }
 
+# Away from everything that looks for libraries in the virtual environment.
+old_root() {
+  local venv=$1 stamp="$1/.requirements-old-root"
+  cmp -s requirements-old-root.txt "$stamp" && return
+  echo "installing oneDNN for old systems into $venv/old_root"
+  rm -rf "$venv/old_root"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --ignore-installed --prefix "$venv/old_root" -r requirements-old-root.txt
+  cp requirements-old-root.txt "$stamp"
+}
+
 # Beside the packages of the virtual environment, whose ONNX Runtime is another.
 old_library() {
   local venv=$1 stamp="$1/.requirements-old"
@@ -91,7 +103,11 @@ case ${1:-} in
     packages "${JAVA[@]}"
     bindings/java/scripts/find-java.sh >/dev/null || libraries java "a Java run-time" "${2:?a folder}"
     ;;
+  old-root)
+    packages "${OLD_ROOT[@]}"
+    old_root "${2:?a folder}"
+    ;;
   old) old_library "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
-  *) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
