@@ -402,7 +402,8 @@ def loads_on_old_systems(c, prefix):
         oldest = re.search(r"^RETORT_GLIBC:\w+=(.*)$", f.read(), re.M)
     if not oldest or not oldest.group(1):
         return skip("configured for no older glibc than that of this machine (RETORT_GLIBC)")
-    return c.counted("package.symbols", [sys.executable, "tools/check_symbols.py", "--glibc", oldest.group(1), prefix])
+    works = python_tests(c, "package.here", os.path.join("tests", "old_systems", "old_systems_test.py"), RETORT_OUT=prefix)
+    return works + c.counted("package.symbols", [sys.executable, "tools/check_symbols.py", "--glibc", oldest.group(1), prefix])
 
 
 def small_enough(c, library):
