@@ -18,6 +18,7 @@ FAST = "1"  # of xz; make dist packs harder
 
 def run(*command, **options):
     """The output of a command, both streams; a failure says all of it."""
+    options.setdefault("env", {**os.environ, "LC_ALL": "C.UTF-8"})  # other locales may be missing here, and Perl's programs say so
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
     if done.returncode:
         raise AssertionError(f"{' '.join(map(str, command))} ended with {done.returncode}\n{done.stdout}")
@@ -26,7 +27,7 @@ def run(*command, **options):
 
 def bare(**more):
     """An environment that tells nothing about this checkout."""
-    return {"PATH": os.environ["PATH"], "HOME": WORK, **more}
+    return {"PATH": os.environ["PATH"], "HOME": WORK, "LC_ALL": "C.UTF-8", **more}
 
 
 def missing():
