@@ -12,6 +12,8 @@ import linked
 README = os.path.join(linked.ROOT, "packaging", "archive_readme.md.in")
 MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64"}
 
+PROVIDERS = ("onednn", "xnnpack")
+
 
 class Wrong(Exception):
     pass
@@ -32,6 +34,14 @@ def check_machine(path, arch):
     machine = subprocess.run(["readelf", "-h", path], check=True, capture_output=True, text=True).stdout
     if MACHINES[arch] not in machine:
         raise Wrong(f"{path} is not for {arch}: readelf -h names another machine; build for {arch} first")
+
+
+def check_providers(prefix):
+    """A release for this machine has all of them; CMake leaves out one whose library it does not find."""
+    for name in PROVIDERS:
+        path = os.path.join(prefix, "lib", "providers", f"libretort_{name}.so")
+        if not os.path.exists(path):
+            raise Wrong(f"there is no {path}; install what `tools/setup.sh build` names and build again")
 
 
 def readme(version, arch, providers):

@@ -32,6 +32,8 @@ def epoch():
 
 def make_archive(a):
     version = version_of(a.build)
+    if a.arch == "x86_64":
+        archive.check_providers(a.prefix)
     name = f"retort-{version}-linux-{a.arch}"
     staged = os.path.join(a.work, name)
     archive.stage(a.build, a.prefix, version, a.arch, staged, a.strip)
@@ -41,6 +43,7 @@ def make_archive(a):
 
 
 def make_debs(a):
+    archive.check_providers(a.prefix)
     return deb.build(a.build, a.prefix, a.work, version_of(a.build), epoch(), a.level, a.to)
 
 

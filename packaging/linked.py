@@ -2,6 +2,7 @@
 
 Asked of ninja's own records, so that a library that is added to a link line cannot be forgotten here.
 """
+import glob
 import os
 import re
 import subprocess
@@ -40,8 +41,9 @@ def headers_of_objects(build):
 
 def compiler_archives(build):
     """The compiler's own libraries, which no link line names, and those of the C library that it adds."""
-    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as f:
-        compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", f.read(), re.M).group(1)
+    found, = glob.glob(os.path.join(build, "CMakeFiles", "*", "CMakeCXXCompiler.cmake"))  # the cache does not know that of a toolchain file
+    with open(found, encoding="utf-8") as f:
+        compiler = re.search(r'^set\(CMAKE_CXX_COMPILER "(.*)"\)$', f.read(), re.M).group(1)
     for name in ("libgcc.a", "libstdc++.a", "libc_nonshared.a"):
         path = run(compiler, "-print-file-name=" + name).strip()
         if os.path.isabs(path):  # otherwise the compiler has none

@@ -11,7 +11,7 @@ import time
 # Stages that would disturb each other: both let Maven and cargo fill the same folders of downloads.
 APART = ({"clients", "bindings"},)
 # Stages that take longest start first, so that none of them runs alone at the end.
-FIRST = ("sanitized", "bindings", "clients", "plugins", "providers", "neon")
+FIRST = ("sanitized", "bindings", "clients", "plugins", "providers", "dist", "neon")
 
 
 @dataclasses.dataclass

@@ -16,7 +16,7 @@ def needed(path):
     return [line.split("[")[1].rstrip("]") for line in made.run("readelf", "-dW", path).splitlines() if "(NEEDED)" in line]
 
 
-class Contents(unittest.TestCase):
+class Contents(made.DistTest):
     def test_files(self):
         with open(os.path.join(made.ROOT, "tests", "dist", "archive.txt"), encoding="utf-8") as f:
             expected = f.read().split()
@@ -46,7 +46,7 @@ class Contents(unittest.TestCase):
         self.assertTrue(made.bytes_of(made.archive()) == made.bytes_of(made.make_again("archive")[0]), "two archives of one installation differ")
 
 
-class Licences(unittest.TestCase):
+class Licences(made.DistTest):
     def test_every_project_has_a_text(self):
         folder = os.path.join(made.unpacked(), "licences")
         texts = {os.path.basename(p): p for p in glob.glob(os.path.join(folder, "*.txt"))}
@@ -78,7 +78,7 @@ class Licences(unittest.TestCase):
             linked.owners([os.path.join(made.ROOT, "tests", "dist", "made.py")])
 
 
-class Moved(unittest.TestCase):
+class Moved(made.DistTest):
     """With nothing of the checkout but copies of examples."""
 
     def example(self, name):

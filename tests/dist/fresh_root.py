@@ -7,7 +7,8 @@ import subprocess
 import made
 
 SOURCES = "/etc/apt/sources.list.d/debian.sources"
-INCLUDE = "libstdc++6,libgcc-s1"
+# What dpkg itself needs, and what the packages depend on: a third of a usual system, and made in a third of the time.
+INCLUDE = "base-files,base-passwd,bash,coreutils,dash,debianutils,diffutils,dpkg,findutils,grep,libc-bin,sed,tar,libstdc++6,libgcc-s1"
 # What dpkg and ldconfig keep for themselves.
 THEIRS = ("var/lib/dpkg", "var/log", "var/cache/ldconfig", "etc/ld.so.cache")
 
@@ -33,7 +34,7 @@ def packed():
         os.makedirs(made.WORK, exist_ok=True)
         part = path.removesuffix(".tar") + ".part.tar"
         docs = [f"--dpkgopt=path-exclude=/usr/share/{n}/*" for n in ("doc", "man", "locale", "info")]
-        done = subprocess.run(["mmdebstrap", "--mode=root", "--variant=essential", "--include=" + INCLUDE, *docs, "--dpkgopt=force-unsafe-io",
+        done = subprocess.run(["mmdebstrap", "--mode=root", "--variant=custom", "--include=" + INCLUDE, *docs, "--dpkgopt=force-unsafe-io",
                                '--aptopt=Acquire::Languages "none"', codename(), part, *([SOURCES] if os.path.exists(SOURCES) else [])],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "packaging"))
@@ -17,6 +18,7 @@ FAST = "1"  # of xz; make dist packs harder
 
 def run(*command, **options):
     """The output of a command, both streams; a failure says all of it."""
+    options.setdefault("env", {**os.environ, "LC_ALL": "C.UTF-8"})  # other locales may be missing here, and Perl's programs say so
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
     if done.returncode:
         raise AssertionError(f"{' '.join(map(str, command))} ended with {done.returncode}\n{done.stdout}")
@@ -25,7 +27,19 @@ def run(*command, **options):
 
 def bare(**more):
     """An environment that tells nothing about this checkout."""
-    return {"PATH": os.environ["PATH"], "HOME": WORK, **more}
+    return {"PATH": os.environ["PATH"], "HOME": WORK, "LC_ALL": "C.UTF-8", **more}
+
+
+def missing():
+    """Why nothing can be made here; empty where it can."""
+    tools = {"dpkg": "licence texts are taken from Debian's packages", "dh": "tools/setup.sh dist installs it", "dpkg-shlibdeps": "tools/setup.sh dist installs it"}
+    return next((f"no {tool}: {why}" for tool, why in tools.items() if not shutil.which(tool)), "")
+
+
+class DistTest(unittest.TestCase):
+    def setUp(self):
+        if missing():
+            self.skipTest(missing())
 
 
 def fresh(name):
@@ -58,7 +72,7 @@ def unpacked():
     """The archive, unpacked into a folder whose name has a space."""
     folder = fresh("un packed")
     with tarfile.open(archive()) as tar:
-        tar.extractall(folder, filter="fully_trusted") if hasattr(tarfile, "data_filter") else tar.extractall(folder)
+        tar.extractall(folder)
     return os.path.join(folder, os.listdir(folder)[0])
 
 
