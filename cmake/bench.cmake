@@ -1,5 +1,5 @@
 # Measurements, for make bench, bench-frugal and bench-kernels.
-if(NOT RETORT_TESTS)
+if(NOT RETORT_TESTS OR RETORT_SANITIZE)
   return()
 endif()
 
