@@ -284,7 +284,7 @@ class Suite(Reports):
 
 class Check(Reports):
     def check(self, report, *words):
-        done = subprocess.run([sys.executable, CHECK, report, "--expected", self.path("expected.json"), *map(str, words)], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, CHECK, report, "--expected", self.path("expected.json"), *map(str, words)], capture_output=True, encoding="utf-8")
         return done.returncode, done.stdout + done.stderr
 
     def test_what_fell_and_rose(self):

@@ -35,7 +35,7 @@ HEADER = "# Cases that fail, and the class of their failure. Made by run_cases.p
 def load_cases(folder):
     """The case list of index.json; exports the cases first when they are not there. Other processes wait meanwhile."""
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.normpath(folder) + ".lock", "w") as lock:
+    with open(os.path.normpath(folder) + ".lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         cases = exported(folder)
         if cases is None:
@@ -65,7 +65,7 @@ def manifest_line(case, folder):
 def run(tool, library, cases, folder, tsv, options):
     """{case name: (passed, class, message)} in the order of the cases"""
     manifest = tsv + ".manifest"
-    with open(manifest, "w") as f:
+    with open(manifest, "w", encoding="utf-8") as f:
         f.writelines(manifest_line(c, folder) + "\n" for c in cases)
     code = subprocess.run([tool, library, manifest, tsv, *options]).returncode
     if code:
@@ -82,7 +82,7 @@ def read_expected(path):
     """{case name: class}"""
     if path == "none" or not os.path.exists(path):
         return {}
-    with open(path) as f:
+    with open(path, encoding="utf-8") as f:
         return dict(line.split() for line in f if line.strip() and not line.startswith("#"))
 
 
@@ -100,7 +100,7 @@ def write_expected(path, rows, old, allow_growth, level=99):
     if grown and not allow_growth:
         return grown
     known.update({n: mine[n] if mine.get(n) == f"{c}@{level}" else c for n, c in failing.items()})
-    with open(path, "w") as f:
+    with open(path, "w", encoding="utf-8") as f:
         f.write(HEADER)
         f.writelines(f"{n}\t{known[n]}\n" for n in sorted(known))
     return []
