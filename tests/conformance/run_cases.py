@@ -29,6 +29,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEVER_LISTED = ("crash", "timeout")
+# A Softmax of a thousand sums near 1e10 that are equal but for how they were rounded, and that depends on how a product is cut
+# up for the processor (docs/adr/0022-strassen.md): only without optimisation they have to be the same.
+LAST_BITS = {"light/test_squeezenet"}
 HEADER = "# Cases that fail, and the class of their failure. Made by run_cases.py --update; this list may only shrink.\n"
 
 
@@ -55,18 +58,19 @@ def exported(folder):
     return data["cases"] if data["onnx"] == onnx.__version__ else None
 
 
-def manifest_line(case, folder):
-    rule = "shape" if case["nondeterministic"] else "close"
+def manifest_line(case, folder, optimised=True):
+    name = f"{case['kind']}/{case['name']}"
+    rule = "shape" if case["nondeterministic"] or (optimised and name in LAST_BITS) else "close"
     sets = [os.path.join(folder, s["dir"]) for s in case["data_sets"]]
     model = os.path.join(folder, case["dir"], "model.onnx")
-    return "\t".join([f"{case['kind']}/{case['name']}", rule, repr(case["rtol"]), repr(case["atol"]), model, *sets])
+    return "\t".join([name, rule, repr(case["rtol"]), repr(case["atol"]), model, *sets])
 
 
-def run(tool, library, cases, folder, tsv, options):
+def run(tool, library, cases, folder, tsv, options, optimised=True):
     """{case name: (passed, class, message)} in the order of the cases"""
     manifest = tsv + ".manifest"
     with open(manifest, "w", encoding="utf-8") as f:
-        f.writelines(manifest_line(c, folder) + "\n" for c in cases)
+        f.writelines(manifest_line(c, folder, optimised) + "\n" for c in cases)
     code = subprocess.run([tool, library, manifest, tsv, *options]).returncode
     if code:
         sys.exit(f"run_cases ended with {code}")
@@ -163,7 +167,7 @@ def main():
     if a.saved_as:
         itself = run(a.tool, a.saved_by, cases, folder, tsv, options)
         expected.update({n: c for n, (ok, c, _) in itself.items() if not ok})
-    rows = run(a.tool, a.library, cases, folder, tsv, options)
+    rows = run(a.tool, a.library, cases, folder, tsv, options, a.level != 0 or bool(a.saved_by))
     if a.update:
         grown = write_expected(a.expected, rows, listed, a.allow_growth, a.level)
         if grown:
