@@ -27,7 +27,7 @@ LOCALE, ZONE, USER = "de_DE.UTF-8", "Pacific/Kiritimati", "nobody"
 STAGES = "layers conformance saved ort_format runs robustness errors providers digits package cli extensions".split()
 PROGRAMS = ("*.so*", "run_cases", "steady_runs", "plugin_uses", "examples/providers/loopback/*.so")
 # Some of each kind: a program, what generators write, what asks git.
-PARTS = ("base_test", "retort_abi_sources", "retort_commit", "retort_ort_schema", "generated/config_keys.cc", "generated/cli/web_files.h")
+PARTS = ("base_test", "retort_abi_sources", "retort_commit", "retort_ort_schema", "generated/config_keys.cc", "generated/cli/web_files.h", "run_cases")
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
 
 
@@ -76,7 +76,7 @@ def on_one_processor():
 
 class Copy:
     def __init__(self, a, around, number, who, variables):
-        self.folder, self.who, self.variables = os.path.join(around, f"Prüfstand nº {number}, älter"), who, variables
+        self.folder, self.who, self.variables = os.path.join(around, f"Prüfstand +{number} älter"), who, variables
         copy(a, self.folder)
         for folder, folders, files in os.walk(around) if who else ():
             for name in [folder, *(os.path.join(folder, f) for f in folders + files)]:
