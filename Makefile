@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -66,7 +66,7 @@ programs: build
 
 # The example is built like a user's program: against what is installed.
 digits: $(if $(filter run,$(MAKECMDGOALS)),library,build)
-	@[[ -f $(DIGITS)/build.ninja ]] || cmake -G Ninja -S examples/digits -B $(DIGITS) -DCMAKE_PREFIX_PATH=$(abspath $(OUT)) > $(DIGITS).log 2>&1 \
+	@[[ -f $(DIGITS)/build.ninja ]] || cmake -G Ninja -S examples/digits -B $(DIGITS) -DCMAKE_PREFIX_PATH="$(abspath $(OUT))" > $(DIGITS).log 2>&1 \
 	  || { cat $(DIGITS).log; exit 1; }
 	@cmake --build $(DIGITS) > $(DIGITS).log 2>&1 || { cat $(DIGITS).log; exit 1; }
 
@@ -75,13 +75,12 @@ run: digits ## classify handwritten digits with a trained model
 
 EXAMPLE ?= first
 EXAMPLE_BUILD := $(BUILD)/examples/$(EXAMPLE)
-EXAMPLE_SOURCE := $(abspath examples/$(EXAMPLE))
 example: build ## build and run an example with what is in out/ (EXAMPLE=first, any_model or embedded)
 	@mkdir -p $(EXAMPLE_BUILD)
-	@if [[ -f $(EXAMPLE_SOURCE)/Makefile ]]; then \
-	  $(MAKE) -s -C $(EXAMPLE_BUILD) -f $(EXAMPLE_SOURCE)/Makefile VPATH=$(EXAMPLE_SOURCE) PKG_CONFIG_PATH=$(abspath $(OUT))/lib/pkgconfig; \
+	@if [[ -f examples/$(EXAMPLE)/Makefile ]]; then \
+	  cp examples/$(EXAMPLE)/* $(EXAMPLE_BUILD) && $(MAKE) -s -C $(EXAMPLE_BUILD) PKG_CONFIG_PATH="$(abspath $(OUT))/lib/pkgconfig"; \
 	else \
-	  cmake -G Ninja -S $(EXAMPLE_SOURCE) -B $(EXAMPLE_BUILD) -DCMAKE_PREFIX_PATH=$(abspath $(OUT)) --log-level=WARNING > /dev/null && \
+	  cmake -G Ninja -S examples/$(EXAMPLE) -B $(EXAMPLE_BUILD) -DCMAKE_PREFIX_PATH="$(abspath $(OUT))" --log-level=WARNING > /dev/null && \
 	  cmake --build $(EXAMPLE_BUILD) > $(EXAMPLE_BUILD).log || { cat $(EXAMPLE_BUILD).log; exit 1; }; \
 	fi
 	@$(EXAMPLE_BUILD)/$(EXAMPLE) $(if $(filter-out embedded,$(EXAMPLE)),examples/digits/digits.onnx)
@@ -89,7 +88,18 @@ example: build ## build and run an example with what is in out/ (EXAMPLE=first, 
 # While the compiler works, packages for the tests are fetched.
 test: setup ## all tests, in stages, TOGETHER of them at once
 	@$(MAKE) --no-print-directory -j2 programs digits test-tools
-	@$(PYTHON) tools/run_tests.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test --together $(TOGETHER) $(STAGES)
+	@$(PYTHON) tools/run_tests.py $(TESTED) $(STAGES)
+
+TESTED = --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test --together $(TOGETHER)
+
+LEVEL_STAGES := unit conformance saved ort_format runs robustness errors models providers plugins digits cli extensions
+test-levels: programs digits test-tools ## the tests that depend on it at each instruction level that this processor has
+	@$(PYTHON) tools/levels.py --tool $(OUT)/bin/retort -- $(TESTED) $(or $(STAGES),$(LEVEL_STAGES))
+
+COPIES ?= 1
+test-elsewhere: programs digits test-tools ## tests as another user, in a folder with an odd name, another locale and time zone, on one processor; COPIES=2: twice at once
+	@tools/setup.sh locale || echo "no locales: the tests run under C"
+	@$(PYTHON) tools/elsewhere.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/elsewhere --copies $(COPIES) $(STAGES)
 
 test-tools: venv
 	@tools/setup.sh format || echo "no clang-format: the form of the sources will not be checked"
@@ -201,7 +211,7 @@ bench-binding-docs: programs venv ## the same, into docs/binding_timeline.html a
 	@set -o pipefail; $(BINDING) | $(PYTHON) bench/binding/timeline.py docs/binding_timeline.html docs/binding_timeline.png
 
 bench-java: programs venv ## the binding for Java beside the official package and Python's, on both engines, into docs/java.md
-	@RETORT_OUT=$(abspath $(OUT)) PYTHON=$(abspath $(PYTHON)) bindings/java/bench.sh $(ROUNDS)
+	@RETORT_OUT="$(abspath $(OUT))" PYTHON="$(abspath $(PYTHON))" bindings/java/bench.sh $(ROUNDS)
 
 bench-kernels: $(RELEASE)/.whole ## products, convolutions and vector kernels beside the limits of the processor
 	@$(call NINJA,$(RELEASE)) --target kernel_benches

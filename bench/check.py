@@ -85,7 +85,7 @@ def compare(expected, ratios, failed):
 def measure_again(command, names, ratios, failed):
     """Takes the better of the two."""
     only = [word for name in names for word in ("--only", name)]
-    done = subprocess.run([*command, *only, "--json"], stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([*command, *only, "--json"], stdout=subprocess.PIPE, encoding="utf-8")
     if done.returncode not in (0, 1) or not done.stdout:
         raise Wrong(f"{command[0]} ended with {done.returncode}")
     better, _ = ratios_of(json.loads(done.stdout))

@@ -36,14 +36,14 @@ endfunction()
 retort_shared(retort_shared retort)
 retort_shared(retort_onnxruntime onnxruntime)
 
-# The merged archive: all rooms in one file.
+# The merged archive: all rooms in one file. By names without folders: the script has no way to say "with a space", and "+" is a sign of its own.
 set(retort_archive ${CMAKE_BINARY_DIR}/libretort.a)
-set(script "CREATE ${retort_archive}\n")
+set(script "CREATE libretort.a\n")
 foreach(room IN LISTS retort_rooms)
-  string(APPEND script "ADDLIB $<TARGET_FILE:${room}>\n")
+  string(APPEND script "ADDLIB $<TARGET_FILE_NAME:${room}>\n")
 endforeach()
 file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/archive.mri CONTENT "${script}SAVE\nEND\n")
-add_custom_command(OUTPUT ${retort_archive} COMMAND ${CMAKE_AR} -M < ${CMAKE_BINARY_DIR}/archive.mri
+add_custom_command(OUTPUT ${retort_archive} COMMAND ${CMAKE_AR} -M < archive.mri WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
                    DEPENDS ${retort_rooms} ${CMAKE_BINARY_DIR}/archive.mri VERBATIM)
 add_custom_target(retort_static ALL DEPENDS ${retort_archive})
 

@@ -9,6 +9,7 @@
 - Files have at most 600 lines, functions at most 80; tools/size_exceptions.tsv lists those that are longer (path,
   function or "-", lines). The list may only shrink: --update takes out what is met and lowers the rest, nothing else.
 - A room with sources has a README.md.
+- Nothing depends on the machine, its user or its locale where portable.py can see it.
 
 The last line is "N passed, N failed": the files looked at, and the complaints.
 """
@@ -18,6 +19,8 @@ import os
 import re
 import subprocess
 import sys
+
+import portable
 
 MAX_FILE, MAX_FUNCTION = 600, 80
 EXCEPTIONS = "tools/size_exceptions.tsv"
@@ -40,7 +43,7 @@ TRANSPARENT = re.compile(r"\b(?:namespace|struct|class|enum|union|extern|impl|tr
 
 def read_rooms(root):
     """{room: set of rooms it may include}, itself among them"""
-    with open(os.path.join(root, "CMakeLists.txt")) as f:
+    with open(os.path.join(root, "CMakeLists.txt"), encoding="utf-8") as f:
         rows = re.findall(r"^retort_room\((\w+)(?:\s+LOADS)?(?:\s+TOGETHER \d+)?(?:\s+USES\s+([\w\s]+))?\)", f.read(), re.M)
     return {name: {name, *uses.split()} for name, uses in rows}
 
@@ -53,7 +56,7 @@ def read(root, path):
 def listed(root, *options):
     """Paths that `git ls-files` names with these options, sorted."""
     text = subprocess.run(["git", "-C", root, "ls-files", "--exclude-standard", *options],
-                          capture_output=True, text=True, check=True).stdout
+                          capture_output=True, encoding="utf-8", check=True).stdout
     return sorted(set(text.splitlines()))
 
 
@@ -171,7 +174,7 @@ def size_errors(found, allowed):
 
 def update_exceptions(root, found, allowed):
     kept = {key: min(lines, found[key]) for key, lines in allowed.items() if key in found}
-    with open(os.path.join(root, EXCEPTIONS), "w") as f:
+    with open(os.path.join(root, EXCEPTIONS), "w", encoding="utf-8") as f:
         f.write("# Longer than allowed: path, function or -, lines. May only shrink.\n")
         f.writelines(f"{path}\t{name}\t{lines}\n" for (path, name), lines in sorted(kept.items()))
     return kept
@@ -187,6 +190,7 @@ def check(root, update=False):
         if path.endswith(CPP):
             errors += include_errors(path, text, rooms)
             with_sources.add(room_of(path))
+        errors += portable.complaints(path, text)
         found.update(too_long(path, text))
     for room in sorted(with_sources - {None}):
         if room not in rooms:

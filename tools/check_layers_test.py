@@ -22,7 +22,7 @@ class CheckLayers(unittest.TestCase):
     def write(self, path, text):
         full = os.path.join(self.root, path)
         os.makedirs(os.path.dirname(full), exist_ok=True)
-        with open(full, "w") as f:
+        with open(full, "w", encoding="utf-8") as f:
             f.write(text)
 
     def errors(self, path=None, text="", **kw):

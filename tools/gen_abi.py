@@ -22,7 +22,7 @@ NAMESPACES = {"OrtApiBase": "base_api", "OrtApi": "", "OrtModelEditorApi": "edit
 
 
 def rows(name):
-    with open(os.path.join(ROOT, "abi", name), newline="") as f:
+    with open(os.path.join(ROOT, "abi", name), newline="", encoding="utf-8") as f:
         return list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
@@ -41,7 +41,7 @@ class Facts:
             if r["enum"] not in FOREIGN_TYPES:
                 self.enums.setdefault(r["enum"], []).append(r)
         self.typedefs, self.macros = rows("typedefs.tsv"), rows("macros.tsv")
-        with open(os.path.join(ROOT, "abi", "opaque.txt")) as f:
+        with open(os.path.join(ROOT, "abi", "opaque.txt"), encoding="utf-8") as f:
             self.opaque = [n for n in f.read().split() if n not in FOREIGN_TYPES]
         for r in rows("groups.tsv"):
             self.groups[r["struct"], r["first"]] = r["text"]
@@ -60,11 +60,11 @@ class Facts:
 def write(folder, name, text):
     path = os.path.join(folder, name)
     if os.path.exists(path):
-        with open(path) as f:
+        with open(path, encoding="utf-8") as f:
             if f.read() == text:
                 return
     os.makedirs(folder, exist_ok=True)
-    with open(path, "w") as f:
+    with open(path, "w", encoding="utf-8") as f:
         f.write(text)
 
 
@@ -86,7 +86,7 @@ def main(arguments):
     errors = facts.ledger_errors()
     if arguments[:1] == ["check"]:
         for name, text in headers(facts).items():
-            with open(os.path.join(ROOT, "include", "retort", name)) as f:
+            with open(os.path.join(ROOT, "include", "retort", name), encoding="utf-8") as f:
                 if f.read() != text:
                     errors.append(name + " is not what tools/gen_abi.py generates: run it again")
     elif len(arguments) == 2 and arguments[0] in ("headers", "sources"):

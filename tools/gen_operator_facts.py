@@ -53,7 +53,7 @@ def facts():
 
 
 def main():
-    with open(sys.argv[1], "w") as out:
+    with open(sys.argv[1], "w", encoding="utf-8") as out:
         for (domain, name, version), told in sorted(facts().items()):
             out.write("\t".join([domain, name, str(version), *told]) + "\n")
 

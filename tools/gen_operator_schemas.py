@@ -55,7 +55,7 @@ def lines(found):
 
 
 def main():
-    with open(sys.argv[1], "w") as out:
+    with open(sys.argv[1], "w", encoding="utf-8") as out:
         for line in lines(schemas()):
             out.write("\t".join(line) + "\n")
 

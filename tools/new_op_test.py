@@ -36,7 +36,7 @@ class NewOp(unittest.TestCase):
     def test_agrees_with_the_operators_there_are(self):
         for name in ("LeakyRelu", "Celu", "MaxPool", "LpPool", "Softmax", "Add"):
             path, = glob.glob(os.path.join(ROOT, "src", "ops", "*", new_op.snake(name) + ".cc"))
-            with open(path) as f:
+            with open(path, encoding="utf-8") as f:
                 written = f.read()
             for key in ("since", "inputs", "outputs", "types"):
                 self.assertEqual(field(generated(name), key), field(written, key), f"{name}: {key}")
@@ -70,8 +70,8 @@ class NewOp(unittest.TestCase):
     def test_an_operator_that_is_there_is_left_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             os.makedirs(os.path.join(folder, "src", "ops", "nn"))
-            open(os.path.join(folder, "src", "ops", "nn", "relu.cc"), "w").close()
-            done = subprocess.run([sys.executable, os.path.join(HERE, "new_op"), "Relu", "--root", folder], capture_output=True, text=True)
+            open(os.path.join(folder, "src", "ops", "nn", "relu.cc"), "w", encoding="utf-8").close()
+            done = subprocess.run([sys.executable, os.path.join(HERE, "new_op"), "Relu", "--root", folder], capture_output=True, encoding="utf-8")
             self.assertEqual((done.returncode, done.stderr.strip()), (1, os.path.join("src", "ops", "nn", "relu.cc") + " exists already"))
             self.assertFalse(os.path.exists(os.path.join(folder, "src", "ops", "math")))
 
@@ -81,23 +81,23 @@ class NewOp(unittest.TestCase):
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
             path, = glob.glob(os.path.join(folder, "lib", "python3*", "site-packages"))
             packages = [p for p in sys.path if os.path.isdir(os.path.join(p, "onnx"))]
-            with open(os.path.join(path, "onnx.pth"), "w") as f:
+            with open(os.path.join(path, "onnx.pth"), "w", encoding="utf-8") as f:
                 f.write("\n".join(packages))
             base = os.path.realpath(os.path.join(folder, "bin", "python"))
             for onnx_inside in (True, False):
                 if not onnx_inside:
                     os.remove(os.path.join(path, "onnx.pth"))
-                done = subprocess.run([base, "-S", os.path.join(HERE, "new_op"), "LeakyRelu", "--print"], capture_output=True, text=True,
+                done = subprocess.run([base, "-S", os.path.join(HERE, "new_op"), "LeakyRelu", "--print"], capture_output=True, encoding="utf-8",
                                       env={**os.environ, "VENV": folder, "PYTHONPATH": ""})
                 self.assertEqual((done.returncode == 0, "LeakyRelu" in done.stdout), (onnx_inside, onnx_inside), done.stderr)
                 self.assertEqual("make venv" in done.stderr, not onnx_inside)
 
     def compile(self, text):
-        with tempfile.NamedTemporaryFile("w", suffix=".cc") as f:
+        with tempfile.NamedTemporaryFile("w", suffix=".cc", encoding="utf-8") as f:
             f.write(text)
             f.flush()
             return subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-fsyntax-only", "-I", os.path.join(ROOT, "src"), f.name],
-                                  capture_output=True, text=True)
+                                  capture_output=True, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ import xml.etree.ElementTree
 
 import io_binding_examples
 import sanitizers
+import surroundings
 import together
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -86,14 +87,14 @@ class Context:
         self.cases = ["--threads", str(args.threads), "--timeout", "600" if args.sanitizer or args.emulator else "120"]
         self.runs = ["--light"] if args.sanitizer else []
         self.sanitizer, self.emulator = args.sanitizer, args.emulator
-        self.jobs = str(os.cpu_count() or 1)
+        self.jobs = str(surroundings.processors())
         os.makedirs(self.work, exist_ok=True)
 
     def start(self, name, command, **env):
         """Runs a command into a log; answers (exit code, output). Output of a failure is repeated on the terminal."""
         log = os.path.join(self.work, name + ".log")
         with open(log, "wb") as f:
-            code = subprocess.run(command, stdout=f, stderr=subprocess.STDOUT, cwd=ROOT, env={**os.environ, **env}).returncode
+            code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT, cwd=ROOT, env={**os.environ, **env}).returncode
         with open(log, encoding="utf-8", errors="replace") as f:
             text = f.read()
         if code:
@@ -144,7 +145,7 @@ def layers(c):
 def formatted(c):
     """That clang-format would change nothing; another release than the one of .clang-format has other opinions."""
     program = shutil.which("clang-format")
-    version = program and subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    version = program and subprocess.run([program, "--version"], capture_output=True, encoding="utf-8", check=True).stdout
     if not version or f"version {CLANG_FORMAT}." not in version:
         return skip(f"no clang-format {CLANG_FORMAT}")
     code, _ = c.start("layers.format", ["make", "format-check"])
@@ -156,7 +157,7 @@ def count_unit(statuses, reports):
     total, broken = Count(), 0
     paths = glob.glob(os.path.join(reports, "*.json"))
     for path in paths:
-        with open(path) as f:
+        with open(path, encoding="utf-8") as f:
             r = json.load(f)
         bad = r["failures"] + r.get("errors", 0)
         skipped = sum(t.get("result") == "SKIPPED" for s in r["testsuites"] for t in s["testsuite"])
@@ -189,7 +190,7 @@ def neon(c):
     if missing:
         return skip(f"no {missing[0]}; tools/setup.sh neon installs it")
     builds = os.path.dirname(c.build)
-    if c.start("neon.build", ["make", "--no-print-directory", "neon-kernels", "BUILD=" + builds])[0]:
+    if c.start("neon.build", ["make", "--no-print-directory", "neon-kernels", "BUILD=" + os.path.relpath(builds, ROOT)])[0]:
         return Count(failed=1)
     return ctest(c, "neon", os.path.join(builds, "neon"), "-R", "^kernels$")
 
@@ -213,7 +214,7 @@ def run_cases(c):
     if not c.emulator:
         return program
     script = os.path.join(c.work, "run_cases")
-    with open(script, "w") as f:
+    with open(script, "w", encoding="utf-8") as f:
         f.write(f'#!/bin/sh\nexec {c.emulator} {program} "$@"\n')
     os.chmod(script, 0o755)
     return script
@@ -271,7 +272,7 @@ def in_python(c):
     without which exceptions end the process. Python itself leaks."""
     if not c.sanitizer:
         return {}
-    names = [subprocess.run(["g++", f"-print-file-name={n}"], capture_output=True, text=True, check=True).stdout.strip()
+    names = [subprocess.run(["g++", f"-print-file-name={n}"], capture_output=True, encoding="utf-8", check=True).stdout.strip()
              for n in (f"lib{c.sanitizer}.so", "libstdc++.so.6")]
     return {"LD_PRELOAD": ":".join(names), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
@@ -304,7 +305,7 @@ def models(c):
 
 def models_at(c, level, folder, names, known):
     manifest, results = (os.path.join(c.work, f"models.{level}.{end}") for end in ("manifest", "tsv"))
-    with open(manifest, "w") as f:
+    with open(manifest, "w", encoding="utf-8") as f:
         for name in names:
             at = os.path.join(folder, name)
             half = HALF_ROUNDED if level == "0" else HALF_MODEL
@@ -457,6 +458,10 @@ def expect(client, count, c):
     return Count(count.passed, count.failed - known + len(surprises), count.skipped + known)
 
 
+def by_maven(name):
+    return surroundings.maven_alone() if name == "java" else contextlib.nullcontext()
+
+
 def clients(c):
     total = Count()
     for name, tools in CLIENTS.items():
@@ -465,7 +470,8 @@ def clients(c):
             total += skip(f"{name}: no {missing[0]}")
             continue
         started = time.time()
-        count = expect(name, c.counted("clients." + name, [f"tests/clients/{name}/run.sh", c.drop_in, os.path.join(c.work, "clients", name)]), c)
+        with by_maven(name):
+            count = expect(name, c.counted("clients." + name, [f"tests/clients/{name}/run.sh", c.drop_in, os.path.join(c.work, "clients", name)]), c)
         print(f"    {name}: {count} ({time.time() - started:.1f} s)", flush=True)
         total += count
     return total
@@ -476,7 +482,8 @@ def bindings(c):
     total = Count()
     for path in scripts:
         name = os.path.basename(os.path.dirname(path))
-        count = c.counted("bindings." + name, [path], RETORT_LIBRARY=c.library, RETORT_OUT=c.out, PYTHON=sys.executable, RETORT_LOOPBACK=c.loopback)
+        with by_maven(name):
+            count = c.counted("bindings." + name, [path], RETORT_LIBRARY=c.library, RETORT_OUT=c.out, PYTHON=sys.executable, RETORT_LOOPBACK=c.loopback)
         with open(os.path.join(c.work, f"bindings.{name}.log"), encoding="utf-8", errors="replace") as f:
             print("".join(f"    {line}" for line in f if line.startswith("skipped:")), end="")
         print(f"    {name}: {count}", flush=True)
@@ -558,6 +565,13 @@ def stage_count(status, text):
 
 def main():
     a = options()
+    for stream in sys.stdout, sys.stderr:
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # as what the stages print is
+    with surroundings.settled(a.work):
+        return run(a)
+
+
+def run(a):
     os.environ.setdefault("RETORT_ORACLE", "" if a.emulator else oracle())  # it is of this machine's processor
     watch, report = together.Stopwatch(), together.Report(STAGES, Count())
     if a.sanitizer:

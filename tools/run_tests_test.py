@@ -46,7 +46,7 @@ class Counting(unittest.TestCase):
 
     def test_skipped_python_tests_are_no_passes(self):
         path = os.path.join(self.context.work, "t.py")
-        with open(path, "w") as f:
+        with open(path, "w", encoding="utf-8") as f:
             f.write("import unittest\n"
                     "class T(unittest.TestCase):\n"
                     "    def test_a(self): pass\n"
@@ -62,7 +62,7 @@ class UnitReports(unittest.TestCase):
     def count(self, programs, reports):
         for name, (tests, failures, skipped) in reports.items():
             cases = [{"result": "SKIPPED"}] * skipped + [{"result": "COMPLETED"}] * (tests - skipped)
-            with open(os.path.join(self.reports, name + ".json"), "w") as f:
+            with open(os.path.join(self.reports, name + ".json"), "w", encoding="utf-8") as f:
                 rt.json.dump({"tests": tests, "failures": failures, "disabled": 0, "testsuites": [{"testsuite": cases}]}, f)
         return rt.count_unit(programs, self.reports)
 

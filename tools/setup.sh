@@ -10,6 +10,7 @@
 #   tools/setup.sh arm64 FOLDER   into it, the static libraries of the tool for AArch64 (Debian packages, which this system does not install)
 #   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
 #   tools/setup.sh vulkan         a Vulkan that is software: the loader, and Chromium, which has a driver (Debian packages)
+#   tools/setup.sh locale         what locales are made of, for make test-elsewhere (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
 #   tools/setup.sh plugins VENV   into it, plug-in providers of others (requirements-plugins.txt)
@@ -31,6 +32,7 @@ JAVA=(maven)
 DIST=(dpkg-dev debhelper lintian mmdebstrap xz-utils)
 ARM64=(libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev)
 OLD_ROOT=(mmdebstrap)
+LOCALE=(locales)
 NEON=("${BUILD[@]}" g++-aarch64-linux-gnu qemu-user googletest)
 
 packages() {
@@ -42,7 +44,10 @@ packages() {
   ((${#missing[@]})) || return 0
   echo "installing ${missing[*]}"
   local root=()
-  ((EUID == 0)) || root=(sudo)
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || { echo "only root can install packages, and there is no sudo; let root install: ${missing[*]}" >&2; return 1; }
+    root=(sudo)
+  fi
   export DEBIAN_FRONTEND=noninteractive
   "${root[@]}" apt-get update -qq
   "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
@@ -129,6 +134,7 @@ case ${1:-} in
   python) python_tools "${2:?a folder}" ;;
   vulkan) packages "${VULKAN[@]}" ;;
   bench) libraries bench "the engines to measure beside" "${2:?a folder}" ;;
+  locale) packages "${LOCALE[@]}" ;;
   java)
     packages "${JAVA[@]}"
     bindings/java/scripts/find-java.sh >/dev/null || libraries java "a Java run-time" "${2:?a folder}"
@@ -140,5 +146,5 @@ case ${1:-} in
   old) old_library "${2:?a folder}" ;;
   swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
-  *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

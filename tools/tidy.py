@@ -49,7 +49,7 @@ class Unit:
 
 def units(build):
     """The compilations of the project's own sources, without what clang does not know; examples have builds of their own."""
-    with open(os.path.join(build, "compile_commands.json")) as f:
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as f:
         entries = json.load(f)
     mine = {}
     for e in entries:
@@ -69,7 +69,7 @@ def findings(unit, work):
                f"--header-filter=^{re.escape(ROOT)}/(src|apps|bench|examples)/"]
     if "/Unity/" in unit.command["file"]:
         options.append("--checks=-bugprone-suspicious-include,-readability-redundant-declaration")  # it is made of these
-    run = subprocess.run(["clang-tidy", *options, unit.command["file"]], capture_output=True, text=True)
+    run = subprocess.run(["clang-tidy", *options, unit.command["file"]], capture_output=True, encoding="utf-8")
     text = run.stdout.strip()
     return text if text or run.returncode == 0 else run.stderr.strip()
 
@@ -83,18 +83,18 @@ def main():
     work = os.path.join(os.path.abspath(a.build), "tidy")
     os.makedirs(work, exist_ok=True)
     every = units(a.build)
-    with open(os.path.join(work, "compile_commands.json"), "w") as f:
+    with open(os.path.join(work, "compile_commands.json"), "w", encoding="utf-8") as f:
         json.dump([u.command for u in every], f)
     wanted = [os.path.relpath(f, ROOT) for f in a.files]
     every = [u for u in every if not wanted or any((s + os.sep).startswith(w + os.sep) for s in u.sources() for w in wanted)]
-    with open(os.path.join(ROOT, ".clang-tidy")) as f:
+    with open(os.path.join(ROOT, ".clang-tidy"), encoding="utf-8") as f:
         checks = f.read()
 
     def check(unit):
         stamp = os.path.join(work, unit.fingerprint(checks) + ".clean")
         text = "" if os.path.exists(stamp) else findings(unit, work)
         if not text:
-            open(stamp, "w").close()
+            open(stamp, "w", encoding="utf-8").close()
         return text
 
     failed = 0

@@ -39,7 +39,7 @@ def run_process(command, log):
     """Runs a command into a log; answers (exit status, its output, its cost). Cost includes what it waited for."""
     began = time.monotonic()
     with open(log, "wb") as f:
-        child = subprocess.Popen(command, stdout=f, stderr=subprocess.STDOUT)
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT)
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     with open(log, encoding="utf-8", errors="replace") as f:

@@ -44,7 +44,7 @@ def build_models(folder):
 def run(command):
     """What the program printed, or {"failed": why}."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
     except subprocess.TimeoutExpired:
         return {"failed": "not done after 300 s"}
     if done.returncode:

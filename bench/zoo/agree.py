@@ -21,7 +21,7 @@ import tempfile
 
 def read_index(zoo, names):
     """(model, scenario, tolerance) of those that the names choose"""
-    with open(os.path.join(zoo, "index.json")) as f:
+    with open(os.path.join(zoo, "index.json"), encoding="utf-8") as f:
         rows = json.load(f)
     wanted = [(r["model"], r["scenario"], r["tolerance"]) for r in rows if not r.get("hand_back")]
     if names:
@@ -69,7 +69,7 @@ def data_set(zoo, model, scenario, scratch):
 def run(a, wanted, scratch):
     """rows of run_cases: name, status, class, worst, load_ms, run_ms, message"""
     manifest, results = os.path.join(scratch, "manifest.tsv"), os.path.join(scratch, "results.tsv")
-    with open(manifest, "w") as f:
+    with open(manifest, "w", encoding="utf-8") as f:
         for model, scenario, tolerance in wanted:
             path = os.path.join(a.zoo, "models", model + ".onnx")
             folder = data_set(a.zoo, model, scenario, scratch)
@@ -99,7 +99,7 @@ def main():
         print(f"{name:34}{worst:>9}{float(load_ms):10.1f}{float(run_ms):10.2f}  {verdict}")
     if a.json:
         keys = ("name", "status", "class", "error", "load_ms", "run_ms", "message")
-        with open(a.json, "w") as f:
+        with open(a.json, "w", encoding="utf-8") as f:
             json.dump([dict(zip(keys, r)) for r in rows], f, indent=1)
     passed = sum(r[1] == "pass" for r in rows)
     print(f"{passed} passed, {len(rows) - passed} failed")

@@ -155,7 +155,7 @@ class Exact:
         with tempfile.TemporaryDirectory() as wide:
             widen_inputs(inputs, wide)
             done = subprocess.run([self.program, "run", os.path.join(self.folder.name, "m.onnx"), "--inputs", wide, "--threads", "0", "--save", saved],
-                                  capture_output=True, text=True)
+                                  capture_output=True, encoding="utf-8")
         if done.returncode:
             raise NotRun(done.stderr.strip().replace(self.folder.name, ""))
         os.makedirs(out, exist_ok=True)

@@ -29,14 +29,14 @@ def one_node(a, folder):
         path = os.path.join(folder, op + ".onnx")
         onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), path)
         command = [os.path.join(a.out, "bin", "retort"), "bench", path, "--against", oracle(), "--json", "--seconds", str(a.seconds), "--block", "5000"]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8")
         results[op] = json.loads(done.stdout)[0]["ratio"] if done.returncode == 0 else done.stderr.strip()
     return results
 
 
 def program(a, name, library, *arguments):
     path = os.path.join(a.programs, name)
-    done = subprocess.run([path, library, *arguments], capture_output=True, text=True)
+    done = subprocess.run([path, library, *arguments], capture_output=True, encoding="utf-8")
     return json.loads(done.stdout) if done.returncode == 0 else {"failed": done.stderr.strip()}
 
 

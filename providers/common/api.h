@@ -1,5 +1,6 @@
 // The C interface with exceptions on our side of it: failures become Error, and an Error a status where a function of ours ends.
 #pragma once
+#include <locale>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -38,6 +39,7 @@ class Error : public std::runtime_error {
 template <typename... T>
 std::string text(const T&... parts) {
   std::ostringstream out;
+  out.imbue(std::locale::classic());  // that of the host may write 4096 as 4.096
   (out << ... << parts);
   return out.str();
 }

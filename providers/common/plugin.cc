@@ -71,7 +71,8 @@ struct Ep : OrtEp {
 
 // Hosts put options of a provider among those of the session: "ep.<name in small letters>.<option>".
 Options options_of(const OrtSessionOptions* session, std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
   const std::string prefix = "ep." + name + ".";
   Options options;
   if (!session) return options;

@@ -1,12 +1,12 @@
 // Which devices a session runs on: those that the caller added, else what a policy or the caller's delegate selects.
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "abi/devices.h"
 #include "abi/environment.h"
 #include "abi/host/plugin.h"
 #include "abi/slots.h"
+#include "base/c_locale.h"
 #include "ir/graph.h"
 
 namespace retort::abi {
@@ -151,8 +151,7 @@ std::vector<DeviceList> by_provider(const DeviceList& devices) {
 
 /// The configuration key of a provider's option.
 std::string config_key(std::string provider, std::string_view option) {
-  std::transform(provider.begin(), provider.end(), provider.begin(),
-                 [](char c) { return char(std::tolower(static_cast<unsigned char>(c))); });
+  std::transform(provider.begin(), provider.end(), provider.begin(), small_letter);
   return cat("ep.{}.{}", provider, option);
 }
 

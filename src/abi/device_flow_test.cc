@@ -1,6 +1,7 @@
 // Devices through the C interface, on a provider whose memory the host cannot touch: found, chosen by policy, delegate or
 // name, filled, run on and read back without a word of which provider it is.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -50,7 +51,8 @@ std::string model_file(bool with_cpu_node) {
   output(product, "y");
   if (with_cpu_node)
     output(g.add({.type = "Neg", .inputs = {g.node(product).outputs[0]}, .name = "minus", .version = 17}), "z");
-  const std::string path = ::testing::TempDir() + (with_cpu_node ? "device_flow_z.onnx" : "device_flow.onnx");
+  const std::string path =
+      ::testing::TempDir() + "device_flow_" + std::to_string(getpid()) + (with_cpu_node ? "_z.onnx" : ".onnx");
   write_model(model, path, {});
   return path;
 }

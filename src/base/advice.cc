@@ -1,9 +1,10 @@
 #include "base/advice.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <span>
+
+#include "base/c_locale.h"
 
 namespace retort {
 namespace {
@@ -13,8 +14,6 @@ constexpr size_t kLongestName = 128;  // comparing takes the product of the leng
 constexpr size_t kMostCompared = 20'000;
 constexpr size_t kLettersPerEdit = 3;  // one slip in so many letters is a misspelling, more is another word
 
-char lower(char c) { return char(std::tolower(static_cast<unsigned char>(c))); }
-
 /// Letters inserted, removed, replaced or swapped with their neighbour on the way from `a` to `b`; case does not count.
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -22,9 +21,10 @@ size_t edits(std::string_view a, std::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      const bool same = small_letter(a[i - 1]) == small_letter(b[j - 1]);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      const bool swapped = i > 1 && j > 1 && small_letter(a[i - 1]) == small_letter(b[j - 2]) &&
+                           small_letter(a[i - 2]) == small_letter(b[j - 1]);
       if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
     std::swap(before, last);

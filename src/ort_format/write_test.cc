@@ -1,6 +1,8 @@
 // What is written in ORT format reads back as the same graph, or is refused.
 #include "ort_format/write.h"
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "onnx/weight_file.h"
@@ -175,7 +177,7 @@ TEST(WriteOrt, WeightsAreUsedInPlace) {
   const ValueId w = g.add_constant("w", Tensor::of<float>({1000}, std::vector<float>(1000, 2)));
   g.value(w).type = type;
   g.outputs = {only_output(g, g.add({.type = "Mul", .inputs = {g.inputs[0], w}, .version = 14}), "y", type)};
-  const std::string file = testing::TempDir() + "retort_weights.ort";
+  const std::string file = testing::TempDir() + "retort_weights_" + std::to_string(getpid()) + ".ort";
   save_model(m, file, ModelFormat::ort);
   const auto again = load_model(file, ReadOptions{.trusted = true});
   for (size_t i = 0; i < again->graph->value_count(); ++i) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <map>
+
+#include "base/c_locale.h"
 
 namespace retort {
 namespace {
@@ -125,7 +126,7 @@ class JsonReader {
     int64_t integer = 0;
     const char *begin = text_.data() + from, *end = text_.data() + at_;
     // Nobody reads such numbers, but the official library refuses them.
-    if (!std::isfinite(std::strtod(std::string(begin, end).c_str(), nullptr))) wrong("a number is too large");
+    if (!std::isfinite(c_strtod(std::string(begin, end).c_str(), nullptr))) wrong("a number is too large");
     if (whole && std::from_chars(begin, end, integer).ec == std::errc()) made.integer = integer;
     return made;
   }

@@ -261,10 +261,11 @@ TEST(Config, SessionsWhoseRunsRestTheirThreads) {
   options.config["session.force_spinning_stop"] = "0";
   const auto spins = make_session(t.g, options);
   run(*spins, inputs);
+  // Little is asked for, in nearly all of its two seconds: other programs may want the processors too.
   const std::clock_t then = std::clock();
-  usleep(200'000);
-  // Little is asked for: other programs may want the processors too.
-  EXPECT_GT(double(std::clock() - then) / CLOCKS_PER_SEC, 0.03) << "spin_duration_us was not kept to";
+  const auto spun = [&] { return double(std::clock() - then) / CLOCKS_PER_SEC; };
+  for (int i = 0; i < 18 && spun() <= 0.03; ++i) usleep(100'000);
+  EXPECT_GT(spun(), 0.03) << "spin_duration_us was not kept to";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Devices that work beside the host.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "session/device_session_testing.h"
@@ -27,7 +28,6 @@ TEST_F(DeviceTest, StreamsWorkBesideTheHost) {
 }
 
 TEST_F(DeviceTest, RunsNeedNotWait) {
-  control.delay = std::chrono::milliseconds(20);
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   const auto stream = factory->make_stream(0, {});
   RunOptions run_options;
@@ -36,10 +36,15 @@ TEST_F(DeviceTest, RunsNeedNotWait) {
   binding.bind_input("a", on_device({1}));
   const Tensor y = on_device({0});
   binding.bind_output("y", y);
-  const auto begin = std::chrono::steady_clock::now();
+  std::promise<void> may_work;
+  std::atomic<bool> waited{false};
+  dynamic_cast<ThreadStream&>(*stream).give([&waited, allowed = may_work.get_future().share()] {
+    waited = allowed.wait_for(std::chrono::seconds(10)) != std::future_status::ready;
+  });
   for (int i = 0; i < 3; ++i) binding.run(&run_options);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(40)) << "three pieces of work of 20 ms";
+  may_work.set_value();  // nothing of them is done before
   synchronize(*stream);
+  EXPECT_FALSE(waited) << "a run waited for work that the device had not begun";
   EXPECT_EQ(content(y), (Floats{3}));
   run_options.config.clear();
   binding.run(&run_options);  // waits for the caller's stream
@@ -68,7 +73,6 @@ TEST_F(DeviceTest, BindingsRunSideBySide) {
 
 // What the host owns may change as soon as a run has returned.
 TEST_F(DeviceTest, RunsThatDoNotWaitHaveReadTheHostsMemory) {
-  control.delay = std::chrono::milliseconds(20);
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   const auto stream = factory->make_stream(0, {});
   RunOptions run_options;
@@ -148,12 +152,12 @@ TEST_F(DeviceTest, ValuesGoFromDeviceToDeviceByTheHost) {
 }
 
 TEST_F(DeviceTest, TerminatedRunsLeaveTheSessionUsable) {
-  control.delay = std::chrono::milliseconds(30);
+  control.delay = std::chrono::milliseconds(100);  // of each part: the run is not over when it is terminated
   control.one_by_one = true;
   const auto s = session(model_of({"a"}, {"c = Add a two", "d = Neg c", "e = Add d two", "y = Neg e"}, {"y"}));
   RunOptions run_options;
   std::thread stops([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(7));
+    while (control.runs == 0) std::this_thread::yield();
     ++run_options.terminations;
     run_options.terminate = true;
   });

@@ -1,5 +1,6 @@
 // Sessions whose nodes run in several memories, on a provider whose memory the host cannot touch.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -234,7 +235,8 @@ TEST_F(DeviceTest, CopiesAreWrittenToFiles) {
     std::remove(path.c_str());
     return text;
   };
-  const std::string of_session = ::testing::TempDir() + "session_copies.json", of_run = of_session + ".run";
+  const std::string of_session = cat("{}session_copies_{}.json", ::testing::TempDir(), getpid()),
+                    of_run = of_session + ".run";
   SessionOptions o = options();
   o.config["session.copy_ledger_file"] = of_session;
   auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}), o);
@@ -260,7 +262,7 @@ TEST_F(DeviceTest, CopiesAreWrittenToFiles) {
 TEST_F(DeviceTest, ProfilesTellProvidersAndCopies) {
   SessionOptions o = options();
   o.profiling = true;
-  o.profile_prefix = ::testing::TempDir() + "device_profile";
+  o.profile_prefix = cat("{}device_profile_{}", ::testing::TempDir(), getpid());
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}), o);
   run(*s, {host({1})});
   const std::string path = s->end_profiling();

@@ -1,6 +1,7 @@
 // Operators on maps, in whole sessions.
 #include <gtest/gtest.h>
 
+#include "base/comma_locale_testing.h"
 #include "session/session_testing.h"
 
 namespace retort {
@@ -101,6 +102,18 @@ TEST(CastMap, DenseInTheOrderOfKeysOrWhereTheyStand) {
   EXPECT_CONTAINS(why_not("CastMap", DType::string, DType::f32, {}), "a map from string to float32 is not allowed");
   EXPECT_CONTAINS(why_not("CastMap", DType::i64, DType::f32, {{"cast_to", std::string("TO_BOOL")}}),
                   "\"TO_BOOL\" is none of TO_FLOAT");
+}
+
+TEST(CastMap, NumbersHaveAPointWhateverTheHostChose) {
+  const CommaLocale locale;
+  if (!locale.found()) GTEST_SKIP() << "no locale with a decimal comma (Debian: locales)";
+  const auto cast = [](DType value, const char* to) {
+    return MapModel("CastMap", DType::i64, value, {{"cast_to", std::string(to)}});
+  };
+  const Map map = map_of(Ints{1}, Floats{-1.5f}), text = map_of(Ints{1}, Strings{"7.5"});
+  EXPECT_EQ(elements<std::string>(cast(DType::f32, "TO_STRING").run(map, OptimizationLevel::all)),
+            Strings{"-1.500000"});
+  EXPECT_EQ(elements<float>(cast(DType::string, "TO_FLOAT").run(text, OptimizationLevel::all)), Floats{7.5f});
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // What is told of who runs what: the line in the log, session.placement, errors of session.disable_cpu_ep_fallback.
+#include <unistd.h>
+
 #include <fstream>
 
 #include "session/device_session_testing.h"
@@ -125,7 +127,7 @@ TEST_F(PlacementTest, NodesOfBodiesWithinParts) {
 }
 
 TEST_F(PlacementTest, AsJson) {
-  const std::string file = ::testing::TempDir() + "retort_placement.json";
+  const std::string file = cat("{}retort_placement_{}.json", ::testing::TempDir(), getpid());
   const auto model = mixed();
   for (const ValueId in : model->graph->inputs) model->graph->value(in).type = ValueType::tensor(DType::f32, Shape{6});
   session(model, logging(LogLevel::error, file));
@@ -146,7 +148,7 @@ TEST_F(PlacementTest, AsJson) {
 
 // What is gone before any run needs nobody; the others are named, and the report is there all the same.
 TEST_F(PlacementTest, WithoutTheCpu) {
-  const std::string file = ::testing::TempDir() + "retort_placement_strict.json";
+  const std::string file = cat("{}retort_placement_strict_{}.json", ::testing::TempDir(), getpid());
   SessionOptions strict = logging(LogLevel::error, file);
   strict.config["session.disable_cpu_ep_fallback"] = "1";
   EXPECT_CONTAINS(

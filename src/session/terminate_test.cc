@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "session/session_testing.h"
@@ -9,9 +10,8 @@
 namespace retort {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+/// What all threads of this process worked; other programs may want the processors, too.
+double worked() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 void set_terminate(RunOptions& options) {
   ++options.terminations;
@@ -130,19 +130,19 @@ TEST_P(Terminate, EndsALongOperatorSoonWithAnError) {
     RunOptions options;
     Value before, y, after;
     ASSERT_EQ(run_one(*session, small, options, before), "") << l.name;
-    Clock::time_point asked;
+    double asked = 0;
     std::thread other([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      asked = Clock::now();
+      asked = worked();
       set_terminate(options);
     });
     const std::string error = run_one(*session, large, options, y);
-    const Clock::time_point end = Clock::now();
+    const double end = worked();
     other.join();
     EXPECT_CONTAINS(error, "terminated") << l.name;
     EXPECT_TRUE(y.empty()) << l.name;
     // Usually a few milliseconds; uninterrupted, all would take more than this even on two threads.
-    EXPECT_LT(std::chrono::duration<double>(end - asked).count(), 0.5) << l.name;
+    EXPECT_LT(end - asked, 0.5 * GetParam()) << l.name;
     options.terminate = false;
     ASSERT_EQ(run_one(*session, small, options, after), "") << l.name;
     ASSERT_EQ(after.tensor()->bytes(), before.tensor()->bytes());
@@ -161,19 +161,20 @@ TEST(TerminateFlag, EndsTheRunAlsoWhenItIsTakenBack) {
   RunOptions options;
   Value y;
   const Tensor large = ones(DType::f32, {16384, 1024});
-  std::atomic<bool> ready{false};
+  std::atomic<bool> ready{false}, over{false}, late{false};
   std::thread other([&] {
     ready.wait(false);
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    late = over.load();
     set_terminate(options);
     options.terminate = false;
   });
   ready = true;
   ready.notify_one();
-  const auto start = Clock::now();
   const std::string error = run_one(*session, large, options, y);
+  over = true;
   other.join();
-  if (error.empty() && seconds_since(start) < 0.03) GTEST_SKIP() << "the run was over before it could be terminated";
+  if (late) GTEST_SKIP() << "the run was over before it could be terminated";
   EXPECT_CONTAINS(error, "terminated");
   EXPECT_TRUE(y.empty());
 }

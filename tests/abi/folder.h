@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace scenes {
 class Folder {
  public:
   Folder() {
-    char name[] = "/tmp/retort_scene_XXXXXX";
-    path_ = mkdtemp(name);
+    path_ = (std::filesystem::temp_directory_path() / "retort_scene_XXXXXX").string();
+    if (!mkdtemp(path_.data())) throw std::runtime_error("no folder " + path_);
   }
   ~Folder() {
     std::error_code gone;

@@ -1,6 +1,7 @@
 // Sessions: loading, signatures, metadata.
 #include <thread>
 
+#include "folder.h"
 #include "models.h"
 
 using namespace scenes;
@@ -243,14 +244,16 @@ SCENE(session, prepacked_container) {
 
 SCENE(session, profiling) {
   OrtSessionOptions* o = s.options();
-  CALL(EnableProfiling, o, "/tmp/retort_scene_profile");
+  const Folder folder;
+  const std::string prefix = folder / "profile";
+  CALL(EnableProfiling, o, prefix.c_str());
   OrtSession* session = open(s, "dense", o);
   uint64_t start = 0;
   CALL(SessionGetProfilingStartTimeNs, session, &start);
   s.note("started", start != 0);
   char* file = nullptr;
   CALL(SessionEndProfiling, session, s.allocator(), &file);
-  s.note("prefix", std::string_view(file ? file : "", 25));
+  s.note("prefix", std::string_view(file ? file : "").starts_with(prefix));
   std::ifstream in(file ? file : "");
   s.note("begins", std::string(1, char(in.get())));
   std::remove(file);

@@ -45,17 +45,17 @@ class Cli(ToolTest):
         self.fails(1, ["ops", DIGITS], "retort convert " + DIGITS)
 
     def test_an_empty_name_of_a_library_is_none(self):
-        done = subprocess.run([TOOL, "run", DIGITS], env={**os.environ, "RETORT_LIBRARY": ""}, capture_output=True, text=True)
+        done = subprocess.run([TOOL, "run", DIGITS], env={**os.environ, "RETORT_LIBRARY": ""}, capture_output=True, encoding="utf-8")
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_an_instruction_level_that_is_none(self):
         for words in (["run", DIGITS], ["bench", DIGITS, "--seconds", "0.1"], ["devices"]):
-            done = subprocess.run([TOOL, *words], env={**os.environ, "RETORT_ISA": "avx-512"}, capture_output=True, text=True)
+            done = subprocess.run([TOOL, *words], env={**os.environ, "RETORT_ISA": "avx-512"}, capture_output=True, encoding="utf-8")
             self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
             self.assertIn("RETORT_ISA is 'avx-512', which is no instruction level here; set it to v2, avx2 or avx512 on x86-64", done.stderr)
         level = "v2" if platform.machine() == "x86_64" else "neon"
         for name in (level, ""):
-            done = subprocess.run([TOOL, "run", DIGITS], env={**os.environ, "RETORT_ISA": name}, capture_output=True, text=True)
+            done = subprocess.run([TOOL, "run", DIGITS], env={**os.environ, "RETORT_ISA": name}, capture_output=True, encoding="utf-8")
             self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_libraries_that_are_not_there(self):
@@ -74,7 +74,7 @@ class Cli(ToolTest):
         library = os.environ.get("RETORT_LIBRARY") or os.path.join(os.path.dirname(TOOL), "..", "lib", "libretort.so.1")
         os.symlink(os.path.abspath(library), self.path("libother_engine.so.1"))
         for words in (["bench", DIGITS, "--seconds", "0.1"], ["diff", DIGITS]):
-            done = subprocess.run([TOOL, *words, "--against", "libother_engine.so.1", "--library", "libother_engine.so.1"], capture_output=True, text=True,
+            done = subprocess.run([TOOL, *words, "--against", "libother_engine.so.1", "--library", "libother_engine.so.1"], capture_output=True, encoding="utf-8",
                                   env={**os.environ, "LD_LIBRARY_PATH": self.folder})
             self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -96,14 +96,14 @@ class Cli(ToolTest):
             self.skipTest("the example is not built")
         for words, code, part in ((["--help"], 0, "usage: digits [--check] FOLDER"), ([], 2, "usage: digits [--check] FOLDER"), (["--frob"], 2, "usage:"),
                                   ([self.folder], 1, "heldout_images.npy does not exist")):
-            done = subprocess.run([program, *words], capture_output=True, text=True)
+            done = subprocess.run([program, *words], capture_output=True, encoding="utf-8")
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(part, done.stderr if code else done.stdout)
 
     def test_lost_output_is_a_failure(self):
         for words in (["run", DIGITS], ["run", DIGITS, "--json"], ["inspect", DIGITS, "--json"], ["--help"], ["--version"]):
             with open("/dev/full", "w", encoding="utf-8") as full:
-                done = subprocess.run([TOOL, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+                done = subprocess.run([TOOL, *words], stdout=full, stderr=subprocess.PIPE, encoding="utf-8")
             self.assertEqual(done.returncode, 1, words)
             self.assertIn("standard output cannot be written to", done.stderr)
 

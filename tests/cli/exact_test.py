@@ -47,7 +47,7 @@ class Exact(ToolTest):
         os.makedirs(self.path("zoo"), exist_ok=True)
         with open(self.path("zoo/index.json"), "w", encoding="utf-8") as f:
             json.dump(rows, f)
-        done = subprocess.run([sys.executable, EXACT, self.path("zoo"), "--retort", TOOL, *words], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, EXACT, self.path("zoo"), "--retort", TOOL, *words], capture_output=True, encoding="utf-8")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         with open(self.path("zoo/index.json"), encoding="utf-8") as f:
             return json.load(f), done.stdout

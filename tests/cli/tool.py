@@ -16,7 +16,7 @@ DIGITS = os.path.join(ROOT, "examples", "digits", "digits.onnx")
 
 def retort(*words):
     """(exit code, stdout, stderr)"""
-    done = subprocess.run([TOOL, *map(str, words)], capture_output=True, text=True)
+    done = subprocess.run([TOOL, *map(str, words)], capture_output=True, encoding="utf-8")
     return done.returncode, done.stdout, done.stderr
 
 
@@ -28,7 +28,7 @@ class ToolTest(unittest.TestCase):
             self.skipTest("no chromium")
         command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=" + self.path("browser"),
                    "--virtual-time-budget=60000", "--dump-dom", f"file://{page}#{fragment}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
         if done.returncode and not done.stdout:
             self.skipTest("chromium does not run here: " + done.stderr[-200:])
         head = done.stdout[done.stdout.index("<body"):][:200]

@@ -27,7 +27,7 @@ class Words(ToolTest):
         """What bash offers for the last of these words."""
         listed = " ".join(f"'{w}'" for w in ("retort",) + words)
         text = f"source {self.script('bash')}; COMP_WORDS=({listed}); COMP_CWORD={len(words)}; _retort; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-        done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, cwd=self.folder)
+        done = subprocess.run(["bash", "-c", text], capture_output=True, encoding="utf-8", cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout.split()
 
@@ -50,13 +50,13 @@ class Words(ToolTest):
     def test_fish(self):
         self.need("fish")
         text = f"source {self.script('fish')}; complete -C 'retort inspect --pa'"
-        done = subprocess.run(["fish", "-c", text], capture_output=True, text=True, env={**os.environ, "HOME": self.folder})
+        done = subprocess.run(["fish", "-c", text], capture_output=True, encoding="utf-8", env={**os.environ, "HOME": self.folder})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^--passes\t")
 
     def test_zsh(self):
         self.need("zsh")
-        done = subprocess.run(["zsh", "-n", self.script("zsh")], capture_output=True, text=True)
+        done = subprocess.run(["zsh", "-n", self.script("zsh")], capture_output=True, encoding="utf-8")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         with open(self.script("zsh"), encoding="utf-8") as f:
             self.assertIn("'inspect:", f.read())
@@ -69,7 +69,7 @@ class Words(ToolTest):
         self.need("man")
         with open(self.path("retort.1"), "w", encoding="utf-8") as f:
             f.write(out)
-        done = subprocess.run(["man", "--warnings", "-l", self.path("retort.1")], capture_output=True, text=True, env={**os.environ, "MANWIDTH": "120", "LC_ALL": "C.UTF-8"})
+        done = subprocess.run(["man", "--warnings", "-l", self.path("retort.1")], capture_output=True, encoding="utf-8", env={**os.environ, "MANWIDTH": "120", "LC_ALL": "C.UTF-8"})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("--against-model FILE", done.stdout)
 

@@ -1,6 +1,7 @@
 #include "compare.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -122,7 +123,7 @@ TEST(Compare, ShapeRuleIgnoresValues) {
 }
 
 std::string write_file(const std::string& bytes) {
-  std::string path = ::testing::TempDir() + "conformance_value.pb";
+  std::string path = ::testing::TempDir() + "conformance_value_" + std::to_string(getpid()) + ".pb";
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }

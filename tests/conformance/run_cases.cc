@@ -21,11 +21,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <sstream>
 #include <tuple>
 
@@ -182,18 +184,19 @@ std::string one_line(std::string s) {
 std::string row(const Case& c, const Result& r, const Options& o) {
   std::string message = one_line(r.message);
   if (message.size() > 400) message.resize(400);
-  char numbers[96];
-  std::snprintf(numbers, sizeof numbers, "%.3g\t%.3f\t%.3f", r.worst, r.load_ms, r.run_ms);
+  std::ostringstream numbers;  // not printf(), which writes them as the locale of the worker wants it
+  numbers << std::setprecision(3) << r.worst << std::fixed << "\t" << r.load_ms << "\t" << r.run_ms;
   if (!o.provider.name.empty()) message += "\t" + std::to_string(r.claimed);
   if (!o.log.empty()) message += "\t" + one_line(r.heard);
-  return c.name + "\t" + (r.reason.empty() ? "pass" : "fail") + "\t" + r.reason + "\t" + numbers + "\t" + message +
-         "\n";
+  return c.name + "\t" + (r.reason.empty() ? "pass" : "fail") + "\t" + r.reason + "\t" + numbers.str() + "\t" +
+         message + "\n";
 }
 
 constexpr int kUnusable = 3;  // exit code of a worker that cannot use the library at all
 
 [[noreturn]] void work(const Options& o, const std::vector<Case>& cases, size_t first, int out) {
   int code = 0;
+  std::setlocale(LC_ALL, "");  // as many hosts do: no result may depend on it
   try {
     Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL, o.environment, !o.log.empty());
     if (!o.provider.name.empty()) engine.use_provider(o.provider);

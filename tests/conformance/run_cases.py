@@ -29,13 +29,16 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEVER_LISTED = ("crash", "timeout")
+# A Softmax of a thousand sums near 1e10 that are equal but for how they were rounded, and that depends on how a product is cut
+# up for the processor (docs/adr/0022-strassen.md): only without optimisation they have to be the same.
+LAST_BITS = {"light/test_squeezenet"}
 HEADER = "# Cases that fail, and the class of their failure. Made by run_cases.py --update; this list may only shrink.\n"
 
 
 def load_cases(folder):
     """The case list of index.json; exports the cases first when they are not there. Other processes wait meanwhile."""
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.normpath(folder) + ".lock", "w") as lock:
+    with open(os.path.normpath(folder) + ".lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         cases = exported(folder)
         if cases is None:
@@ -55,18 +58,19 @@ def exported(folder):
     return data["cases"] if data["onnx"] == onnx.__version__ else None
 
 
-def manifest_line(case, folder):
-    rule = "shape" if case["nondeterministic"] else "close"
+def manifest_line(case, folder, optimised=True):
+    name = f"{case['kind']}/{case['name']}"
+    rule = "shape" if case["nondeterministic"] or (optimised and name in LAST_BITS) else "close"
     sets = [os.path.join(folder, s["dir"]) for s in case["data_sets"]]
     model = os.path.join(folder, case["dir"], "model.onnx")
-    return "\t".join([f"{case['kind']}/{case['name']}", rule, repr(case["rtol"]), repr(case["atol"]), model, *sets])
+    return "\t".join([name, rule, repr(case["rtol"]), repr(case["atol"]), model, *sets])
 
 
-def run(tool, library, cases, folder, tsv, options):
+def run(tool, library, cases, folder, tsv, options, optimised=True):
     """{case name: (passed, class, message)} in the order of the cases"""
     manifest = tsv + ".manifest"
-    with open(manifest, "w") as f:
-        f.writelines(manifest_line(c, folder) + "\n" for c in cases)
+    with open(manifest, "w", encoding="utf-8") as f:
+        f.writelines(manifest_line(c, folder, optimised) + "\n" for c in cases)
     code = subprocess.run([tool, library, manifest, tsv, *options]).returncode
     if code:
         sys.exit(f"run_cases ended with {code}")
@@ -82,7 +86,7 @@ def read_expected(path):
     """{case name: class}"""
     if path == "none" or not os.path.exists(path):
         return {}
-    with open(path) as f:
+    with open(path, encoding="utf-8") as f:
         return dict(line.split() for line in f if line.strip() and not line.startswith("#"))
 
 
@@ -100,7 +104,7 @@ def write_expected(path, rows, old, allow_growth, level=99):
     if grown and not allow_growth:
         return grown
     known.update({n: mine[n] if mine.get(n) == f"{c}@{level}" else c for n, c in failing.items()})
-    with open(path, "w") as f:
+    with open(path, "w", encoding="utf-8") as f:
         f.write(HEADER)
         f.writelines(f"{n}\t{known[n]}\n" for n in sorted(known))
     return []
@@ -163,7 +167,7 @@ def main():
     if a.saved_as:
         itself = run(a.tool, a.saved_by, cases, folder, tsv, options)
         expected.update({n: c for n, (ok, c, _) in itself.items() if not ok})
-    rows = run(a.tool, a.library, cases, folder, tsv, options)
+    rows = run(a.tool, a.library, cases, folder, tsv, options, a.level != 0 or bool(a.saved_by))
     if a.update:
         grown = write_expected(a.expected, rows, listed, a.allow_growth, a.level)
         if grown:

@@ -1,5 +1,7 @@
 // Sessions of the C++ interface: options, metadata, adapters, asynchronous runs, edited models, packages, compiled models.
 #define RETORT_API_DLOPEN
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 
@@ -118,7 +120,8 @@ void compiling() {
       })
       .run();
   expect(pieces > 0 && api::Session(env, bytes).inputs().size() == 1, "a compiled model in memory");
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / "cxx-compiled.onnx";
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("cxx-compiled-" + std::to_string(getpid()) + ".onnx");
   std::filesystem::remove(file);
   api::Compilation(env).from(bytes).to(file).optimization(ORT_DISABLE_ALL).run();
   expect(api::Session(env, file).outputs()[0].name == "y", "a compiled model in a file");

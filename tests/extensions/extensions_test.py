@@ -132,7 +132,7 @@ def run_all(library):
 
 
 def results_of(library):
-    done = subprocess.run([sys.executable, os.path.abspath(__file__), "--run", library], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), "--run", library], capture_output=True, encoding="utf-8", timeout=120)
     if done.returncode != 0:
         raise AssertionError(f"{library} ended with {done.returncode}: {done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])

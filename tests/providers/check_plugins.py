@@ -54,7 +54,7 @@ class Check:
         variables = {**os.environ, **foreign.variables(self.plugin), **({**self.plugin.processor, "PLUGIN_INSIDE": self.library} if around else {})}
         entries = [word for key, value in self.plugin.environment.items() for word in ("--env", f"{key}={value}")] if ours else []
         command = [os.path.join(self.a.programs, program), self.engines[engine], *arguments(library), *entries]
-        with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True) as p:
+        with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8", errors="replace", start_new_session=True) as p:
             try:
                 said, _ = p.communicate(timeout=SECONDS)
                 return p.returncode, said

@@ -33,6 +33,11 @@ INTEGER_ZOO = {"mobilenet_v2_qdq": "b1"}
 PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "integers by VNNI", "empty"}, "nothing": set()},
              "XnnPackExecutionProvider": {"least": 300, "has": {"integers", "stored", "foreign", "counts"},
                                           "nothing": {"both_repeat", "results_inside", "linear_product", "sums", *graphs.UNCLAIMED_GRAPHS}}}
+# RETORT_ISA: the same for oneDNN, what the kernel says of a processor that has it. XNNPACK cannot be bounded.
+LEVELS = {"v2": ("SSE41", {"sse4_2"}), "avx2": ("AVX2", {"avx2", "fma", "f16c", "bmi2"}),
+          "avx512": ("AVX512_CORE", {"avx512f", "avx512bw", "avx512dq", "avx512cd", "avx512vl"})}
+# ONEDNN_MAX_CPU_ISA: instruction sets that oneDNN does not use then.
+TAKEN_AWAY = {"SSE41": "avx", "AVX": "avx(2|512|_)", "AVX2": "avx(512|_vnni)", "AVX2_VNNI": "avx512", "AVX512_CORE": "avx(512)?_?(vnni|bf16|fp16)|amx"}
 INTEGER_RULE = ("close", "0", "1")  # the next one
 GRAPH_RULE, MODEL_RULE, BF16_RULE = ("close", "1e-4", "1e-5"), ("scale", "1e-3", "0"), ("scale", "0.1", "0")
 INTEGER_ZOO_RULE = ("scale", "0.25", "0")  # that of the model in bench/zoo/recipes.json
@@ -119,19 +124,24 @@ class Check:
             for _, model, folders in rows:
                 models.expect(model, folders, evaluator)
             self.hold(label, rows, rule, claims=label != "integers" or self.claims_integers())
-            if label == "integers" and "integers by VNNI" in self.about["has"]:
-                self.without_vnni(rows)
+            if label in ("integers", "stored"):
+                self.at_levels(label, rows, INTEGER_RULE)
 
     def claims_integers(self):
         return "integers by VNNI" not in self.about["has"] or has_vnni()
 
-    def without_vnni(self, rows):
-        """The same where oneDNN is bound to AVX2: nodes on integers go to the engine, and nothing saturates. Official ONNX
-        Runtime then computes them with what the processor has."""
-        lines = ["\t".join([name, *INTEGER_RULE, model, *folders]) for name, model, folders in rows]
-        for name, (ok, reason, message, nodes, _) in self.run("avx2", self.a.library, lines, env={"ONEDNN_MAX_CPU_ISA": "AVX2"}).items():
-            alone = nodes == 0 or name == "stored_residual"  # which has nodes in float32, too
-            self.verdict(f"without VNNI {name}", "" if ok and alone else f"{reason or f'{nodes} nodes are claimed'}: {message}")
+    def at_levels(self, label, rows, rule):
+        """The same at each instruction level that the processor has, in this engine; official ONNX Runtime always computes with what
+        the processor has. None of the levels has VNNI: oneDNN leaves nodes on integers to the engine, and nothing saturates."""
+        lines = ["\t".join([name, *rule, model, *folders]) for name, model, folders in rows]
+        for level, bound in levels().items():
+            environment = {"RETORT_ISA": level, "ONEDNN_MAX_CPU_ISA": bound}
+            for name, (ok, reason, message, nodes, _) in self.run(f"{label}.{level}", self.a.library, lines, env=environment).items():
+                if "integers by VNNI" not in self.about["has"]:
+                    taken = (nodes > 0) != (name in self.about["nothing"])
+                else:
+                    taken = nodes == 0 or name == "stored_residual" or label == "integer_model"  # those have nodes in float32, too
+                self.verdict(f"at level {level}, {label} {name}", "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
 
     def models(self):
         rows = models.zoo(os.path.join(self.a.work, "zoo"), ZOO)
@@ -140,8 +150,10 @@ class Check:
             self.hold("bf16", rows, BF16_RULE, "threads=2", "bf16=1")
         elif "bf16" in self.about["has"]:
             self.skip("bf16", "oneDNN multiplies 16-bit floats only on processors with AVX-512")
+        integers = models.zoo(os.path.join(self.a.work, "integer_zoo"), INTEGER_ZOO)
         if "counts" in self.about["has"]:
-            self.hold("integer_model", models.zoo(os.path.join(self.a.work, "integer_zoo"), INTEGER_ZOO), INTEGER_ZOO_RULE)
+            self.hold("integer_model", integers, INTEGER_ZOO_RULE)
+        self.at_levels("integer_model", integers, INTEGER_ZOO_RULE)
         real = os.path.join(os.path.dirname(ROOT), "shared", "models")
         names = [n for n in ("squeezenet-fp16", "ultraface-rfb320", "fastestdet") if os.path.exists(os.path.join(real, n, "model.onnx"))]
         float32 = [n for n in names if not n.endswith("fp16")]
@@ -211,12 +223,22 @@ def has_vnni():
     return not processor().isdisjoint({"avx512_vnni", "avx_vnni"})
 
 
-def processor():
-    """The instruction sets of this machine, as the kernel calls them; without those that a bound on oneDNN takes away."""
+def instruction_sets():
+    """Those of this machine, as the kernel calls them."""
     with open("/proc/cpuinfo", encoding="utf-8") as f:
-        flags = {word for line in f if line.startswith("flags") for word in line.split()}
-    bounded = os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() in ("SSE41", "AVX", "AVX2")
-    return {f for f in flags if not (bounded and (f.startswith("avx512") or f == "avx_vnni"))}
+        return {word for line in f if line.startswith("flags") for word in line.split()}
+
+
+def processor():
+    """The instruction sets of this machine without those that a bound on oneDNN takes away."""
+    gone = TAKEN_AWAY.get(os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper(), "(?!)")
+    return {f for f in instruction_sets() if not re.match(gone, f)}
+
+
+def levels():
+    """{RETORT_ISA: ONEDNN_MAX_CPU_ISA} of the levels that this processor has; where RETORT_ISA is set, of that one alone."""
+    chosen, has = os.environ.get("RETORT_ISA"), instruction_sets()
+    return {level: bound for level, (bound, needs) in LEVELS.items() if needs <= has and chosen in (None, "", level)}
 
 
 def main():

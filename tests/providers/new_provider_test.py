@@ -35,7 +35,7 @@ class NewProvider(unittest.TestCase):
 
     def run_tool(self, *words, **env):
         env = {**{k: v for k, v in os.environ.items() if k != "RETORT_LIBRARY"}, **env}
-        done = subprocess.run([sys.executable, TOOL, *words], capture_output=True, text=True, cwd=self.folder, env=env)
+        done = subprocess.run([sys.executable, TOOL, *words], capture_output=True, encoding="utf-8", cwd=self.folder, env=env)
         return done.returncode, done.stdout + done.stderr
 
     def make(self, name, *words):
@@ -54,7 +54,7 @@ class NewProvider(unittest.TestCase):
         model = os.path.join(self.folder, "m.onnx")
         onnx.save(helper.make_model(helper.make_graph(nodes, "g", ports[:2], ports[2:]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
         plugin = os.path.join(self.folder, library, "build", f"lib{library}.so")
-        done = subprocess.run([os.path.join(self.prefix, "bin", "retort"), "inspect", model, "--json", "--plugin", f"{library}={plugin}"], capture_output=True, text=True)
+        done = subprocess.run([os.path.join(self.prefix, "bin", "retort"), "inspect", model, "--json", "--plugin", f"{library}={plugin}"], capture_output=True, encoding="utf-8")
         self.assertEqual(done.returncode, 0, done.stderr)
         told = json.loads(done.stdout)["placement"]
         self.assertEqual(told["providers"], [name + "ExecutionProvider"])
@@ -79,7 +79,7 @@ class NewProvider(unittest.TestCase):
                 f.write(text.replace(right, wrong))
             build = os.path.join(folder, "build")
             subprocess.run(["cmake", "--build", build], check=True, capture_output=True)
-            done = subprocess.run(["ctest", "--test-dir", build, "--output-on-failure"], capture_output=True, text=True)
+            done = subprocess.run(["ctest", "--test-dir", build, "--output-on-failure"], capture_output=True, encoding="utf-8")
             self.assertNotEqual(done.returncode, 0, wrong)
             self.assertIn("FAIL", done.stdout)
             self.assertIn(says, done.stdout)

@@ -145,7 +145,7 @@ def main():
             continue
         command = [a.tool, a.library, os.path.join(zoo, row["path"]), os.path.join(zoo, row["inputs"]), *THREADS]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+            done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=TIMEOUT_SECONDS)
             lines = (done.stderr or done.stdout).strip().splitlines() or [f"ended with {done.returncode}"]
             wrong = lines[-1] if done.returncode else verdict(*done.stdout.strip().split("\t"), budget.get(name, 0))
         except subprocess.TimeoutExpired:

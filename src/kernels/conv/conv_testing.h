@@ -157,7 +157,7 @@ inline void check_conv(const ConvCase& c) {
   }
   const bool winograd = is_winograd(c.algorithm);
   const float tolerance = largest * (winograd ? 1e-5f : c.algorithm == ConvAlgorithm::strassen ? 5e-6f : 2e-6f);
-  for (int level = 0; level < kIsaCount; ++level) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     const std::vector<float> got = data.run(Parallel());
     size_t wrong = 0;

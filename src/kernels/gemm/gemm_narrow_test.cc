@@ -101,7 +101,7 @@ bool stores(PackedType type) {
 
 void check_narrow(const NarrowCase& c) {
   const Parallel alone;
-  for (int level = 0; level < kIsaCount; ++level) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     for (const PackedType type : kNarrowTypes) {
       if (!stores(type)) continue;
@@ -152,7 +152,7 @@ TEST(GemmNarrow, InfinityAndNanPropagate) {
     std::vector<float> b(k * n, 1.0f), a(k, 1.0f), c(n);
     b[2 * n + 3] = b[2 * n + 60] = x;
     ASSERT_EQ(gemm_exact_type(b.data(), b.size()), PackedType::bf16);
-    for (int level = 0; level < kIsaCount; ++level) {
+    for (int level = 0; level <= int(best_isa()); ++level) {
       const ScopedIsa isa{Isa(level)};
       const AlignedBytes packed(gemm_packed_bytes(k, n, PackedType::bf16));
       gemm_pack_b(b.data(), n, 1, k, n, {packed.memory, PackedType::bf16});
@@ -180,7 +180,7 @@ PackedType type_of(float value, size_t at = 0, size_t count = 1) {
 
 /// Whether all of one 16-bit type, and nothing beside, has the type that is wanted.
 TEST(GemmNarrow, ExactTypes) {
-  for (int level = 0; level < kIsaCount; ++level) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     for (uint32_t i = 0; i < 65536; ++i) {
       ASSERT_EQ(type_of(std::bit_cast<float>(i << 16)), PackedType::bf16) << i;
@@ -203,7 +203,7 @@ TEST(GemmNarrow, ExactTypes) {
 
 TEST(GemmNarrow, OneValueTells) {
   const float third = 1.0f / 3, bf16 = 0x1.02p-20f, f16 = 0x1.004p0f;
-  for (int level = 0; level < kIsaCount; ++level) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     EXPECT_EQ(gemm_exact_type(nullptr, 0), PackedType::bf16);
     for (const size_t count : {1, 15, 16, 17, 33, 1024, 1030, 3000}) {
@@ -223,7 +223,7 @@ TEST(GemmNarrow, OneValueTells) {
 TEST(GemmNarrow, SubnormalsAreSeen) {
   const FlushDenormals flush(true);
   check_narrow({.m = 3, .n = 64, .k = 9, .b_scale = 0x1p-16f});  // subnormal in float16 alone
-  for (int level = 0; level < kIsaCount; ++level) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     EXPECT_EQ(type_of(std::bit_cast<float>(1u)), PackedType::f32);
     EXPECT_EQ(type_of(std::bit_cast<float>(0x7fffffu)), PackedType::f32);

@@ -58,7 +58,7 @@ void check_resize(ResizeArgs a) {
   std::vector<float> want = fresh_output(a);
   a.output = want.data();
   resize_reference(a);
-  for (int level = 0; level < kIsaCount; ++level) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     const std::vector<float> got = run(a, Parallel());
     size_t wrong = 0;
@@ -166,7 +166,7 @@ void check_planes(size_t in_w, size_t out_w, size_t taps, Order order) {
   std::vector<float> want(a.planes * a.out_stride + 32, kGuard), lines(plane_line_floats(0, in_w));
   a.output = want.data();
   resize_planes_reference(a);
-  for (int level = 0; level < kIsaCount; ++level) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     std::vector<float> got(want.size(), kGuard);
     a.output = got.data();

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/c_locale.h"
 #include "kernels/elementwise/convert.h"
 #include "ops/ml/common/map.h"
 
@@ -80,7 +81,7 @@ struct CastMap {
   template <typename To>
   static To convert(float x) {
     if constexpr (std::same_as<To, std::string>)
-      return std::to_string(x);
+      return cat("{:f}", x);
     else
       return kernels::convert<To>(x);
   }
@@ -93,7 +94,7 @@ struct CastMap {
       errno = 0;
       const auto number = [&] {
         if constexpr (std::same_as<To, float>)
-          return std::strtof(x.c_str(), &end);
+          return c_strtof(x.c_str(), &end);
         else
           return int64_t(std::strtoll(x.c_str(), &end, 10));
       }();

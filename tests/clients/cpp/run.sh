@@ -31,7 +31,8 @@ for headers in "$HEADERS" "$W/mixed"; do
   done
   "${CXX:-c++}" main.o binding.o model.o -o client "-L$W/lib" -l:libonnxruntime.so.1 -pthread
   # A library that has another name inside is loaded under this one before it is asked for.
-  LD_LIBRARY_PATH="$W/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LD_PRELOAD="$W/lib/libonnxruntime.so.1" \
+  # By relative names: a space or a colon in that of the folder would part these lists.
+  LD_LIBRARY_PATH="lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LD_PRELOAD="lib/libonnxruntime.so.1" \
     timeout "${TEST_TIMEOUT:-300}" ./client "${DATA:-$HERE/../data}" > out.txt 2> err.txt || true
   grep -v ' passed, ' out.txt || true
   counts=$(grep ' passed, ' out.txt) || { head -5 err.txt; counts="0 passed, 1 failed"; }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/c_locale.h"
 #include "base/error.h"
 #include "ops/text/common/regex_reach.h"
 #include "ops/text/common/regex_table.h"
@@ -331,7 +332,10 @@ class Parser {
   int depth_ = 0;
 };
 
-bool is_word(uint32_t c) { return c < 128 && (std::isalnum(int(c)) || c == '_'); }
+bool is_word(uint32_t c) {
+  return c < 128 &&
+         ((c >= '0' && c <= '9') || (small_letter(char(c)) >= 'a' && small_letter(char(c)) <= 'z') || c == '_');
+}
 
 /// Between two characters; kNoCode stands for those outside of the text.
 struct Place {

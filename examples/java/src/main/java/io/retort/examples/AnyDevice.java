@@ -25,7 +25,7 @@ public final class AnyDevice {
 
   private static void tell(OrtSessionFFM session) {
     if (session.inputDevices().get(0).type() == DeviceType.CPU) System.out.println("no device with a provider here: the processor runs the model");
-    else System.out.printf("vendor 0x%04x runs the model%n", session.inputEpDevices().get(0).hardware().vendorId());
+    else System.out.printf(Locale.ROOT, "vendor 0x%04x runs the model%n", session.inputEpDevices().get(0).hardware().vendorId());
   }
 
   // [place]

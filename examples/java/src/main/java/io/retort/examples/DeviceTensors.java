@@ -52,7 +52,7 @@ public final class DeviceTensors {
         env.copyTensors(List.of(y), List.of(to), null);
       }
       LoopbackCounts counts = LoopbackCounts.of(provider);
-      System.out.printf("100 runs: %d upload, %d download, %d copies on the device%n", counts.uploads(), counts.downloads(), counts.within());
+      System.out.printf(Locale.ROOT, "100 runs: %d upload, %d download, %d copies on the device%n", counts.uploads(), counts.downloads(), counts.within());
       int best = Digit.bestOf(probabilities);
       System.out.printf(Locale.ROOT, "a %d (%.1f %%)%n", best, 100 * Digit.shade(probabilities, best));
     }

@@ -60,6 +60,6 @@ public final class KvCache {
     // [end]
     // Rows of the cache that nobody wrote are still zero.
     boolean six = Digit.shade(keys, 5 * WIDTH / HEADS) != 0 && Digit.shade(keys, 6 * WIDTH / HEADS) == 0;
-    System.out.printf("%s of %d rows taken%n", six ? "6" : "not 6", ROOM);
+    System.out.printf(Locale.ROOT, "%s of %d rows taken%n", six ? "6" : "not 6", ROOM);
   }
 }

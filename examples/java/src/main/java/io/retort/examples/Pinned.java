@@ -15,6 +15,7 @@ import io.retort.onnxruntime.DeviceSpec;
 import io.retort.onnxruntime.SessionOptions;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
@@ -44,7 +45,7 @@ public final class Pinned {
     try (OrtEnvironmentFFM env = OrtEnvironmentFFM.create();
         SessionOptions options = SessionOptions.create(env).setEpSelectionPolicy(EpSelectionPolicy.PREFER_GPU);
         OrtSessionFFM session = OrtSessionFFM.create(env, Path.of(args[0]), options); OrtAllocatorFFM memory = staging(env, session.inputEpDevices().get(0))) {
-      System.out.printf("staged in %s memory%n", memory.device().equals(DeviceSpec.CPU) ? "ordinary" : "pinned");
+      System.out.printf(Locale.ROOT, "staged in %s memory%n", memory.device().equals(DeviceSpec.CPU) ? "ordinary" : "pinned");
       // [bind]
       try (OrtValueRef image = memory.allocate(new MemoryDescriptor(ElementType.FLOAT, 1, 1, 8, 8));
           OrtValueRef probabilities = memory.allocate(new MemoryDescriptor(ElementType.FLOAT, 1, 10)); OrtIoBindingFFM binding = session.createBinding()) {
@@ -55,7 +56,7 @@ public final class Pinned {
           binding.bindInput("image", image);  // where that is ordinary memory, a device reads a copy, which is made here
           binding.run();
           binding.synchronizeOutputs();
-          System.out.printf("moved down by %d: a %d%n", down, Digit.bestOf(probabilities.asSegment()));
+          System.out.printf(Locale.ROOT, "moved down by %d: a %d%n", down, Digit.bestOf(probabilities.asSegment()));
         }
       }
       // [end]

@@ -8,6 +8,7 @@ import io.retort.onnxruntime.OrtSessionFFM;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /** Batches of changing size in memory for the largest. Argument: digits.onnx. */
 public final class Preallocated {
@@ -33,7 +34,7 @@ public final class Preallocated {
         binding.bindInput("image", images, new long[] {batch, 1, 8, 8}, ElementType.FLOAT, DeviceSpec.CPU);
         binding.bindOutput("probabilities", probabilities, new long[] {batch, 10}, ElementType.FLOAT, DeviceSpec.CPU);
         binding.run();
-        System.out.printf("batch of %d:", batch);
+        System.out.printf(Locale.ROOT, "batch of %d:", batch);
         for (int i = 0; i < batch; ++i) System.out.print(" " + Digit.bestOf(probabilities.asSlice(i * RESULT, RESULT)));
         System.out.println();
       }

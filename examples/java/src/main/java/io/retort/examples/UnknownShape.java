@@ -10,6 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /** The shape of the output follows from the data: the library makes it, where the program says. Argument: places.onnx. */
 public final class UnknownShape {
@@ -34,7 +35,7 @@ public final class UnknownShape {
           MemorySegment places = results.get("places").asSegment(step);
           long found = results.get("places").shape()[1];  // [2, found]: rows, then columns
           long row = places.getAtIndex(ValueLayout.JAVA_LONG, 0), column = places.getAtIndex(ValueLayout.JAVA_LONG, found);
-          System.out.printf("%2d dark pixels, the first in row %d, column %d%n", found, row, column);
+          System.out.printf(Locale.ROOT, "%2d dark pixels, the first in row %d, column %d%n", found, row, column);
         }
       }
       // [end]

@@ -1,0 +1,29 @@
+// The locale of a host whose decimal point is a comma, for tests of what must not depend on it.
+#pragma once
+#include <locale.h>
+
+#include <clocale>
+#include <string>
+
+namespace retort {
+
+class CommaLocale {
+ public:
+  CommaLocale() : before_(std::setlocale(LC_ALL, nullptr)) {
+    for (const char* name : {"", "de_DE.UTF-8", "fr_FR.UTF-8", "ru_RU.UTF-8", "tr_TR.UTF-8", "pt_BR.UTF-8"}) {
+      if (std::setlocale(LC_ALL, name) && *localeconv()->decimal_point == ',') return;
+    }
+    std::setlocale(LC_ALL, before_.c_str());
+    found_ = false;
+  }
+  ~CommaLocale() { std::setlocale(LC_ALL, before_.c_str()); }
+  CommaLocale(const CommaLocale&) = delete;
+  /// Whether this system has such a locale.
+  bool found() const { return found_; }
+
+ private:
+  std::string before_;
+  bool found_ = true;
+};
+
+}  // namespace retort

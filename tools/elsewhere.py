@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Run test stages where nothing is as on the machine of who wrote them, with what was built here.
+
+    elsewhere.py [--copies N] [--build DIR] [--out DIR] [--digits PROGRAM] [--work DIR] [STAGE ...]
+
+A copy of the sources and of what was built lies in a folder with a space and letters that are not ASCII in its name. There
+the stages run on one processor, as another user (where root starts this) who has no home, under the locale LOCALE and the
+time zone ZONE, without standard input, and with umask 077. Before them the build is configured there, and a part of it made.
+With N copies the stages run in all of them at once, with one folder for temporary files and one user.
+
+The locale is made for this in WORK where localedef can; else the system's locale "C" is used, without UTF-8.
+The last line is "N passed, N failed", of all copies together.
+"""
+import argparse
+import contextlib
+import glob
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LOCALE, ZONE, USER = "de_DE.UTF-8", "Pacific/Kiritimati", "nobody"
+STAGES = "layers conformance saved ort_format runs robustness errors providers digits package cli extensions".split()
+PROGRAMS = ("*.so*", "run_cases", "steady_runs", "plugin_uses", "examples/providers/loopback/*.so")
+# Some of each kind: a program, what generators write, what asks git.
+PARTS = ("base_test", "retort_abi_sources", "retort_commit", "retort_ort_schema", "generated/config_keys.cc", "generated/cli/web_files.h", "run_cases")
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
+
+
+def copy_files(paths, source, target):
+    for path in paths:
+        if os.path.isfile(os.path.join(source, path)):
+            os.makedirs(os.path.dirname(os.path.join(target, path)), exist_ok=True)
+            shutil.copy2(os.path.join(source, path), os.path.join(target, path), follow_symlinks=False)
+
+
+def copy(a, target):
+    """Sources as git knows them, and what the stages need of the build."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, encoding="utf-8", check=True)
+    copy_files(listed.stdout.split("\0")[:-1], ROOT, target)
+    subprocess.run("git init -q . && git add -A", shell=True, cwd=target, check=True)
+    shutil.copytree(a.out, os.path.join(target, "out"), symlinks=True)
+    programs = [os.path.relpath(p, a.build) for pattern in PROGRAMS for p in glob.glob(os.path.join(a.build, pattern))]
+    copy_files(programs, a.build, os.path.join(target, "build", "release"))
+    copy_files([os.path.basename(a.digits)], os.path.dirname(a.digits), os.path.join(target, "build", "digits"))
+
+
+def made_locale(folder):
+    """Variables of the locale, made in a folder."""
+    name = os.path.join(folder, LOCALE)
+    language, _, charset = LOCALE.partition(".")
+    program = shutil.which("localedef")
+    if not program or subprocess.run([program, "-i", language, "-f", charset, name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode > 1:
+        print(f"no locale {LOCALE} (Debian: locales); C in its place", flush=True)
+        return {"LC_ALL": "C"}
+    return {"LC_ALL": LOCALE, "LOCPATH": folder}
+
+
+def other_user():
+    """Options of subprocess for the other user; none where this one is not root."""
+    if os.geteuid() != 0:
+        print("only root can start programs as another user: it stays the same", flush=True)
+        return {}
+    entry = pwd.getpwnam(USER)
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
+def on_one_processor():
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    os.close(0)
+
+
+class Copy:
+    def __init__(self, a, around, number, who, variables):
+        self.folder, self.who, self.variables = os.path.join(around, f"Prüfstand +{number} älter"), who, variables
+        copy(a, self.folder)
+        for folder, folders, files in os.walk(around) if who else ():
+            for name in [folder, *(os.path.join(folder, f) for f in folders + files)]:
+                os.chown(name, who["user"], who["group"], follow_symlinks=False)
+
+    def start(self, command, log):
+        return subprocess.Popen(command, cwd=self.folder, env=self.variables, stdout=log, stderr=subprocess.STDOUT, umask=0o077, preexec_fn=on_one_processor, **self.who)
+
+    def build(self, log):
+        """Whether a part of the build is made there."""
+        configure = ["cmake", "--preset", "release", "-B", "build/fresh", f"-DCMAKE_INSTALL_PREFIX={self.folder}/fresh out"]
+        steps = [configure, ["cmake", "--build", "build/fresh", "--target", *PARTS], ["build/fresh/base_test", "--gtest_brief=1"]]
+        return all(self.start(step, log).wait() == 0 for step in steps)
+
+
+def show(work, number, name):
+    with open(os.path.join(work, f"{number}.{name}.log"), encoding="utf-8", errors="replace") as f:
+        text = f.read()
+    print(f"=== copy {number}: {name}\n{text}", flush=True)
+    return text
+
+
+def build_copies(copies, work):
+    """The number of those in which the build fails, each shown."""
+    failed = 0
+    for number, c in enumerate(copies):
+        with open(os.path.join(work, f"{number}.build.log"), "wb") as log:
+            good = c.build(log)
+        if not good:
+            show(work, number, "build")
+        failed += not good
+    return failed
+
+
+def run_copies(copies, stages, work):
+    """(passed, failed) of the stages, at the same time in each copy."""
+    command = [sys.executable, "tools/run_tests.py", *stages]
+    running, total = [], [0, 0]
+    with contextlib.ExitStack() as logs:
+        for number, c in enumerate(copies):
+            log = logs.enter_context(open(os.path.join(work, f"{number}.stages.log"), "wb"))
+            running.append(c.start(command, log))
+        codes = [p.wait() for p in running]
+    for number, code in enumerate(codes):
+        found = COUNTS.findall(show(work, number, "stages"))
+        passed, failed = map(int, found[-1]) if found else (0, 1)
+        total = [total[0] + passed, total[1] + max(failed, int(code != 0))]
+    return total
+
+
+def options():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--copies", type=int, default=1)
+    ap.add_argument("--build", default="build/release")
+    ap.add_argument("--out", default="out")
+    ap.add_argument("--digits", default="build/digits/digits")
+    ap.add_argument("--work", default="build/elsewhere", help="logs")
+    ap.add_argument("stages", nargs="*", metavar="STAGE")
+    a = ap.parse_args()
+    if a.copies < 1:
+        ap.error(f"--copies {a.copies}: at least one is needed")
+    return a
+
+
+def main():
+    a = options()
+    a.build, a.out, a.digits = (os.path.abspath(path) for path in (a.build, a.out, a.digits))
+    work, who = os.path.abspath(a.work), other_user()
+    os.makedirs(work, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="retort elsewhere ") as around:
+        os.chmod(around, 0o755)
+        os.mkdir(os.path.join(around, "tmp"))
+        os.mkdir(os.path.join(around, "locales"))
+        dropped = {"HOME", "LANG", "LANGUAGE", "LC_ALL", "PYTHONUTF8", "USER", "LOGNAME", "XDG_CACHE_HOME"}
+        variables = {**{k: v for k, v in os.environ.items() if k not in dropped}, "TZ": ZONE, "TMPDIR": os.path.join(around, "tmp"),
+                     **made_locale(os.path.join(around, "locales"))}
+        copies = [Copy(a, around, number, who, variables) for number in range(a.copies)]
+        unbuilt = build_copies(copies, work)
+        passed, failed = run_copies(copies, a.stages or STAGES, work)
+    passed, failed = passed + len(copies) - unbuilt, failed + unbuilt
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

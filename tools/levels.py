@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Run the test stages once for each instruction level of this processor, lowest first.
+
+    levels.py --tool RETORT [--level NAME ...] -- RUN_TESTS_OPTION... [STAGE ...]
+
+RETORT_ISA bounds the engine and ONEDNN_MAX_CPU_ISA oneDNN. A level that the processor does not have is told and left out.
+XNNPACK has no such bound: it always computes with what the processor has. What stands behind "--" goes to run_tests.py;
+its logs are those of the last level. The last line is "N passed, N failed", of all levels together.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LEVELS = {"neon": {}, "v2": {"ONEDNN_MAX_CPU_ISA": "SSE41"}, "avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2"}, "avx512": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}}
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
+
+
+def environment(level):
+    return {**os.environ, "RETORT_ISA": level, **LEVELS[level]}
+
+
+def problem_of(tool, level):
+    """What the engine says where it cannot compute at a level; "" where it can."""
+    done = subprocess.run([tool, "devices"], capture_output=True, encoding="utf-8", env=environment(level))
+    return done.stderr.strip() if done.returncode else ""
+
+
+def run(level, words):
+    """(passed, failed) of the stages at a level; one that ends badly without a count has failed."""
+    print(f"=== {level}", flush=True)
+    with subprocess.Popen([sys.executable, os.path.join(ROOT, "tools", "run_tests.py"), *words], stdout=subprocess.PIPE, encoding="utf-8", errors="replace",
+                          env=environment(level)) as p:
+        text = ""
+        for line in p.stdout:
+            text += line
+            print(line, end="", flush=True)
+    found = COUNTS.findall(text)
+    passed, failed = map(int, found[-1]) if found else (0, 1)
+    return passed, max(failed, int(p.returncode != 0))
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--tool", default=os.path.join("out", "bin", "retort"))
+    ap.add_argument("--level", action="append", choices=list(LEVELS))
+    ap.add_argument("words", nargs="*")
+    a = ap.parse_args()
+    rows = []
+    for level in a.level or LEVELS:
+        problem = problem_of(a.tool, level)
+        if problem:
+            rows.append((level, f"left out: {problem}"))
+            print(f"=== {level} {rows[-1][1]}", flush=True)
+            continue
+        rows.append((level, run(level, a.words)))
+    counts = [count for _, count in rows if isinstance(count, tuple)]
+    print()
+    for level, count in rows:
+        print(f"{level:8}" + (f"{count[0]} passed, {count[1]} failed" if isinstance(count, tuple) else count))
+    passed, failed = (sum(column) for column in zip(*counts)) if counts else (0, 0)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
