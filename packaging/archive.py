@@ -31,7 +31,7 @@ def binaries(prefix):
 
 
 def check_machine(path, arch):
-    machine = subprocess.run(["readelf", "-h", path], check=True, capture_output=True, text=True).stdout
+    machine = subprocess.run(["readelf", "-h", path], check=True, capture_output=True, encoding="utf-8").stdout
     if MACHINES[arch] not in machine:
         raise Wrong(f"{path} is not for {arch}: readelf -h names another machine; build for {arch} first")
 

@@ -45,7 +45,7 @@ def stage(build, prefix, version, epoch, tree):
     with open(os.path.join(tree, "debian", "changelog"), "w", encoding="utf-8") as f:
         f.write(changelog(version, epoch))
     licences.collect(build, os.path.join(tree, "inside"), common=False)
-    triplet = subprocess.run(["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], check=True, capture_output=True, text=True).stdout.strip()
+    triplet = subprocess.run(["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], check=True, capture_output=True, encoding="utf-8").stdout.strip()
     subprocess.run(["cmake", "-DFOLDER=" + os.path.join(tree, "files"), "-DPROJECT_VERSION=" + version, "-DCMAKE_INSTALL_LIBDIR=lib/" + triplet,
                     "-DRETORT_PREFIX=/usr", "-P", os.path.join(linked.ROOT, "cmake", "package_files.cmake")], check=True)
 
@@ -54,6 +54,6 @@ def build(build_folder, prefix, work, version, epoch, level, to):
     """Makes the packages, packed at that level of xz; answers their paths in the folder `to`."""
     tree = os.path.join(work, "deb", "retort-" + version)
     stage(build_folder, prefix, version, epoch, tree)
-    subprocess.run(["dpkg-buildpackage", "-b", "-us", "-uc", "-d"], cwd=tree, check=True, capture_output=True, text=True,
+    subprocess.run(["dpkg-buildpackage", "-b", "-us", "-uc", "-d"], cwd=tree, check=True, capture_output=True, encoding="utf-8",
                    env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch), "LC_ALL": "C.UTF-8", "LEVEL": str(level)})
     return sorted(shutil.copy(p, to) for p in glob.glob(os.path.join(os.path.dirname(tree), "*.deb")))

@@ -27,7 +27,7 @@ def version_of(build):
 def epoch():
     if given := os.environ.get("SOURCE_DATE_EPOCH"):
         return int(given)
-    return int(subprocess.run(["git", "-C", linked.ROOT, "log", "-1", "--format=%ct"], check=True, capture_output=True, text=True).stdout)
+    return int(subprocess.run(["git", "-C", linked.ROOT, "log", "-1", "--format=%ct"], check=True, capture_output=True, encoding="utf-8").stdout)
 
 
 def make_archive(a):

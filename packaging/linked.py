@@ -19,7 +19,7 @@ class Unknown(Exception):
 
 
 def run(*command, **options):
-    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+    return subprocess.run(command, check=True, capture_output=True, encoding="utf-8", **options).stdout
 
 
 def targets(build):
@@ -84,7 +84,7 @@ def owners(paths):
     found = unpacked_owners(paths)
     rest = {p: os.path.realpath(p) for p in paths if p not in found}
     asked = sorted({*rest, *rest.values()})
-    answer = subprocess.run(["dpkg", "-S", *asked], capture_output=True, text=True, check=False).stdout if asked else ""
+    answer = subprocess.run(["dpkg", "-S", *asked], capture_output=True, encoding="utf-8", check=False).stdout if asked else ""
     installed = {}
     for line in answer.splitlines():
         packages, _, path = line.partition(": ")

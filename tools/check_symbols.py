@@ -53,7 +53,7 @@ def apart(symbols, libraries):
 def place_of(library):
     """Where this system has a library of that name; "" if nowhere."""
     program = shutil.which("ldconfig") or "/sbin/ldconfig"
-    listed = subprocess.run([program, "-p"], capture_output=True, text=True, check=True).stdout if os.path.exists(program) else ""
+    listed = subprocess.run([program, "-p"], capture_output=True, encoding="utf-8", check=True).stdout if os.path.exists(program) else ""
     found = re.search(rf"^\s*{re.escape(library)} \(.*=> (\S+)$", listed, re.M)
     return found.group(1) if found else ""
 

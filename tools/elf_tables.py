@@ -22,7 +22,7 @@ def is_elf(path):
 
 def readelf(path, options, program="readelf"):
     # In the words of every locale but C, nothing below would be found.
-    return subprocess.run([program, "-W", *options, path], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    return subprocess.run([program, "-W", *options, path], capture_output=True, encoding="utf-8", check=True, env={**os.environ, "LC_ALL": "C"}).stdout
 
 
 def symbols(path, program="readelf"):

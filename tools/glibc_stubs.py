@@ -34,7 +34,7 @@ class Failure(Exception):
 
 
 def print_file_name(compiler, name):
-    path = subprocess.run([*compiler, "-print-file-name=" + name], capture_output=True, text=True, check=True).stdout.strip()
+    path = subprocess.run([*compiler, "-print-file-name=" + name], capture_output=True, encoding="utf-8", check=True).stdout.strip()
     return os.path.realpath(path) if os.path.isabs(path) else ""
 
 

@@ -29,6 +29,7 @@ LEFT_OUT = {
     "neon": "it is compiled for another processor",
     "digits": "its model is among those of the stages cli and unit",
     "package": "it is about the installed library of the release build",
+    "dist": "as package",
     "plugins": "most of what runs is compiled by others, without sanitizers",
     "clients": "the host programs (JVM, Node, Go) take signals and memory for themselves as sanitizers do; C++ is in unit",
     "bindings": "as clients",
@@ -78,7 +79,7 @@ def level_of(wanted, highest):
 
 
 def git(*words):
-    done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True)
+    done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, encoding="utf-8")
     return done.stdout if done.returncode == 0 else None
 
 

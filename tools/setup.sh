@@ -146,5 +146,5 @@ case ${1:-} in
   old) old_library "${2:?a folder}" ;;
   swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
-  *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -36,7 +36,7 @@ def packed():
         docs = [f"--dpkgopt=path-exclude=/usr/share/{n}/*" for n in ("doc", "man", "locale", "info")]
         done = subprocess.run(["mmdebstrap", "--mode=root", "--variant=custom", "--include=" + INCLUDE, *docs, "--dpkgopt=force-unsafe-io",
                                '--aptopt=Acquire::Languages "none"', codename(), part, *([SOURCES] if os.path.exists(SOURCES) else [])],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
         if done.returncode:
             raise Missing("mmdebstrap makes no system here: " + " | ".join(done.stdout.strip().splitlines()[-3:]))
         os.rename(part, path)
@@ -65,7 +65,7 @@ class Root:
 
     def fails(self, *words):
         """What a command says that fails."""
-        done = subprocess.run(self.command(words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        done = subprocess.run(self.command(words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
         if done.returncode == 0:
             raise AssertionError(f"{' '.join(words)} did not fail: {done.stdout}")
         return done.stdout

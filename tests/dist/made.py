@@ -19,7 +19,7 @@ FAST = "1"  # of xz; make dist packs harder
 def run(*command, **options):
     """The output of a command, both streams; a failure says all of it."""
     options.setdefault("env", {**os.environ, "LC_ALL": "C.UTF-8"})  # other locales may be missing here, and Perl's programs say so
-    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False, **options)
     if done.returncode:
         raise AssertionError(f"{' '.join(map(str, command))} ended with {done.returncode}\n{done.stdout}")
     return done.stdout

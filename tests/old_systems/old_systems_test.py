@@ -62,7 +62,7 @@ class Digits:
 
 
 def retort(*words):
-    return subprocess.run([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+    return subprocess.run([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
 
 
 class Libraries(unittest.TestCase):
