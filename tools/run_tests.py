@@ -403,7 +403,8 @@ def loads_on_old_systems(c, prefix):
         oldest = re.search(r"^RETORT_GLIBC:\w+=(.*)$", f.read(), re.M)
     if not oldest or not oldest.group(1):
         return skip("configured for no older glibc than that of this machine (RETORT_GLIBC)")
-    works = python_tests(c, "package.here", os.path.join("tests", "old_systems", "old_systems_test.py"), RETORT_OUT=prefix)
+    built = [name for name in PROVIDERS if os.path.exists(os.path.join(prefix, "lib", "providers", f"libretort_{name}.so"))]
+    works = python_tests(c, "package.here", os.path.join("tests", "old_systems", "old_systems_test.py"), RETORT_OUT=prefix, RETORT_PROVIDERS=" ".join(built))
     return works + c.counted("package.symbols", [sys.executable, "tools/check_symbols.py", "--glibc", oldest.group(1), prefix])
 
 
