@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -69,6 +70,25 @@ def other_user():
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
+def interpreter(folder, who):
+    """A Python with our packages that the other user may start: this one, or the system's in an environment of the copy."""
+    def starts(program, *arguments):
+        with contextlib.suppress(OSError):
+            done = subprocess.run([program, *arguments, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, encoding="utf-8", cwd="/", **who)
+            return done.stdout.split() == [str(n) for n in sys.version_info[:2]]
+        return False
+    if starts(sys.executable):
+        return sys.executable
+    system = "/usr/bin/python3"
+    if not starts(system):
+        sys.exit(f"user {USER} cannot start {sys.executable}, and {system} is none of its version: build .venv with a Python that all may start")
+    subprocess.run([system, "-m", "venv", "--without-pip", os.path.join(folder, ".venv")], check=True)
+    packages = sysconfig.get_path("purelib")
+    with open(os.path.join(folder, ".venv", os.path.relpath(packages, sys.prefix), "outer.pth"), "w", encoding="utf-8") as f:
+        f.write(packages + "\n")
+    return os.path.join(folder, ".venv", "bin", "python")
+
+
 def on_one_processor():
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     os.close(0)
@@ -78,6 +98,7 @@ class Copy:
     def __init__(self, a, around, number, who, variables):
         self.folder, self.who, self.variables = os.path.join(around, f"Prüfstand +{number} älter"), who, variables
         copy(a, self.folder)
+        self.python = interpreter(self.folder, who)
         for folder, folders, files in os.walk(around) if who else ():
             for name in [folder, *(os.path.join(folder, f) for f in folders + files)]:
                 os.chown(name, who["user"], who["group"], follow_symlinks=False)
@@ -113,12 +134,11 @@ def build_copies(copies, work):
 
 def run_copies(copies, stages, work):
     """(passed, failed) of the stages, at the same time in each copy."""
-    command = [sys.executable, "tools/run_tests.py", *stages]
     running, total = [], [0, 0]
     with contextlib.ExitStack() as logs:
         for number, c in enumerate(copies):
             log = logs.enter_context(open(os.path.join(work, f"{number}.stages.log"), "wb"))
-            running.append(c.start(command, log))
+            running.append(c.start([c.python, "tools/run_tests.py", *stages], log))
         codes = [p.wait() for p in running]
     for number, code in enumerate(codes):
         found = COUNTS.findall(show(work, number, "stages"))
