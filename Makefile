@@ -23,7 +23,7 @@ SAN_STAGES ?= unit conformance saved $(if $(filter asan,$*),ort_format robustnes
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-tools test-san test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-tools test-san test-old-root test-neon neon-kernels bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -109,6 +109,11 @@ $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/.whole
 	@$(call NINJA,$(BUILD)/$*)
 	@source tools/sanitizers.sh && $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
 	  --threads 4 --sanitizer $* --work $(BUILD)/$*/test $(SAN_STAGES)
+
+test-old-root: build venv ## what is installed, in the root of an old system (as root; SUITE=bullseye, of Debian)
+	@$(call NINJA,$(RELEASE)) --target compat_test
+	@tools/setup.sh old-root $(VENV)
+	@tools/old_root.sh $(BUILD) $(OUT) $(VENV)
 
 setup-neon:
 	@tools/setup.sh neon

@@ -11,8 +11,12 @@ foreach(room IN LISTS rooms)
 endforeach()
 
 include(CheckLinkerFlag)
-# Tables of pointers (operators, slots) as bitmaps: a fifth of a megabyte that loading would read.
+# Tables of pointers (operators, slots) as bitmaps: a fifth of a megabyte that loading would read. glibc reads them since 2.36.
 check_linker_flag(CXX -Wl,-z,pack-relative-relocs RETORT_HAS_PACKED_RELOCATIONS)
+set(packed ${RETORT_HAS_PACKED_RELOCATIONS})
+if(RETORT_STUBS AND RETORT_GLIBC VERSION_LESS 2.36)
+  set(packed OFF)
+endif()
 
 # retort_shared(TARGET OUTPUT_NAME): lib<OUTPUT_NAME>.so.1. The C++ library inside is our own copy: the host program may bring
 # another one, or none.
@@ -23,10 +27,11 @@ function(retort_shared target output)
                         LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/abi/exports.map)
   target_link_options(${target} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/abi/exports.map -Wl,-Bsymbolic
                       -Wl,-z,nodelete -Wl,--gc-sections -Wl,--exclude-libs,ALL
-                      $<$<BOOL:${RETORT_HAS_PACKED_RELOCATIONS}>:-Wl,-z,pack-relative-relocs>)
+                      $<$<BOOL:${packed}>:-Wl,-z,pack-relative-relocs>)
   if(NOT RETORT_SANITIZE)
     target_link_options(${target} PRIVATE -Wl,-z,defs -static-libstdc++)
   endif()
+  retort_ship(${target})
 endfunction()
 retort_shared(retort_shared retort)
 retort_shared(retort_onnxruntime onnxruntime)

@@ -41,6 +41,7 @@ endif()
 if(RETORT_UNITY)
   set_target_properties(retort_cli PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
 endif()
+retort_ship(retort_cli)
 install(TARGETS retort_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # What the program prints about itself.

@@ -14,7 +14,9 @@ function(retort_provider name)
   add_library(retort_${name} MODULE ${sources} ${provider_common})
   target_include_directories(retort_${name} PRIVATE ${providers} ${CMAKE_SOURCE_DIR}/include/retort)
   target_link_libraries(retort_${name} PRIVATE ${ARGN})
-  target_link_options(retort_${name} PRIVATE -Wl,-z,defs)
+  # Of the C++ library inside, nothing is seen: that of the process may be another.
+  target_link_options(retort_${name} PRIVATE -Wl,-z,defs -Wl,--exclude-libs,ALL)
+  retort_ship(retort_${name})
   set_target_properties(retort_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")  # its library may lie beside it
   set_property(GLOBAL APPEND PROPERTY RETORT_PROVIDERS retort_${name})
   install(TARGETS retort_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/providers)

@@ -41,6 +41,17 @@ In short, for a program that changes the library:
 
 Made by `tools/differences_page.py` from the lists that the tests hold; a row that is no longer true fails a test.
 """
+LOADER = """
+## The loader's note about versions
+The official library gives its functions a version that is named after itself (`VERS_1.31.1`), and a program that was linked with it asks for that
+version. Retort's functions have none, so when such a program starts, the loader writes one line to the standard error output:
+
+    ./program: …/libonnxruntime.so.1: no version information available (required by ./program)
+
+and goes on: the functions are found by their names, and nothing else is different. Programs that open the library themselves (`dlopen`, as most bindings for other
+languages do) or were linked with Retort's get no note. It stays on purpose. A library that defines some version is refused by programs that ask for another
+one: a program that was linked with official 1.20.1 does not start on official 1.31.1 ("version `VERS_1.20.1' not found"), and does on Retort.
+"""
 CELLS = {c: f"&#{ord(c)};" for c in "|*`<>"}
 
 
@@ -142,7 +153,7 @@ def page():
     operators = {s.name for s in onnx.defs.get_all_schemas()}
     return (HEAD.format(scenes=f"more than {count_scenes() // 50 * 50}") + scene_chapters(rows_of("tests", "abi", "differences.tsv"))
             + code_chapter(rows_of("tests", "errors", "other_codes.tsv"))
-            + absent_chapter(read_failures(), rows_of("abi", "pending.tsv"), operators))
+            + absent_chapter(read_failures(), rows_of("abi", "pending.tsv"), operators) + LOADER)
 
 
 def main():

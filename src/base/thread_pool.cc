@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -166,7 +167,7 @@ void ThreadPool::wait_for_work(int worker, uint32_t seen) {
   Shared::Seat& seat = s.seats[size_t(worker)];
   {
     const std::lock_guard lock(seat.mutex);
-    seat.thread = gettid();
+    seat.thread = static_cast<pid_t>(syscall(SYS_gettid));  // a function of that name came with glibc 2.30
     seat.asleep = sched_getaffinity(0, sizeof seat.allowed, &seat.allowed) == 0;
   }
   s.sleeping.fetch_add(1);
