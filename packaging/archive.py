@@ -4,6 +4,7 @@ import lzma
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 
 import licences
@@ -36,6 +37,14 @@ def check_machine(path, arch):
         raise Wrong(f"{path} is not for {arch}: readelf -h names another machine; build for {arch} first")
 
 
+def check_symbols(prefix, glibc):
+    """That every file loads on systems as old as the build says."""
+    done = subprocess.run([sys.executable, os.path.join(linked.ROOT, "tools", "check_symbols.py"), "--glibc", glibc, prefix],
+                          capture_output=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise Wrong(f"files of {prefix} do not load on glibc {glibc}:\n{done.stdout}{done.stderr}")
+
+
 def check_providers(prefix):
     """A release for this machine has all of them; CMake leaves out one whose library it does not find."""
     for name in PROVIDERS:
@@ -56,12 +65,13 @@ def readme(version, arch, providers):
     return "".join(kept).replace("@VERSION@", version).replace("@ARCH@", arch)
 
 
-def stage(build, prefix, version, arch, to, strip_tool):
+def stage(build, prefix, version, arch, glibc, to, strip_tool):
     """A folder `to` with what the archive holds, from the installation in prefix."""
     check_machine(os.path.join(prefix, "lib", "libretort.so.1"), arch)
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(prefix, to, symlinks=True, ignore=shutil.ignore_patterns("dist"))
     strip(strip_tool, to)
+    check_symbols(to, glibc)
     licences.collect(build, os.path.join(to, "licences"))
     shutil.copyfile(os.path.join(linked.ROOT, "LICENSE"), os.path.join(to, "LICENSE"))
     with open(os.path.join(to, "README.md"), "w", encoding="utf-8") as f:

@@ -19,9 +19,15 @@ import deb
 import linked
 
 
-def version_of(build):
+def cached(build, name):
+    """The value of a variable of CMake's cache; empty where there is none."""
     with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as f:
-        return re.search(r"^CMAKE_PROJECT_VERSION:\w+=(.*)$", f.read(), re.M).group(1)
+        found = re.search(rf"^{name}:\w+=(.*)$", f.read(), re.M)
+    return found.group(1) if found else ""
+
+
+def version_of(build):
+    return cached(build, "CMAKE_PROJECT_VERSION")
 
 
 def epoch():
@@ -36,7 +42,10 @@ def make_archive(a):
         archive.check_providers(a.prefix)
     name = f"retort-{version}-linux-{a.arch}"
     staged = os.path.join(a.work, name)
-    archive.stage(a.build, a.prefix, version, a.arch, staged, a.strip)
+    glibc = cached(a.build, "RETORT_GLIBC")
+    if not glibc:
+        raise archive.Wrong(f"{a.build} links with the C library of this machine (RETORT_GLIBC is empty); a release names the oldest one")
+    archive.stage(a.build, a.prefix, version, a.arch, glibc, staged, a.strip)
     path = os.path.join(a.to, name + ".tar.xz")
     archive.pack(staged, path, epoch(), a.level)
     return [path]
