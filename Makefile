@@ -221,11 +221,11 @@ agree: programs zoo ## hold every output of the zoo against ONNX Runtime's
 	@$(PYTHON) bench/zoo/agree.py $(OUT)/lib/libretort.so.1 --zoo $(ZOO) --tool $(RELEASE)/run_cases
 
 format: ## clang-format every source
-	@tools/setup.sh lint
+	@tools/setup.sh format
 	@$(SOURCES) | xargs clang-format -i
 
 format-check: ## fail on sources that clang-format would change
-	@tools/setup.sh lint
+	@tools/setup.sh format
 	@$(SOURCES) | xargs clang-format --dry-run --Werror
 
 tidy: $(BUILD)/tidy/.whole ## clang-tidy on every source of the build (or FILES)

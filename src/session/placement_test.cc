@@ -24,6 +24,7 @@ class PlacementTest : public DeviceTest {
   }
   static std::string read(const std::string& path) {
     std::ifstream file(path);
+    unlink(path.c_str());  // it stays open
     return {std::istreambuf_iterator<char>(file), {}};
   }
   // 'y' needs both sides of the border, 'four' is known when the session is made.
