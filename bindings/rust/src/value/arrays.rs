@@ -1,10 +1,12 @@
-//! Values of arrays, and arrays of values (feature `ndarray`).
+//! Values made of arrays, and values read as arrays (feature `ndarray`).
 
 use ndarray::{Array, ArrayBase, ArrayViewD, ArrayViewMutD, Data, Dimension, IxDyn, ShapeError};
 
+use super::Value;
+use super::view::ValueView;
 use crate::element::TensorElement;
 use crate::error::{OnnxError, Result};
-use crate::value::{Value, ValueView};
+use crate::ffi;
 
 impl From<ShapeError> for OnnxError {
     fn from(error: ShapeError) -> Self {
@@ -35,7 +37,7 @@ impl Value {
         let shape = extents(array.shape())?;
         if array.is_standard_layout() {
             let (data, offset) = array.into_raw_vec_and_offset();
-            let count = crate::element::count_of(&shape)?;
+            let count = ffi::count_of(&shape)?;
             if offset.unwrap_or(0) == 0 && data.len() == count {
                 return Self::from_vec(&shape, data);
             }
@@ -45,7 +47,7 @@ impl Value {
         Self::from_vec(&shape, array.iter().copied().collect())
     }
 
-    /// A tensor that reads an array where it lies. An error where that is not in standard layout.
+    /// A tensor over the memory of an array, without a copy. An error where the array is not in standard layout.
     pub fn view_array<'a, T: TensorElement, S: Data<Elem = T>, D: Dimension>(array: &'a ArrayBase<S, D>) -> Result<ValueView<'a>> {
         let data = array
             .as_slice()

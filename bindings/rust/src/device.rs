@@ -1,11 +1,10 @@
 //! Devices, and copies between them.
 
-#[allow(unsafe_code)]
-pub(crate) mod ffi;
-
 use std::collections::BTreeMap;
 
 use crate::error::{OnnxError, Result};
+use crate::ffi;
+use crate::init::Environment;
 use crate::memory::{Allocator, MemoryInfo, MemoryKind};
 use crate::value::{Value, ValueKind};
 
@@ -17,7 +16,7 @@ pub enum HardwareType {
     Cpu,
     /// A graphics processor.
     Gpu,
-    /// A processor for networks.
+    /// A neural processor.
     Npu,
     /// A kind that this crate does not know.
     Other(i32),
@@ -28,61 +27,78 @@ pub enum HardwareType {
 pub struct HardwareDevice {
     /// Its kind.
     pub hardware_type: HardwareType,
-    /// Who made it.
+    /// Its vendor.
     pub vendor: String,
-    /// The PCI number of who made it.
+    /// The PCI number of its vendor.
     pub vendor_id: u32,
-    /// The number that its maker gave to the model of the device.
+    /// The number of its model, from the vendor.
     pub device_id: u32,
-    /// Whatever else is known of it.
+    /// Further metadata.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// A device together with the execution provider that drives it: what sessions are put on. Lives as long as the process.
+/// A device together with the execution provider that drives it: sessions run on these. It lives as long as the process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EpDevice {
-    handle: ffi::DeviceHandle,
+    pub(crate) handle: ffi::EpDevice,
+}
+
+impl Environment {
+    /// The devices that sessions can run on, with the provider that drives each. The processor is always one of them.
+    ///
+    /// Needs a library of 1.22.
+    pub fn devices(&self) -> Result<Vec<EpDevice>> {
+        Ok(self.handle.devices()?.into_iter().map(EpDevice::of).collect())
+    }
 }
 
 impl EpDevice {
-    pub(crate) fn raw(&self) -> *const crate::ffi::OrtEpDevice {
-        self.handle.raw()
+    pub(crate) fn of(handle: ffi::EpDevice) -> Self {
+        EpDevice { handle }
     }
 
     /// The name of the provider.
     pub fn provider(&self) -> Result<String> {
-        ffi::provider(self)
+        Ok(self.handle.provider()?)
     }
 
-    /// Who made the provider.
+    /// The vendor of the provider.
     pub fn provider_vendor(&self) -> Result<String> {
-        ffi::provider_vendor(self)
+        Ok(self.handle.provider_vendor()?)
     }
 
-    /// What the provider says of itself and the device.
+    /// The metadata of the provider and the device.
     pub fn metadata(&self) -> Result<BTreeMap<String, String>> {
-        ffi::metadata(self)
+        Ok(self.handle.metadata()?)
     }
 
-    /// The options that the provider takes for this device where none are given.
+    /// The options that the provider uses for this device by default.
     pub fn options(&self) -> Result<BTreeMap<String, String>> {
-        ffi::options(self)
+        Ok(self.handle.options()?)
     }
 
     /// The device itself.
     pub fn hardware(&self) -> Result<HardwareDevice> {
-        ffi::hardware(self)
+        let hardware_type = match self.handle.hardware_type()?.0 {
+            0 => HardwareType::Cpu,
+            1 => HardwareType::Gpu,
+            2 => HardwareType::Npu,
+            other => HardwareType::Other(other),
+        };
+        let (vendor_id, device_id) = self.handle.hardware_ids()?;
+        let (vendor, metadata) = (self.handle.hardware_vendor()?, self.handle.hardware_metadata()?);
+        Ok(HardwareDevice { hardware_type, vendor, vendor_id, device_id, metadata })
     }
 
     /// Memory of the device; `None` where it has none of that kind. Needs a library of 1.23.
     pub fn memory(&self, kind: MemoryKind) -> Result<Option<MemoryInfo>> {
-        ffi::memory(self, kind)
+        Ok(self.handle.memory(kind.raw())?.map(MemoryInfo::of))
     }
 
     /// The allocator that all sessions share for memory of the device. An error where it has none of that kind. Needs a
     /// library of 1.23.
     pub fn allocator(&self, kind: MemoryKind) -> Result<Allocator> {
-        ffi::allocator(self, kind).map(Allocator::of)
+        Ok(Allocator::of(self.handle.allocator(kind.raw())?))
     }
 }
 
@@ -95,7 +111,7 @@ impl std::fmt::Debug for EpDevice {
 /// Copies tensors, to devices, from devices, or within the host; the copies are complete when the call returns.
 ///
 /// Each pair has one type and one shape. All sources lie in one memory, and all destinations do. Tensors of strings
-/// cannot be copied so. Copies to and from devices need a library of 1.23 and a provider that does them.
+/// cannot be copied this way. Copies to and from devices need a library of 1.23 and a provider that does them.
 ///
 /// ```
 /// use onnx::Value;
@@ -115,9 +131,9 @@ pub fn copy_tensors(from: &[&Value], to: &mut [&mut Value]) -> Result<()> {
         target.make_unique()?;
         within_host &= source.memory()?.is_host_accessible() && target.memory()?.is_host_accessible();
     }
-    // Within the host libraries have nothing to copy with.
+    // Libraries have no call that copies within the host.
     if !within_host {
-        return ffi::copy(from, to);
+        return Ok(ffi::copy_tensors(from.iter().map(|v| &v.inner), to.iter_mut().map(|v| &mut v.inner))?);
     }
     for (source, target) in from.iter().zip(to) {
         target.bytes_mut()?.copy_from_slice(source.extract_bytes()?);
@@ -130,7 +146,7 @@ fn check_pair(at: usize, from: &Value, to: &Value) -> Result<()> {
     for value in [from, to] {
         let kind = value.kind()?;
         if kind != ValueKind::Tensor {
-            return Err(OnnxError::invalid(format!("value {at} to copy is of kind {kind:?}: only tensors can be copied so")));
+            return Err(OnnxError::invalid(format!("value {at} to copy is of kind {kind:?}: only tensors can be copied this way")));
         }
     }
     let (source, target) = ((from.element_type()?, from.shape()?), (to.element_type()?, to.shape()?));

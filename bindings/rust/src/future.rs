@@ -1,7 +1,4 @@
-//! Runs that nobody waits for.
-
-#[allow(unsafe_code)]
-mod ffi;
+//! Asynchronous runs.
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
@@ -10,12 +7,14 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::error::{OnnxError, Result};
-use crate::run::RunOptions;
-use crate::session::SessionInner;
-use crate::session::ffi::is_in_callback;
+use crate::ffi;
+use crate::mistakes;
+use crate::ports::Ports;
+use crate::run::{Places, finish_all, has_containers, input_places, output_places};
+use crate::session::Session;
 use crate::value::Value;
 
-/// What a run tells whoever waits for it.
+/// Where a run reports to whoever waits for it.
 #[derive(Default)]
 struct Shared {
     progress: Mutex<Progress>,
@@ -52,25 +51,39 @@ impl Shared {
     }
 }
 
-/// A run under way, made by [`Session::run_async`](crate::Session::run_async): its outputs, when it is over.
+/// A run in progress, made by [`Session::run_async`](crate::Session::run_async): it gives the outputs when the run is over.
 ///
 /// The run has begun when the future is made; no executor is needed for it. Dropping the future cancels the run and waits
-/// until it is over; dropped by a waker on a thread of the library, it leaves the waiting to a thread of its own.
+/// until it is over; dropped by a waker on a thread of the library, it leaves the waiting to a new thread.
 #[must_use = "a future that is dropped cancels its run"]
 pub struct RunFuture {
     shared: Arc<Shared>,
-    /// Gone when the outputs have been taken.
-    run: Option<Box<ffi::InFlight>>,
+    given: Places,
+    wanted: Places,
+    ports: Arc<Ports>,
+    /// `None` when the outputs have been taken.
+    run: Option<Box<ffi::InFlight<Value>>>,
 }
 
-pub(crate) fn start(session: &Arc<SessionInner>, inputs: &[(&str, Arc<Value>)], outputs: &[&str]) -> Result<RunFuture> {
-    let shared = Arc::new(Shared::default());
-    let run = ffi::start(session, RunOptions::new()?, inputs, outputs, &shared)?;
-    Ok(RunFuture { shared, run: Some(run) })
+impl Session {
+    /// As [`Session::run`], on a thread of the session: the call returns at once, and the future has the outputs.
+    ///
+    /// Inputs are shared with the run, which keeps them (and the session) until it is over, so a future may be dropped,
+    /// or forgotten, at any time. Dropping it cancels the run and waits until it is over, for as long as the library
+    /// takes to notice: milliseconds as a rule. Needs a session of two threads or more
+    /// ([`SessionBuilder::with_intra_threads`](crate::SessionBuilder::with_intra_threads)).
+    pub fn run_async(&self, inputs: &[(&str, Arc<Value>)], outputs: &[&str]) -> Result<RunFuture> {
+        let (given, wanted) = (input_places(&self.ports, inputs.iter().map(|i| i.0))?, output_places(&self.ports, outputs)?);
+        let shared = Arc::new(Shared::default());
+        let (told, values) = (Arc::clone(&shared), inputs.iter().map(|i| Arc::clone(&i.1)).collect());
+        let over = move |result: ffi::Result<()>| told.finish(result.map_err(OnnxError::from));
+        let run = ffi::InFlight::start(&self.handle, ffi::RunOptions::new()?, &given, values, &wanted, over)?;
+        Ok(RunFuture { shared, given, wanted, ports: Arc::clone(&self.ports), run: Some(run) })
+    }
 }
 
 impl RunFuture {
-    /// Waits on this thread.
+    /// Blocks this thread until the run is over.
     pub fn wait(mut self) -> Result<Vec<Value>> {
         let result = self.shared.wait();
         self.take(result)
@@ -78,17 +91,21 @@ impl RunFuture {
 
     /// Ends the run as soon as the library notices; the future then has an error, unless the run was over before.
     pub fn cancel(&self) -> Result<()> {
-        self.run.as_ref().map_or(Ok(()), |run| run.options.terminate())
+        Ok(self.run.as_ref().map_or(Ok(()), |run| run.options.terminate())?)
     }
 
     fn take(&mut self, result: Result<()>) -> Result<Vec<Value>> {
         let Some(run) = self.run.take() else {
             return Err(OnnxError::invalid("the outputs of this run have been taken: a future gives them once"));
         };
-        let result = result.map_err(|error| run.named(error));
-        // Also takes over what a failed run left.
-        let outputs = run.take();
-        result.and(outputs)
+        let result = result.map_err(|error| {
+            let values = self.given.iter().copied().zip(run.inputs.iter().map(|value| &**value));
+            mistakes::named(&self.ports, values, error)
+        });
+        // A failed run may have left handles, which are released.
+        let results = run.take();
+        result?;
+        finish_all(&self.ports, results, &self.wanted, has_containers(&self.ports, self.given.iter().copied()))
     }
 }
 
@@ -113,14 +130,14 @@ impl Drop for RunFuture {
         let Some(run) = self.run.take() else { return };
         let _ = run.options.terminate();
         let shared = Arc::clone(&self.shared);
-        // Kept for ever where no thread can be made for it: the library may still write to it.
+        // Kept for ever where no thread can be started for it: the library may still write to it.
         let run = ManuallyDrop::new(run);
         let end = move || {
             let _ = shared.wait();
             drop(ManuallyDrop::into_inner(run).take());
         };
-        if is_in_callback() {
-            // The run may wait for the very thread that this is.
+        if ffi::is_in_callback() {
+            // The run may wait for this very thread.
             let _ = std::thread::Builder::new().spawn(end);
         } else {
             end();

@@ -1,15 +1,15 @@
-//! What a failed run is told with.
+//! Completes the messages of failed runs.
 
 use crate::error::{ErrorCode, OnnxError};
-use crate::session::{SessionInner, ValueType};
+use crate::ports::{Ports, ValueType};
 use crate::value::{Value, ValueKind};
 
-/// Names the input that was not given, or was given a value of another type than the model's: ONNX Runtime says the types
-/// alone, or which operator had nothing to read. `inputs` are those of the run, each with its place in the session.
+/// Names the input that was not given, or that was given a value of another type than the model's: ONNX Runtime names only
+/// the types, or the operator that had nothing to read. `inputs` are those of the run, each with its place in the session.
 #[cold]
-pub(crate) fn named<'v>(session: &SessionInner, inputs: impl Iterator<Item = (usize, &'v Value)>, error: OnnxError) -> OnnxError {
+pub(crate) fn named<'v>(ports: &Ports, inputs: impl Iterator<Item = (usize, &'v Value)>, error: OnnxError) -> OnnxError {
     let inputs: Vec<(usize, &Value)> = inputs.collect();
-    if let Some(missing) = missing(session, &inputs) {
+    if let Some(missing) = missing(ports, &inputs) {
         if error.message.contains(&format!("'{missing}'")) {
             return error;
         }
@@ -19,7 +19,7 @@ pub(crate) fn named<'v>(session: &SessionInner, inputs: impl Iterator<Item = (us
         return error;
     }
     for (at, value) in inputs {
-        let info = &session.inputs[at].info;
+        let info = &ports.inputs[at];
         let Some((wanted, found)) = mismatch(&info.value_type, value) else { continue };
         if !error.message.contains(&format!("'{}'", info.name)) {
             let message = format!("input '{}' takes a value of type {wanted}, {found} was given: {}", info.name, error.message);
@@ -30,14 +30,14 @@ pub(crate) fn named<'v>(session: &SessionInner, inputs: impl Iterator<Item = (us
 }
 
 /// The first input that must be given and was not.
-fn missing<'s>(session: &'s SessionInner, inputs: &[(usize, &Value)]) -> Option<&'s str> {
-    let needed = session.inputs[..session.required].iter().enumerate();
+fn missing<'s>(ports: &'s Ports, inputs: &[(usize, &Value)]) -> Option<&'s str> {
+    let needed = ports.inputs[..ports.required].iter().enumerate();
     let mut open =
-        needed.filter(|(at, port)| !matches!(port.info.value_type, ValueType::Optional(_)) && inputs.iter().all(|(given, _)| given != at));
-    open.next().map(|(_, port)| port.info.name.as_str())
+        needed.filter(|(at, info)| !matches!(info.value_type, ValueType::Optional(_)) && inputs.iter().all(|(given, _)| given != at));
+    open.next().map(|(_, info)| info.name.as_str())
 }
 
-/// The type that is wanted and what the value is instead; none where they agree, as far as one can see from outside.
+/// The wanted type and what the value is instead; `None` where they agree, as far as the interface tells.
 fn mismatch(wanted: &ValueType, value: &Value) -> Option<(String, String)> {
     let kind = value.kind().ok()?;
     match (wanted, kind) {
