@@ -162,6 +162,27 @@ fn ffi_uses_no_module_above_it() {
     assert_eq!(upward(&graph), []);
 }
 
+/// Uses of a module whose row in a table is above that of its user, and modules that the table does not have.
+fn against(table: &str, graph: &Graph) -> Vec<(Module, Module)> {
+    let cells = table.lines().filter(|line| line.starts_with("| `")).map(|line| line.split('|').nth(1).unwrap());
+    let rows: Vec<BTreeSet<&str>> = cells.map(|cell| cell.split('`').collect()).collect();
+    let row = |module: &Module| module.first().map_or(Some(0), |first| rows.iter().position(|row| row.contains(first.as_str())));
+    let uses = graph.iter().flat_map(|(of, all)| all.iter().chain([of]).map(move |one| (of.clone(), one.clone())));
+    uses.filter(|(of, one)| row(one).is_none() || row(one) < row(of)).collect()
+}
+
+#[test]
+fn modules_use_those_below_as_the_readme_says() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let table = readme.split_once("## Source").unwrap().1;
+    assert_eq!(against(table, &of_the_crate()), []);
+    let files = [("a.rs", "use crate::b::X;"), ("b.rs", "use crate::c::X;"), ("c.rs", "")];
+    let graph = graph(&files.map(|(file, text)| (file.to_owned(), text.to_owned())));
+    assert_eq!(against("| `a` | |\n| `b`, `c` | |", &graph), []);
+    assert_eq!(against("| `b`, `c` | |\n| `a` | |", &graph), [(vec!["a".to_owned()], vec!["b".to_owned()])]);
+    assert_eq!(against("| `a`, `b` | |", &graph).len(), 2);
+}
+
 /// Ways to write a circle and a use of a module above, each of which must be found.
 #[test]
 fn each_way_of_use_is_seen() {

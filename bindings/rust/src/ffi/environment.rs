@@ -15,16 +15,17 @@ static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
 
 impl Environment {
     /// The environment, made by the first call.
+    #[inline]
     pub(crate) fn get() -> Result<&'static Self> {
-        Self::with(OrtLoggingLevel::ORT_LOGGING_LEVEL_WARNING, "onnx")
+        match ENVIRONMENT.get() {
+            Some(made) => Ok(made),
+            None => Self::with(OrtLoggingLevel::ORT_LOGGING_LEVEL_WARNING, "onnx"),
+        }
     }
 
     /// As above; level and name are for the first call.
     pub(crate) fn with(level: OrtLoggingLevel, name: &str) -> Result<&'static Self> {
         static MAKING: Mutex<()> = Mutex::new(());
-        if let Some(made) = ENVIRONMENT.get() {
-            return Ok(made);
-        }
         let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
         if ENVIRONMENT.get().is_none() {
             let (name, mut raw) = (CString::new(name)?, null_mut());

@@ -200,6 +200,7 @@ impl Value {
     }
 
     /// The elements; an error where they are of another type than the wanted one.
+    #[inline]
     fn elements(&self, wanted: Option<ONNXTensorElementDataType>) -> Result<Elements> {
         match (self.elements.get(), wanted) {
             (Some(found), Some(wanted)) if found.element != wanted => Err(Error::WrongType { found: found.element, wanted }),
