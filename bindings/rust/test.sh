@@ -98,7 +98,7 @@ bench_compiles() {
   check "the benchmark is formatted" quiet cargo fmt --manifest-path bench/Cargo.toml --check
 }
 
-check "src/ffi.rs is what the tables say" "$PYTHON" tools/generate_ffi.py --check
+check "src/ffi/tables.rs is what the tables say" "$PYTHON" tools/generate_ffi.py --check
 check "no warning of clippy" quiet cargo clippy --offline -q --all-targets --features "$FEATURES" -- -D warnings
 check "no warning of clippy without features" env ONNXRUNTIME_DIR="$OUT" cargo clippy --offline -q --all-targets -- -D warnings
 check "formatted" quiet cargo fmt --check

@@ -1,9 +1,9 @@
 //! Types of elements.
 
-use crate::error::{OnnxError, Result};
+use crate::ffi;
 
 macro_rules! element_types {
-    ($($(#[$meta:meta])* $name:ident = $raw:ident, $bits:expr;)*) => {
+    ($($(#[$meta:meta])* $name:ident = $raw:ident;)*) => {
         /// The type of a tensor's elements.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -14,17 +14,17 @@ macro_rules! element_types {
         }
 
         impl ElementType {
-            pub(crate) fn from_raw(raw: crate::ffi::ONNXTensorElementDataType) -> Self {
+            pub(crate) const fn from_raw(raw: ffi::ONNXTensorElementDataType) -> Self {
                 match raw {
-                    $(crate::ffi::ONNXTensorElementDataType::$raw => Self::$name,)*
+                    $(ffi::ONNXTensorElementDataType::$raw => Self::$name,)*
                     other => Self::Other(other.0),
                 }
             }
 
-            pub(crate) fn raw(self) -> crate::ffi::ONNXTensorElementDataType {
+            pub(crate) const fn raw(self) -> ffi::ONNXTensorElementDataType {
                 match self {
-                    $(Self::$name => crate::ffi::ONNXTensorElementDataType::$raw,)*
-                    Self::Other(other) => crate::ffi::ONNXTensorElementDataType(other),
+                    $(Self::$name => ffi::ONNXTensorElementDataType::$raw,)*
+                    Self::Other(other) => ffi::ONNXTensorElementDataType(other),
                 }
             }
 
@@ -33,8 +33,8 @@ macro_rules! element_types {
             #[must_use]
             pub const fn bits(self) -> usize {
                 match self {
-                    $(Self::$name => $bits,)*
                     Self::Other(_) => 0,
+                    known => known.raw().bits(),
                 }
             }
         }
@@ -43,73 +43,61 @@ macro_rules! element_types {
 
 element_types! {
     /// `f32`
-    Float32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, 32;
+    Float32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
     /// `u8`
-    Uint8 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, 8;
+    Uint8 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
     /// `i8`
-    Int8 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8, 8;
+    Int8 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
     /// `u16`
-    Uint16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16, 16;
+    Uint16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
     /// `i16`
-    Int16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16, 16;
+    Int16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
     /// `i32`
-    Int32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32, 32;
+    Int32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
     /// `i64`
-    Int64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, 64;
+    Int64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
     /// Text.
-    String = ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, 0;
+    String = ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
     /// `bool`, a byte that is 0 or 1.
-    Bool = ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL, 8;
+    Bool = ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
     /// `half::f16`
-    Float16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16, 16;
+    Float16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
     /// `f64`
-    Float64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, 64;
+    Float64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
     /// `u32`
-    Uint32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32, 32;
+    Uint32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
     /// `u64`
-    Uint64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64, 64;
+    Uint64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
     /// Two `f32`.
-    Complex64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64, 64;
+    Complex64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64;
     /// Two `f64`.
-    Complex128 = ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128, 128;
+    Complex128 = ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128;
     /// `half::bf16`
-    Bfloat16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16, 16;
+    Bfloat16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16;
     /// Eight bits, four of them exponent.
-    Float8E4M3FN = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN, 8;
+    Float8E4M3FN = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN;
     /// As before, without a negative zero.
-    Float8E4M3FNUZ = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ, 8;
+    Float8E4M3FNUZ = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ;
     /// Eight bits, five of them exponent.
-    Float8E5M2 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2, 8;
+    Float8E5M2 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2;
     /// As before, without a negative zero.
-    Float8E5M2FNUZ = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ, 8;
+    Float8E5M2FNUZ = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ;
     /// Four bits, packed.
-    Uint4 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, 4;
+    Uint4 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4;
     /// Four bits, packed.
-    Int4 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4, 4;
+    Int4 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4;
     /// Four bits, packed, two of them exponent.
-    Float4E2M1 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1, 4;
+    Float4E2M1 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1;
     /// Two bits, packed.
-    Uint2 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2, 2;
+    Uint2 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2;
     /// Two bits, packed.
-    Int2 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2, 2;
+    Int2 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2;
     /// Eight bits of exponent.
-    Float8E8M0 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0, 8;
-}
-
-impl ElementType {
-    /// How many bytes that many elements take; an error for strings and for sizes beyond memory.
-    pub(crate) fn bytes_of(self, count: usize) -> Result<usize> {
-        let bits = self.bits();
-        if bits == 0 {
-            return Err(OnnxError::invalid(format!("elements of type {self:?} are no bytes: use the functions for strings")));
-        }
-        let all = count.checked_mul(bits).and_then(|b| b.checked_add(7)).filter(|b| isize::try_from(*b / 8).is_ok());
-        all.map(|b| b / 8).ok_or_else(|| OnnxError::invalid(format!("{count} elements of type {self:?} are more than memory has")))
-    }
+    Float8E8M0 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0;
 }
 
 pub(crate) mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed: crate::ffi::Element {}
 }
 
 /// A type of Rust that elements of tensors have: numbers, `bool`, and with the feature `half` also `f16` and `bf16`.
@@ -117,56 +105,28 @@ pub(crate) mod sealed {
 pub trait TensorElement: sealed::Sealed + Copy + Default + Send + Sync + 'static {
     /// The type that the library knows it by.
     const TYPE: ElementType;
-    /// Whether a byte of the library may be no value of the type.
-    #[doc(hidden)]
-    const IS_BOOL: bool = false;
 }
 
 /// A type of elements whose every bit pattern is a value: all but `bool`. The library may write into memory of these.
 pub trait PlainElement: TensorElement {}
 
 macro_rules! elements {
-    ($($(#[$meta:meta])* $type:ty = $name:ident;)*) => {
+    ($($(#[$meta:meta])* $type:ty)*) => {
         $(
             $(#[$meta])* impl sealed::Sealed for $type {}
-            $(#[$meta])* impl TensorElement for $type { const TYPE: ElementType = ElementType::$name; }
             $(#[$meta])* impl PlainElement for $type {}
+            $(#[$meta])* impl TensorElement for $type {
+                const TYPE: ElementType = ElementType::from_raw(<Self as ffi::Element>::RAW);
+            }
         )*
     };
 }
 
-elements! {
-    f32 = Float32; f64 = Float64;
-    i8 = Int8; i16 = Int16; i32 = Int32; i64 = Int64;
-    u8 = Uint8; u16 = Uint16; u32 = Uint32; u64 = Uint64;
-    #[cfg(feature = "half")] half::f16 = Float16;
-    #[cfg(feature = "half")] half::bf16 = Bfloat16;
-}
+elements! { f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 #[cfg(feature = "half")] half::f16 #[cfg(feature = "half")] half::bf16 }
 
 impl sealed::Sealed for bool {}
 impl TensorElement for bool {
     const TYPE: ElementType = ElementType::Bool;
-    const IS_BOOL: bool = true;
-}
-
-/// How many elements a shape has; an error where an extent is negative or the product overflows.
-pub(crate) fn count_of(shape: &[i64]) -> Result<usize> {
-    let mut count = 1usize;
-    for &extent in shape {
-        let extent =
-            usize::try_from(extent).map_err(|_| OnnxError::invalid(format!("the shape {shape:?} has the negative extent {extent}")))?;
-        count = count.checked_mul(extent).ok_or_else(|| OnnxError::invalid(format!("the shape {shape:?} has too many elements")))?;
-    }
-    Ok(count)
-}
-
-/// An error where that many elements do not fill the shape.
-pub(crate) fn check_count(shape: &[i64], length: usize) -> Result<()> {
-    let count = count_of(shape)?;
-    if count == length {
-        return Ok(());
-    }
-    Err(OnnxError::invalid(format!("the shape {shape:?} has {count} elements, the data {length}: give as many as the shape says")))
 }
 
 #[cfg(test)]
@@ -174,30 +134,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_are_checked() {
-        assert_eq!(count_of(&[]).unwrap(), 1);
-        assert_eq!(count_of(&[2, 0, 3]).unwrap(), 0);
-        assert!(count_of(&[2, -1]).unwrap_err().message.contains("-1"));
-        assert!(count_of(&[i64::MAX, 4]).is_err());
-        assert!(check_count(&[2, 3], 5).unwrap_err().message.contains("[2, 3] has 6 elements, the data 5"));
-    }
-
-    #[test]
-    fn packed_elements_take_parts_of_bytes() {
-        assert_eq!(ElementType::Int4.bytes_of(3).unwrap(), 2);
-        assert_eq!(ElementType::Uint2.bytes_of(5).unwrap(), 2);
-        assert_eq!(ElementType::Float64.bytes_of(2).unwrap(), 16);
-        assert!(ElementType::String.bytes_of(2).is_err());
-        assert!(ElementType::Float32.bytes_of(usize::MAX / 4).is_err());
-    }
-
-    #[test]
     fn types_go_to_the_library_and_back() {
         for raw in 1..27 {
-            let raw = crate::ffi::ONNXTensorElementDataType(raw);
+            let raw = ffi::ONNXTensorElementDataType(raw);
             assert!(!matches!(ElementType::from_raw(raw), ElementType::Other(_)), "{raw:?}");
             assert_eq!(ElementType::from_raw(raw).raw(), raw);
         }
-        assert_eq!(ElementType::from_raw(crate::ffi::ONNXTensorElementDataType(99)), ElementType::Other(99));
+        assert_eq!(ElementType::from_raw(ffi::ONNXTensorElementDataType(99)), ElementType::Other(99));
     }
 }

@@ -1,6 +1,9 @@
-//! What can go wrong, as one type.
+//! The error type of the crate.
 
 use std::fmt;
+
+use crate::element::ElementType;
+use crate::ffi;
 
 /// `Result` with [`OnnxError`].
 pub type Result<T, E = OnnxError> = std::result::Result<T, E>;
@@ -9,23 +12,23 @@ pub type Result<T, E = OnnxError> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// Anything that has no code of its own.
+    /// Any error that has no code of its own.
     Fail,
     /// An argument is wrong: a name, a type, a shape, a length.
     InvalidArgument,
     /// A file does not exist.
     NoSuchFile,
-    /// There is no model where one is needed.
+    /// A model is missing.
     NoModel,
     /// The engine failed.
     EngineError,
     /// An exception within the library.
     RuntimeException,
-    /// The bytes are no model.
+    /// The bytes are not a model.
     InvalidProtobuf,
     /// The session has a model already.
     ModelLoaded,
-    /// The library does not have what was asked for.
+    /// The library lacks the function that the caller asked for.
     NotImplemented,
     /// The model contradicts itself.
     InvalidGraph,
@@ -37,7 +40,7 @@ pub enum ErrorCode {
     ModelRequiresCompilation,
     /// Something that was named does not exist.
     NotFound,
-    /// A device was reset, what it held is lost.
+    /// A device was reset, and its contents are lost.
     DeviceReset,
     /// The loaded library is too old for the call, or was built without it.
     NotSupported,
@@ -48,7 +51,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    pub(crate) fn from_raw(code: i32) -> Self {
+    fn from_raw(code: i32) -> Self {
         const KNOWN: [ErrorCode; 15] = [
             ErrorCode::Fail,
             ErrorCode::InvalidArgument,
@@ -81,25 +84,18 @@ impl ErrorCode {
 pub struct OnnxError {
     /// The kind of the error.
     pub code: ErrorCode,
-    /// What was wrong, what was wanted.
+    /// What was wrong, and what was wanted.
     pub message: String,
 }
 
 impl OnnxError {
-    /// An error of that kind.
+    /// An error with a code and a message.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         OnnxError { code, message: message.into() }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidArgument, message)
-    }
-
-    #[cold]
-    pub(crate) fn too_old(call: &str, needed: u32, found: u32) -> Self {
-        let message =
-            format!("{call} came with version 1.{needed} of the library, the loaded one has the interface of 1.{found}: load a newer one");
-        Self::new(ErrorCode::NotSupported, message)
     }
 }
 
@@ -111,11 +107,39 @@ impl fmt::Display for OnnxError {
 
 impl std::error::Error for OnnxError {}
 
+impl From<ffi::Error> for OnnxError {
+    #[cold]
+    fn from(error: ffi::Error) -> Self {
+        use ffi::Error;
+        match error {
+            Error::Status(code, message) => Self::new(ErrorCode::from_raw(code.0), message),
+            Error::Null(what) => Self::new(ErrorCode::Fail, format!("the library returned no {what} and no error")),
+            Error::TooOld { call, needed, found } => Self::new(
+                ErrorCode::NotSupported,
+                format!(
+                    "{call} came with version 1.{needed} of the library, the loaded one has the interface of 1.{found}: load a newer one"
+                ),
+            ),
+            Error::NotSupported(message) => Self::new(ErrorCode::NotSupported, message),
+            #[cfg(feature = "load-dynamic")]
+            Error::NoLibrary(message) => Self::new(ErrorCode::NoLibrary, message),
+            Error::Invalid(message) => Self::invalid(message),
+            Error::WrongType { found, wanted } => {
+                let (found, wanted) = (ElementType::from_raw(found), ElementType::from_raw(wanted));
+                Self::invalid(format!("the tensor has elements of type {found:?}, not {wanted:?}"))
+            }
+            Error::Elements(element, what) => Self::invalid(format!("elements of type {:?} {what}", ElementType::from_raw(element))),
+            Error::Text(error) => error.into(),
+            Error::Number(error) => error.into(),
+        }
+    }
+}
+
 impl From<std::ffi::NulError> for OnnxError {
     fn from(error: std::ffi::NulError) -> Self {
         let at = error.nul_position();
         Self::invalid(format!(
-            "the text {:?} has a zero byte at {at}, the C interface ends it there",
+            "the text {:?} has a zero byte at {at}, where the C interface would end it",
             String::from_utf8_lossy(&error.into_vec())
         ))
     }
@@ -123,7 +147,7 @@ impl From<std::ffi::NulError> for OnnxError {
 
 impl From<std::str::Utf8Error> for OnnxError {
     fn from(error: std::str::Utf8Error) -> Self {
-        Self::invalid(format!("a text of the library is no UTF-8: {error}"))
+        Self::invalid(format!("a text of the library is not UTF-8: {error}"))
     }
 }
 

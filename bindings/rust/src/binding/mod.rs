@@ -1,7 +1,5 @@
-//! Bindings: inputs and outputs named once, for many runs.
+//! Bindings: inputs and outputs are named once, for many runs.
 
-#[allow(unsafe_code)]
-mod ffi;
 mod outputs;
 
 use std::cell::OnceCell;
@@ -12,12 +10,16 @@ use smallvec::SmallVec;
 
 use crate::element::TensorElement;
 use crate::error::{OnnxError, Result};
+use crate::ffi;
 use crate::memory::MemoryInfo;
-use crate::run::{RunOptions, mistakes};
-use crate::session::SessionInner;
-use crate::value::{Value, ValueView};
+use crate::mistakes;
+use crate::ports::Ports;
+use crate::run::RunOptions;
+use crate::session::Session;
+use crate::value::Value;
+use crate::value::view::ValueView;
 
-/// Handles of what the last run gave, in the order of the library; got when somebody asks.
+/// Results of the last run, in the order of the library; fetched when somebody asks.
 type Results = SmallVec<[Option<Value>; 2]>;
 
 /// What an input reads.
@@ -39,15 +41,15 @@ enum Target {
     Input(usize),
 }
 
-/// Says once where a session reads its inputs and writes its outputs: a run is then one call without names, which
-/// allocates nothing here, and nothing in Retort from the second run with the same shapes on.
+/// Names once where a session reads its inputs and writes its outputs. A run is then one call without names: it allocates
+/// nothing in this crate, and nothing in Retort from the second run with the same shapes on.
 ///
-/// The binding owns what is bound to it, or borrows it for `'a`: while it does, contents are read and written through
-/// [`IoBinding::input_mut`] and [`IoBinding::output`]. Belongs to one thread at a time; several bindings of one session
-/// may run at once.
+/// The binding owns the values that are bound to it, or borrows them for `'a`; the program reads and writes them through
+/// [`IoBinding::input_mut`] and [`IoBinding::output`]. A binding belongs to one thread at a time; several
+/// bindings of one session may run at once.
 ///
-/// A decoder whose cache grows: its size is not known ahead, so the library makes it, and what a step made is handed to the
-/// next one without a copy. See [`IoBinding::bind_in_place`] for a cache that stays in one place.
+/// An example is a decoder whose cache grows: its size is not known ahead, so the library makes it, and each step hands its
+/// cache to the next one without a copy. See [`IoBinding::bind_in_place`] for a cache that stays in one place.
 ///
 /// ```
 /// use onnx::{MemoryInfo, Value};
@@ -73,50 +75,53 @@ enum Target {
 /// ```
 pub struct IoBinding<'a> {
     // Released before the memory that it refers to.
-    handle: ffi::BindingHandle,
+    handle: ffi::Binding,
     inputs: Vec<Option<Source>>,
     outputs: Vec<Option<Target>>,
     /// The outputs that are bound, in the order of the library.
     order: Vec<usize>,
     has_run: bool,
     results: OnceCell<Results>,
-    /// Values which the library may still refer to, since binding them failed.
+    /// Values that the library may still refer to, since binding them failed.
     failed: Vec<Source>,
-    /// Likewise as inputs or as outputs, until the binding goes.
+    /// The same for inputs and outputs that were to change places; kept until the binding is dropped.
     parked: Vec<Value>,
-    session: Arc<SessionInner>,
+    ports: Arc<Ports>,
     memory: PhantomData<&'a mut [u8]>,
 }
 
-impl<'a> IoBinding<'a> {
-    pub(crate) fn of(session: &Arc<SessionInner>) -> Result<Self> {
+impl Session {
+    /// A binding of this session: inputs and outputs named once, for many runs.
+    pub fn io_binding<'a>(&self) -> Result<IoBinding<'a>> {
         Ok(IoBinding {
-            handle: ffi::binding(session)?,
-            inputs: session.inputs.iter().map(|_| None).collect(),
-            outputs: session.outputs.iter().map(|_| None).collect(),
+            handle: ffi::Binding::of(&self.handle)?,
+            inputs: self.ports.inputs.iter().map(|_| None).collect(),
+            outputs: self.ports.outputs.iter().map(|_| None).collect(),
             order: Vec::new(),
             has_run: false,
             results: OnceCell::new(),
             failed: Vec::new(),
             parked: Vec::new(),
-            session: Arc::clone(session),
+            ports: Arc::clone(&self.ports),
             memory: PhantomData,
         })
     }
+}
 
-    /// Binds an input to a value. What was bound to the name before is replaced.
+impl<'a> IoBinding<'a> {
+    /// Binds an input to a value, in place of the value that was bound before.
     ///
     /// A value in memory that the model does not read directly is copied there now: bind it again when it has changed.
     pub fn bind_input(&mut self, name: &str, value: Value) -> Result<()> {
         self.set_input(name, Source::Owned(value))
     }
 
-    /// Binds an input to a value that others read, too.
+    /// Binds an input to a value that others may read at the same time.
     pub fn bind_input_shared(&mut self, name: &str, value: Arc<Value>) -> Result<()> {
         self.set_input(name, Source::Shared(value))
     }
 
-    /// Binds an input to borrowed memory, which is read where it lies. `shape` as for [`Value::from_slice`].
+    /// Binds an input to borrowed memory, without a copy. `shape` as for [`Value::from_slice`].
     ///
     /// The memory can be neither changed nor freed while the binding may read it:
     ///
@@ -134,9 +139,9 @@ impl<'a> IoBinding<'a> {
     }
 
     fn set_input(&mut self, name: &str, source: Source) -> Result<()> {
-        let place = self.session.input(name)?;
+        let place = self.ports.input(name)?;
         self.check_not_in_place(place, name)?;
-        match ffi::bind_input(&self.handle, &self.session.inputs[place], source.value()) {
+        match self.handle.bind_input(place, &source.value().inner) {
             // The library lets go of the one before when it has the new one.
             Ok(()) => {
                 self.inputs[place] = Some(source);
@@ -144,7 +149,7 @@ impl<'a> IoBinding<'a> {
             }
             Err(error) => {
                 self.failed.push(source);
-                Err(error)
+                Err(error.into())
             }
         }
     }
@@ -153,20 +158,20 @@ impl<'a> IoBinding<'a> {
     fn check_not_in_place(&self, place: usize, name: &str) -> Result<()> {
         let written = self.outputs.iter().position(|t| matches!(t, Some(Target::Input(at)) if *at == place));
         written.map_or(Ok(()), |output| {
-            let output = &self.session.outputs[output].info.name;
+            let output = &self.ports.outputs[output].info.name;
             Err(OnnxError::invalid(format!("output '{output}' goes into the memory of input '{name}': bind the output elsewhere first")))
         })
     }
 
     fn input_place(&self, name: &str) -> Result<usize> {
-        let place = self.session.input(name)?;
+        let place = self.ports.input(name)?;
         if self.inputs[place].is_none() {
             return Err(OnnxError::invalid(format!("nothing is bound to input '{name}': bind a value")));
         }
         Ok(place)
     }
 
-    /// What is bound to an input.
+    /// The value that is bound to an input.
     pub fn input(&self, name: &str) -> Result<&Value> {
         let place = self.input_place(name)?;
         self.inputs[place].as_ref().map(Source::value).ok_or_else(|| OnnxError::invalid("nothing is bound"))
@@ -187,24 +192,24 @@ impl<'a> IoBinding<'a> {
 
     /// Binds what is bound to an input once more, so that a device gets what was written since.
     pub fn refresh_input(&mut self, name: &str) -> Result<()> {
-        ffi::bind_input(&self.handle, &self.session.inputs[self.input_place(name)?], self.input(name)?)
+        Ok(self.handle.bind_input(self.input_place(name)?, &self.input(name)?.inner)?)
     }
 
-    /// Lets go of all inputs.
+    /// Unbinds all inputs.
     pub fn clear_inputs(&mut self) -> Result<()> {
         for place in 0..self.inputs.len() {
-            let name = self.session.inputs[place].info.name.clone();
+            let name = self.ports.inputs[place].name.clone();
             self.check_not_in_place(place, &name)?;
         }
-        ffi::clear_inputs(&self.handle)?;
+        self.handle.clear_inputs()?;
         self.inputs.fill_with(|| None);
         self.failed.clear();
         Ok(())
     }
 
-    /// Runs the session. The results of the run before are gone then, but for those that were taken.
+    /// Runs the session. This drops the results of the previous run that were not taken.
     ///
-    /// Returns when all outputs are there, also those on devices.
+    /// Returns when all outputs are written, including those on devices.
     pub fn run(&mut self) -> Result<()> {
         self.run_with(None)
     }
@@ -216,13 +221,13 @@ impl<'a> IoBinding<'a> {
 
     fn run_with(&mut self, options: Option<&RunOptions>) -> Result<()> {
         self.discard_results();
-        ffi::run(&self.handle, &self.session, options).map_err(|error| {
+        self.handle.run(options.map(|o| &o.handle)).map_err(|error| {
             let given = self.inputs.iter().enumerate().filter_map(|(at, source)| Some((at, source.as_ref()?.value())));
-            mistakes::named(&self.session, given, error)
+            mistakes::named(&self.ports, given, error.into())
         })?;
         self.has_run = true;
         // A result that shares memory with an input is copied before the input can go away.
-        let shares = |at: &usize| self.session.outputs[*at].may_share && matches!(self.outputs[*at], Some(Target::Memory(_)));
+        let shares = |at: &usize| self.ports.outputs[*at].may_share && matches!(self.outputs[*at], Some(Target::Memory(_)));
         if self.order.iter().any(shares) {
             self.results()?;
         }
@@ -247,7 +252,7 @@ impl Source {
 
 impl std::fmt::Debug for IoBinding<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = self.order.iter().map(|&at| self.session.outputs[at].info.name.as_str()).collect();
+        let names: Vec<&str> = self.order.iter().map(|&at| self.ports.outputs[at].info.name.as_str()).collect();
         f.debug_struct("IoBinding").field("outputs", &names).field("has_run", &self.has_run).finish_non_exhaustive()
     }
 }

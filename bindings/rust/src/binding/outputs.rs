@@ -1,12 +1,12 @@
 //! The outputs of a binding.
 
-use super::{IoBinding, Results, Source, Target, ffi};
+use super::{IoBinding, Results, Source, Target};
 use crate::element::PlainElement;
 use crate::error::{ErrorCode, OnnxError, Result};
-use crate::library::ffi::nothing;
 use crate::memory::MemoryInfo;
-use crate::run::ffi::{finish, has_containers};
-use crate::value::{Value, wrap_for_writing};
+use crate::run::{finish, has_containers};
+use crate::value::Value;
+use crate::value::view::wrap_for_writing;
 
 impl<'a> IoBinding<'a> {
     /// Binds an output to a tensor, which each run writes. An error where its elements are of another type than the
@@ -59,7 +59,7 @@ impl<'a> IoBinding<'a> {
     /// ```
     pub fn bind_in_place(&mut self, input: &str, output: &str, mut value: Value) -> Result<()> {
         value.make_unique()?;
-        let (place, at) = (self.session.input(input)?, self.session.output(output)?);
+        let (place, at) = (self.ports.input(input)?, self.ports.output(output)?);
         self.check_output(at, &value)?;
         if matches!(self.outputs[at], Some(Target::Input(old)) if old == place) {
             self.unbind(at)?;
@@ -69,14 +69,14 @@ impl<'a> IoBinding<'a> {
     }
 
     fn set_output(&mut self, name: &str, target: Target) -> Result<()> {
-        let at = self.session.output(name)?;
+        let at = self.ports.output(name)?;
         if let Target::Owned(value) | Target::Borrowed(value) = &target {
             self.check_output(at, value)?;
         }
         self.discard_results();
         let old = self.outputs[at].replace(target);
         if let Err(error) = self.bind_target(at) {
-            // What is bound in the library now is not known: nothing is, then.
+            // The state of the library is unknown: unbind the output.
             self.outputs[at] = old;
             self.unbind(at)?;
             return Err(error);
@@ -87,15 +87,15 @@ impl<'a> IoBinding<'a> {
         Ok(())
     }
 
-    /// The library takes the bytes of a tensor for what it writes: the type must be that of the output.
+    /// The library does not check the type of a tensor that it writes: it must be that of the output.
     fn check_output(&self, at: usize, value: &Value) -> Result<()> {
-        let port = &self.session.outputs[at];
+        let port = &self.ports.outputs[at];
         let info = &port.info;
         let Some(wanted) = info.element_type() else {
-            let message = format!("output '{}' is no tensor but {:?}: bind it to a memory", info.name, info.value_type);
+            let message = format!("output '{}' is not a tensor but {:?}: bind it to a memory", info.name, info.value_type);
             return Err(OnnxError::invalid(message));
         };
-        // ONNX Runtime would say that it ran, and leave the tensor as it was.
+        // ONNX Runtime would report success, and leave the tensor as it was.
         if port.may_share {
             return Err(OnnxError::invalid(format!("output '{}' is an input, which no run writes anew: bind it to a memory", info.name)));
         }
@@ -104,24 +104,21 @@ impl<'a> IoBinding<'a> {
 
     /// Tells the library what an output is bound to.
     fn bind_target(&self, at: usize) -> Result<()> {
-        let port = &self.session.outputs[at];
-        match &self.outputs[at] {
-            Some(Target::Owned(value) | Target::Borrowed(value)) => ffi::bind_output(&self.handle, port, value),
-            Some(Target::Input(place)) => match &self.inputs[*place] {
-                Some(source) => ffi::bind_output(&self.handle, port, source.value()),
-                None => Err(self.not_bound(at)),
-            },
-            Some(Target::Memory(memory)) => ffi::bind_output_to(&self.handle, port, memory),
-            None => Err(self.not_bound(at)),
-        }
+        let value = match &self.outputs[at] {
+            Some(Target::Memory(memory)) => return Ok(self.handle.bind_output_to(at, &memory.handle)?),
+            Some(Target::Owned(value) | Target::Borrowed(value)) => Some(value),
+            Some(Target::Input(place)) => self.inputs[*place].as_ref().map(Source::value),
+            None => None,
+        };
+        Ok(self.handle.bind_output(at, &value.ok_or_else(|| self.not_bound(at))?.inner)?)
     }
 
-    /// Lets go of one output: the library can do that for all at once only, so the others are bound again.
+    /// Unbinds one output. The library can only unbind all at once, so the others are bound again.
     fn unbind(&mut self, at: usize) -> Result<Option<Target>> {
-        // The order of results changes: those of the last run are not asked for any more.
+        // The order of results changes, so those of the last run are dropped.
         self.discard_results();
         let order = std::mem::take(&mut self.order);
-        ffi::clear_outputs(&self.handle)?;
+        self.handle.clear_outputs()?;
         let old = self.outputs[at].take();
         for other in order.into_iter().filter(|other| *other != at) {
             self.bind_target(other)?;
@@ -130,22 +127,22 @@ impl<'a> IoBinding<'a> {
         Ok(old)
     }
 
-    /// Lets go of all outputs.
+    /// Unbinds all outputs.
     pub fn clear_outputs(&mut self) -> Result<()> {
         self.discard_results();
-        ffi::clear_outputs(&self.handle)?;
+        self.handle.clear_outputs()?;
         self.outputs.fill_with(|| None);
         self.order.clear();
         Ok(())
     }
 
     fn not_bound(&self, at: usize) -> OnnxError {
-        OnnxError::invalid(format!("output '{}' is bound to nothing: bind it to a value or a memory", self.session.outputs[at].info.name))
+        OnnxError::invalid(format!("output '{}' is bound to nothing: bind it to a value or a memory", self.ports.outputs[at].info.name))
     }
 
-    /// What an output is bound to, or, where that is a memory, what the last run made there; no copy.
+    /// The value that an output is bound to; where that is a memory, the result of the last run. No copy.
     pub fn output(&self, name: &str) -> Result<&Value> {
-        let at = self.session.output(name)?;
+        let at = self.ports.output(name)?;
         match &self.outputs[at] {
             Some(Target::Owned(value) | Target::Borrowed(value)) => Ok(value),
             Some(Target::Input(place)) => self.inputs[*place].as_ref().map(Source::value).ok_or_else(|| self.not_bound(at)),
@@ -163,7 +160,7 @@ impl<'a> IoBinding<'a> {
     }
 
     fn no_result(&self, at: usize) -> OnnxError {
-        let name = &self.session.outputs[at].info.name;
+        let name = &self.ports.outputs[at].info.name;
         OnnxError::new(ErrorCode::Fail, format!("output '{name}' has no result: run the binding first, or it was taken, or bound anew"))
     }
 
@@ -172,19 +169,18 @@ impl<'a> IoBinding<'a> {
         if let Some(results) = self.results.get() {
             return Ok(results);
         }
-        let handles = ffi::results(&self.handle)?;
+        let handles = self.handle.results()?;
         if handles.len() != self.order.len() {
             let message = format!("the library has {} results of a binding with {} outputs", handles.len(), self.order.len());
             return Err(OnnxError::new(ErrorCode::Fail, message));
         }
         let given = (0..self.inputs.len()).filter(|&i| self.inputs[i].is_some());
-        let containers = has_containers(&self.session, given);
+        let containers = has_containers(&self.ports, given);
         let mut results = Results::with_capacity(handles.len());
         for (handle, &at) in handles.into_iter().zip(&self.order) {
             let made = matches!(self.outputs[at], Some(Target::Memory(_)));
             if made {
-                let handle = handle.ok_or_else(|| nothing("OrtValue"))?;
-                results.push(Some(finish(&self.session.outputs[at], handle, containers)?));
+                results.push(Some(finish(&self.ports.outputs[at], handle, containers)?));
             } else {
                 results.push(None);
             }
@@ -195,14 +191,14 @@ impl<'a> IoBinding<'a> {
     /// Takes what an output is bound to, which is then bound to nothing; or, where it is bound to a memory, the result of
     /// the last run, and the next run makes another. An error for borrowed memory and for outputs in place of an input.
     pub fn take_output(&mut self, name: &str) -> Result<Value> {
-        let at = self.session.output(name)?;
+        let at = self.ports.output(name)?;
         match &self.outputs[at] {
             Some(Target::Memory(_)) => self.take_result(at),
             Some(Target::Owned(_)) => match self.unbind(at)? {
                 Some(Target::Owned(value)) => Ok(value),
                 _ => Err(self.not_bound(at)),
             },
-            Some(_) => Err(OnnxError::invalid(format!("the memory of output '{name}' is not the binding's to give: copy it"))),
+            Some(_) => Err(OnnxError::invalid(format!("the memory of output '{name}' does not belong to the binding: copy it"))),
             None => Err(self.not_bound(at)),
         }
     }
@@ -212,7 +208,7 @@ impl<'a> IoBinding<'a> {
         self.results()?;
         let taken = self.results.get_mut().and_then(|r| r.get_mut(place)).and_then(Option::take);
         let taken = taken.ok_or_else(|| self.no_result(at))?;
-        // Bound again, the library lets go of what was taken and makes another in the next run.
+        // Binding again makes the library release the result, and make another one in the next run.
         self.bind_target(at)?;
         Ok(taken)
     }
@@ -223,7 +219,7 @@ impl<'a> IoBinding<'a> {
     /// binding owns, they change places: the next run reads what the last one wrote, and writes over what it read. No
     /// copy in either case.
     pub fn feed_back(&mut self, output: &str, input: &str) -> Result<()> {
-        let (at, place) = (self.session.output(output)?, self.session.input(input)?);
+        let (at, place) = (self.ports.output(output)?, self.ports.input(input)?);
         self.check_not_in_place(place, input)?;
         match (&mut self.outputs[at], &mut self.inputs[place]) {
             (Some(Target::Memory(_)), _) => {
@@ -249,7 +245,7 @@ impl<'a> IoBinding<'a> {
         }
     }
 
-    /// Unbinds both without freeing either: who cannot tell which of them the library still refers to must keep both.
+    /// Unbinds both without freeing either: nobody can tell which of them the library still refers to.
     fn park(&mut self, output: usize, input: usize) {
         if let Some(Source::Owned(value)) = self.inputs[input].take() {
             self.parked.push(value);

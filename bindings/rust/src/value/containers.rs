@@ -1,10 +1,11 @@
 //! Sequences and maps.
 
-use super::{Value, ValueKind, ffi};
+use super::{Value, ValueKind};
 use crate::error::{OnnxError, Result};
+use crate::ffi::{self, ONNXType};
 
 impl Value {
-    /// A sequence of values of one type. The library makes none without elements.
+    /// A sequence of values of one type, at least one: the library makes no empty sequence.
     ///
     /// ```
     /// use onnx::Value;
@@ -16,19 +17,20 @@ impl Value {
     pub fn sequence(elements: Vec<Value>) -> Result<Self> {
         // The sequence shares the memory of its elements, and hands it to whoever shares the sequence.
         let elements = elements.into_iter().map(Value::into_library_memory).collect::<Result<Vec<_>>>()?;
-        ffi::container(&elements, ValueKind::Sequence)
+        Ok(Self::of(ffi::Value::container(elements.iter().map(|v| &v.inner), ONNXType::ONNX_TYPE_SEQUENCE)?))
     }
 
     /// A map: a tensor of keys (int64 or strings), one of as many values.
     pub fn map(keys: Value, values: Value) -> Result<Self> {
-        ffi::container(&[keys.into_library_memory()?, values.into_library_memory()?], ValueKind::Map)
+        let parts = [keys.into_library_memory()?, values.into_library_memory()?];
+        Ok(Self::of(ffi::Value::container(parts.iter().map(|v| &v.inner), ONNXType::ONNX_TYPE_MAP)?))
     }
 
     /// How many elements a sequence has, 2 for a map, the number of elements of a tensor.
     pub fn len(&self) -> Result<usize> {
         match self.kind()? {
-            ValueKind::Tensor => crate::element::count_of(&ffi::facts(&self.handle)?.1),
-            _ => ffi::count(&self.handle),
+            ValueKind::Tensor => Ok(ffi::count_of(&self.inner.facts()?.1)?),
+            _ => Ok(self.inner.count()?),
         }
     }
 
@@ -40,13 +42,13 @@ impl Value {
     /// A copy of the element `index` of a sequence, or the keys (0) or values (1) of a map.
     pub fn get(&self, index: usize) -> Result<Value> {
         let count = match self.kind()? {
-            ValueKind::Sequence | ValueKind::Map => ffi::count(&self.handle)?,
+            ValueKind::Sequence | ValueKind::Map => self.inner.count()?,
             other => return Err(OnnxError::invalid(format!("a value of kind {other:?} has no elements to get: only sequences and maps"))),
         };
         if index >= count {
             return Err(OnnxError::invalid(format!("element {index} was asked for of {count}")));
         }
-        ffi::element(&self.handle, index)
+        Ok(Self::of(self.inner.element(index)?))
     }
 
     /// Copies of the elements of a sequence.
@@ -75,12 +77,12 @@ impl Value {
         if found == wanted { Ok(()) } else { Err(OnnxError::invalid(format!("the value is of kind {found:?}, not {wanted:?}"))) }
     }
 
-    /// The value itself where the library owns its memory, else a copy.
+    /// The value itself where the library owns its memory, otherwise a copy.
     fn into_library_memory(self) -> Result<Value> {
-        if self.owns_library_memory() { Ok(self) } else { self.try_clone() }
+        if self.inner.owns_library_memory() { Ok(self) } else { self.try_clone() }
     }
 
-    /// Makes sure that a result shares nothing with the inputs of the run that gave it: what is passed on unchanged may.
+    /// Makes sure that a result shares no memory with the inputs of its run; an input that the model passes on does.
     pub(crate) fn detached(self) -> Result<Value> {
         match self.kind()? {
             ValueKind::Tensor => self.try_clone(),

@@ -1,19 +1,17 @@
 //! Values: tensors, sequences, maps, optional values.
 
-pub(crate) mod containers;
-#[allow(unsafe_code)]
-pub(crate) mod ffi;
+#[cfg(feature = "ndarray")]
+mod arrays;
+mod containers;
 mod strings;
-mod view;
+pub(crate) mod view;
 
-pub use view::ValueView;
-
-use crate::element::{ElementType, PlainElement, TensorElement, check_count};
+use crate::element::{ElementType, TensorElement};
 use crate::error::{OnnxError, Result};
+use crate::ffi::{self, ONNXType};
 use crate::memory::{Allocator, MemoryDescription};
-use ffi::{Keep, ValueHandle};
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ValueKind {
@@ -23,18 +21,18 @@ pub enum ValueKind {
     Sequence,
     /// A map of integers or strings to elements of one type.
     Map,
-    /// A tensor that stores what is not zero.
+    /// A tensor that stores only what is not zero.
     SparseTensor,
-    /// An optional value that is not there.
+    /// An optional value that is absent.
     None,
     /// Of a type that a custom operator defines, or that this crate does not know.
     Other,
 }
 
-/// A value that models read and give: it owns its memory, or shares it with nobody who could change it.
+/// A value that models take and return: it owns its memory, or shares it with nobody who could change it.
 ///
-/// Several threads may read one value at a time, and run sessions with it. What is read from it is a view that lives as
-/// long as the value is borrowed.
+/// Several threads may read one value at a time, and run sessions with it. Elements are read through a view that
+/// lives as long as the value is borrowed.
 ///
 /// ```
 /// use onnx::Value;
@@ -45,23 +43,20 @@ pub enum ValueKind {
 /// # Ok::<(), onnx::OnnxError>(())
 /// ```
 pub struct Value {
-    // Released before what keeps its memory.
-    handle: ValueHandle,
-    /// Known when somebody has looked.
-    elements: ffi::Known,
-    keep: Keep,
+    pub(crate) inner: ffi::Value,
     /// Another value may read the same memory: it is copied before it is written.
     shared: bool,
 }
 
-impl Value {
-    pub(crate) fn of(handle: ValueHandle, keep: Keep) -> Self {
-        Value { handle, elements: ffi::Known::new(), keep, shared: false }
+impl ffi::InputValue for Value {
+    fn value(&self) -> &ffi::Value {
+        &self.inner
     }
+}
 
-    /// A value of the library that owns all its memory.
-    pub(crate) fn of_library(handle: ValueHandle) -> Self {
-        Self::of(handle, Keep::Library)
+impl Value {
+    pub(crate) fn of(inner: ffi::Value) -> Self {
+        Value { inner, shared: false }
     }
 
     pub(crate) fn set_shared(&mut self) {
@@ -72,94 +67,66 @@ impl Value {
         self.shared
     }
 
-    pub(crate) fn raw(&self) -> *mut crate::ffi::OrtValue {
-        self.handle.raw()
-    }
-
-    pub(crate) fn owns_library_memory(&self) -> bool {
-        matches!(self.keep, Keep::Library)
-    }
-
     /// A tensor with a copy of the data, in memory of the library.
     ///
     /// `shape` has the extents, outermost first; none for a scalar. An error where they do not multiply to the length of
     /// the data.
     pub fn from_slice<T: TensorElement>(shape: &[i64], data: &[T]) -> Result<Self> {
-        check_count(shape, data.len())?;
-        ffi::copied(shape, data)
+        Ok(Self::of(ffi::Value::of_slice(shape, data)?))
     }
 
     /// A tensor that takes over the data without copying it. Errors as for [`Value::from_slice`].
     pub fn from_vec<T: TensorElement>(shape: &[i64], data: Vec<T>) -> Result<Self> {
-        check_count(shape, data.len())?;
-        ffi::taken_over(shape, data)
+        Ok(Self::of(ffi::Value::of_vec(shape, data)?))
     }
 
-    /// A tensor that reads data where it lies, for as long as that is borrowed.
-    ///
-    /// ```
-    /// let data = [1i64, 2, 3];
-    /// let view = onnx::Value::view(&[3], &data)?;
-    /// assert_eq!(view.extract_tensor::<i64>()?, data);
-    /// # Ok::<(), onnx::OnnxError>(())
-    /// ```
-    ///
-    /// The data cannot go away before the view:
-    ///
-    /// ```compile_fail,E0597
-    /// let view = {
-    ///     let data = vec![1i64, 2, 3];
-    ///     onnx::Value::view(&[3], &data).unwrap()
-    /// };
-    /// view.shape().unwrap();
-    /// ```
-    pub fn view<'a, T: TensorElement>(shape: &[i64], data: &'a [T]) -> Result<ValueView<'a>> {
-        ValueView::new(shape, data)
-    }
-
-    /// A tensor with a copy of bytes, for types of elements that Rust does not have: little-endian, packed.
+    /// A tensor with a copy of bytes, for types of elements that Rust lacks: little-endian, packed.
     pub fn from_bytes(element: ElementType, shape: &[i64], data: &[u8]) -> Result<Self> {
-        let wanted = element.bytes_of(crate::element::count_of(shape)?)?;
+        let wanted = ffi::bytes_of(element.raw(), ffi::count_of(shape)?)?;
         if wanted != data.len() {
             let message = format!("the shape {shape:?} of {element:?} takes {wanted} bytes, the data has {}", data.len());
             return Err(OnnxError::invalid(message));
         }
-        let mut made = ffi::zeroed(&Allocator::cpu()?, element, shape)?;
-        ffi::bytes_mut(&mut made)?.copy_from_slice(data);
-        made.keep = Keep::Library;
-        Ok(made)
+        let mut made = ffi::Value::zeros(None, element.raw(), shape)?;
+        made.bytes_mut()?.copy_from_slice(data);
+        Ok(Self::of(made))
     }
 
     /// A tensor of zeros, in memory of the library.
     pub fn zeros<T: TensorElement>(shape: &[i64]) -> Result<Self> {
-        let mut made = ffi::zeroed(&Allocator::cpu()?, T::TYPE, shape)?;
-        made.keep = Keep::Library;
-        Ok(made)
+        Ok(Self::of(ffi::Value::zeros(None, T::RAW, shape)?))
     }
 
-    /// A tensor in memory of an allocator: zeros where the program can write it, else whatever lies there.
+    /// A tensor in memory of an allocator: zeros where the program can write it; elsewhere its contents are undefined.
     pub fn new_in<T: TensorElement>(allocator: &Allocator, shape: &[i64]) -> Result<Self> {
-        ffi::zeroed(allocator, T::TYPE, shape)
+        Ok(Self::of(ffi::Value::zeros(Some(&allocator.handle), T::RAW, shape)?))
     }
 
-    /// What the value is.
+    /// The kind of the value.
     pub fn kind(&self) -> Result<ValueKind> {
-        ffi::kind(&self.handle)
+        Ok(match self.inner.kind()? {
+            None => ValueKind::None,
+            Some(ONNXType::ONNX_TYPE_TENSOR) => ValueKind::Tensor,
+            Some(ONNXType::ONNX_TYPE_SEQUENCE) => ValueKind::Sequence,
+            Some(ONNXType::ONNX_TYPE_MAP) => ValueKind::Map,
+            Some(ONNXType::ONNX_TYPE_SPARSETENSOR) => ValueKind::SparseTensor,
+            Some(_) => ValueKind::Other,
+        })
     }
 
-    /// The type of a tensor's elements; an error for what is no tensor.
+    /// The type of a tensor's elements; an error for other values.
     pub fn element_type(&self) -> Result<ElementType> {
-        Ok(ffi::facts(&self.handle)?.0)
+        Ok(ElementType::from_raw(self.inner.facts()?.0))
     }
 
-    /// The extents of a tensor, outermost first; an error for what is no tensor.
+    /// The extents of a tensor, outermost first; an error for other values.
     pub fn shape(&self) -> Result<Vec<i64>> {
-        Ok(ffi::facts(&self.handle)?.1.into_vec())
+        Ok(self.inner.facts()?.1.into_vec())
     }
 
-    /// Where a tensor lies.
+    /// The memory of a tensor.
     pub fn memory(&self) -> Result<MemoryDescription> {
-        ffi::memory(&self.handle)
+        Ok(self.inner.memory()?.into())
     }
 
     /// The elements of a tensor, the last extent fastest; no copy.
@@ -167,25 +134,25 @@ impl Value {
     /// An error where the elements are of another type, where the memory is that of a device (see
     /// [`copy_tensors`](crate::copy_tensors)), or where a byte of `bool` is neither 0 nor 1.
     pub fn extract_tensor<T: TensorElement>(&self) -> Result<&[T]> {
-        ffi::slice(self)
+        Ok(self.inner.slice()?)
     }
 
     /// As [`Value::extract_tensor`], to be written.
     pub fn extract_tensor_mut<T: TensorElement>(&mut self) -> Result<&mut [T]> {
         self.make_unique()?;
-        ffi::slice_mut(self)
+        Ok(self.inner.slice_mut()?)
     }
 
     /// The bytes of a tensor of any type but strings; no copy. Errors as for [`Value::extract_tensor`].
     pub fn extract_bytes(&self) -> Result<&[u8]> {
-        ffi::bytes(self)
+        Ok(self.inner.bytes()?)
     }
 
-    /// A copy that shares nothing with the value. An error for tensors in memory of a device, for sparse tensors and for
+    /// A copy that shares no memory with the value. An error for tensors in memory of a device, for sparse tensors and for
     /// types of custom operators.
     pub fn try_clone(&self) -> Result<Self> {
         match self.kind()? {
-            ValueKind::Tensor => ffi::clone_tensor(self),
+            ValueKind::Tensor => Ok(Self::of(self.inner.copy_of_tensor()?)),
             ValueKind::Sequence => Self::sequence(self.extract_sequence()?),
             ValueKind::Map => {
                 let (keys, values) = self.extract_map()?;
@@ -197,7 +164,7 @@ impl Value {
 
     pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8]> {
         self.make_unique()?;
-        ffi::bytes_mut(self)
+        Ok(self.inner.bytes_mut()?)
     }
 
     /// Copies memory that another value may read.
@@ -208,29 +175,21 @@ impl Value {
         Ok(())
     }
 
-    /// An error where the value is no tensor of that type.
+    /// An error where the value is not a tensor of that type.
     pub(crate) fn check_type(&self, wanted: ElementType) -> Result<()> {
-        let found = self.element_type()?;
-        if found == wanted { Ok(()) } else { Err(wrong_type(found, wanted)) }
+        let found = self.inner.facts()?.0;
+        if found == wanted.raw() { Ok(()) } else { Err(ffi::Error::WrongType { found, wanted: wanted.raw() }.into()) }
     }
-}
-
-pub(crate) fn wrong_type(found: ElementType, wanted: ElementType) -> OnnxError {
-    OnnxError::invalid(format!("the tensor has elements of type {found:?}, not {wanted:?}"))
 }
 
 impl std::fmt::Debug for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.kind(), ffi::facts(&self.handle)) {
-            (Ok(ValueKind::Tensor), Ok((element, shape))) => write!(f, "Value(Tensor of {element:?} {:?})", &shape[..]),
+        match (self.kind(), self.inner.facts()) {
+            (Ok(ValueKind::Tensor), Ok((element, shape))) => {
+                write!(f, "Value(Tensor of {:?} {:?})", ElementType::from_raw(element), &shape[..])
+            }
             (Ok(kind), _) => write!(f, "Value({kind:?})"),
             (Err(error), _) => write!(f, "Value({error})"),
         }
     }
-}
-
-/// Memory of the program that the library may write: only `PlainElement`s, since it may write any bits.
-pub(crate) fn wrap_for_writing<T: PlainElement>(shape: &[i64], data: &mut [T]) -> Result<Value> {
-    check_count(shape, data.len())?;
-    ffi::wrapped(shape, data.as_mut_ptr(), data.len())
 }

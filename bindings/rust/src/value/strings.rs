@@ -1,8 +1,9 @@
 //! Tensors of strings.
 
-use super::{Value, ffi};
-use crate::element::{ElementType, check_count};
+use super::Value;
+use crate::element::ElementType;
 use crate::error::Result;
+use crate::ffi;
 
 impl Value {
     /// A tensor of strings, copied.
@@ -13,18 +14,18 @@ impl Value {
     /// # Ok::<(), onnx::OnnxError>(())
     /// ```
     pub fn from_strings<S: AsRef<str>>(shape: &[i64], data: &[S]) -> Result<Self> {
-        check_count(shape, data.len())?;
-        let value = ffi::strings(shape)?;
+        ffi::check_count(shape, data.len())?;
+        let mut value = ffi::Value::of_strings(shape)?;
         for (at, text) in data.iter().enumerate() {
-            ffi::set_string(&value, at, text.as_ref())?;
+            value.set_string(at, text.as_ref().as_bytes())?;
         }
-        Ok(value)
+        Ok(Self::of(value))
     }
 
-    /// Copies of the strings of a tensor. An error where the elements are of another type, or where one is no UTF-8.
+    /// Copies of the strings of a tensor. An error where the elements are of another type, or where one is not UTF-8.
     pub fn extract_strings(&self) -> Result<Vec<String>> {
         self.check_type(ElementType::String)?;
-        let (bytes, starts) = ffi::string_content(&self.handle)?;
+        let (bytes, starts) = self.inner.string_content()?;
         let ends = starts.iter().skip(1).copied().chain([bytes.len()]);
         starts
             .iter()

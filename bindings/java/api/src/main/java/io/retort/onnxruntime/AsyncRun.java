@@ -1,16 +1,13 @@
 package io.retort.onnxruntime;
 
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.function.Function;
 
 /**
- * A run in another thread. The thread waits inside the call, which is what holds the arenas of the values open; the library's own
- * asynchronous run returns before its memory is read, and nothing could hold them.
+ * A run in another thread. The thread waits inside the call, which holds the arenas of the values open. The library's own
+ * asynchronous run returns before it reads the memory of the values, so nothing could hold them.
  */
 final class AsyncRun extends CompletableFuture<OrtValues> {
   private static final Executor THREADS = Executors.newCachedThreadPool(task -> {
@@ -25,7 +22,7 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
 
   private AsyncRun(RunOptions options) {
     this.options = options;
-    // However the future was completed: nobody will get what the run makes.
+    // Whoever completed the future: nobody will get the results of the run.
     whenComplete((values, failure) -> end());
   }
 
@@ -41,23 +38,6 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
     return future;
   }
 
-  static AsyncRun named(OrtSessionFFM session, Map<String, OrtValueRef> values, List<String> wanted, RunOptions options, Executor executor) {
-    LinkedHashMap<String, OrtValueRef> held = new LinkedHashMap<>();
-    try {
-      values.forEach((name, value) -> held.put(name, value.retain()));
-      return start(session.environment().api(), options, executor, with -> {
-        try {
-          return session.run(held, wanted, with);
-        } finally {
-          held.values().forEach(OrtValueRef::close);
-        }
-      });
-    } catch (RuntimeException e) {
-      held.values().forEach(OrtValueRef::close);
-      throw e;
-    }
-  }
-
   private void run(Function<RunOptions, OrtValues> run, boolean ownOptions) {
     OrtValues values = null;
     Throwable failure = null;
@@ -66,7 +46,7 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
     } catch (Throwable e) {
       failure = e;
     }
-    // Before anybody learns that the run is over: then nothing of it is left.
+    // Before anybody learns that the run is over: by then everything of it is released.
     over = true;
     if (ownOptions) options.close();
     if (failure != null) completeExceptionally(failure);

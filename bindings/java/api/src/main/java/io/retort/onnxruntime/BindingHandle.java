@@ -1,27 +1,28 @@
 package io.retort.onnxruntime;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** An OrtIoBinding and the values that it holds. Used by one thread at a time, which {@link NativeObject#enter} sees to. */
+/** An OrtIoBinding and the values that it holds. Used by one thread at a time, which {@link NativeObject#enter} makes sure of. */
 final class BindingHandle extends Handle {
   final SessionHandle session;
-  /** What is bound, in the order of first binding; outputs bound to a device have no value. */
+  /** The bound values, in the order of first binding; outputs bound to a device have none. */
   final Map<String, ValueHandle> inputs = new LinkedHashMap<>();
   final Map<String, ValueHandle> outputs = new LinkedHashMap<>();
-  /** Segments that a run keeps alive; null where it has to be found anew. */
+  /** Segments that a run keeps alive; null where they have to be found anew. */
   private MemorySegment[] kept;
-  /** Results that {@code getBoundOutputCpuValues} handed out views of. */
-  private OrtValues shown;
+  /** Results that {@code getBoundOutputCpuValues} returned views of. */
+  private Collection<ValueHandle> shown = List.of();
 
   BindingHandle(OrtApiFFM api, MemorySegment address, SessionHandle session) {
     super(api, ObjectKind.IO_BINDING, address, session);
     this.session = session;
   }
 
-  /** Notes what is bound; takes over one hold of the value. */
+  /** Notes a bound value; takes over one hold of it. */
   void put(Map<String, ValueHandle> side, String name, ValueHandle value) {
     ValueHandle before = side.put(name, value);
     if (before != null) before.release();
@@ -49,13 +50,14 @@ final class BindingHandle extends Handle {
     return kept;
   }
 
-  /** Ends the views of the last results, and begins those of others. */
-  void show(OrtValues next) {
-    if (shown != null) shown.close();
+  /** Ends the views of the last results, and begins those of others; takes over one hold of each. */
+  void show(Collection<ValueHandle> next) {
+    // Each run comes here: an iterator would be its only garbage.
+    if (!shown.isEmpty()) shown.forEach(Handle::release);
     shown = next;
   }
 
-  /** What a run that the linker refused is told. */
+  /** The error of a run that the linker refused. */
   RuntimeException refused(RuntimeException cause) {
     for (Map<String, ValueHandle> side : List.of(inputs, outputs)) {
       for (var bound : side.entrySet()) {
@@ -68,7 +70,7 @@ final class BindingHandle extends Handle {
 
   @Override
   void free() {
-    show(null);
+    show(List.of());
     api.c.releaseIoBinding(address);
     clear(inputs);
     clear(outputs);

@@ -42,29 +42,26 @@ final class BoundResults {
     return names;
   }
 
-  /** References to the values. Where all were bound, the library need not be asked. */
-  OrtValues values(BindingHandle binding) {
-    LinkedHashMap<String, OrtValueRef> values = new LinkedHashMap<>();
+  /** The values; the caller holds each. Where all were bound, the library need not be asked. */
+  Map<String, ValueHandle> values(BindingHandle binding) {
+    Map<String, ValueHandle> values = new LinkedHashMap<>();
     if (!binding.outputs.containsValue(null)) {
-      binding.outputs.forEach((name, value) -> {
-        value.retain();
-        values.put(name, new OrtValueRef(value));
-      });
-      return new OrtValues(values);
+      binding.outputs.forEach((name, value) -> values.put(name, held(value)));
+      return values;
     }
     List<String> names = names(binding);
-    List<OrtValueRef> made = ValueHandle.results(api, made(binding), binding.session.withLent(binding.inputs.values()));
+    List<ValueHandle> made = ValueHandle.results(api, made(binding), binding.session.withLent(binding.inputs.values()));
     for (int i = 0; i < made.size(); ++i) {
       ValueHandle bound = binding.outputs.get(names.get(i));
-      if (bound == null) {
-        values.put(names.get(i), made.get(i));
-      } else {
-        made.get(i).close();
-        bound.retain();
-        values.put(names.get(i), new OrtValueRef(bound));
-      }
+      if (bound != null) made.get(i).release();
+      values.put(names.get(i), bound == null ? made.get(i) : held(bound));
     }
-    return new OrtValues(values);
+    return values;
+  }
+
+  private static ValueHandle held(ValueHandle value) {
+    value.retain();
+    return value;
   }
 
   private List<MemorySegment> made(BindingHandle binding) {
@@ -77,35 +74,35 @@ final class BoundResults {
     }
   }
 
-  /** References to values on the host: the outputs themselves where they are there. */
-  OrtValues onHost(BindingHandle binding) {
-    OrtValues all = values(binding);
-    LinkedHashMap<String, OrtValueRef> host = new LinkedHashMap<>();
-    List<OrtValueRef> from = new ArrayList<>();
-    List<OrtValueRef> to = new ArrayList<>();
+  /** Values on the host, where outputs that lie there are themselves; the caller holds each. */
+  Map<String, ValueHandle> onHost(BindingHandle binding) {
+    Map<String, ValueHandle> all = values(binding);
+    Map<String, ValueHandle> host = new LinkedHashMap<>();
+    List<ValueHandle> from = new ArrayList<>();
+    List<ValueHandle> to = new ArrayList<>();
     try {
       api.check(api.c.synchronizeBoundOutputs(binding.address));
       for (var entry : all.entrySet()) {
-        OrtValueRef value = entry.getValue();
-        boolean there = value.valueType() != ValueType.TENSOR || value.device().isHostAccessible();
-        OrtValueRef result = there ? value.retain() : ValueMaker.onHost(api, value.descriptor());
+        ValueHandle value = entry.getValue();
+        boolean there = value.type() != ValueType.TENSOR || value.device().isHostAccessible();
+        ValueHandle result = there ? held(value) : ValueMaker.onHost(api, value.descriptor());
         host.put(entry.getKey(), result);
         if (there) continue;
         from.add(value);
         to.add(result);
       }
       copy(binding, from, to);
-      return new OrtValues(host);
+      return host;
     } catch (RuntimeException e) {
-      host.values().forEach(OrtValueRef::close);
+      host.values().forEach(Handle::release);
       throw e;
     } finally {
-      all.close();
+      all.values().forEach(Handle::release);
     }
   }
 
   /** The library copies from one place per call. */
-  private static void copy(BindingHandle binding, List<OrtValueRef> from, List<OrtValueRef> to) {
+  private static void copy(BindingHandle binding, List<ValueHandle> from, List<ValueHandle> to) {
     Map<DeviceSpec, List<Integer>> places = new LinkedHashMap<>();
     for (int i = 0; i < from.size(); ++i) places.computeIfAbsent(from.get(i).device(), d -> new ArrayList<>()).add(i);
     for (List<Integer> place : places.values()) {
@@ -115,22 +112,26 @@ final class BoundResults {
 
   /** Views, which end with the next run. */
   Map<String, MemorySegment> views(BindingHandle binding) {
-    OrtValues host = onHost(binding);
-    binding.show(host);
+    Map<String, ValueHandle> host = onHost(binding);
+    binding.show(host.values());
     Map<String, MemorySegment> views = new LinkedHashMap<>();
-    host.forEach((name, value) -> views.put(name, value.asSegment()));
+    host.forEach((name, value) -> views.put(name, value.view()));
     return Collections.unmodifiableMap(views);
   }
 
   Map<String, MemorySegment> copies(BindingHandle binding, Arena arena) {
     Objects.requireNonNull(arena, "arena");
     Map<String, MemorySegment> copies = new LinkedHashMap<>();
-    try (OrtValues host = onHost(binding)) {
+    Map<String, ValueHandle> host = onHost(binding);
+    try {
       host.forEach((name, value) -> {
-        MemorySegment copy = arena.allocate(Math.max(1, value.descriptor().bytes()), 64).asSlice(0, value.descriptor().bytes());
-        value.copyTo(copy);
+        long bytes = value.descriptor().bytes();
+        MemorySegment copy = arena.allocate(Math.max(1, bytes), 64).asSlice(0, bytes);
+        MemorySegment.copy(value.bytes(), 0, copy, 0, bytes);
         copies.put(name, copy);
       });
+    } finally {
+      host.values().forEach(Handle::release);
     }
     return Collections.unmodifiableMap(copies);
   }

@@ -21,7 +21,7 @@ public record DeviceSpec(String name, DeviceType type, int vendorId, int deviceI
   /**
    * Checks what was given.
    *
-   * @throws OrtException if the id is negative or the alignment is no power of two
+   * @throws OrtException if the id is negative or the alignment is not a power of two
    */
   public DeviceSpec {
     Objects.requireNonNull(name, "name");

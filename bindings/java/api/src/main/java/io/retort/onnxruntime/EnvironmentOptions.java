@@ -25,7 +25,7 @@ public record EnvironmentOptions(String name, LogLevel level, LogSink log, Globa
     this(name, level, log, null);
   }
 
-  /** Refuses null, except where it is said to be allowed. */
+  /** Refuses null, except where the documentation allows it. */
   public EnvironmentOptions {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(level, "level");

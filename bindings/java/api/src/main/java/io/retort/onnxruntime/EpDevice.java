@@ -61,7 +61,7 @@ public final class EpDevice {
     return metadata;
   }
 
-  /** {@return options that the provider takes where nothing else is said} */
+  /** {@return options that the provider uses by default} */
   public Map<String, String> options() {
     return options;
   }

@@ -5,8 +5,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * A native object and how many hold it: references of the program, calls in flight, and other handles that need it. It is
- * released when the last of them lets go, by the thread that did. Thread-safe.
+ * A native object and the number of its holders: references of the program, running calls, and other handles that need it. The
+ * thread of the last holder releases it. Thread-safe.
  */
 abstract class Handle {
   private static final VarHandle HOLDERS;
@@ -24,7 +24,7 @@ abstract class Handle {
   final ObjectKind kind;
   final MemorySegment address;
   private final Handle[] parents;
-  /** How many there are, and {@link #ENTERED} where one of them is inside. */
+  /** The number of holders, plus {@link #ENTERED} where one of them is inside. */
   private volatile int holders = 1;
 
   /**
@@ -50,14 +50,14 @@ abstract class Handle {
     return false;
   }
 
-  /** Adds a holder to something that is held. */
+  /** Adds a holder to a handle that has one. */
   final void retain() {
     if (!tryRetain()) throw new IllegalStateException("a native object of kind " + kind + " is released already");
   }
 
   /**
-   * Becomes a holder, and the only one that came this way; false where there is another. It is not enough that there are as many
-   * holders as references: the reference may be closed while its user is still inside.
+   * Becomes a holder that excludes others of its kind; false where there is one. The number of holders alone does not tell: a
+   * reference may be closed while its user is still inside.
    */
   final boolean tryEnter() {
     for (int n = holders; n > 0 && n < ENTERED; n = holders) {
@@ -66,7 +66,7 @@ abstract class Handle {
     return false;
   }
 
-  /** Lets go of what was entered. */
+  /** Ends what {@link #tryEnter} began. */
   final void leave() {
     if ((int) HOLDERS.getAndAdd(this, -ENTERED - 1) == ENTERED + 1) end();
   }

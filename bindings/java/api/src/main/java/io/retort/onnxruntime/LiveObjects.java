@@ -4,7 +4,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** How many native objects there are: what tests for leaks look at. Thread-safe. */
+/** Counts native objects, for tests for leaks. Thread-safe. */
 public final class LiveObjects {
   private static final AtomicLongArray COUNTS = new AtomicLongArray(ObjectKind.values().length);
 

@@ -32,7 +32,7 @@ public final class LoraAdapter extends NativeObject {
    * @param env the environment
    * @param file the adapter
    * @return the adapter
-   * @throws OrtException if the file is none, or the library is older than 1.20
+   * @throws OrtException if the file is not an adapter, or the library is older than 1.20
    */
   public static LoraAdapter create(OrtEnvironmentFFM env, Path file) {
     return make(env, (arena, out) -> env.api().c.createLoraAdapter(OrtApiFFM.path(arena, file), MemorySegment.NULL, out));

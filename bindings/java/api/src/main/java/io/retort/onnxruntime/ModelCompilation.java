@@ -19,11 +19,11 @@ public final class ModelCompilation extends NativeObject {
 
   private static final class CompilationHandle extends Handle {
     final OrtCompileApi c;
-    final SessionOptions.OptionsHandle options;
+    final SessionOptionsHandle options;
     /** Bytes of the model, which the library reads when it compiles. */
     final Arena model = Arena.ofShared();
 
-    CompilationHandle(OrtApiFFM api, OrtCompileApi c, MemorySegment address, Handle env, SessionOptions.OptionsHandle options) {
+    CompilationHandle(OrtApiFFM api, OrtCompileApi c, MemorySegment address, Handle env, SessionOptionsHandle options) {
       super(api, ObjectKind.MODEL_COMPILATION, address, env, options);
       this.c = c;
       this.options = options;
@@ -56,7 +56,7 @@ public final class ModelCompilation extends NativeObject {
     api.require(22, "compiling a model");
     Handle used = env.use();
     try {
-      SessionOptions.OptionsHandle with = (SessionOptions.OptionsHandle) options.use();
+      SessionOptionsHandle with = (SessionOptionsHandle) options.use();
       try {
         api.same(with.api, "the SessionOptions object");
         OrtCompileApi c = new OrtCompileApi(api.c.getCompileApi(), api.apiVersion());

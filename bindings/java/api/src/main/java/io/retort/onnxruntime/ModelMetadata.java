@@ -3,7 +3,7 @@ package io.retort.onnxruntime;
 import java.util.Map;
 
 /**
- * What a model says of itself; texts are empty where it says nothing.
+ * The metadata of a model; texts are empty where it has none.
  *
  * @param producer what made it
  * @param graphName name of its graph

@@ -3,17 +3,17 @@ package io.retort.onnxruntime;
 import java.lang.ref.Cleaner;
 
 /**
- * Something of the library that a program holds. {@link #close()} lets it go; what was forgotten is let go when the garbage
- * collector finds it, which may be late: memory of the library does not count for it.
+ * An object of the library that the program holds. {@link #close()} releases it. A forgotten object is released when the garbage
+ * collector finds it, which may be late: the collector does not count memory of the library.
  *
- * <p>Closing is safe at any time and from any thread. Where a call on the object is under way in another thread, or another
+ * <p>Closing is safe at any time and from any thread. Where a call on the object runs in another thread, or another
  * object needs it (a binding its session, a session its environment), the native object stays until that has ended.
  * Using a closed object throws {@link IllegalStateException}.
  */
 public abstract class NativeObject implements AutoCloseable {
   private static final Cleaner CLEANER = Cleaner.create();
 
-  /** What the cleaner holds: it must not reach the object itself. */
+  /** The part that the cleaner holds: it must not reach the object itself. */
   private static final class Reference implements Runnable {
     final Handle handle;
     volatile boolean closed;
@@ -38,7 +38,7 @@ public abstract class NativeObject implements AutoCloseable {
     cleanable = CLEANER.register(this, reference);
   }
 
-  /** What errors call this object. */
+  /** The name of this object in errors. */
   abstract String title();
 
   /** The handle, without a hold. */
@@ -52,7 +52,7 @@ public abstract class NativeObject implements AutoCloseable {
     return reference.handle;
   }
 
-  /** Holds the native object for a call that nobody else may make meanwhile; the caller leaves the handle. */
+  /** Holds the native object for a call that excludes others; the caller leaves the handle. */
   final Handle enter() {
     if (reference.closed) throw closedError();
     if (reference.handle.tryEnter()) return reference.handle;
@@ -60,7 +60,7 @@ public abstract class NativeObject implements AutoCloseable {
     throw new OrtException(OrtErrorCode.FAIL, title() + " is used by another thread: give each thread its own, or wait for the run to end");
   }
 
-  /** Refuses to go on with something closed, where its handle is not needed. */
+  /** Refuses a closed object, where its handle is not needed. */
   final void requireNotClosed() {
     if (reference.closed) throw closedError();
   }
@@ -74,7 +74,7 @@ public abstract class NativeObject implements AutoCloseable {
     return reference.closed;
   }
 
-  /** Lets the native object go. Calling it again has no effect. */
+  /** Releases the native object. Calling it again has no effect. */
   @Override
   public void close() {
     cleanable.clean();

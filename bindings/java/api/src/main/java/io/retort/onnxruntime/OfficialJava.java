@@ -5,8 +5,9 @@ import io.retort.onnxruntime.ffm.OrtApi;
 import io.retort.onnxruntime.ffm.OrtLibrary;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Field;
+import java.util.function.BooleanSupplier;
 
-/** Sessions of the official Java package, whose native handles its classes keep to themselves. */
+/** Reads native handles of the official Java package, which its classes keep to themselves. */
 final class OfficialJava {
   /** The version of the C interface that the package asks for at least, in all its releases with plug-in providers. */
   private static final int ASSURED = 22;
@@ -16,17 +17,16 @@ final class OfficialJava {
 
   private OfficialJava() {}
 
-  static OrtSessionFFM share(ai.onnxruntime.OrtSession session) {
+  /** The native session; an error where it is closed. */
+  static MemorySegment address(ai.onnxruntime.OrtSession session) {
+    if (closed(session).getAsBoolean()) throw new IllegalStateException("the ai.onnxruntime.OrtSession is closed");
+    return MemorySegment.ofAddress(number(field(ai.onnxruntime.OrtSession.class, "nativeHandle"), session));
+  }
+
+  /** Tells whether the session is closed. */
+  static BooleanSupplier closed(ai.onnxruntime.OrtSession session) {
     Field closed = field(ai.onnxruntime.OrtSession.class, "closed");
-    if (flag(closed, session)) throw new IllegalStateException("the ai.onnxruntime.OrtSession is closed");
-    MemorySegment address = MemorySegment.ofAddress(number(field(ai.onnxruntime.OrtSession.class, "nativeHandle"), session));
-    OrtEnvironmentFFM env = environment();
-    Handle used = env.use();
-    try {
-      return OrtSessionFFM.finished(env, new SessionHandle(env.api(), address, () -> flag(closed, session), used));
-    } finally {
-      used.release();
-    }
+    return () -> (Boolean) value(closed, session);
   }
 
   /** The environment of the library that the package loaded; the same as the package's. */
@@ -43,7 +43,7 @@ final class OfficialJava {
     return shared;
   }
 
-  /** The loader knows which library the package runs on; where it cannot tell, the table itself serves. */
+  /** The loader knows which library the package runs on; where it cannot tell, this uses the table itself. */
   private static OrtApiFFM find(MemorySegment table) {
     try {
       OrtLibrary library = OrtLibrary.open(NativeLibrary.loaded());
@@ -79,9 +79,5 @@ final class OfficialJava {
 
   private static long number(Field field, Object owner) {
     return (Long) value(field, owner);
-  }
-
-  private static boolean flag(Field field, Object owner) {
-    return (Boolean) value(field, owner);
   }
 }

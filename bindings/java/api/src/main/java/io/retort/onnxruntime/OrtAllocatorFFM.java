@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 
 /**
- * Makes tensors in one place: of the environment, shared by its sessions, or of a session. Tensors keep their allocator alive.
+ * Makes tensors in one place. It belongs to the environment, whose sessions share it, or to a session. Tensors keep their allocator alive.
  * Thread-safe.
  */
 public final class OrtAllocatorFFM extends NativeObject {
@@ -25,7 +25,7 @@ public final class OrtAllocatorFFM extends NativeObject {
 
   private final OrtApiFFM api;
   private final DeviceSpec device;
-  /** The environment that the allocator belongs to and may take away; null where it stays. */
+  /** The environment that owns the allocator and may remove it; null where it stays. */
   private final Handle lender;
 
   private OrtAllocatorFFM(OrtApiFFM api, MemorySegment address, boolean owned, Handle parent, DeviceSpec device) {
@@ -51,16 +51,25 @@ public final class OrtAllocatorFFM extends NativeObject {
     return shared(api, found, env);
   }
 
-  /** An allocator that a session made for the caller. */
-  static OrtAllocatorFFM owned(OrtApiFFM api, MemorySegment address, Handle session) {
-    return new OrtAllocatorFFM(api, address, true, session, place(api, address));
+  /** The allocator for sessions there: the shared one of the environment, else one that the session makes. */
+  static OrtAllocatorFFM of(SessionHandle session, DeviceSpec device) {
+    OrtApiFFM api = session.api;
+    if (device.equals(DeviceSpec.CPU) || api.apiVersion() >= 23) {
+      try {
+        return shared(session.env, device);
+      } catch (OrtException none) {
+        if (none.code() != OrtErrorCode.NOT_FOUND) throw none;
+      }
+    }
+    MemorySegment made = session.newAllocator(device);
+    return new OrtAllocatorFFM(api, made, true, session, place(api, made));
   }
 
   private static DeviceSpec place(OrtApiFFM api, MemorySegment allocator) {
     return api.device(api.pointer(out -> api.c.allocatorGetInfo(allocator, out)));
   }
 
-  /** Holds the allocator for a call, if the environment has it still: a new one of the device takes its place. */
+  /** Holds the allocator for a call, if the environment still has it: a new one of the device would take its place. */
   private Handle useIfThere() {
     Handle allocator = use();
     if (lender == null) return allocator;
@@ -84,18 +93,18 @@ public final class OrtAllocatorFFM extends NativeObject {
   public OrtValueRef allocate(MemoryDescriptor what) {
     Handle allocator = useIfThere();
     try {
-      return OrtValueRef.allocated(api, allocator, what);
+      return new OrtValueRef(ValueMaker.allocated(api, allocator, what));
     } finally {
       allocator.release();
     }
   }
 
-  /** {@return where it makes tensors} */
+  /** {@return the place of its tensors} */
   public DeviceSpec device() {
     return device;
   }
 
-  /** {@return what the allocator counts, by names that are its own; empty where it counts nothing} */
+  /** {@return statistics of the allocator, by names of its own; empty where it counts nothing} */
   public Map<String, String> statistics() {
     api.require(23, "statistics of an allocator");
     Handle allocator = useIfThere();

@@ -52,7 +52,7 @@ public final class OrtApiFFM {
    * the one in the jar with classifier {@code native}, or that of the system.
    *
    * @return the library, the same for each call
-   * @throws UnsatisfiedLinkError if there is none that can be used; its message lists what was tried
+   * @throws UnsatisfiedLinkError if none can be used; its message lists what was tried
    */
   public static synchronized OrtApiFFM get() {
     if (found == null) found = new OrtApiFFM(OrtLibrary.open(NativeLibrary.load()));
@@ -63,7 +63,7 @@ public final class OrtApiFFM {
    * {@return that library}
    *
    * @param file a library
-   * @throws UnsatisfiedLinkError if it cannot be loaded, is none of ONNX Runtime, or is too old
+   * @throws UnsatisfiedLinkError if it cannot be loaded, is not an engine, or is too old
    */
   public static OrtApiFFM load(Path file) {
     return new OrtApiFFM(OrtLibrary.open(NativeLibrary.load(file)));

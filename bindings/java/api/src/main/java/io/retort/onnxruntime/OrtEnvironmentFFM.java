@@ -42,7 +42,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
    * {@return the environment, to be closed by the caller}
    *
    * @param api the library
-   * @param options how it is made, where it is the first of the process
+   * @param options how it is made; they count for the first environment of the process only
    * @throws OrtException if it cannot be made
    */
   public static OrtEnvironmentFFM create(OrtApiFFM api, EnvironmentOptions options) {
@@ -120,7 +120,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
    * Unloads a library of providers. Sessions that use it, and tensors in its memory, must be closed first.
    *
    * @param name name that it was registered under
-   * @throws OrtException if there is none of that name
+   * @throws OrtException if no library has that name
    */
   public void unregisterExecutionProviderLibrary(String name) {
     api.require(22, "unregistering a library of providers");
@@ -145,7 +145,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     }
   }
 
-  /** Lets the places of all devices be known by the descriptions of their providers. */
+  /** Lists the devices; from then on places go by the descriptions of their providers. */
   private List<EpDevice> describe(Handle env) {
     List<EpDevice> devices = new ArrayList<>();
     for (MemorySegment device : deviceAddresses(env)) devices.add(new EpDevice(api, device));
@@ -169,11 +169,11 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
-   * Makes the allocator of a device that all sessions share, in place of the one that there is.
+   * Makes the allocator of a device that all sessions share, in place of an existing one.
    *
    * @param device the device
    * @param kind kind of its memory
-   * @param options what the provider takes
+   * @param options options of the provider
    * @return the allocator
    * @throws OrtException if the device has no such memory, as the processor
    */
@@ -198,7 +198,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
    * {@return the allocator that sessions share there; the default one for the processor}
    *
    * @param device a place
-   * @throws OrtException if there is none
+   * @throws OrtException if the place has no shared allocator
    */
   public OrtAllocatorFFM sharedAllocator(DeviceSpec device) {
     Handle env = use();
@@ -210,11 +210,11 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
-   * Takes the shared allocator of a device away.
+   * Removes the shared allocator of a device.
    *
    * @param device the device
    * @param kind kind of its memory
-   * @throws OrtException if there is none
+   * @throws OrtException if the device has no shared allocator
    */
   public void releaseSharedAllocator(EpDevice device, MemoryKind kind) {
     api.require(23, "a shared allocator");
@@ -232,23 +232,26 @@ public final class OrtEnvironmentFFM extends NativeObject {
    *
    * @param from the sources, all in one place
    * @param to as many tensors of the same types and shapes, all in one place; they are written
-   * @param stream where a device copies: then the copies may be under way when this returns; null to wait for them
+   * @param stream the stream for copies of a device, which may still run when this returns; null to wait for them
    * @throws OrtException if they do not fit, or no provider copies between the places
    */
   public void copyTensors(List<OrtValueRef> from, List<OrtValueRef> to, SyncStream stream) {
-    Handle env = use();
+    List<Handle> held = new ArrayList<>(List.of(use()));
     try {
-      TensorCopies.copy(env, from, to, stream);
+      List<ValueHandle> sources = OrtValueRef.hold(from, held);
+      List<ValueHandle> targets = OrtValueRef.hold(to, held);
+      if (stream != null) held.add(stream.use());
+      TensorCopies.copy(held.get(0), sources, targets, stream == null ? null : (SyncStream.StreamHandle) stream.handle());
     } finally {
-      env.release();
+      held.forEach(Handle::release);
     }
   }
 
   /**
-   * {@return a stream of it}
+   * {@return a stream of a device}
    *
    * @param device a device that computes in streams
-   * @param options what the provider takes
+   * @param options options of the provider
    * @throws OrtException if the device has none, as the processor
    */
   public SyncStream createSyncStream(EpDevice device, Map<String, String> options) {

@@ -16,7 +16,7 @@ public enum OrtErrorCode {
   ENGINE_ERROR,
   /** An exception inside the engine. */
   RUNTIME_EXCEPTION,
-  /** Bytes that are no model. */
+  /** The bytes are not a model. */
   INVALID_PROTOBUF,
   /** A model is loaded already. */
   MODEL_LOADED,

@@ -2,7 +2,7 @@ package io.retort.onnxruntime;
 
 /**
  * An error of the library, or a mistake found before the library was called. The message says what is, what is wanted
- * and what to do. A closed object is no {@code OrtException} but an {@link IllegalStateException}.
+ * and what to do. Using a closed object throws an {@link IllegalStateException} instead.
  */
 public final class OrtException extends RuntimeException {
   private static final long serialVersionUID = 1L;

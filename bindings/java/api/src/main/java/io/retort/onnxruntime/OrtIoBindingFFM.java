@@ -10,7 +10,7 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
 /**
- * Says once where inputs are read and outputs written; a run is then one call without names, and data stays where it is used.
+ * Names once where inputs are read and outputs are written; a run is then one call without names, and data stays where it is used.
  *
  * <p>Values that are bound are held, so their references may be closed; the memory behind tensors over segments must stay open.
  * A run holds the arenas of its segments: closing one meanwhile fails in the thread that tries.
@@ -48,7 +48,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     results = new BoundResults(api);
   }
 
-  /** A session that was made for the binding alone is closed: the binding keeps what it needs of it. */
+  /** Closes a session that was made for the binding alone: the binding keeps what it needs of it. */
   private static BindingHandle make(OrtSessionFFM session, boolean own) {
     SessionHandle held = session.useSession();
     try {
@@ -84,7 +84,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * Binds an input to memory of the program.
    *
    * @param name name of the input
-   * @param segment native memory with the elements; read in each run where the session reads there, else copied now
+   * @param segment native memory with the elements; each run reads it where the session reads there; otherwise it is copied now
    * @param shape extents, outermost first
    * @param type type of the elements
    * @param device where the memory is; on a device, a segment without a size (a pointer) is taken to be long enough
@@ -94,7 +94,7 @@ public final class OrtIoBindingFFM extends NativeObject {
   public void bindInput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {
     MemoryDescriptor what = new MemoryDescriptor(type, shape);
     session.inputPorts().fits(session.inputPorts().get(name), what);
-    try (OrtValueRef value = ValueMaker.wrap(api, segment, what, device)) {
+    try (OrtValueRef value = new OrtValueRef(ValueMaker.wrap(api, segment, what, device))) {
       bindInput(name, value);
     }
   }
@@ -122,7 +122,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     });
   }
 
-  /** What the session reads elsewhere is copied now: the arena stays open meanwhile. */
+  /** A value that the session reads elsewhere is copied now: its arena stays open meanwhile. */
   private long bind(BindingHandle binding, Ports.Port port, ValueHandle value) {
     try {
       return KeptCalls.bindInput(api.c, binding.address, port.nativeName(), value.address, ValueHandle.scopes(List.of(value)));
@@ -180,7 +180,7 @@ public final class OrtIoBindingFFM extends NativeObject {
   public void bindOutput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {
     MemoryDescriptor what = new MemoryDescriptor(type, shape);
     session.outputPorts().fits(session.outputPorts().get(name), what);
-    try (OrtValueRef value = ValueMaker.wrap(api, segment, what, device)) {
+    try (OrtValueRef value = new OrtValueRef(ValueMaker.wrap(api, segment, what, device))) {
       bindOutput(name, value);
     }
   }
@@ -195,7 +195,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    */
   public void bindOutput(String name, MemoryDescriptor what, DeviceSpec device) {
     session.outputPorts().fits(session.outputPorts().get(name), what);
-    try (OrtAllocatorFFM allocator = result(b -> OrtSessionFFM.allocator(b.session, device)); OrtValueRef value = allocator.allocate(what)) {
+    try (OrtAllocatorFFM allocator = result(b -> OrtAllocatorFFM.of(b.session, device)); OrtValueRef value = allocator.allocate(what)) {
       bindOutput(name, value);
     }
   }
@@ -224,7 +224,7 @@ public final class OrtIoBindingFFM extends NativeObject {
   /**
    * Runs the model. Nothing is allocated; the results are where they were bound.
    *
-   * @param options how; null for none
+   * @param options the options; null for none
    * @throws OrtException if the run fails or is terminated, something is not bound, or another thread uses the binding
    * @throws IllegalStateException if the binding is closed, or the arena of a bound segment
    */
@@ -239,7 +239,7 @@ public final class OrtIoBindingFFM extends NativeObject {
 
   private void run(BindingHandle binding, RunOptions options) {
     binding.session.there();
-    binding.show(null);
+    binding.show(List.of());
     Handle with = options == null ? null : options.use();
     long status;
     try {
@@ -256,7 +256,7 @@ public final class OrtIoBindingFFM extends NativeObject {
   /**
    * Runs the model.
    *
-   * @param options how; null for none
+   * @param options the options; null for none
    * @return references to the outputs by name, to be closed by the caller; on Retort later runs do not overwrite them unless
    *     they are values that were bound
    * @throws OrtException as {@link #run(RunOptions)}
@@ -265,7 +265,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     BindingHandle binding = (BindingHandle) enter();
     try {
       run(binding, options);
-      return results.values(binding);
+      return new OrtValues(results.values(binding));
     } finally {
       binding.leave();
     }
@@ -274,11 +274,11 @@ public final class OrtIoBindingFFM extends NativeObject {
   /**
    * Runs the model in another thread; arenas of bound segments must be shared ones. The binding is in use until the run has ended.
    * Completing the future from outside ({@code cancel}, {@code orTimeout}, {@code complete}) ends the run, as soon as it notices, and
-   * releases what it made; completing a future that was derived of it does not. A run that ends so may have written some of its outputs.
+   * releases its results; completing a future that was derived from it does not. Such a run may have written some of its outputs.
    *
-   * @param options how; null for none. Ending the run sets their terminate flag, which is that of all runs with them
-   * @param executor where; null for threads of this library
-   * @return references to the outputs by name, to be closed by who gets them
+   * @param options the options; null for none. Ending the run sets their terminate flag, which is that of all runs with them
+   * @param executor runs the call; null for threads of this library
+   * @return references to the outputs by name, to be closed by whoever gets them
    */
   public CompletableFuture<OrtValues> runAsync(RunOptions options, Executor executor) {
     return AsyncRun.start(api, options, executor, this::runWithBindings);
@@ -291,7 +291,7 @@ public final class OrtIoBindingFFM extends NativeObject {
 
   /** {@return references to the outputs by name, to be closed by the caller; empty values before the first run} */
   public OrtValues getBoundOutputValues() {
-    return result(results::values);
+    return result(binding -> new OrtValues(results.values(binding)));
   }
 
   /**
@@ -299,7 +299,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * end at the next run, at the next call of this, at clearing and closing: reading them then throws {@link IllegalStateException}.
    *
    * @return memory of the outputs by name
-   * @throws OrtException if an output is no tensor of numbers
+   * @throws OrtException if an output is not a tensor of numbers
    */
   public Map<String, MemorySegment> getBoundOutputCpuValues() {
     return result(results::views);
@@ -310,7 +310,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    *
    * @param arena where they are allocated
    * @return memory of the outputs by name, which lives as long as the arena
-   * @throws OrtException if an output is no tensor of numbers
+   * @throws OrtException if an output is not a tensor of numbers
    */
   public Map<String, MemorySegment> getBoundOutputCpuValues(Arena arena) {
     return result(binding -> results.copies(binding, arena));
@@ -322,7 +322,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @return references to the outputs by name, to be closed by the caller: copies of those on devices, the others themselves
    */
   public OrtValues copyOutputsToCpu() {
-    return result(results::onHost);
+    return result(binding -> new OrtValues(results.onHost(binding)));
   }
 
   private interface Result<T> {
@@ -360,7 +360,7 @@ public final class OrtIoBindingFFM extends NativeObject {
   /** Unbinds all outputs; values that only the binding held are released. */
   public void clearBoundOutputs() {
     with(binding -> {
-      binding.show(null);
+      binding.show(List.of());
       api.c.clearBoundOutputs(binding.address);
       binding.clear(binding.outputs);
     });

@@ -8,6 +8,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -42,7 +43,7 @@ public final class OrtSessionFFM extends NativeObject {
    *
    * @param env the environment
    * @param model the file
-   * @param options how; null for none
+   * @param options the options; null for none
    * @return the session
    * @throws OrtException if it cannot be loaded
    */
@@ -58,7 +59,7 @@ public final class OrtSessionFFM extends NativeObject {
    *
    * @param env the environment
    * @param model the bytes; they are copied where they are needed afterwards
-   * @param options how; null for none
+   * @param options the options; null for none
    * @return the session
    * @throws OrtException if it cannot be loaded
    */
@@ -75,7 +76,7 @@ public final class OrtSessionFFM extends NativeObject {
    * @param env the environment
    * @param model the bytes; not needed afterwards, except under config entries that use them directly
    *     ({@code session.use_ort_model_bytes_directly}): then their arena must stay open, and runs hold it as they do those of values
-   * @param options how; null for none
+   * @param options the options; null for none
    * @return the session
    * @throws OrtException if it cannot be loaded
    */
@@ -83,7 +84,7 @@ public final class OrtSessionFFM extends NativeObject {
     if (!model.isNative()) return create(env, model.toArray(ValueLayout.JAVA_BYTE), options);
     if (!model.scope().isAlive()) throw new IllegalStateException("the arena of the model is closed");
     if (!model.isAccessibleBy(Thread.currentThread())) throw OrtException.invalid("the model lies in a confined arena of another thread: use Arena.ofShared()");
-    // Asked before the session is there: another thread may close the options.
+    // Asked before the session is made: another thread may close the options.
     boolean inPlace = options != null && options.readsModelInPlace();
     OrtSessionFFM session = make(env, options, (e, o, kept, out) -> KeptCalls.createSession(env.api().c, e, model, model.byteSize(), o, out, kept));
     if (!inPlace) return session;
@@ -106,14 +107,21 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if its native handle cannot be read: the package's version is another, or its module is not open
    */
   public static OrtSessionFFM createFromOrtSession(ai.onnxruntime.OrtSession session) {
-    return OfficialJava.share(session);
+    MemorySegment address = OfficialJava.address(session);
+    OrtEnvironmentFFM env = OfficialJava.environment();
+    Handle used = env.use();
+    try {
+      return finished(env, new SessionHandle(env.api(), address, OfficialJava.closed(session), used));
+    } finally {
+      used.release();
+    }
   }
 
   private static OrtSessionFFM make(OrtEnvironmentFFM env, SessionOptions options, Maker maker) {
     OrtApiFFM api = env.api();
     Handle used = env.use();
     try {
-      SessionOptions.OptionsHandle with = options == null ? null : (SessionOptions.OptionsHandle) options.use();
+      SessionOptionsHandle with = options == null ? null : (SessionOptionsHandle) options.use();
       try (Arena arena = Arena.ofConfined()) {
         if (with != null) api.same(with.api, "the SessionOptions object");
         MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
@@ -129,8 +137,8 @@ public final class OrtSessionFFM extends NativeObject {
     }
   }
 
-  /** The library folds initializers and packs them: the arenas of those that the program lends stay open meanwhile. */
-  private static long made(Maker maker, Handle env, SessionOptions.OptionsHandle options, MemorySegment out) {
+  /** The library folds and packs initializers: the arenas of those that lie in memory of the program stay open meanwhile. */
+  private static long made(Maker maker, Handle env, SessionOptionsHandle options, MemorySegment out) {
     if (options == null) return maker.make(env.address, MemorySegment.NULL, ValueHandle.scopes(List.of()), out);
     List<ValueHandle> lent = options.needs.values();
     try {
@@ -140,8 +148,8 @@ public final class OrtSessionFFM extends NativeObject {
     }
   }
 
-  /** Reads what the model is; the session goes if that fails. */
-  static OrtSessionFFM finished(OrtEnvironmentFFM env, SessionHandle handle) {
+  /** Reads inputs and outputs of the model; releases the session if that fails. */
+  private static OrtSessionFFM finished(OrtEnvironmentFFM env, SessionHandle handle) {
     try {
       return new OrtSessionFFM(env, handle, Ports.inputs(env.api(), handle.address), Ports.outputs(env.api(), handle.address));
     } catch (RuntimeException e) {
@@ -152,9 +160,7 @@ public final class OrtSessionFFM extends NativeObject {
 
   /** Makes runs hold the memory of the model, as a tensor of bytes that the session reads. */
   private void keep(MemorySegment model) {
-    try (OrtValueRef bytes = ValueMaker.wrap(api, model, new MemoryDescriptor(ElementType.UINT8, model.byteSize()), DeviceSpec.CPU)) {
-      ((SessionHandle) handle()).lend((ValueHandle) bytes.use());
-    }
+    ((SessionHandle) handle()).lend(ValueMaker.wrap(api, model, new MemoryDescriptor(ElementType.UINT8, model.byteSize()), DeviceSpec.CPU));
   }
 
   @Override
@@ -211,7 +217,7 @@ public final class OrtSessionFFM extends NativeObject {
     return with(session -> Ports.overridable(api, session.address).infos());
   }
 
-  /** {@return what the model says of itself} */
+  /** {@return the metadata of the model} */
   public ModelMetadata metadata() {
     return with(session -> MetadataReader.read(api, session.address));
   }
@@ -270,29 +276,10 @@ public final class OrtSessionFFM extends NativeObject {
    * {@return the allocator there: the shared one of the environment, else one that the session makes}
    *
    * @param device a place that a provider of the session drives
-   * @throws OrtException if there is none
+   * @throws OrtException if nothing allocates there
    */
   public OrtAllocatorFFM allocator(DeviceSpec device) {
-    return with(session -> allocator(session, device));
-  }
-
-  /** The same for a binding, whose session may be closed. */
-  static OrtAllocatorFFM allocator(SessionHandle session, DeviceSpec device) {
-    OrtApiFFM api = session.api;
-    if (device.equals(DeviceSpec.CPU) || api.apiVersion() >= 23) {
-      try {
-        return OrtAllocatorFFM.shared(session.env, device);
-      } catch (OrtException none) {
-        if (none.code() != OrtErrorCode.NOT_FOUND) throw none;
-      }
-    }
-    return ownAllocator(session, device);
-  }
-
-  /** An allocator that the session makes, of a provider of its own. */
-  static OrtAllocatorFFM ownAllocator(SessionHandle session, DeviceSpec device) {
-    OrtApiFFM api = session.api;
-    return OrtAllocatorFFM.owned(api, api.pointer(out -> api.c.createAllocator(session.address, api.memoryInfo(device), out)), session);
+    return with(session -> OrtAllocatorFFM.of(session, device));
   }
 
   /** {@return a binding of inputs and outputs to memory} */
@@ -316,27 +303,50 @@ public final class OrtSessionFFM extends NativeObject {
    *
    * @param values the inputs by name
    * @param wanted names of the outputs that are computed, at least one
-   * @param options how; null for none
+   * @param options the options; null for none
    * @return these outputs by name, to be closed by the caller
    * @throws OrtException if an input is missing or of the wrong type or shape, an output is unknown, or the run fails
    */
   public OrtValues run(Map<String, OrtValueRef> values, Collection<String> wanted, RunOptions options) {
-    return with(session -> new NamedRun(this, session).run(values, wanted, options));
+    return with(session -> {
+      List<Handle> held = new ArrayList<>();
+      try {
+        if (options != null) held.add(options.use());
+        List<ValueHandle> given = OrtValueRef.hold(values.values(), held);
+        return new OrtValues(new NamedRun(session, inputs, outputs).run(values.keySet(), given, wanted, options == null ? null : options.handle()));
+      } finally {
+        held.forEach(Handle::release);
+      }
+    });
   }
 
   /**
    * Runs the model in another thread. Arenas of the values must be shared ones. Completing the future from outside ({@code cancel},
-   * {@code orTimeout}, {@code complete}) ends the run, as soon as it notices, and releases what it made; completing a future that was
-   * derived of it does not.
+   * {@code orTimeout}, {@code complete}) ends the run, as soon as it notices, and releases its results; completing a future that was
+   * derived from it does not.
    *
    * @param values the inputs by name; the references may be closed at once
    * @param wanted names of the outputs that are computed
-   * @param options how; null for none. Ending the run sets their terminate flag, which is that of all runs with them
-   * @param executor where; null for threads of this library
-   * @return the outputs by name, to be closed by who gets them
+   * @param options the options; null for none. Ending the run sets their terminate flag, which is that of all runs with them
+   * @param executor runs the call; null for threads of this library
+   * @return the outputs by name, to be closed by whoever gets them
    */
   public CompletableFuture<OrtValues> runAsync(Map<String, OrtValueRef> values, Collection<String> wanted, RunOptions options, Executor executor) {
-    return AsyncRun.named(this, values, List.copyOf(wanted), options, executor);
+    List<String> names = List.copyOf(wanted);
+    Map<String, OrtValueRef> held = new LinkedHashMap<>();
+    try {
+      values.forEach((name, value) -> held.put(name, value.retain()));
+      return AsyncRun.start(api, options, executor, with -> {
+        try {
+          return run(held, names, with);
+        } finally {
+          held.values().forEach(OrtValueRef::close);
+        }
+      });
+    } catch (RuntimeException e) {
+      held.values().forEach(OrtValueRef::close);
+      throw e;
+    }
   }
 
   /**
@@ -356,8 +366,8 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
-   * {@return bytes that the engine has copied on its own account since the session was created: 0 as long as it works in the memory
-   * that is bound; empty where it does not tell, which Retort does}
+   * {@return bytes that the engine has copied between its own and bound memory since the session was created, 0 as long as it works
+   * in bound memory; empty for engines other than Retort, which do not count them}
    */
   public OptionalLong copiedBytes() {
     return with(session -> ExperimentalCalls.copiedBytes(api.c, session.address));

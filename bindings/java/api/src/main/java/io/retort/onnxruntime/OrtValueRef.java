@@ -2,7 +2,6 @@ package io.retort.onnxruntime;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.DoubleBuffer;
@@ -10,13 +9,15 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
  * A reference to a value of the library: a tensor, a sequence or a map. Values are counted: {@link #retain()} makes a second
- * reference, and the value is released when all references are closed, bindings of it cleared, and runs with it over.
+ * reference, and the value is released when all references are closed, its bindings are cleared, and runs with it are over.
  *
  * <p>A tensor over a segment of the program reads and writes that segment; nothing is copied. The segment's arena must stay
  * open as long as the value is used: a run with a closed one is an {@link IllegalStateException}, and while a run is under way
@@ -30,8 +31,23 @@ public final class OrtValueRef extends NativeObject {
     super(handle);
   }
 
-  static OrtValueRef allocated(OrtApiFFM api, Handle allocator, MemoryDescriptor what) {
-    return ValueMaker.allocated(api, allocator, what);
+  /** The handles of values for a call. Adds them to {@code held}, which the caller releases. */
+  static List<ValueHandle> hold(Collection<OrtValueRef> values, List<Handle> held) {
+    List<ValueHandle> handles = new ArrayList<>();
+    for (OrtValueRef value : values) {
+      handles.add((ValueHandle) value.use());
+      held.add(value.handle());
+    }
+    return handles;
+  }
+
+  private static OrtValueRef compound(OrtEnvironmentFFM env, List<OrtValueRef> parts, ValueType type) {
+    List<Handle> held = new ArrayList<>();
+    try {
+      return new OrtValueRef(ValueMaker.compound(env.requireOpen(), hold(parts, held), type));
+    } finally {
+      held.forEach(Handle::release);
+    }
   }
 
   /**
@@ -45,7 +61,7 @@ public final class OrtValueRef extends NativeObject {
    * @throws OrtException if the segment is too short or on the heap, or elements of the type lie elsewhere
    */
   public static OrtValueRef wrap(OrtEnvironmentFFM env, MemorySegment segment, ElementType type, long... shape) {
-    return ValueMaker.wrap(env.requireOpen(), segment, new MemoryDescriptor(type, shape), DeviceSpec.CPU);
+    return new OrtValueRef(ValueMaker.wrap(env.requireOpen(), segment, new MemoryDescriptor(type, shape), DeviceSpec.CPU));
   }
 
   /**
@@ -59,7 +75,7 @@ public final class OrtValueRef extends NativeObject {
    * @throws OrtException if the segment is too short or on the heap
    */
   public static OrtValueRef wrap(OrtEnvironmentFFM env, MemorySegment segment, MemoryDescriptor what, DeviceSpec device) {
-    return ValueMaker.wrap(env.requireOpen(), segment, what, device);
+    return new OrtValueRef(ValueMaker.wrap(env.requireOpen(), segment, what, device));
   }
 
   /**
@@ -71,7 +87,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the tensor; its contents are not set
    */
   public static OrtValueRef allocate(OrtEnvironmentFFM env, ElementType type, long... shape) {
-    return ValueMaker.onHost(env.requireOpen(), new MemoryDescriptor(type, shape));
+    return new OrtValueRef(ValueMaker.onHost(env.requireOpen(), new MemoryDescriptor(type, shape)));
   }
 
   /**
@@ -84,19 +100,19 @@ public final class OrtValueRef extends NativeObject {
    * @return the tensor
    */
   public static OrtValueRef ofFloats(OrtEnvironmentFFM env, float[] floats, ElementType type, long... shape) {
-    return ValueMaker.ofFloats(env, floats, new MemoryDescriptor(type, shape));
+    return new OrtValueRef(ValueMaker.ofFloats(env.requireOpen(), floats, new MemoryDescriptor(type, shape)));
   }
 
   /**
    * A tensor of texts.
    *
    * @param env the environment
-   * @param texts as many as the shape has elements; they are copied. A text with a zero (U+0000) is refused: the library would cut it
+   * @param texts as many as the shape has elements; they are copied. A text with a zero (U+0000) is refused: the library would cut it there
    * @param shape extents, outermost first
    * @return the tensor
    */
   public static OrtValueRef ofStrings(OrtEnvironmentFFM env, String[] texts, long... shape) {
-    return ValueMaker.ofStrings(env, texts, new MemoryDescriptor(ElementType.STRING, shape));
+    return new OrtValueRef(ValueMaker.ofStrings(env.requireOpen(), texts, new MemoryDescriptor(ElementType.STRING, shape)));
   }
 
   /**
@@ -107,7 +123,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the sequence
    */
   public static OrtValueRef ofSequence(OrtEnvironmentFFM env, List<OrtValueRef> elements) {
-    return ValueMaker.compound(env.requireOpen(), elements, ValueType.SEQUENCE);
+    return compound(env, elements, ValueType.SEQUENCE);
   }
 
   /**
@@ -119,7 +135,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the map
    */
   public static OrtValueRef ofMap(OrtEnvironmentFFM env, OrtValueRef keys, OrtValueRef values) {
-    return ValueMaker.compound(env.requireOpen(), List.of(keys, values), ValueType.MAP);
+    return compound(env, List.of(keys, values), ValueType.MAP);
   }
 
   @Override
@@ -145,7 +161,7 @@ public final class OrtValueRef extends NativeObject {
     return new OrtValueRef((ValueHandle) use());
   }
 
-  /** {@return what kind of value it is} */
+  /** {@return the kind of the value} */
   public ValueType valueType() {
     return read(ValueHandle::type);
   }
@@ -153,7 +169,7 @@ public final class OrtValueRef extends NativeObject {
   /**
    * {@return type and shape of a tensor}
    *
-   * @throws OrtException if it is none, or empty
+   * @throws OrtException if the value is not a tensor, or is empty
    */
   public MemoryDescriptor descriptor() {
     return read(ValueHandle::descriptor);
@@ -169,7 +185,7 @@ public final class OrtValueRef extends NativeObject {
     return descriptor().shape();
   }
 
-  /** {@return where a tensor lies} */
+  /** {@return the place of a tensor} */
   public DeviceSpec device() {
     return read(ValueHandle::device);
   }
@@ -177,11 +193,11 @@ public final class OrtValueRef extends NativeObject {
   /**
    * The memory of a tensor on the host. For a tensor over a segment of the program, that segment; else a view that ends when
    * the value is released: reading it then throws {@link IllegalStateException}. Any thread may read it, so where the library made
-   * the value, its release waits for all threads of Java to take note: some microseconds, on a busy machine hundreds.
-   * {@link #asSegment(Arena)}, {@link #toFloats} and {@link #copyTo} do without.
+   * the value, its release waits until all threads of Java have noticed: some microseconds, hundreds on a busy machine.
+   * {@link #asSegment(Arena)}, {@link #toFloats} and {@link #copyTo} do not wait.
    *
    * @return its bytes, in the order of elements
-   * @throws OrtException if it is of texts, on a device, or no tensor
+   * @throws OrtException if the value is not a tensor, holds texts, or lies on a device
    */
   public MemorySegment asSegment() {
     return read(ValueHandle::view);
@@ -193,7 +209,7 @@ public final class OrtValueRef extends NativeObject {
    *
    * @param arena the lifetime of the view; a confined one costs next to nothing. The global one keeps the value until the process ends
    * @return its bytes, in the order of elements
-   * @throws OrtException if it is of texts, on a device, or no tensor
+   * @throws OrtException if the value is not a tensor, holds texts, or lies on a device
    * @throws IllegalStateException if the arena is closed
    */
   public MemorySegment asSegment(Arena arena) {
@@ -201,8 +217,8 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * {@return the address of a tensor, on whatever device it lies, as a segment without a size: for other native code. It is valid
-   * as long as the value is held}
+   * {@return the address of a tensor, on any device, as a segment without a size: for other native code. It is valid as long as the
+   * value is held}
    */
   public MemorySegment deviceAddress() {
     return read(value -> MemorySegment.ofAddress(value.raw().address()));
@@ -211,8 +227,8 @@ public final class OrtValueRef extends NativeObject {
   /**
    * Copies the bytes of a tensor on the host.
    *
-   * @param to where to, at least as long
-   * @throws OrtException if it is too short or read-only, or the tensor is not on the host
+   * @param to the target, at least as long
+   * @throws OrtException if the target is too short or read-only, or the tensor is not on the host
    */
   public void copyTo(MemorySegment to) {
     read(value -> {
@@ -228,7 +244,7 @@ public final class OrtValueRef extends NativeObject {
    * Copies bytes into a tensor on the host.
    *
    * @param from as many bytes as the tensor has
-   * @throws OrtException if it is shorter, or the tensor is not on the host or lies in a read-only segment
+   * @throws OrtException if there are fewer, or the tensor is not on the host or lies in a read-only segment
    */
   public void copyFrom(MemorySegment from) {
     read(value -> {
@@ -250,7 +266,7 @@ public final class OrtValueRef extends NativeObject {
       for (ElementType one : types) {
         if (one == type) return value.view().asByteBuffer().order(ByteOrder.nativeOrder());
       }
-      throw OrtException.invalid("elements are " + type + ", which is no " + wanted + ": take another view, or asSegment()");
+      throw OrtException.invalid("elements are " + type + ", not " + wanted + ": take another view, or asSegment()");
     });
   }
 
@@ -287,7 +303,7 @@ public final class OrtValueRef extends NativeObject {
   /**
    * {@return copies of the texts of a tensor}
    *
-   * @throws OrtException if it is of numbers
+   * @throws OrtException if the tensor holds numbers
    */
   public String[] strings() {
     return read(ValueHandle::strings);
@@ -296,24 +312,26 @@ public final class OrtValueRef extends NativeObject {
   /**
    * {@return references to the elements of a sequence, to be closed by the caller}
    *
-   * @throws OrtException if it is none
+   * @throws OrtException if the value is not a sequence
    */
   public List<OrtValueRef> elements() {
     return read(value -> {
       if (value.type() != ValueType.SEQUENCE) throw OrtException.invalid("the value is a " + value.type() + ", not a SEQUENCE");
-      return value.parts();
+      List<OrtValueRef> elements = new ArrayList<>();
+      value.parts().forEach(part -> elements.add(new OrtValueRef(part)));
+      return elements;
     });
   }
 
   /**
    * {@return copies of the keys (String or Long) and values (String, Long, Float or Double) of a map}
    *
-   * @throws OrtException if it is none
+   * @throws OrtException if the value is not a map
    */
   public Map<Object, Object> entries() {
     return read(value -> {
       if (value.type() != ValueType.MAP) throw OrtException.invalid("the value is a " + value.type() + ", not a MAP");
-      List<OrtValueRef> parts = value.parts();
+      List<ValueHandle> parts = value.parts();
       try {
         Object[] keys = parts.get(0).objects();
         Object[] values = parts.get(1).objects();
@@ -321,27 +339,8 @@ public final class OrtValueRef extends NativeObject {
         for (int i = 0; i < keys.length; ++i) entries.put(keys[i], values[i]);
         return entries;
       } finally {
-        parts.forEach(OrtValueRef::close);
+        parts.forEach(Handle::release);
       }
-    });
-  }
-
-  /** Copies of the elements of a tensor that is a part of a map. */
-  private Object[] objects() {
-    return read(value -> {
-      ElementType type = value.descriptor().type();
-      if (type == ElementType.STRING) return value.strings();
-      MemorySegment raw = value.raw();
-      Object[] all = new Object[Math.toIntExact(value.descriptor().elements())];
-      for (int i = 0; i < all.length; ++i) {
-        all[i] = switch (type) {
-          case INT64 -> raw.getAtIndex(ValueLayout.JAVA_LONG, i);
-          case FLOAT -> raw.getAtIndex(ValueLayout.JAVA_FLOAT, i);
-          case DOUBLE -> raw.getAtIndex(ValueLayout.JAVA_DOUBLE, i);
-          default -> throw OrtException.invalid("a map of " + type + " is not known");
-        };
-      }
-      return all;
     });
   }
 

@@ -10,8 +10,11 @@ import java.util.Set;
 public final class OrtValues extends AbstractMap<String, OrtValueRef> implements AutoCloseable {
   private final Map<String, OrtValueRef> values;
 
-  OrtValues(LinkedHashMap<String, OrtValueRef> values) {
-    this.values = Collections.unmodifiableMap(values);
+  /** Takes over one hold of each value. */
+  OrtValues(Map<String, ValueHandle> handles) {
+    Map<String, OrtValueRef> made = new LinkedHashMap<>();
+    handles.forEach((name, handle) -> made.put(name, new OrtValueRef(handle)));
+    values = Collections.unmodifiableMap(made);
   }
 
   @Override

@@ -9,7 +9,7 @@ import java.util.function.Function;
 /** Options of runs. One object may serve many runs, also at the same time. Thread-safe. */
 public final class RunOptions extends NativeObject {
   private static final class OptionsHandle extends Handle {
-    /** Streams and adapters. A run that began before another stream was set goes on with its own, so all stay. */
+    /** Streams and adapters. A run keeps the stream that was set when it began, so all stay. */
     private final Set<Handle> held = new HashSet<>();
 
     OptionsHandle(OrtApiFFM api, MemorySegment address) {
@@ -122,7 +122,7 @@ public final class RunOptions extends NativeObject {
   /**
    * Orders the work of the runs behind what else is in a stream.
    *
-   * @param stream what the device does for the runs goes into this stream; these options hold it until they are closed
+   * @param stream the stream for the work of the device; these options hold it until they are closed
    * @return this
    */
   public RunOptions setSyncStream(SyncStream stream) {

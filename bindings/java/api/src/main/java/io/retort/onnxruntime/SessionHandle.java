@@ -16,13 +16,13 @@ import java.util.function.BooleanSupplier;
 final class SessionHandle extends Handle {
   /** The environment, held. */
   final Handle env;
-  private final SessionOptions.Needs needs;
+  private final SessionOptionsHandle.Needs needs;
   private final BooleanSupplier closedByOwner;
   /** Devices that the session was found to drive. */
   private final Set<DeviceSpec> driven = ConcurrentHashMap.newKeySet();
 
   /** A session that this object owns. */
-  SessionHandle(OrtApiFFM api, MemorySegment address, SessionOptions.Needs needs, Handle env) {
+  SessionHandle(OrtApiFFM api, MemorySegment address, SessionOptionsHandle.Needs needs, Handle env) {
     super(api, ObjectKind.SESSION, address, env);
     this.env = env;
     this.needs = needs;
@@ -77,16 +77,22 @@ final class SessionHandle extends Handle {
     driven.add(device);
   }
 
-  /** The session is asked, not the environment, which has allocators for devices of all providers. */
+  /** Asks the session, not the environment, which has allocators for devices of all providers. */
   private boolean drives(DeviceSpec device) {
-    try (OrtAllocatorFFM allocator = OrtSessionFFM.ownAllocator(this, device)) {
+    try {
+      api.c.releaseAllocator(newAllocator(device));
       return true;
     } catch (OrtException none) {
       return api.apiVersion() >= 23 && isPlace(device);
     }
   }
 
-  /** Whether an input or an output is there, whatever alignment it was given. */
+  /** An allocator that the session makes, of a provider of its own; the caller releases it. */
+  MemorySegment newAllocator(DeviceSpec device) {
+    return api.pointer(out -> api.c.createAllocator(address, api.memoryInfo(device), out));
+  }
+
+  /** Whether an input or an output is there, with any alignment. */
   private boolean isPlace(DeviceSpec device) {
     return isPlace(device, api.number(out -> api.c.sessionGetInputCount(address, out)), (array, n) -> api.c.sessionGetMemoryInfoForInputs(address, array, n))
         || isPlace(device, api.number(out -> api.c.sessionGetOutputCount(address, out)), (array, n) -> api.c.sessionGetMemoryInfoForOutputs(address, array, n));
@@ -102,7 +108,7 @@ final class SessionHandle extends Handle {
     }
   }
 
-  /** What a run that the linker refused for one of these is told. */
+  /** The error of a run that the linker refused for one of these. */
   RuntimeException refused(RuntimeException cause) {
     return ValueHandle.refused(lent(), "the model of the session, or an initializer of it,", cause);
   }

@@ -6,7 +6,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -17,38 +16,11 @@ import java.util.function.Function;
  * at a time.
  */
 public final class SessionOptions extends NativeObject {
-  /** What sessions made with the options need: functions that they call, values that they read. */
-  record Needs(List<Object> objects, List<ValueHandle> values) {
-    Needs copy() {
-      values.forEach(Handle::retain);
-      return new Needs(new ArrayList<>(objects), new ArrayList<>(values));
-    }
-
-    void release() {
-      values.forEach(Handle::release);
-      values.clear();
-    }
-  }
-
-  static final class OptionsHandle extends Handle {
-    final Needs needs = new Needs(new ArrayList<>(), new ArrayList<>());
-
-    OptionsHandle(OrtApiFFM api, MemorySegment address, Handle env) {
-      super(api, ObjectKind.SESSION_OPTIONS, address, env);
-    }
-
-    @Override
-    void free() {
-      api.c.releaseSessionOptions(address);
-      needs.release();
-    }
-  }
-
   private final OrtEnvironmentFFM env;
   private final OrtApiFFM api;
 
   private SessionOptions(OrtEnvironmentFFM env, Handle used) {
-    super(new OptionsHandle(env.api(), env.api().pointer(env.api().c::createSessionOptions), used));
+    super(new SessionOptionsHandle(env.api(), env.api().pointer(env.api().c::createSessionOptions), used));
     this.env = env;
     api = env.api();
   }
@@ -114,9 +86,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Says whether the library remembers what memory a run of some shapes took, and takes it at once for the next.
+   * Sets whether the library remembers how much memory a run of some shapes took, and takes it at once for the next.
    *
-   * @param on whether it does, as it does where nothing is said
+   * @param on whether it does, as it does by default
    * @return this
    */
   public SessionOptions setMemoryPattern(boolean on) {
@@ -124,7 +96,7 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Says whether runs on the same inputs must give the same bits.
+   * Sets whether runs on the same inputs must give the same bits.
    *
    * @param on whether kernels that may not are avoided, where there are others
    * @return this
@@ -249,7 +221,7 @@ public final class SessionOptions extends NativeObject {
    * Fixes an extent, so that the graph can be optimised for it.
    *
    * @param dimension name of an extent that the model leaves open
-   * @param extent what it is
+   * @param extent its extent
    * @return this
    */
   public SessionOptions setDimension(String dimension, long extent) {
@@ -276,7 +248,7 @@ public final class SessionOptions extends NativeObject {
       held.release();
       throw e;
     }
-    ((OptionsHandle) handle()).needs.values().add(held);
+    ((SessionOptionsHandle) handle()).needs.values().add(held);
     return this;
   }
 
@@ -334,7 +306,7 @@ public final class SessionOptions extends NativeObject {
    * @param devices at least one, all of one provider
    * @param providerOptions what it takes
    * @return this
-   * @throws OrtException if they are of several providers, or gone
+   * @throws OrtException if the devices belong to several providers, or are gone
    */
   public SessionOptions addDevices(List<EpDevice> devices, Map<String, String> providerOptions) {
     if (devices.isEmpty()) throw OrtException.invalid("no devices: give some of epDevices()");
@@ -386,7 +358,7 @@ public final class SessionOptions extends NativeObject {
   /** An arena for functions that sessions call: it lives as long as these options and the sessions. */
   private Arena kept() {
     Arena arena = Arena.ofAuto();
-    ((OptionsHandle) handle()).needs.objects().add(arena);
+    ((SessionOptionsHandle) handle()).needs.objects().add(arena);
     return arena;
   }
 }

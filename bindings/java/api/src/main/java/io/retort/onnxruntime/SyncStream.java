@@ -6,8 +6,8 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 
 /**
- * A stream of a device: what is put into it is done in order. Runs that use it hold it. It holds the tensors of the host that are
- * copied in it until it is closed, since nobody says when a copy is over: take the same ones for many copies. Thread-safe.
+ * A stream of a device, which does its work in order. Runs that use it hold it. It holds the tensors of the host that are copied in
+ * it until it is closed, since nothing tells when a copy is over: use the same ones for many copies. Thread-safe.
  */
 public final class SyncStream extends NativeObject {
   static final class StreamHandle extends Handle {
@@ -38,7 +38,7 @@ public final class SyncStream extends NativeObject {
     return "stream";
   }
 
-  /** {@return the stream in the language of the device (a {@code cudaStream_t}), of no size; it belongs to this object} */
+  /** {@return the stream as its device names it (a {@code cudaStream_t}), without a size; it belongs to this object} */
   public MemorySegment nativeHandle() {
     Handle stream = use();
     try {

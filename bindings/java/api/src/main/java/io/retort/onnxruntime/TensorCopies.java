@@ -11,38 +11,22 @@ import java.util.List;
 final class TensorCopies {
   private TensorCopies() {}
 
-  static void copy(Handle env, List<OrtValueRef> from, List<OrtValueRef> to, SyncStream stream) {
-    if (stream != null) env.api.same(stream.handle().api, "the stream");
+  /** Copies between tensors that the caller holds; the stream may be null. */
+  static void copy(Handle env, List<ValueHandle> from, List<ValueHandle> to, SyncStream.StreamHandle stream) {
+    if (stream != null) env.api.same(stream.api, "the stream");
     if (from.size() != to.size()) throw OrtException.invalid(from.size() + " tensors are to be copied into " + to.size() + ": give as many of both");
-    List<Handle> held = new ArrayList<>();
-    try {
-      for (OrtValueRef value : from) held.add(value.use());
-      for (OrtValueRef value : to) held.add(value.use());
-      if (stream != null) held.add(stream.use());
-      List<ValueHandle> sources = handles(held.subList(0, from.size()), env.api);
-      List<ValueHandle> targets = handles(held.subList(from.size(), from.size() + to.size()), env.api);
-      boolean host = true;
-      for (int i = 0; i < sources.size(); ++i) {
-        fit(i, sources.get(i), targets.get(i));
-        host &= sources.get(i).device().isHostAccessible() && targets.get(i).device().isHostAccessible();
-      }
-      if (host) {
-        for (int i = 0; i < sources.size(); ++i) MemorySegment.copy(sources.get(i).bytes(), 0, targets.get(i).writable("tensor " + i), 0, sources.get(i).descriptor().bytes());
-      } else {
-        devices(env, sources, targets, stream == null ? null : (SyncStream.StreamHandle) held.get(held.size() - 1));
-      }
-    } finally {
-      held.forEach(Handle::release);
+    from.forEach(value -> env.api.same(value.api, "the tensor"));
+    to.forEach(value -> env.api.same(value.api, "the tensor"));
+    boolean host = true;
+    for (int i = 0; i < from.size(); ++i) {
+      fit(i, from.get(i), to.get(i));
+      host &= from.get(i).device().isHostAccessible() && to.get(i).device().isHostAccessible();
     }
-  }
-
-  private static List<ValueHandle> handles(List<Handle> held, OrtApiFFM api) {
-    List<ValueHandle> values = new ArrayList<>();
-    for (Handle one : held) {
-      api.same(one.api, "the tensor");
-      values.add((ValueHandle) one);
+    if (!host) {
+      devices(env, from, to, stream);
+      return;
     }
-    return values;
+    for (int i = 0; i < from.size(); ++i) MemorySegment.copy(from.get(i).bytes(), 0, to.get(i).writable("tensor " + i), 0, from.get(i).descriptor().bytes());
   }
 
   private static void fit(int i, ValueHandle from, ValueHandle to) {
@@ -54,11 +38,11 @@ final class TensorCopies {
     OrtApiFFM api = env.api;
     api.require(23, "copying tensors between devices");
     for (int i = 0; i < to.size(); ++i) to.get(i).requireWritable("tensor " + i);
-    // Arenas stay open during the call; that they do while a stream copies is the caller's part.
+    // Arenas stay open during the call; while a stream copies, the caller keeps them open.
     List<ValueHandle> all = new ArrayList<>(from);
     all.addAll(to);
     if (stream != null) {
-      // Providers give their memory back after what uses it; that of the host would be gone at once.
+      // Providers free their memory when the stream has used it; memory of the host would be gone at once.
       for (ValueHandle value : all) {
         if (value.device().isHostAccessible()) stream.keep(value);
       }

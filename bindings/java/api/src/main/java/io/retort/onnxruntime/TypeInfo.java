@@ -63,7 +63,7 @@ public sealed interface TypeInfo {
   /**
    * A sequence.
    *
-   * @param element what it is of
+   * @param element the type of its elements
    */
   record Sequence(TypeInfo element) implements TypeInfo {}
 
@@ -78,7 +78,7 @@ public sealed interface TypeInfo {
   /**
    * A value that may be missing.
    *
-   * @param content what it is of
+   * @param content the type of its content
    */
   record Optional(TypeInfo content) implements TypeInfo {}
 

@@ -46,7 +46,7 @@ final class TypeReader {
   }
 
   private TypeInfo tensor(MemorySegment info, boolean sparse) {
-    // Cast gives NULL for what is no dense tensor in old libraries.
+    // In old libraries, Cast returns NULL for values that are not dense tensors.
     if (info.address() == 0) return new TypeInfo.Opaque();
     ElementType element = ElementType.of(api.integer(out -> api.c.getTensorElementType(info, out)));
     long[] shape = shape(info);

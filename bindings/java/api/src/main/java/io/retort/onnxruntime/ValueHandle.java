@@ -17,8 +17,8 @@ final class ValueHandle extends Handle {
   private static final int MOST_ARENAS = 200;
 
   /**
-   * Values that were let go while a call elsewhere had a view of them as an argument: their views cannot be closed yet. They
-   * are tried again when the next value ends.
+   * Released values whose views cannot be closed yet, since a call elsewhere has one as an argument. The next value that ends
+   * tries again.
    */
   private static final ConcurrentLinkedQueue<ValueHandle> WAITING = new ConcurrentLinkedQueue<>();
 
@@ -41,8 +41,8 @@ final class ValueHandle extends Handle {
   }
 
   /**
-   * A result of a run. An output that is an input may share the bytes of it: where these are the program's, the result must not
-   * be taken for one in memory of the library.
+   * A result of a run. An output that is an input may share its bytes: where these are the program's, the result does not count as
+   * one in memory of the library.
    */
   static ValueHandle result(OrtApiFFM api, MemorySegment address, Collection<ValueHandle> inputs) {
     ValueHandle made = new ValueHandle(api, address, List.of());
@@ -55,7 +55,7 @@ final class ValueHandle extends Handle {
     }
   }
 
-  /** Finds out whether a tensor lies in memory of the program; before anybody else has the handle. */
+  /** Finds out whether a tensor lies in memory of the program. Called before anybody else has the handle. */
   private void borrow(List<MemorySegment> lent) {
     long most = 0;
     for (MemorySegment segment : lent) most = Math.max(most, segment.byteSize());
@@ -67,23 +67,23 @@ final class ValueHandle extends Handle {
     }
   }
 
-  /** References to several results of a run. All are taken over, also where that fails. */
-  static List<OrtValueRef> results(OrtApiFFM api, List<MemorySegment> addresses, Collection<ValueHandle> inputs) {
-    List<OrtValueRef> made = new ArrayList<>();
+  /** Several results of a run. All are taken over, even where that fails. */
+  static List<ValueHandle> results(OrtApiFFM api, List<MemorySegment> addresses, Collection<ValueHandle> inputs) {
+    List<ValueHandle> made = new ArrayList<>();
     int next = 0;
     try {
-      while (next < addresses.size()) made.add(new OrtValueRef(result(api, addresses.get(next++), inputs)));
+      while (next < addresses.size()) made.add(result(api, addresses.get(next++), inputs));
       return made;
     } catch (RuntimeException e) {
-      made.forEach(OrtValueRef::close);
+      made.forEach(Handle::release);
       addresses.subList(next, addresses.size()).forEach(api.c::releaseValue);
       throw e;
     }
   }
 
   /**
-   * Where a tensor lies; 0 for what is none, and for one of more bytes than that. Asking for the address is not free: a cache that
-   * Retort grows in place is copied into one piece for whoever looks at it.
+   * The address of a tensor; 0 for other values, and for a tensor of more bytes than that. Asking for the address is not free: Retort
+   * copies a cache that it grows in place into one piece for whoever asks.
    */
   private long data(long mostBytes) {
     try (Arena arena = Arena.ofConfined()) {
@@ -97,7 +97,7 @@ final class ValueHandle extends Handle {
     }
   }
 
-  /** How many bytes a tensor has; of texts, whose memory is never the program's, more than there can be. */
+  /** How many bytes a tensor has; {@code Long.MAX_VALUE} for texts, whose memory is never the program's. */
   private long bytes(MemorySegment out) {
     if (api.apiVersion() < 23) return descriptor().type() == ElementType.STRING ? Long.MAX_VALUE : descriptor().bytes();
     MemorySegment status = api.c.getTensorSizeInBytes(address, out);
@@ -125,7 +125,7 @@ final class ValueHandle extends Handle {
     return true;
   }
 
-  /** Memory of the program that the value, or values in it, lie in. */
+  /** The program's memory that holds the value, or values in it. */
   List<MemorySegment> segments() {
     return segments;
   }
@@ -142,14 +142,14 @@ final class ValueHandle extends Handle {
     return bytes();
   }
 
-  /** Refuses memory that the program has for reading alone. */
+  /** Refuses memory that the program may only read. */
   void requireWritable(String what) {
     for (MemorySegment segment : segments) {
       if (segment.isReadOnly()) throw OrtException.invalid(what + " lies in a read-only segment: take one that can be written");
     }
   }
 
-  /** Refuses what has no contents: an output before its first run, an optional value that is missing. */
+  /** Refuses a value without contents: an output before its first run, a missing optional value. */
   private void present() {
     if (api.integer(out -> api.c.hasValue(address, out)) == 0)
       throw new OrtException(OrtErrorCode.FAIL, "the value is empty: its output was not computed yet, or it is an optional value that is missing");
@@ -161,7 +161,7 @@ final class ValueHandle extends Handle {
     return ValueType.of(api.integer(out -> api.c.getValueType(address, out)));
   }
 
-  /** Type and shape; refuses what is no tensor. */
+  /** Type and shape; refuses other values than tensors. */
   synchronized MemoryDescriptor descriptor() {
     if (descriptor == null) {
       ValueType type = type();
@@ -171,7 +171,7 @@ final class ValueHandle extends Handle {
     return descriptor;
   }
 
-  /** Where a tensor lies. */
+  /** The place of a tensor. */
   synchronized DeviceSpec device() {
     if (device == null) {
       descriptor();
@@ -187,10 +187,10 @@ final class ValueHandle extends Handle {
     return Memory.view(data, d.bytes());
   }
 
-  /** Refuses a tensor whose bytes the program cannot look at. */
+  /** Refuses a tensor whose bytes the program cannot read. */
   private MemoryDescriptor visible() {
     MemoryDescriptor d = descriptor();
-    if (d.type() == ElementType.STRING) throw OrtException.invalid("texts have no memory of their own to look at: use strings()");
+    if (d.type() == ElementType.STRING) throw OrtException.invalid("texts have no memory that the program can read: use strings()");
     if (!device().isHostAccessible()) throw OrtException.invalid("the tensor lies on " + device() + ", which the host cannot read: copy it with copyTensors or copyOutputsToCpu first");
     return d;
   }
@@ -206,7 +206,7 @@ final class ValueHandle extends Handle {
     return view;
   }
 
-  /** The same for as long as the arena is open, which then lets the value go. */
+  /** The same for as long as the arena is open, whose end releases the value. */
   MemorySegment view(Arena arena) {
     MemoryDescriptor d = visible();
     if (!segments.isEmpty()) return segments.get(0).asSlice(0, d.bytes());
@@ -234,7 +234,7 @@ final class ValueHandle extends Handle {
   }
 
   /**
-   * What a call that the linker refused is told, where this value lies in memory that is gone, or that another thread owns.
+   * The error of a call that the linker refused, where this value lies in memory that is gone, or that another thread owns; else null.
    *
    * @param what the value, as messages name it
    */
@@ -257,21 +257,21 @@ final class ValueHandle extends Handle {
     return cause;
   }
 
-  /** Elements of a sequence, keys and values of a map. */
-  List<OrtValueRef> parts() {
+  /** Elements of a sequence, keys and values of a map; the caller holds each. */
+  List<ValueHandle> parts() {
     long count = api.number(out -> api.c.getValueCount(address, out));
-    List<OrtValueRef> parts = new ArrayList<>();
+    List<ValueHandle> parts = new ArrayList<>();
     try {
       for (int i = 0; i < count; ++i) {
         int index = i;
         // A part may share its bytes with the whole, which may lie in memory of the program.
         MemorySegment part = api.pointer(out -> api.c.getValue(address, index, api.defaultAllocator, out));
         ValueHandle handle = new ValueHandle(api, part, List.of(), this);
-        parts.add(new OrtValueRef(handle));
+        parts.add(handle);
         handle.borrow(segments);
       }
     } catch (RuntimeException e) {
-      parts.forEach(OrtValueRef::close);
+      parts.forEach(Handle::release);
       throw e;
     }
     return parts;
@@ -294,6 +294,23 @@ final class ValueHandle extends Handle {
         long end = i + 1 < count ? starts.getAtIndex(ValueLayout.JAVA_LONG, i + 1) : length;
         all[i] = new String(text.asSlice(begin, end - begin).toArray(ValueLayout.JAVA_BYTE), java.nio.charset.StandardCharsets.UTF_8);
       }
+    }
+    return all;
+  }
+
+  /** Copies of the elements of a tensor that is a part of a map. */
+  Object[] objects() {
+    ElementType type = descriptor().type();
+    if (type == ElementType.STRING) return strings();
+    MemorySegment raw = raw();
+    Object[] all = new Object[Math.toIntExact(descriptor().elements())];
+    for (int i = 0; i < all.length; ++i) {
+      all[i] = switch (type) {
+        case INT64 -> raw.getAtIndex(ValueLayout.JAVA_LONG, i);
+        case FLOAT -> raw.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+        case DOUBLE -> raw.getAtIndex(ValueLayout.JAVA_DOUBLE, i);
+        default -> throw OrtException.invalid("a map of " + type + " is not known");
+      };
     }
     return all;
   }

@@ -69,7 +69,7 @@ class MisuseTest extends Fixture {
   @Test
   void values() {
     try (OrtValueRef floats = OrtValueRef.ofFloats(env, new float[] {1, 2}, ElementType.FLOAT, 2); OrtValueRef texts = OrtValueRef.ofStrings(env, new String[] {"a"}, 1)) {
-      invalid(floats::asLongBuffer, "elements are FLOAT, which is no long");
+      invalid(floats::asLongBuffer, "elements are FLOAT, not long");
       invalid(floats::strings, "elements are FLOAT, not STRING");
       invalid(texts::asSegment, "use strings()");
       invalid(floats::elements, "a TENSOR, not a SEQUENCE");

@@ -11,7 +11,7 @@ import java.util.Optional;
 /**
  * What is looked at in a library of Linux before it is given to the system: {@code dlopen} maps a file that was cut off (by a
  * full disk, or a download that ended early) as if it were whole, and the process dies when it reads behind the end; and of a
- * library for another processor it says that there is no such file.
+ * library for another processor it reports that the file does not exist.
  */
 final class ElfFile {
   private static final int HEADER_BYTES = 64;

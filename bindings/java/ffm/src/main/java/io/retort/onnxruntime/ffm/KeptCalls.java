@@ -10,41 +10,42 @@ import java.util.Arrays;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Calls that read or write memory of the program, during which segments are kept alive: an arena cannot be closed by any thread while a
- * segment of it is an argument of a call. That is the only public way to hold an arena open, so the segments are passed behind the
- * arguments of the function.
- * It does not look at them: in all calling conventions that the linker knows, further arguments lie in registers or on the
- * stack of the caller, who removes them.
+ * Calls that read or write memory of the program, and keep segments alive meanwhile: no thread can close an arena while a segment
+ * of it is an argument of a call. That is the only public way to hold an arena open, so the segments are passed behind the
+ * arguments of the function. The function ignores them: in all calling conventions that the linker knows, further arguments lie
+ * in registers or on the stack of the caller, who removes them.
  *
  * <p>Thread-safe.
  */
 public final class KeptCalls {
-  // The status is a number here: a segment for it would be garbage of every run.
-  private static final FunctionDescriptor BOUND = Signatures.P_PPP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
-  private static final FunctionDescriptor NAMED = Signatures.P_PPPPLPLP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
-  private static final MethodHandle BOUND_0 = handle(BOUND, 0);
-  private static final MethodHandle BOUND_1 = handle(BOUND, 1);
-  private static final MethodHandle BOUND_2 = handle(BOUND, 2);
-  private static final ConcurrentHashMap<Integer, MethodHandle> BOUND_N = new ConcurrentHashMap<>();
-  private static final ConcurrentHashMap<Integer, MethodHandle> NAMED_N = new ConcurrentHashMap<>();
-  private static final FunctionDescriptor FROM_FILE = Signatures.P_PPPP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
-  private static final FunctionDescriptor FROM_BYTES = Signatures.P_PPLPP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
-  private static final ConcurrentHashMap<Integer, MethodHandle> FROM_FILE_N = new ConcurrentHashMap<>();
-  private static final ConcurrentHashMap<Integer, MethodHandle> FROM_BYTES_N = new ConcurrentHashMap<>();
-  private static final FunctionDescriptor COPY = Signatures.P_PPPPL.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
-  private static final FunctionDescriptor COMPOUND = Signatures.P_PLIP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
-  private static final ConcurrentHashMap<Integer, MethodHandle> COPY_N = new ConcurrentHashMap<>();
-  private static final ConcurrentHashMap<Integer, MethodHandle> COMPOUND_N = new ConcurrentHashMap<>();
-  private static final FunctionDescriptor COMPILE = Signatures.P_PP.DESCRIPTOR.changeReturnLayout(ValueLayout.JAVA_LONG);
-  private static final ConcurrentHashMap<Integer, MethodHandle> COMPILE_N = new ConcurrentHashMap<>();
-  private static final int COMPILE_MODEL = 8;
-  private static final int CREATE_SESSION = 7;
-  private static final int CREATE_SESSION_FROM_ARRAY = 8;
-  private static final int RUN = 9;
-  private static final int CREATE_VALUE = 82;
-  private static final int RUN_WITH_BINDING = 133;
-  private static final int BIND_INPUT = 136;
-  private static final int COPY_TENSORS = 386;
+  /** A signature with segments behind its arguments. The status is a number: a segment for it would be garbage of every run. */
+  private record Kept(FunctionDescriptor function, ConcurrentHashMap<Integer, MethodHandle> handles) {
+    Kept(FunctionDescriptor function) {
+      this(function.changeReturnLayout(ValueLayout.JAVA_LONG), new ConcurrentHashMap<>());
+    }
+
+    MethodHandle handle(int segments) {
+      MemoryLayout[] more = new MemoryLayout[segments];
+      Arrays.fill(more, ValueLayout.ADDRESS);
+      return Linker.nativeLinker().downcallHandle(function.appendArgumentLayouts(more));
+    }
+
+    /** The handle that takes the segments as an array. */
+    MethodHandle spread(int segments) {
+      return handles.computeIfAbsent(segments, n -> handle(n).asSpreader(MemorySegment[].class, n));
+    }
+  }
+
+  private static final Kept BOUND = new Kept(Signatures.P_PPP.DESCRIPTOR);
+  private static final MethodHandle BOUND_0 = BOUND.handle(0);
+  private static final MethodHandle BOUND_1 = BOUND.handle(1);
+  private static final MethodHandle BOUND_2 = BOUND.handle(2);
+  private static final Kept NAMED = new Kept(Signatures.P_PPPPLPLP.DESCRIPTOR);
+  private static final Kept FROM_FILE = new Kept(Signatures.P_PPPP.DESCRIPTOR);
+  private static final Kept FROM_BYTES = new Kept(Signatures.P_PPLPP.DESCRIPTOR);
+  private static final Kept COPY = new Kept(Signatures.P_PPPPL.DESCRIPTOR);
+  private static final Kept COMPOUND = new Kept(Signatures.P_PLIP.DESCRIPTOR);
+  private static final Kept COMPILE = new Kept(Signatures.P_PP.DESCRIPTOR);
 
   private KeptCalls() {}
 
@@ -61,11 +62,11 @@ public final class KeptCalls {
    * @throws WrongThreadException if a segment belongs to another thread; the library was not called
    */
   public static long runWithBinding(OrtApi api, MemorySegment session, MemorySegment options, MemorySegment binding, MemorySegment[] kept) {
-    return three(api.table().at(RUN_WITH_BINDING), session, options, binding, kept);
+    return three(api.table().at(OrtApi.Index.RUN_WITH_BINDING), session, options, binding, kept);
   }
 
   /**
-   * BindInput, which copies a value at once that does not lie where the session reads.
+   * BindInput, which copies a value at once where the session reads elsewhere.
    *
    * @param api the table
    * @param binding OrtIoBinding
@@ -77,7 +78,7 @@ public final class KeptCalls {
    * @throws WrongThreadException if a segment belongs to another thread; the library was not called
    */
   public static long bindInput(OrtApi api, MemorySegment binding, MemorySegment name, MemorySegment value, MemorySegment[] kept) {
-    return three(api.table().at(BIND_INPUT), binding, name, value, kept);
+    return three(api.table().at(OrtApi.Index.BIND_INPUT), binding, name, value, kept);
   }
 
   private static long three(MemorySegment function, MemorySegment first, MemorySegment second, MemorySegment third, MemorySegment[] kept) {
@@ -86,7 +87,7 @@ public final class KeptCalls {
         case 0 -> (long) BOUND_0.invokeExact(function, first, second, third);
         case 1 -> (long) BOUND_1.invokeExact(function, first, second, third, kept[0]);
         case 2 -> (long) BOUND_2.invokeExact(function, first, second, third, kept[0], kept[1]);
-        default -> (long) spread(BOUND_N, BOUND, kept.length).invokeExact(function, first, second, third, kept);
+        default -> (long) BOUND.spread(kept.length).invokeExact(function, first, second, third, kept);
       };
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
@@ -109,7 +110,7 @@ public final class KeptCalls {
    */
   public static long copyTensors(OrtApi api, MemorySegment env, MemorySegment from, MemorySegment to, MemorySegment stream, long count, MemorySegment[] kept) {
     try {
-      return (long) spread(COPY_N, COPY, kept.length).invokeExact(api.table().at(COPY_TENSORS), env, from, to, stream, count, kept);
+      return (long) COPY.spread(kept.length).invokeExact(api.table().at(OrtApi.Index.COPY_TENSORS), env, from, to, stream, count, kept);
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
     }
@@ -130,7 +131,7 @@ public final class KeptCalls {
    */
   public static long createValue(OrtApi api, MemorySegment parts, long count, int type, MemorySegment out, MemorySegment[] kept) {
     try {
-      return (long) spread(COMPOUND_N, COMPOUND, kept.length).invokeExact(api.table().at(CREATE_VALUE), parts, count, type, out, kept);
+      return (long) COMPOUND.spread(kept.length).invokeExact(api.table().at(OrtApi.Index.CREATE_VALUE), parts, count, type, out, kept);
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
     }
@@ -156,8 +157,8 @@ public final class KeptCalls {
   public static long run(OrtApi api, MemorySegment session, MemorySegment options, MemorySegment inputNames, MemorySegment inputs, long inputCount,
       MemorySegment outputNames, long outputCount, MemorySegment outputs, MemorySegment[] kept) {
     try {
-      return (long) spread(NAMED_N, NAMED, kept.length)
-          .invokeExact(api.table().at(RUN), session, options, inputNames, inputs, inputCount, outputNames, outputCount, outputs, kept);
+      return (long) NAMED.spread(kept.length)
+          .invokeExact(api.table().at(OrtApi.Index.RUN), session, options, inputNames, inputs, inputCount, outputNames, outputCount, outputs, kept);
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
     }
@@ -178,7 +179,7 @@ public final class KeptCalls {
    */
   public static long createSession(OrtApi api, MemorySegment env, MemorySegment path, MemorySegment options, MemorySegment out, MemorySegment[] kept) {
     try {
-      return (long) spread(FROM_FILE_N, FROM_FILE, kept.length).invokeExact(api.table().at(CREATE_SESSION), env, path, options, out, kept);
+      return (long) FROM_FILE.spread(kept.length).invokeExact(api.table().at(OrtApi.Index.CREATE_SESSION), env, path, options, out, kept);
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
     }
@@ -200,7 +201,7 @@ public final class KeptCalls {
    */
   public static long createSession(OrtApi api, MemorySegment env, MemorySegment model, long bytes, MemorySegment options, MemorySegment out, MemorySegment[] kept) {
     try {
-      return (long) spread(FROM_BYTES_N, FROM_BYTES, kept.length).invokeExact(api.table().at(CREATE_SESSION_FROM_ARRAY), env, model, bytes, options, out, kept);
+      return (long) FROM_BYTES.spread(kept.length).invokeExact(api.table().at(OrtApi.Index.CREATE_SESSION_FROM_ARRAY), env, model, bytes, options, out, kept);
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
     }
@@ -219,19 +220,9 @@ public final class KeptCalls {
    */
   public static long compileModel(OrtCompileApi api, MemorySegment env, MemorySegment options, MemorySegment[] kept) {
     try {
-      return (long) spread(COMPILE_N, COMPILE, kept.length).invokeExact(api.table().at(COMPILE_MODEL), env, options, kept);
+      return (long) COMPILE.spread(kept.length).invokeExact(api.table().at(OrtCompileApi.Index.COMPILE_MODEL), env, options, kept);
     } catch (Throwable e) {
       throw SlotTable.rethrown(e);
     }
-  }
-
-  private static MethodHandle handle(FunctionDescriptor function, int kept) {
-    MemoryLayout[] more = new MemoryLayout[kept];
-    Arrays.fill(more, ValueLayout.ADDRESS);
-    return Linker.nativeLinker().downcallHandle(function.appendArgumentLayouts(more));
-  }
-
-  private static MethodHandle spread(ConcurrentHashMap<Integer, MethodHandle> made, FunctionDescriptor function, int kept) {
-    return made.computeIfAbsent(kept, n -> handle(function, n).asSpreader(MemorySegment[].class, n));
   }
 }

@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /** One search for an engine; {@link NativeLibrary} describes the order. Used by one thread, once. */
@@ -24,38 +23,18 @@ final class LibrarySearch {
     }
   }
 
-  /**
-   * What a search depends on.
-   *
-   * @param variable value of an environment variable, or null
-   * @param property value of a system property, or null
-   * @param resources where the native jar is looked for
-   * @param platform decides about names
-   */
-  record Settings(UnaryOperator<String> variable, UnaryOperator<String> property, List<ClassLoader> resources, Platform platform) {
-    static Settings ofProcess() {
-      List<ClassLoader> loaders = new ArrayList<>();
-      for (ClassLoader l : new ClassLoader[] {NativeLibrary.class.getClassLoader(), Thread.currentThread().getContextClassLoader()}) {
-        if (l != null && !loaders.contains(l)) {
-          loaders.add(l);
-        }
-      }
-      return new Settings(System::getenv, System::getProperty, loaders, Platform.current());
-    }
-  }
-
-  /** What a search came to; {@code decidedBy} is the setting that ended it, or null. */
-  record Result(Optional<NativeLibrary> found, List<Attempt> attempts, String decidedBy) {
+  /** The result of a search; {@code decidedBy} is the setting that ended it, or null. */
+  record Result(Optional<Engine> found, List<Attempt> attempts, String decidedBy) {
     String advice(String usual) {
       return decidedBy == null ? usual : "Nothing else was searched, because that is set: name a library (or its folder) there, or unset it.";
     }
   }
 
-  private final Settings settings;
+  private final SearchSettings settings;
   private final DynamicLoader loader = DynamicLoader.system();
   private final List<Attempt> attempts = new ArrayList<>();
 
-  LibrarySearch(Settings settings) {
+  LibrarySearch(SearchSettings settings) {
     this.settings = settings;
   }
 
@@ -74,13 +53,13 @@ final class LibrarySearch {
     return new Result(nativeJar().or(this::libraryPath).or(this::systemLoader).or(this::usualFolders), attempts, null);
   }
 
-  /** What a setting names: a path, or a name that the system's loader shall find. */
-  private Optional<NativeLibrary> named(String label, String value) {
+  /** The library that a setting names: by a path, or by a name for the system's loader. */
+  private Optional<Engine> named(String label, String value) {
     Path place;
     try {
       place = Path.of(value);
     } catch (InvalidPathException e) {
-      attempts.add(new Attempt(label, "is no path: " + e.getMessage()));
+      attempts.add(new Attempt(label, "is not a path: " + e.getMessage()));
       return Optional.empty();
     }
     boolean bare = !value.contains("/") && !value.contains(File.separator);
@@ -88,7 +67,7 @@ final class LibrarySearch {
   }
 
   /** A file or a folder. */
-  Optional<NativeLibrary> place(String label, Path place) {
+  Optional<Engine> place(String label, Path place) {
     Path absolute = place.toAbsolutePath().normalize();
     String where = label + " " + absolute;
     if (Files.isDirectory(absolute)) {
@@ -97,23 +76,23 @@ final class LibrarySearch {
     return file(where, absolute);
   }
 
-  private Optional<NativeLibrary> file(String where, Path file) {
+  private Optional<Engine> file(String where, Path file) {
     if (!Files.exists(file)) {
       attempts.add(new Attempt(where, "not there"));
       return Optional.empty();
     }
     try {
-      return Optional.of(NativeLibrary.of(loader.open(file)));
+      return Optional.of(Engine.of(loader.open(file)));
     } catch (DynamicLoader.LoadFailure e) {
       attempts.add(new Attempt(where, "cannot be loaded: " + e.getMessage()));
-    } catch (NativeLibrary.Rejected e) {
+    } catch (Engine.Rejected e) {
       attempts.add(new Attempt(where, e.getMessage()));
     }
     return Optional.empty();
   }
 
   /** The first library of a folder that works. */
-  private Optional<NativeLibrary> folder(String where, Path folder) {
+  private Optional<Engine> folder(String where, Path folder) {
     List<Path> files = candidates(folder);
     if (files.isEmpty()) {
       attempts.add(new Attempt(where, "a folder without any of " + String.join(", ", settings.platform().libraryNames())));
@@ -125,7 +104,7 @@ final class LibrarySearch {
     List<Path> files = new ArrayList<>();
     for (String name : settings.platform().libraryNames()) {
       Path file = folder.resolve(name);
-      if (Files.isRegularFile(file) && files.stream().noneMatch(f -> NativeLibrary.sameFile(f, file))) {
+      if (Files.isRegularFile(file) && files.stream().noneMatch(f -> sameFile(f, file))) {
         files.add(file);
       }
     }
@@ -142,7 +121,16 @@ final class LibrarySearch {
     return files;
   }
 
-  private Optional<NativeLibrary> nativeJar() {
+  /** Whether both paths lead to one file. */
+  private static boolean sameFile(Path a, Path b) {
+    try {
+      return a.equals(b) || Files.isSameFile(a, b);
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private Optional<Engine> nativeJar() {
     String resource = NativeJar.resource(settings.platform());
     String where = "native jar, " + resource;
     try {
@@ -157,11 +145,11 @@ final class LibrarySearch {
     }
   }
 
-  private Optional<NativeLibrary> libraryPath() {
+  private Optional<Engine> libraryPath() {
     return folders("java.library.path", settings.property().apply("java.library.path"));
   }
 
-  private Optional<NativeLibrary> folders(String label, String list) {
+  private Optional<Engine> folders(String label, String list) {
     if (list == null || list.isEmpty()) {
       attempts.add(new Attempt(label, "empty"));
       return Optional.empty();
@@ -172,7 +160,7 @@ final class LibrarySearch {
       try {
         folder = Path.of(name).toAbsolutePath();
       } catch (InvalidPathException e) {
-        attempts.add(new Attempt(label + " " + name, "is no path: " + e.getMessage()));
+        attempts.add(new Attempt(label + " " + name, "is not a path: " + e.getMessage()));
         continue;
       }
       List<Path> files = Files.isDirectory(folder) ? candidates(folder) : List.of();
@@ -180,7 +168,7 @@ final class LibrarySearch {
         without.add(folder.toString());
       }
       for (Path f : files) {
-        Optional<NativeLibrary> found = file(label + " " + f, f);
+        Optional<Engine> found = file(label + " " + f, f);
         if (found.isPresent()) {
           return found;
         }
@@ -192,14 +180,14 @@ final class LibrarySearch {
     return Optional.empty();
   }
 
-  private Optional<NativeLibrary> systemLoader() {
+  private Optional<Engine> systemLoader() {
     if (settings.platform().os() == Platform.Os.WINDOWS) {
       return folders("PATH", settings.variable().apply("PATH"));
     }
     return settings.platform().libraryNames().stream().map(n -> byName("the system's loader", n)).flatMap(Optional::stream).findFirst();
   }
 
-  private Optional<NativeLibrary> byName(String label, String name) {
+  private Optional<Engine> byName(String label, String name) {
     String where = label + ", name " + name;
     try {
       Optional<DynamicLoader.Loaded> library = loader.openByName(name);
@@ -207,14 +195,14 @@ final class LibrarySearch {
         attempts.add(new Attempt(where, "not there, and names without a folder are not searched on this system"));
         return Optional.empty();
       }
-      return Optional.of(NativeLibrary.of(library.get()));
-    } catch (DynamicLoader.LoadFailure | NativeLibrary.Rejected e) {
+      return Optional.of(Engine.of(library.get()));
+    } catch (DynamicLoader.LoadFailure | Engine.Rejected e) {
       attempts.add(new Attempt(where, e.getMessage()));
       return Optional.empty();
     }
   }
 
-  private Optional<NativeLibrary> usualFolders() {
+  private Optional<Engine> usualFolders() {
     List<Path> folders = settings.platform().usualFolders(Path.of(Optional.ofNullable(settings.property().apply("user.home")).orElse("")));
     return folders("usual folders", String.join(File.pathSeparator, folders.stream().map(Path::toString).toList()));
   }

@@ -19,15 +19,15 @@ import java.util.Set;
 /**
  * The engines that this process has loaded. Used by one thread, once.
  *
- * <p>Which one the official Java binding runs on is asked of its own library: {@code dlsym} on that library finds the function in
- * what it is linked to, whatever file that came from and however many engines there are besides.
+ * <p>The library of the official Java binding tells which engine that binding runs on: {@code dlsym} on it finds the function in
+ * the engine that it is linked to, from any file and among any number of engines.
  */
 final class LoadedLibraries {
   private static final String BINDING = "onnxruntime4j_jni";
   private static final String DELETED = " (deleted)";
 
-  /** What was found. */
-  record Result(Optional<NativeLibrary> found, List<Attempt> attempts) {}
+  /** The engine, and what was tried. */
+  record Result(Optional<Engine> found, List<Attempt> attempts) {}
 
   private final DynamicLoader loader = DynamicLoader.system();
   private final List<Attempt> attempts = new ArrayList<>();
@@ -38,18 +38,18 @@ final class LoadedLibraries {
 
   /** Among the files of this process that may hold code. */
   Result find(Set<String> files) {
-    Optional<NativeLibrary> found = files.stream().filter(f -> baseName(f).contains(BINDING)).map(this::take).flatMap(Optional::stream).findFirst();
+    Optional<Engine> found = files.stream().filter(f -> baseName(f).contains(BINDING)).map(this::take).flatMap(Optional::stream).findFirst();
     if (found.isPresent()) {
       return new Result(found, attempts);
     }
-    List<NativeLibrary> engines = new ArrayList<>();
+    List<Engine> engines = new ArrayList<>();
     for (String file : files) {
       if (maybeEngine(baseName(file))) {
         take(file).filter(e -> engines.stream().noneMatch(o -> o.apiBase().equals(e.apiBase()))).ifPresent(engines::add);
       }
     }
     if (engines.size() > 1) {
-      engines.forEach(e -> attempts.add(new Attempt(String.valueOf(e.path()), "is one of " + engines.size() + " engines here, " + e.versionString())));
+      engines.forEach(e -> attempts.add(new Attempt(String.valueOf(e.path()), "is one of " + engines.size() + " engines here, " + e.version())));
       return new Result(Optional.empty(), attempts);
     }
     if (engines.isEmpty()) {
@@ -66,21 +66,21 @@ final class LoadedLibraries {
     return (name.contains("onnxruntime") || name.contains("retort")) && (name.contains(".so") || name.contains(".dylib"));
   }
 
-  private Optional<NativeLibrary> take(String file) {
+  private Optional<Engine> take(String file) {
     Optional<DynamicLoader.Loaded> library = loader.alreadyLoaded(file);
     if (library.isEmpty()) {
       attempts.add(new Attempt(file, "is mapped, but not loaded as a library"));
       return Optional.empty();
     }
     try {
-      return Optional.of(NativeLibrary.of(library.get()));
-    } catch (NativeLibrary.Rejected e) {
+      return Optional.of(Engine.of(library.get()));
+    } catch (Engine.Rejected e) {
       attempts.add(new Attempt(file, e.getMessage()));
       return Optional.empty();
     }
   }
 
-  private Optional<NativeLibrary> byModuleName() {
+  private Optional<Engine> byModuleName() {
     for (String name : Platform.current().libraryNames().reversed()) {  // the official name first: bindings are linked to it
       Optional<DynamicLoader.Loaded> library = loader.alreadyLoaded(name);
       if (library.isEmpty()) {
@@ -88,8 +88,8 @@ final class LoadedLibraries {
         continue;
       }
       try {
-        return Optional.of(NativeLibrary.of(library.get()));
-      } catch (NativeLibrary.Rejected e) {
+        return Optional.of(Engine.of(library.get()));
+      } catch (Engine.Rejected e) {
         attempts.add(new Attempt(name, e.getMessage()));
       }
     }

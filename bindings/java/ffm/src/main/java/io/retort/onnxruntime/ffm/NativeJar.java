@@ -41,10 +41,10 @@ final class NativeJar {
       PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
   private static final Set<PosixFilePermission> OF_OTHERS = Set.of(PosixFilePermission.GROUP_WRITE, PosixFilePermission.OTHERS_WRITE);
 
-  private final LibrarySearch.Settings settings;
+  private final SearchSettings settings;
   private final Platform platform;
 
-  NativeJar(LibrarySearch.Settings settings) {
+  NativeJar(SearchSettings settings) {
     this.settings = settings;
     this.platform = settings.platform();
   }
@@ -68,7 +68,7 @@ final class NativeJar {
       expected = new String(in.readNBytes(1000), StandardCharsets.US_ASCII).strip().split("\\s+")[0].toLowerCase(Locale.ROOT);
     }
     if (!expected.matches("[0-9a-f]{64}")) {
-      throw new IOException("the jar's " + resource(platform) + ".sha256 is no SHA-256 checksum: '" + expected + "'");
+      throw new IOException("the jar's " + resource(platform) + ".sha256 is not a SHA-256 checksum: '" + expected + "'");
     }
     return Optional.of(unpack(open(library), expected));
   }

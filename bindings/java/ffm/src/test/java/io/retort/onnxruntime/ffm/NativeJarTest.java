@@ -56,7 +56,7 @@ class NativeJarTest {
   private Optional<Path> unpack(Path jar, Path cache) throws IOException {
     try (URLClassLoader loader = new URLClassLoader(jar == null ? new URL[0] : new URL[] {jar.toUri().toURL()}, null)) {
       Map<String, String> properties = Map.of("retort.cache", cache.toString());
-      return new NativeJar(new LibrarySearch.Settings(n -> null, properties::get, List.of(loader), PLATFORM)).unpack();
+      return new NativeJar(new SearchSettings(n -> null, properties::get, List.of(loader), PLATFORM)).unpack();
     }
   }
 

@@ -49,7 +49,7 @@ class NativeLibraryTest {
   }
 
   private static LibrarySearch.Result search(Map<String, String> variables, Map<String, String> properties) {
-    return new LibrarySearch(new LibrarySearch.Settings(variables::get, properties::get, List.of(), PLATFORM)).run();
+    return new LibrarySearch(new SearchSettings(variables::get, properties::get, List.of(), PLATFORM)).run();
   }
 
   private static String failure(Path place) {
@@ -211,13 +211,13 @@ class NativeLibraryTest {
       SymbolLookup none = name -> Optional.empty();
       MemorySegment entry = stub(arena, "entry", FunctionDescriptor.of(ValueLayout.ADDRESS));
       OldEngine.base = MemorySegment.NULL;
-      assertEquals("OrtGetApiBase gives nothing", assertThrows(NativeLibrary.Rejected.class, () -> NativeLibrary.check(none, null, entry)).getMessage());
+      assertEquals("OrtGetApiBase gives nothing", assertThrows(Engine.Rejected.class, () -> Engine.check(none, null, entry)).getMessage());
       MemorySegment base = arena.allocate(ValueLayout.ADDRESS, 2);
       base.setAtIndex(ValueLayout.ADDRESS, 0, stub(arena, "getApi", FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT)));
       base.setAtIndex(ValueLayout.ADDRESS, 1, stub(arena, "version", FunctionDescriptor.of(ValueLayout.ADDRESS)));
       OldEngine.base = base;
       assertEquals("is version 1.10.3; its C interface is older than 17, the oldest that this binding works with",
-          assertThrows(NativeLibrary.Rejected.class, () -> NativeLibrary.check(none, null, entry)).getMessage());
+          assertThrows(Engine.Rejected.class, () -> Engine.check(none, null, entry)).getMessage());
     }
   }
 

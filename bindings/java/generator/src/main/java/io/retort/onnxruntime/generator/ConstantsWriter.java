@@ -1,7 +1,6 @@
 package io.retort.onnxruntime.generator;
 
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 
 /** Writes offsets of structs, and values of enums. */
@@ -10,7 +9,7 @@ final class ConstantsWriter {
 
   /** A class per struct with the offset of each field, and the size of the whole. */
   static String structs(AbiTables tables) {
-    StringBuilder out = TableWriter.header();
+    StringBuilder out = Source.header();
     out.append("/** Offsets of the fields of structs, in bytes. */\npublic final class OrtStructs {\n  private OrtStructs() {}\n");
     Map<String, StringBuilder> classes = new LinkedHashMap<>();
     Map<String, Long> sizes = new LinkedHashMap<>();
@@ -18,7 +17,7 @@ final class ConstantsWriter {
       long offset = Long.parseLong(row[2]);
       sizes.merge(row[0], offset + Long.parseLong(row[3]), Math::max);
       classes.computeIfAbsent(row[0], name -> new StringBuilder()).append("    /** {@code ").append(row[6]).append("}. */\n    public static final long ")
-          .append(constant(row[5])).append(" = ").append(offset).append("L;\n");
+          .append(Source.constant(row[5])).append(" = ").append(offset).append("L;\n");
     }
     classes.forEach((name, fields) -> {
       out.append("\n  /** Fields of ").append(name).append(". */\n  public static final class ").append(name).append(" {\n");
@@ -30,7 +29,7 @@ final class ConstantsWriter {
 
   /** A class per enum with its values, and the version of the interface. */
   static String constants(AbiTables tables) {
-    StringBuilder out = TableWriter.header();
+    StringBuilder out = Source.header();
     out.append("/** Values of enums. */\npublic final class OrtConstants {\n");
     for (String[] row : tables.macros()) {
       if (row[1].matches("\\d+")) out.append("  /** Macro of this name. */\n  public static final int ").append(row[0]).append(" = ").append(row[1]).append(";\n");
@@ -44,9 +43,5 @@ final class ConstantsWriter {
     classes.forEach((name, values) -> out.append("\n  /** Values of ").append(name).append(". */\n  public static final class ").append(name).append(" {\n")
         .append(values).append("\n    private ").append(name).append("() {}\n  }\n"));
     return out.append("}\n").toString();
-  }
-
-  private static String constant(String name) {
-    return name.replaceAll("([a-z0-9])([A-Z])", "$1_$2").toUpperCase(Locale.ROOT);
   }
 }

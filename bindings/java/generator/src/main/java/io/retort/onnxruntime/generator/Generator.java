@@ -8,8 +8,6 @@ import java.util.Set;
 
 /** Writes the Java sources of the downcalls from the tables of the C interface. */
 public final class Generator {
-  static final String PACKAGE = "io.retort.onnxruntime.ffm";
-
   private Generator() {}
 
   /**
@@ -19,7 +17,7 @@ public final class Generator {
   public static void main(String[] args) throws IOException {
     if (args.length != 2) throw new IllegalArgumentException("usage: Generator ABI_FOLDER OUT_FOLDER");
     AbiTables tables = AbiTables.read(Path.of(args[0]));
-    Path folder = Path.of(args[1]).resolve(PACKAGE.replace('.', '/'));
+    Path folder = Path.of(args[1]).resolve(Source.PACKAGE.replace('.', '/'));
     Files.createDirectories(folder);
     Set<Signature> signatures = new TreeSet<>();
     for (var struct : tables.structs().entrySet()) {
@@ -32,7 +30,7 @@ public final class Generator {
     write(folder, "OrtConstants", ConstantsWriter.constants(tables));
   }
 
-  /** Files that would stay the same are left alone, so that what depends on them is not compiled again. */
+  /** Writes a file only where its text changes, so that the compiler does not compile again what depends on it. */
   private static void write(Path folder, String name, String text) throws IOException {
     Path file = folder.resolve(name + ".java");
     if (Files.exists(file) && Files.readString(file).equals(text)) return;

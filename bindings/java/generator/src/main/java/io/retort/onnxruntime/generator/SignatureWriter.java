@@ -9,7 +9,7 @@ final class SignatureWriter {
   private SignatureWriter() {}
 
   static String write(Set<Signature> signatures) {
-    StringBuilder out = TableWriter.header();
+    StringBuilder out = Source.header();
     out.append("import java.lang.foreign.FunctionDescriptor;\nimport java.lang.foreign.Linker;\nimport java.lang.foreign.ValueLayout;\n");
     out.append("import java.lang.invoke.MethodHandle;\n\n");
     out.append("/**\n * A class per signature, so that a handle is made when the first function of it is called, and is a constant to the compiler.\n");

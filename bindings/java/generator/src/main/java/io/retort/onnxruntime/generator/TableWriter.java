@@ -10,7 +10,7 @@ final class TableWriter {
 
   /** The class with a method per slot. */
   static String table(String struct, List<Slot> slots) {
-    StringBuilder out = header();
+    StringBuilder out = Source.header();
     out.append("import java.lang.foreign.MemorySegment;\n\n");
     out.append("/** The calls of ").append(struct).append(". Pointers are passed as they are: nothing is checked here. Thread-safe. */\n");
     out.append("public final class ").append(struct).append(" {\n");
@@ -21,6 +21,9 @@ final class TableWriter {
     out.append("    this.table = new SlotTable(\"").append(struct).append("\", NAMES, table, version);\n  }\n\n");
     out.append("  /**\n   * @return the addresses of the slots\n   */\n  public SlotTable table() {\n    return table;\n  }\n");
     slots.forEach(slot -> call(out, slot));
+    out.append("\n  /** Numbers of the slots, for calls that are written by hand. */\n  static final class Index {\n");
+    slots.forEach(slot -> out.append("    static final int ").append(Source.constant(slot.name())).append(" = ").append(slot.index()).append(";\n"));
+    out.append("\n    private Index() {}\n  }\n");
     out.append("\n  private static final String NAMES = \"\"\"\n");
     slots.forEach(slot -> out.append("      ").append(slot.name()).append(' ').append(slot.since()).append('\n'));
     return out.append("      \"\"\";\n}\n").toString();
@@ -40,7 +43,7 @@ final class TableWriter {
 
   /** The class that lists the slots, for tests. */
   static String slots(String struct, List<Slot> slots) {
-    StringBuilder out = header();
+    StringBuilder out = Source.header();
     out.append("import java.util.List;\n\n/** What ").append(struct).append(" consists of. */\n");
     out.append("public final class ").append(struct).append("Slots {\n  private ").append(struct).append("Slots() {}\n\n");
     out.append("  /**\n   * @return the slots, in order\n   */\n  public static List<SlotInfo> all() {\n    return List.of(\n");
@@ -52,9 +55,5 @@ final class TableWriter {
     String holder = "Signatures." + slot.signature().holder();
     return "        new SlotInfo(" + slot.index() + ", " + slot.offset() + "L, " + slot.since() + ", \"" + slot.name() + "\", \"" + slot.method() + "\", " + holder
         + ".DESCRIPTOR, () -> " + holder + ".HANDLE, " + slot.signature().critical() + ")";
-  }
-
-  static StringBuilder header() {
-    return new StringBuilder("// Made from the tables of the C interface; changes here are lost.\npackage " + Generator.PACKAGE + ";\n\n");
   }
 }

@@ -1,0 +1,33 @@
+package io.retort.onnxruntime;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+/** An OrtSessionOptions, and what its sessions need. */
+final class SessionOptionsHandle extends Handle {
+  /** What sessions made with the options need: functions that they call, values that they read. */
+  record Needs(List<Object> objects, List<ValueHandle> values) {
+    Needs copy() {
+      values.forEach(Handle::retain);
+      return new Needs(new ArrayList<>(objects), new ArrayList<>(values));
+    }
+
+    void release() {
+      values.forEach(Handle::release);
+      values.clear();
+    }
+  }
+
+  final Needs needs = new Needs(new ArrayList<>(), new ArrayList<>());
+
+  SessionOptionsHandle(OrtApiFFM api, MemorySegment address, Handle env) {
+    super(api, ObjectKind.SESSION_OPTIONS, address, env);
+  }
+
+  @Override
+  void free() {
+    api.c.releaseSessionOptions(address);
+    needs.release();
+  }
+}

@@ -1,0 +1,25 @@
+package io.retort.onnxruntime.ffm;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+
+/**
+ * What the search for an engine depends on.
+ *
+ * @param variable value of an environment variable, or null
+ * @param property value of a system property, or null
+ * @param resources the loaders that may have the native jar
+ * @param platform decides about names
+ */
+record SearchSettings(UnaryOperator<String> variable, UnaryOperator<String> property, List<ClassLoader> resources, Platform platform) {
+  static SearchSettings ofProcess() {
+    List<ClassLoader> loaders = new ArrayList<>();
+    for (ClassLoader l : new ClassLoader[] {SearchSettings.class.getClassLoader(), Thread.currentThread().getContextClassLoader()}) {
+      if (l != null && !loaders.contains(l)) {
+        loaders.add(l);
+      }
+    }
+    return new SearchSettings(System::getenv, System::getProperty, loaders, Platform.current());
+  }
+}

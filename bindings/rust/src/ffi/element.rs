@@ -1,0 +1,94 @@
+//! Types of elements and shapes, as far as memory depends on them.
+
+use super::error::{Error, Result};
+use super::tables::ONNXTensorElementDataType as Type;
+
+/// A type of Rust that elements of the library have.
+///
+/// # Safety
+/// Elements of type `RAW` have the layout of the type, and their bits are a value of it: any bits, or for `bool` 0 and 1.
+pub unsafe trait Element: Copy + Send + Sync + 'static {
+    const RAW: Type;
+}
+
+macro_rules! elements {
+    ($($(#[$meta:meta])* $type:ty = $raw:ident;)*) => {
+        $(
+            // SAFETY: the interface defines the types of its elements so.
+            $(#[$meta])* unsafe impl Element for $type { const RAW: Type = Type::$raw; }
+        )*
+    };
+}
+
+elements! {
+    f32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+    f64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
+    i8 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
+    i16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
+    i32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+    i64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+    u8 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
+    u16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
+    u32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
+    u64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
+    bool = ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
+    #[cfg(feature = "half")] half::f16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
+    #[cfg(feature = "half")] half::bf16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16;
+}
+
+/// How many bytes that many elements take; an error for strings and for sizes beyond memory.
+pub(crate) fn bytes_of(element: Type, count: usize) -> Result<usize> {
+    let bits = element.bits();
+    if bits == 0 {
+        return Err(Error::Elements(element, "have no size in bytes: use the functions for strings".to_owned()));
+    }
+    let all = count.checked_mul(bits).and_then(|b| b.checked_add(7)).filter(|b| isize::try_from(*b / 8).is_ok());
+    all.map(|b| b / 8).ok_or_else(|| Error::Elements(element, format!("do not fit into memory: {count} of them")))
+}
+
+/// How many elements a shape has; an error where an extent is negative or the product overflows.
+pub(crate) fn count_of(shape: &[i64]) -> Result<usize> {
+    let mut count = 1usize;
+    for &extent in shape {
+        let extent =
+            usize::try_from(extent).map_err(|_| Error::Invalid(format!("the shape {shape:?} has the negative extent {extent}")))?;
+        count = count.checked_mul(extent).ok_or_else(|| Error::Invalid(format!("the shape {shape:?} has too many elements")))?;
+    }
+    Ok(count)
+}
+
+/// An error where that many elements do not fill the shape.
+pub(crate) fn check_count(shape: &[i64], length: usize) -> Result<()> {
+    let count = count_of(shape)?;
+    if count == length {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("the shape {shape:?} has {count} elements, the data {length}: give as many as the shape says")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message<T: std::fmt::Debug>(result: Result<T>) -> String {
+        format!("{:?}", result.unwrap_err())
+    }
+
+    #[test]
+    fn shapes_are_checked() {
+        assert_eq!(count_of(&[]).unwrap(), 1);
+        assert_eq!(count_of(&[2, 0, 3]).unwrap(), 0);
+        assert!(message(count_of(&[2, -1])).contains("-1"));
+        assert!(count_of(&[i64::MAX, 4]).is_err());
+        assert!(message(check_count(&[2, 3], 5)).contains("[2, 3] has 6 elements, the data 5"));
+    }
+
+    #[test]
+    fn packed_elements_take_parts_of_bytes() {
+        assert_eq!(bytes_of(Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4, 3).unwrap(), 2);
+        assert_eq!(bytes_of(Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2, 5).unwrap(), 2);
+        assert_eq!(bytes_of(Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, 2).unwrap(), 16);
+        assert!(bytes_of(Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, 2).is_err());
+        assert!(bytes_of(Type::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, usize::MAX / 4).is_err());
+    }
+}

@@ -1,0 +1,252 @@
+//! Places in memory, and allocators.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_char, c_void};
+use std::ptr::{NonNull, null, null_mut};
+use std::sync::{Arc, OnceLock};
+
+use super::call::{call, handle, slot};
+use super::environment::Environment;
+use super::error::{Error, Result};
+use super::library::api;
+use super::tables::{
+    OrtAllocator, OrtAllocatorType, OrtDeviceMemoryType, OrtKeyValuePairs, OrtMemType, OrtMemoryInfo, OrtMemoryInfoDeviceType, since,
+};
+use super::text::text;
+
+handle!(
+    /// A description that was made here.
+    InfoHandle, OrtMemoryInfo, ReleaseMemoryInfo
+);
+handle!(PairsHandle, OrtKeyValuePairs, ReleaseKeyValuePairs);
+
+/// Keeps the session that a handle is a view into.
+pub(super) type Owner = Arc<dyn Send + Sync>;
+
+/// A description of a place in memory.
+pub(crate) enum MemoryInfo {
+    Owned(InfoHandle),
+    /// A view into its owner; one without an owner lives as long as the process.
+    View(NonNull<OrtMemoryInfo>, #[allow(dead_code)] Option<Owner>),
+}
+
+// SAFETY: descriptions are immutable, and their owners are kept.
+unsafe impl Send for MemoryInfo {}
+// SAFETY: as above.
+unsafe impl Sync for MemoryInfo {}
+
+/// What a description says.
+pub(crate) struct Description {
+    pub(crate) name: String,
+    pub(crate) device: OrtMemoryInfoDeviceType,
+    pub(crate) id: i32,
+    /// 0 where the library is older than 1.23.
+    pub(crate) vendor: u32,
+    pub(crate) kind: OrtDeviceMemoryType,
+}
+
+impl MemoryInfo {
+    pub(super) fn raw(&self) -> *const OrtMemoryInfo {
+        match self {
+            MemoryInfo::Owned(handle) => handle.raw(),
+            MemoryInfo::View(raw, _) => raw.as_ptr(),
+        }
+    }
+
+    /// Memory of the processor.
+    pub(crate) fn cpu() -> Result<Self> {
+        let mut raw = null_mut();
+        // SAFETY: the library returns a new description.
+        unsafe { call!(CreateCpuMemoryInfo(OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault, &raw mut raw))? };
+        InfoHandle::of(raw).map(MemoryInfo::Owned)
+    }
+
+    pub(crate) fn named(name: &str, id: i32) -> Result<Self> {
+        let (name, mut raw) = (CString::new(name)?, null_mut());
+        let (form, kind) = (OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault);
+        // SAFETY: the library copies the name and returns a new description.
+        unsafe { call!(CreateMemoryInfo(name.as_ptr(), form, id, kind, &raw mut raw))? };
+        InfoHandle::of(raw).map(MemoryInfo::Owned)
+    }
+
+    pub(crate) fn new(place: &Description) -> Result<Self> {
+        let (name, form, mut raw) = (CString::new(place.name.as_str())?, OrtAllocatorType::OrtDeviceAllocator, null_mut());
+        // SAFETY: the library copies the name and returns a new description.
+        unsafe { call!(CreateMemoryInfo_V2(name.as_ptr(), place.device, place.vendor, place.id, place.kind, 0, form, &raw mut raw))? };
+        InfoHandle::of(raw).map(MemoryInfo::Owned)
+    }
+
+    pub(crate) fn describe(&self) -> Result<Description> {
+        // SAFETY: the description lives.
+        unsafe { describe(self.raw()) }
+    }
+
+    pub(crate) fn equals(&self, other: &Self) -> Result<bool> {
+        let mut differs = 1;
+        // SAFETY: both descriptions live.
+        unsafe { call!(CompareMemoryInfo(self.raw(), other.raw(), &raw mut differs))? };
+        Ok(differs == 0)
+    }
+}
+
+/// The processor's memory, described once: the description is immutable and lives as long as the process.
+pub(super) fn cpu_raw() -> Result<*const OrtMemoryInfo> {
+    static CPU: OnceLock<MemoryInfo> = OnceLock::new();
+    if let Some(known) = CPU.get() {
+        return Ok(known.raw());
+    }
+    let made = MemoryInfo::cpu()?;
+    Ok(CPU.get_or_init(|| made).raw())
+}
+
+/// # Safety
+/// The description lives.
+pub(super) unsafe fn describe(raw: *const OrtMemoryInfo) -> Result<Description> {
+    let (mut name, mut id, mut device) = (null(), 0, OrtMemoryInfoDeviceType(0));
+    // SAFETY: as above; the name is copied.
+    unsafe {
+        call!(MemoryInfoGetName(raw, &raw mut name))?;
+        call!(MemoryInfoGetId(raw, &raw mut id))?;
+        slot!(MemoryInfoGetDeviceType)(raw, &raw mut device);
+        let newer = api()?.version >= since::MemoryInfoGetVendorId;
+        let vendor = if newer { slot!(MemoryInfoGetVendorId)(raw) } else { 0 };
+        let usual = OrtDeviceMemoryType::OrtDeviceMemoryType_DEFAULT;
+        let kind = if newer { slot!(MemoryInfoGetDeviceMemType)(raw) } else { usual };
+        Ok(Description { name: text(name), device, id, vendor, kind })
+    }
+}
+
+/// # Safety
+/// The description lives.
+pub(super) unsafe fn is_host_accessible(raw: *const OrtMemoryInfo) -> Result<bool> {
+    let mut device = OrtMemoryInfoDeviceType(0);
+    // SAFETY: as above.
+    unsafe {
+        slot!(MemoryInfoGetDeviceType)(raw, &raw mut device);
+        Ok(device == OrtMemoryInfoDeviceType::OrtMemoryInfoDeviceType_CPU
+            || (api()?.version >= since::MemoryInfoGetDeviceMemType
+                && slot!(MemoryInfoGetDeviceMemType)(raw) == OrtDeviceMemoryType::OrtDeviceMemoryType_HOST_ACCESSIBLE))
+    }
+}
+
+pub(crate) struct Allocator {
+    raw: NonNull<OrtAllocator>,
+    /// An allocator of a session is released here, before its session; the library's others live as long as the process.
+    session: Option<Owner>,
+}
+
+// SAFETY: the library's allocators lock by themselves.
+unsafe impl Send for Allocator {}
+// SAFETY: as above.
+unsafe impl Sync for Allocator {}
+
+impl Allocator {
+    /// Takes what the library returned: an allocator of this session, or one that lives as long as the process.
+    pub(super) fn of(raw: *mut OrtAllocator, session: Option<Owner>) -> Result<Self> {
+        Ok(Allocator { raw: NonNull::new(raw).ok_or(Error::Null("OrtAllocator"))?, session })
+    }
+
+    pub(super) fn raw(&self) -> *mut OrtAllocator {
+        self.raw.as_ptr()
+    }
+
+    /// The library's own allocator, of the processor's memory.
+    pub(crate) fn cpu() -> Result<Self> {
+        Environment::get()?;
+        Self::of(default_raw()?, None)
+    }
+
+    /// The allocator that all sessions share for a place.
+    pub(crate) fn shared(memory: &MemoryInfo) -> Result<Option<Self>> {
+        let (environment, mut raw) = (Environment::get()?, null_mut());
+        // SAFETY: the environment owns the allocator, and this crate never replaces or releases one of those.
+        unsafe { call!(GetSharedAllocator(environment.raw(), memory.raw(), &raw mut raw))? };
+        if raw.is_null() { Ok(None) } else { Self::of(raw, None).map(Some) }
+    }
+
+    pub(crate) fn describe(&self) -> Result<Description> {
+        let mut raw = null();
+        // SAFETY: the allocator lives, and the view into it is used before that ends.
+        unsafe {
+            call!(AllocatorGetInfo(self.raw(), &raw mut raw))?;
+            describe(raw)
+        }
+    }
+
+    pub(crate) fn statistics(&self) -> Result<BTreeMap<String, String>> {
+        let mut raw = null_mut();
+        // SAFETY: the allocator lives; the pairs are owned and read before they are released.
+        unsafe {
+            call!(AllocatorGetStats(self.raw(), &raw mut raw))?;
+            let pairs = PairsHandle::of(raw)?;
+            read_pairs(pairs.raw())
+        }
+    }
+}
+
+impl Drop for Allocator {
+    fn drop(&mut self) {
+        if self.session.is_some() {
+            let release = || -> Result<()> {
+                // SAFETY: the allocator is owned, and none of its tensors is left: each keeps the owner.
+                unsafe { slot!(ReleaseAllocator)(self.raw.as_ptr()) };
+                Ok(())
+            };
+            let _ = release();
+        }
+    }
+}
+
+/// The library's own allocator, which lives as long as the process, asked for once.
+pub(super) fn default_raw() -> Result<*mut OrtAllocator> {
+    static DEFAULT: OnceLock<Allocator> = OnceLock::new();
+    if let Some(known) = DEFAULT.get() {
+        return Ok(known.raw());
+    }
+    let mut raw = null_mut();
+    // SAFETY: this allocator is never released.
+    unsafe { call!(GetAllocatorWithDefaultOptions(&raw mut raw))? };
+    let found = Allocator::of(raw, None)?;
+    Ok(DEFAULT.get_or_init(|| found).raw())
+}
+
+/// A copy of pairs of the library.
+///
+/// # Safety
+/// The pairs live, or are null.
+pub(super) unsafe fn read_pairs(raw: *const OrtKeyValuePairs) -> Result<BTreeMap<String, String>> {
+    let (mut keys, mut values, mut count) = (null(), null(), 0);
+    if raw.is_null() {
+        return Ok(BTreeMap::new());
+    }
+    // SAFETY: the library returns two arrays of that many texts.
+    unsafe {
+        slot!(GetKeyValuePairs)(raw, &raw mut keys, &raw mut values, &raw mut count);
+        Ok((0..count).map(|at| (text(*keys.add(at)), text(*values.add(at)))).collect())
+    }
+}
+
+/// Copies a text of the default allocator, and frees it.
+///
+/// # Safety
+/// The caller owns the text, which comes from the default allocator, or it is null.
+pub(super) unsafe fn take_text(raw: *mut c_char) -> Result<String> {
+    // SAFETY: as above.
+    unsafe {
+        let copied = text(raw);
+        free(raw.cast())?;
+        Ok(copied)
+    }
+}
+
+/// Gives a block back to the default allocator.
+///
+/// # Safety
+/// The caller owns the block, which comes from the default allocator, or it is null; it is not used again.
+pub(super) unsafe fn free(raw: *mut c_void) -> Result<()> {
+    if raw.is_null() {
+        return Ok(());
+    }
+    // SAFETY: as above.
+    unsafe { call!(AllocatorFree(default_raw()?, raw)) }
+}

@@ -1,0 +1,39 @@
+//! All `unsafe` code of the crate: the tables of the C interface, owned handles, and calls whose status is checked.
+//!
+//! What is visible outside of this folder is safe to call; where a caller has to keep a promise that the compiler cannot
+//! see, the function says so. Nothing here uses a module outside of this folder.
+
+mod binding;
+mod call;
+mod device;
+mod element;
+mod environment;
+mod error;
+mod future;
+mod library;
+mod memory;
+mod options;
+mod run;
+mod session;
+#[rustfmt::skip]
+#[allow(unreachable_pub)]
+mod tables;
+mod text;
+mod value;
+
+pub(crate) use binding::Binding;
+pub(crate) use device::{EpDevice, copy_tensors};
+pub(crate) use element::{Element, bytes_of, check_count, count_of};
+pub(crate) use environment::{Environment, build_info, providers};
+pub(crate) use error::{Error, Result};
+pub(crate) use future::{InFlight, InputValue};
+pub(crate) use library::{api_version, version};
+pub(crate) use memory::{Allocator, Description, MemoryInfo};
+pub(crate) use options::SessionOptions;
+pub(crate) use run::RunOptions;
+pub(crate) use session::{Port, Session, TypeInfo, is_in_callback};
+pub(crate) use tables::{
+    ExecutionMode, GraphOptimizationLevel, ONNXTensorElementDataType, ONNXType, OrtDeviceMemoryType, OrtExecutionProviderDevicePolicy,
+    OrtLoggingLevel, OrtMemoryInfoDeviceType,
+};
+pub(crate) use value::{Value, ValueHandle};

@@ -1,0 +1,89 @@
+//! Runs, and their options.
+
+use std::ffi::{CString, c_char};
+use std::ptr::{null, null_mut};
+
+use smallvec::SmallVec;
+
+use super::call::{call, handle, methods};
+use super::error::Result;
+use super::options::check_key;
+use super::session::{Port, Session};
+use super::tables::{OrtLoggingLevel, OrtValue};
+use super::value::{Handles, Value, ValueHandle};
+
+handle!(
+    /// Options of runs. Several threads may run with them at once. While a run has them the caller only ends it: the other
+    /// methods are for options that no run has.
+    RunOptions, OrtRunOptions, ReleaseRunOptions
+);
+
+impl RunOptions {
+    pub(crate) fn new() -> Result<Self> {
+        let mut raw = null_mut();
+        // SAFETY: the library returns new options.
+        unsafe { call!(CreateRunOptions(&raw mut raw))? };
+        RunOptions::of(raw)
+    }
+
+    methods! {
+        terminate() = RunOptionsSetTerminate();
+        reset() = RunOptionsUnsetTerminate();
+        set_tag(tag: &str) = RunOptionsSetRunTag(CString::new(tag)?.as_ptr());
+        set_log_level(level: OrtLoggingLevel) = RunOptionsSetRunLogSeverityLevel(level.0);
+    }
+
+    pub(crate) fn add_config_entry(&self, key: &str, value: &str) -> Result<()> {
+        check_key(key)?;
+        let (key, value) = (CString::new(key)?, CString::new(value)?);
+        // SAFETY: the options live, and the library copies both texts.
+        unsafe { call!(AddRunConfigEntry(self.raw(), key.as_ptr(), value.as_ptr())) }
+    }
+}
+
+pub(super) type Names = SmallVec<[*const c_char; 8]>;
+
+/// Names of a session for the library, by their places; they live as long as the session.
+pub(super) fn names(ports: &[Port], places: &[usize]) -> Names {
+    places.iter().map(|&at| ports[at].name.as_ptr()).collect()
+}
+
+/// Takes ownership of results.
+///
+/// # Safety
+/// Each pointer is null or a handle that the caller owns; none is used again.
+pub(super) unsafe fn take(raw: &[*mut OrtValue]) -> Handles {
+    raw.iter().map(|&one| ValueHandle::of(one).ok()).collect()
+}
+
+impl Session {
+    /// Runs the model. Inputs and outputs are places in the lists of the session; `values` has one for each input.
+    pub(crate) fn run<'v>(
+        &self,
+        options: Option<&RunOptions>,
+        inputs: &[usize],
+        values: impl Iterator<Item = &'v Value>,
+        outputs: &[usize],
+    ) -> Result<Handles> {
+        let (given, wanted) = (names(&self.inputs, inputs), names(&self.outputs, outputs));
+        let values: SmallVec<[*const OrtValue; 8]> = values.map(|v| v.raw().cast_const()).collect();
+        let mut results: SmallVec<[*mut OrtValue; 8]> = SmallVec::from_elem(null_mut(), outputs.len());
+        let options = options.map_or(null(), |o| o.raw().cast_const());
+        // SAFETY: session, options and inputs live during the call, and all arrays have the lengths that the library is
+        // given. Handles that a failed run has left are taken, too, and released.
+        unsafe {
+            let done = call!(Run(
+                self.raw(),
+                options,
+                given.as_ptr(),
+                values.as_ptr(),
+                values.len().min(given.len()),
+                wanted.as_ptr(),
+                results.len(),
+                results.as_mut_ptr(),
+            ));
+            let results = take(&results);
+            done.map(|()| results)
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Sessions: what they own, and what they tell of their model.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_char};
+use std::path::Path;
+use std::ptr::{NonNull, null, null_mut};
+use std::sync::Arc;
+
+use super::call::{call, check, handle, slot};
+use super::device::EpDevice;
+use super::environment::Environment;
+use super::error::{Error, Result};
+use super::memory::{Allocator, MemoryInfo, default_raw, free, take_text};
+use super::options::{Kept, SessionOptions};
+use super::tables::{ONNXTensorElementDataType, ONNXType, OrtAllocator, OrtMemoryInfo, OrtSession, OrtStatus, OrtTypeInfo};
+use super::text::{path, text};
+
+handle!(
+    /// The type of an input or an output.
+    TypeInfo, OrtTypeInfo, ReleaseTypeInfo
+);
+handle!(ModelMetadata, OrtModelMetadata, ReleaseModelMetadata);
+
+thread_local! {
+    /// Whether this thread runs a callback of the library.
+    static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f` as part of a callback, on a thread of the library.
+pub(super) fn in_callback(f: impl FnOnce()) {
+    let before = IN_CALLBACK.replace(true);
+    f();
+    IN_CALLBACK.set(before);
+}
+
+/// Whether this thread belongs to the library and runs a callback: it must not wait for other threads of the library.
+pub(crate) fn is_in_callback() -> bool {
+    IN_CALLBACK.get()
+}
+
+/// A session of the library, and what it reads. Several threads may run and question it at once.
+pub(crate) struct Session {
+    raw: NonNull<OrtSession>,
+    kept: Kept,
+    /// The inputs, then the constants of the model that an input may replace.
+    pub(crate) inputs: Vec<Port>,
+    pub(crate) outputs: Vec<Port>,
+    /// How many of `inputs` are not constants.
+    pub(crate) required: usize,
+}
+
+// SAFETY: the library allows runs and questions from several threads at once; nothing else is done with it.
+unsafe impl Send for Session {}
+// SAFETY: as above.
+unsafe impl Sync for Session {}
+
+/// An input or an output.
+pub(crate) struct Port {
+    pub(crate) name: CString,
+    pub(crate) info: TypeInfo,
+}
+
+/// A session on its way to its end, on whichever thread.
+struct Ending(NonNull<OrtSession>, Kept);
+// SAFETY: a session may be released by any thread.
+unsafe impl Send for Ending {}
+
+impl Ending {
+    fn release(self) -> Result<()> {
+        // SAFETY: the session is owned, and this is the last use of it; what it reads goes afterwards.
+        unsafe { slot!(ReleaseSession)(self.0.as_ptr()) };
+        drop(self.1);
+        Ok(())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let ending = Ending(self.raw, std::mem::take(&mut self.kept));
+        if is_in_callback() {
+            // The threads of the session end with it, and this is one of them: it cannot wait for itself.
+            let _ = std::thread::Builder::new().spawn(move || ending.release().is_ok());
+        } else {
+            let _ = ending.release();
+        }
+    }
+}
+
+type Counting = unsafe extern "C" fn(*const OrtSession, *mut usize) -> *mut OrtStatus;
+type Naming = unsafe extern "C" fn(*const OrtSession, usize, *mut OrtAllocator, *mut *mut c_char) -> *mut OrtStatus;
+type Typing = unsafe extern "C" fn(*const OrtSession, usize, *mut *mut OrtTypeInfo) -> *mut OrtStatus;
+
+impl Session {
+    /// A session of a model in a file.
+    pub(crate) fn of_file(options: SessionOptions, file: &Path) -> Result<Self> {
+        let (environment, file, mut raw) = (Environment::get()?.raw(), path(file)?, null_mut());
+        // SAFETY: the options live and are copied; the session keeps what they point to.
+        unsafe { call!(CreateSession(environment, file.as_ptr(), options.raw(), &raw mut raw))? };
+        Self::of(raw, options.kept)
+    }
+
+    /// A session of a model in memory.
+    pub(crate) fn of_memory(mut options: SessionOptions, model: &[u8]) -> Result<Self> {
+        if options.keep_model {
+            options.kept.model = model.to_vec();
+        }
+        let model = if options.keep_model { &options.kept.model } else { model };
+        let (environment, mut raw) = (Environment::get()?.raw(), null_mut());
+        // SAFETY: as above; the session keeps the bytes where it reads them after the call.
+        unsafe { call!(CreateSessionFromArray(environment, model.as_ptr().cast(), model.len(), options.raw(), &raw mut raw))? };
+        Self::of(raw, options.kept)
+    }
+
+    fn of(raw: *mut OrtSession, kept: Kept) -> Result<Self> {
+        let raw = NonNull::new(raw).ok_or(Error::Null("OrtSession"))?;
+        let mut made = Session { raw, kept, inputs: Vec::new(), outputs: Vec::new(), required: 0 };
+        // SAFETY: the functions of the table are only looked up here.
+        unsafe {
+            made.inputs = made.ports(slot!(SessionGetInputCount), slot!(SessionGetInputName), slot!(SessionGetInputTypeInfo))?;
+            made.required = made.inputs.len();
+            let (counting, naming) = (slot!(SessionGetOverridableInitializerCount), slot!(SessionGetOverridableInitializerName));
+            made.inputs.extend(made.ports(counting, naming, slot!(SessionGetOverridableInitializerTypeInfo))?);
+            made.outputs = made.ports(slot!(SessionGetOutputCount), slot!(SessionGetOutputName), slot!(SessionGetOutputTypeInfo))?;
+        }
+        Ok(made)
+    }
+
+    pub(super) fn raw(&self) -> *mut OrtSession {
+        self.raw.as_ptr()
+    }
+
+    fn ports(&self, counting: Counting, naming: Naming, typing: Typing) -> Result<Vec<Port>> {
+        let mut count = 0;
+        // SAFETY: the session lives, and the indexes are below its count.
+        unsafe { check(counting(self.raw(), &raw mut count))? };
+        let one = |at: usize| {
+            let (mut name, mut raw) = (null_mut(), null_mut());
+            // SAFETY: as above; the text is copied and freed, the description is owned.
+            unsafe {
+                check(naming(self.raw(), at, default_raw()?, &raw mut name))?;
+                let name = CString::new(take_text(name)?)?;
+                check(typing(self.raw(), at, &raw mut raw))?;
+                Ok(Port { name, info: TypeInfo::of(raw)? })
+            }
+        };
+        (0..count).map(one).collect()
+    }
+
+    pub(crate) fn metadata(&self) -> Result<ModelMetadata> {
+        let mut raw = null_mut();
+        // SAFETY: the session lives, and the metadata is owned.
+        unsafe { call!(SessionGetModelMetadata(self.raw(), &raw mut raw))? };
+        ModelMetadata::of(raw)
+    }
+
+    pub(crate) fn input_memory(self: &Arc<Self>) -> Result<Vec<MemoryInfo>> {
+        let mut found = vec![null(); self.required];
+        // SAFETY: the array has the length that the library is given; the views live as long as the session, which each
+        // keeps.
+        unsafe { call!(SessionGetMemoryInfoForInputs(self.raw(), found.as_mut_ptr(), found.len()))? };
+        found.into_iter().map(|raw| self.view(raw)).collect()
+    }
+
+    pub(crate) fn output_memory(self: &Arc<Self>) -> Result<Vec<MemoryInfo>> {
+        let mut found = vec![null(); self.outputs.len()];
+        // SAFETY: as above.
+        unsafe { call!(SessionGetMemoryInfoForOutputs(self.raw(), found.as_mut_ptr(), found.len()))? };
+        found.into_iter().map(|raw| self.view(raw)).collect()
+    }
+
+    fn view(self: &Arc<Self>, raw: *const OrtMemoryInfo) -> Result<MemoryInfo> {
+        let raw = NonNull::new(raw.cast_mut()).ok_or(Error::Null("OrtMemoryInfo"))?;
+        Ok(MemoryInfo::View(raw, Some(self.clone())))
+    }
+
+    pub(crate) fn input_devices(&self) -> Result<Vec<Option<EpDevice>>> {
+        let mut found = vec![null(); self.required];
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        // SAFETY: the array has the length that the library is given; devices live as long as the process.
+        unsafe { call!(SessionGetEpDeviceForInputs(self.raw(), found.as_mut_ptr(), found.len()))? };
+        Ok(found.into_iter().map(EpDevice::of).collect())
+    }
+
+    /// The allocator of the session for a place.
+    pub(crate) fn allocator(self: &Arc<Self>, memory: &MemoryInfo) -> Result<Allocator> {
+        let mut raw = null_mut();
+        // SAFETY: session and description live; the allocator keeps the session.
+        unsafe { call!(CreateAllocator(self.raw(), memory.raw(), &raw mut raw))? };
+        Allocator::of(raw, Some(self.clone()))
+    }
+}
+
+/// A view into a description of that kind; the library returns none for other kinds.
+fn present<T>(view: *const T) -> Result<*const T> {
+    if view.is_null() { Err(Error::Null("description of this type")) } else { Ok(view) }
+}
+
+impl TypeInfo {
+    pub(crate) fn kind(&self) -> Result<ONNXType> {
+        let mut kind = ONNXType(0);
+        // SAFETY: the description lives.
+        unsafe { call!(GetOnnxTypeFromTypeInfo(self.raw(), &raw mut kind))? };
+        Ok(kind)
+    }
+
+    /// Elements, extents and names of extents of a tensor.
+    pub(crate) fn tensor(&self) -> Result<(ONNXTensorElementDataType, Vec<i64>, Vec<String>)> {
+        let (mut view, mut element, mut rank) = (null(), ONNXTensorElementDataType(0), 0);
+        // SAFETY: views into the description are used while it lives; the arrays have the lengths that the library is given.
+        unsafe {
+            call!(CastTypeInfoToTensorInfo(self.raw(), &raw mut view))?;
+            let view = present(view)?;
+            call!(GetTensorElementType(view, &raw mut element))?;
+            call!(GetDimensionsCount(view, &raw mut rank))?;
+            let (mut shape, mut names) = (vec![0; rank], vec![null(); rank]);
+            call!(GetDimensions(view, shape.as_mut_ptr(), rank))?;
+            call!(GetSymbolicDimensions(view, names.as_mut_ptr(), rank))?;
+            Ok((element, shape, names.into_iter().map(|n| text(n)).collect()))
+        }
+    }
+
+    /// The type of the elements of a sequence.
+    pub(crate) fn sequence(&self) -> Result<TypeInfo> {
+        let (mut view, mut inner) = (null(), null_mut());
+        // SAFETY: the view is used while the description lives; the inner description is owned.
+        unsafe {
+            call!(CastTypeInfoToSequenceTypeInfo(self.raw(), &raw mut view))?;
+            call!(GetSequenceElementType(present(view)?, &raw mut inner))?;
+        }
+        TypeInfo::of(inner)
+    }
+
+    /// The type of an optional value where it is present.
+    pub(crate) fn optional(&self) -> Result<TypeInfo> {
+        let (mut view, mut inner) = (null(), null_mut());
+        // SAFETY: as above.
+        unsafe {
+            call!(CastTypeInfoToOptionalTypeInfo(self.raw(), &raw mut view))?;
+            call!(GetOptionalContainedTypeInfo(present(view)?, &raw mut inner))?;
+        }
+        TypeInfo::of(inner)
+    }
+
+    /// The types of the keys and of the values of a map.
+    pub(crate) fn map(&self) -> Result<(ONNXTensorElementDataType, TypeInfo)> {
+        let (mut view, mut key, mut inner) = (null(), ONNXTensorElementDataType(0), null_mut());
+        // SAFETY: as above.
+        unsafe {
+            call!(CastTypeInfoToMapTypeInfo(self.raw(), &raw mut view))?;
+            let view = present(view)?;
+            call!(GetMapKeyType(view, &raw mut key))?;
+            call!(GetMapValueType(view, &raw mut inner))?;
+        }
+        Ok((key, TypeInfo::of(inner)?))
+    }
+}
+
+macro_rules! texts {
+    ($($name:ident = $slot:ident;)*) => {
+        $(
+            pub(crate) fn $name(&self) -> Result<String> {
+                let mut text = null_mut();
+                // SAFETY: the metadata lives; the text is copied and freed.
+                unsafe {
+                    call!($slot(self.raw(), default_raw()?, &raw mut text))?;
+                    take_text(text)
+                }
+            }
+        )*
+    };
+}
+
+impl ModelMetadata {
+    texts! {
+        producer = ModelMetadataGetProducerName;
+        graph_name = ModelMetadataGetGraphName;
+        domain = ModelMetadataGetDomain;
+        description = ModelMetadataGetDescription;
+        graph_description = ModelMetadataGetGraphDescription;
+    }
+
+    pub(crate) fn version(&self) -> Result<i64> {
+        let mut version = 0;
+        // SAFETY: the metadata lives.
+        unsafe { call!(ModelMetadataGetVersion(self.raw(), &raw mut version))? };
+        Ok(version)
+    }
+
+    pub(crate) fn custom(&self) -> Result<BTreeMap<String, String>> {
+        let (allocator, mut keys, mut count, mut custom) = (default_raw()?, null_mut(), 0, BTreeMap::new());
+        // SAFETY: the metadata lives; the caller owns all texts and the array, which are copied and freed.
+        unsafe {
+            call!(ModelMetadataGetCustomMetadataMapKeys(self.raw(), allocator, &raw mut keys, &raw mut count))?;
+            for at in 0..usize::try_from(count)? {
+                let (key, mut value) = (CString::new(take_text(*keys.add(at))?)?, null_mut());
+                call!(ModelMetadataLookupCustomMetadataMap(self.raw(), allocator, key.as_ptr(), &raw mut value))?;
+                custom.insert(key.to_string_lossy().into_owned(), take_text(value)?);
+            }
+            free(keys.cast())?;
+        }
+        Ok(custom)
+    }
+}

@@ -1,0 +1,388 @@
+//! Values: handles of the library, what keeps their memory, and their elements as slices.
+
+use std::ffi::{c_char, c_void};
+use std::mem::ManuallyDrop;
+use std::ptr::{NonNull, null, null_mut};
+use std::sync::{Arc, OnceLock};
+
+use smallvec::SmallVec;
+
+use super::call::{call, handle};
+use super::element::{Element, bytes_of, check_count, count_of};
+use super::environment::Environment;
+use super::error::{Error, Result};
+use super::library::api;
+use super::memory::{Allocator, Description, cpu_raw, default_raw, describe, is_host_accessible};
+use super::tables::{ONNXTensorElementDataType, ONNXType, OrtAllocator, OrtMemoryInfo, OrtValue, since};
+
+handle!(ValueHandle, OrtValue, ReleaseValue);
+handle!(ShapeHandle, OrtTensorTypeAndShapeInfo, ReleaseTensorTypeAndShapeInfo);
+
+/// Results of a run; `None` where the library returned none.
+pub(super) type Handles = SmallVec<[Option<ValueHandle>; 8]>;
+type Dims = SmallVec<[i64; 8]>;
+
+/// A value of the library, and what keeps its memory.
+pub(crate) struct Value {
+    // Released before what keeps its memory.
+    handle: ValueHandle,
+    /// Known once somebody has asked for the elements.
+    elements: OnceLock<Elements>,
+    keep: Keep,
+}
+
+enum Keep {
+    /// The library keeps the memory, for as long as somebody has a handle.
+    Library,
+    /// The library keeps it, and the allocator must live as long.
+    Allocator(#[allow(dead_code)] Arc<Allocator>),
+    /// The value has taken over a vector.
+    Vector(#[allow(dead_code)] Box<dyn Send + Sync>),
+    /// The caller keeps it.
+    Borrowed,
+}
+
+/// A vector in parts: the library writes its memory, so nothing here may claim to be the only way to it.
+struct RawVector<T> {
+    data: *mut T,
+    capacity: usize,
+}
+
+// SAFETY: it is the vector, which elements of these types may send and share.
+unsafe impl<T: Element> Send for RawVector<T> {}
+// SAFETY: as above.
+unsafe impl<T: Element> Sync for RawVector<T> {}
+
+impl<T> Drop for RawVector<T> {
+    fn drop(&mut self) {
+        // SAFETY: the parts are those of one vector. Its elements have nothing to drop, so a length of 0 serves.
+        drop(unsafe { Vec::from_raw_parts(self.data, 0, self.capacity) });
+    }
+}
+
+/// Where the elements of a tensor lie, of which type and how many: memory that the program can read. This does not change
+/// while the handle lives, so the library is asked once.
+#[derive(Clone, Copy)]
+struct Elements {
+    element: ONNXTensorElementDataType,
+    count: usize,
+    data: *mut c_void,
+}
+
+// SAFETY: an address; the value says who may read or write what lies there.
+unsafe impl Send for Elements {}
+// SAFETY: as above.
+unsafe impl Sync for Elements {}
+
+fn new_tensor(allocator: *mut OrtAllocator, element: ONNXTensorElementDataType, shape: &[i64]) -> Result<ValueHandle> {
+    count_of(shape)?;
+    let mut raw = null_mut();
+    // SAFETY: the allocator lives; the library copies the shape.
+    unsafe { call!(CreateTensorAsOrtValue(allocator, shape.as_ptr(), shape.len(), element, &raw mut raw))? };
+    ValueHandle::of(raw)
+}
+
+/// Memory of the program as a tensor.
+fn wrapped<T: Element>(shape: &[i64], data: *mut T, length: usize, keep: Keep) -> Result<Value> {
+    check_count(shape, length)?;
+    Environment::get()?;
+    let (memory, mut raw, bytes) = (cpu_raw()?, null_mut(), length * size_of::<T>());
+    // SAFETY: the callers have that many bytes there, and know who keeps them. The library copies the shape.
+    unsafe {
+        call!(CreateTensorWithDataAsOrtValue(memory, data.cast(), bytes, shape.as_ptr(), shape.len(), T::RAW, &raw mut raw))?;
+    }
+    Ok(Value::of(ValueHandle::of(raw)?, keep))
+}
+
+impl Value {
+    fn of(handle: ValueHandle, keep: Keep) -> Self {
+        Value { handle, elements: OnceLock::new(), keep }
+    }
+
+    /// A value whose memory the library keeps.
+    pub(crate) fn of_library(handle: ValueHandle) -> Self {
+        Self::of(handle, Keep::Library)
+    }
+
+    pub(super) fn raw(&self) -> *mut OrtValue {
+        self.handle.raw()
+    }
+
+    pub(crate) fn owns_library_memory(&self) -> bool {
+        matches!(self.keep, Keep::Library)
+    }
+
+    /// A tensor over memory of the caller, who keeps it for as long as the value is used.
+    pub(crate) fn view<T: Element>(shape: &[i64], data: &[T]) -> Result<Self> {
+        wrapped(shape, data.as_ptr().cast_mut(), data.len(), Keep::Borrowed)
+    }
+
+    /// As above, for the library to write: it may write any bits, which `bool` forbids.
+    pub(crate) fn view_mut<T: Element>(shape: &[i64], data: &mut [T]) -> Result<Self> {
+        const { assert!(T::RAW.0 != ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL.0) };
+        wrapped(shape, data.as_mut_ptr(), data.len(), Keep::Borrowed)
+    }
+
+    /// A tensor that takes over the data.
+    pub(crate) fn of_vec<T: Element>(shape: &[i64], data: Vec<T>) -> Result<Self> {
+        let mut data = ManuallyDrop::new(data);
+        let kept = RawVector { data: data.as_mut_ptr(), capacity: data.capacity() };
+        wrapped(shape, kept.data, data.len(), Keep::Vector(Box::new(kept)))
+    }
+
+    /// A tensor with a copy of the data.
+    pub(crate) fn of_slice<T: Element>(shape: &[i64], data: &[T]) -> Result<Self> {
+        check_count(shape, data.len())?;
+        Environment::get()?;
+        let handle = new_tensor(default_raw()?, T::RAW, shape)?;
+        let to = raw_data(&handle)?.cast::<T>();
+        if !data.is_empty() {
+            // SAFETY: the tensor was made with room for as many elements of this type, and nobody else has it.
+            unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) };
+        }
+        Ok(Self::of_library(handle))
+    }
+
+    /// A tensor of zeros in the processor's memory, or in memory of an allocator. Memory that the program cannot write is
+    /// left as it is.
+    pub(crate) fn zeros(allocator: Option<&Arc<Allocator>>, element: ONNXTensorElementDataType, shape: &[i64]) -> Result<Self> {
+        Environment::get()?;
+        let bytes = bytes_of(element, count_of(shape)?)?;
+        let handle = new_tensor(allocator.map_or_else(default_raw, |a| Ok(a.raw()))?, element, shape)?;
+        if bytes > 0 && on_host(&handle)? {
+            // SAFETY: the tensor was made with room for that many bytes, and nobody else has it.
+            unsafe { std::ptr::write_bytes(raw_data(&handle)?.cast::<u8>(), 0, bytes) };
+        }
+        Ok(Self::of(handle, allocator.map_or(Keep::Library, |a| Keep::Allocator(Arc::clone(a)))))
+    }
+
+    /// A copy of a tensor.
+    pub(crate) fn copy_of_tensor(&self) -> Result<Self> {
+        let (element, shape) = self.facts()?;
+        if element != ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING {
+            let from = self.bytes()?;
+            let mut made = Self::of_library(new_tensor(default_raw()?, element, &shape)?);
+            made.bytes_mut()?.copy_from_slice(from);
+            return Ok(made);
+        }
+        let (bytes, starts) = self.string_content()?;
+        let mut made = Self::of_strings(&shape)?;
+        for (at, &start) in starts.iter().enumerate() {
+            let end = starts.get(at + 1).copied().unwrap_or(bytes.len());
+            made.set_string(at, bytes.get(start..end).unwrap_or_default())?;
+        }
+        Ok(made)
+    }
+
+    /// Type and shape of a tensor.
+    pub(crate) fn facts(&self) -> Result<(ONNXTensorElementDataType, Dims)> {
+        facts(&self.handle)
+    }
+
+    /// What the value is; `None` for an optional value that is absent.
+    pub(crate) fn kind(&self) -> Result<Option<ONNXType>> {
+        let (mut kind, mut present) = (ONNXType(0), 1);
+        // SAFETY: the value lives.
+        unsafe {
+            call!(HasValue(self.raw(), &raw mut present))?;
+            if present == 0 {
+                return Ok(None);
+            }
+            call!(GetValueType(self.raw(), &raw mut kind))?;
+        }
+        Ok(Some(kind))
+    }
+
+    /// The place of a tensor.
+    pub(crate) fn memory(&self) -> Result<Description> {
+        // SAFETY: the description lives as long as the value.
+        unsafe { describe(memory_of(&self.handle)?) }
+    }
+
+    /// The elements; an error where they are of another type than the wanted one.
+    #[inline]
+    fn elements(&self, wanted: Option<ONNXTensorElementDataType>) -> Result<Elements> {
+        match (self.elements.get(), wanted) {
+            (Some(found), Some(wanted)) if found.element != wanted => Err(Error::WrongType { found: found.element, wanted }),
+            (Some(found), _) => Ok(*found),
+            (None, _) => {
+                let found = readable(&self.handle, wanted)?;
+                Ok(*self.elements.get_or_init(|| found))
+            }
+        }
+    }
+
+    /// The elements as a pointer for `T`; dangling, and never read, where there are none.
+    fn pointer<T: Element>(&self) -> Result<(*mut T, usize)> {
+        let Elements { element, count, data } = self.elements(Some(T::RAW))?;
+        let data = data.cast::<T>();
+        if count == 0 {
+            return Ok((NonNull::dangling().as_ptr(), 0));
+        }
+        if data.is_null() || !data.is_aligned() {
+            return Err(Error::Elements(element, format!("at address {data:?} cannot be read in place: copy the tensor")));
+        }
+        if T::RAW == ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL {
+            // SAFETY: that many bytes lie there; any bits are a byte.
+            let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), count) };
+            if let Some((at, byte)) = bytes.iter().enumerate().find(|(_, b)| **b > 1) {
+                return Err(Error::Invalid(format!("element {at} of the tensor of Bool is {byte}, neither 0 nor 1: read its bytes")));
+            }
+        }
+        Ok((data, count))
+    }
+
+    pub(crate) fn slice<T: Element>(&self) -> Result<&[T]> {
+        let (data, count) = self.pointer::<T>()?;
+        // SAFETY: as many initialised elements of this type lie there; nobody writes them while the value is borrowed.
+        Ok(unsafe { std::slice::from_raw_parts(data, count) })
+    }
+
+    /// The elements, to be written. The caller has made sure that no other value reads their memory.
+    pub(crate) fn slice_mut<T: Element>(&mut self) -> Result<&mut [T]> {
+        let (data, count) = self.pointer::<T>()?;
+        // SAFETY: as above; the value is borrowed for writing.
+        Ok(unsafe { std::slice::from_raw_parts_mut(data, count) })
+    }
+
+    fn raw_bytes(&self) -> Result<(*mut u8, usize)> {
+        let Elements { element, count, data } = self.elements(None)?;
+        let length = bytes_of(element, count)?;
+        Ok((if length == 0 { NonNull::dangling().as_ptr() } else { data.cast() }, length))
+    }
+
+    pub(crate) fn bytes(&self) -> Result<&[u8]> {
+        let (data, length) = self.raw_bytes()?;
+        // SAFETY: as for `slice`; any bits are a byte.
+        Ok(unsafe { std::slice::from_raw_parts(data, length) })
+    }
+
+    /// As `slice_mut`, in bytes.
+    pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8]> {
+        let (data, length) = self.raw_bytes()?;
+        // SAFETY: as for `slice_mut`.
+        Ok(unsafe { std::slice::from_raw_parts_mut(data, length) })
+    }
+
+    /// A tensor of empty strings.
+    pub(crate) fn of_strings(shape: &[i64]) -> Result<Self> {
+        Environment::get()?;
+        let element = ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+        Ok(Self::of_library(new_tensor(default_raw()?, element, shape)?))
+    }
+
+    /// Writes one string of a tensor.
+    pub(crate) fn set_string(&mut self, at: usize, text: &[u8]) -> Result<()> {
+        let mut room: *mut c_char = null_mut();
+        // SAFETY: the library makes room for that many bytes in the string and says where.
+        unsafe {
+            call!(GetResizedStringTensorElementBuffer(self.raw(), at, text.len(), &raw mut room))?;
+            if !text.is_empty() {
+                std::ptr::copy_nonoverlapping(text.as_ptr(), room.cast(), text.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// All bytes of the strings, and where each begins.
+    pub(crate) fn string_content(&self) -> Result<(Vec<u8>, Vec<usize>)> {
+        let (mut length, count) = (0, count_of(&self.facts()?.1)?);
+        if count == 0 {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        // SAFETY: the arrays have the lengths that the library is given.
+        unsafe {
+            call!(GetStringTensorDataLength(self.raw(), &raw mut length))?;
+            let (mut bytes, mut starts) = (vec![0u8; length.max(1)], vec![0; count]);
+            call!(GetStringTensorContent(self.raw(), bytes.as_mut_ptr().cast(), length, starts.as_mut_ptr(), count))?;
+            bytes.truncate(length);
+            Ok((bytes, starts))
+        }
+    }
+
+    /// A sequence or a map of values whose memory the library keeps: they share it.
+    pub(crate) fn container<'v>(elements: impl Iterator<Item = &'v Self>, form: ONNXType) -> Result<Self> {
+        let handles: Vec<*const OrtValue> = elements.map(|v| v.raw().cast_const()).collect();
+        let mut raw = null_mut();
+        // SAFETY: the elements live during the call; the library keeps references to their memory, which is its own.
+        unsafe { call!(CreateValue(handles.as_ptr(), handles.len(), form, &raw mut raw))? };
+        Ok(Self::of_library(ValueHandle::of(raw)?))
+    }
+
+    /// How many elements a sequence or a map has.
+    pub(crate) fn count(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: the value lives.
+        unsafe { call!(GetValueCount(self.raw(), &raw mut count))? };
+        Ok(count)
+    }
+
+    /// A copy of one element of a sequence or a map.
+    pub(crate) fn element(&self, index: usize) -> Result<Self> {
+        let mut raw = null_mut();
+        // SAFETY: the value lives; the caller owns the new handle.
+        unsafe { call!(GetValue(self.raw(), i32::try_from(index)?, default_raw()?, &raw mut raw))? };
+        Ok(Self::of_library(ValueHandle::of(raw)?))
+    }
+}
+
+fn facts(value: &ValueHandle) -> Result<(ONNXTensorElementDataType, Dims)> {
+    let mut element = ONNXTensorElementDataType(0);
+    if api()?.version >= since::GetTensorElementTypeAndShapeDataReference {
+        let (mut extents, mut rank) = (null(), 0);
+        // SAFETY: the view into the value is copied at once.
+        let shape = unsafe {
+            call!(GetTensorElementTypeAndShapeDataReference(value.raw(), &raw mut element, &raw mut extents, &raw mut rank))?;
+            if rank == 0 { Dims::new() } else { Dims::from_slice(std::slice::from_raw_parts(extents, rank)) }
+        };
+        return Ok((element, shape));
+    }
+    let (mut raw, mut rank) = (null_mut(), 0);
+    // SAFETY: the description is owned, and the array has the length that the library is given.
+    unsafe {
+        call!(GetTensorTypeAndShape(value.raw(), &raw mut raw))?;
+        let info = ShapeHandle::of(raw)?;
+        call!(GetTensorElementType(info.raw(), &raw mut element))?;
+        call!(GetDimensionsCount(info.raw(), &raw mut rank))?;
+        let mut shape = Dims::from_elem(0, rank);
+        call!(GetDimensions(info.raw(), shape.as_mut_ptr(), rank))?;
+        Ok((element, shape))
+    }
+}
+
+fn memory_of(value: &ValueHandle) -> Result<*const OrtMemoryInfo> {
+    let mut raw = null();
+    // SAFETY: the value lives; the description is a view into it.
+    unsafe { call!(GetTensorMemoryInfo(value.raw(), &raw mut raw))? };
+    Ok(raw)
+}
+
+fn on_host(value: &ValueHandle) -> Result<bool> {
+    // SAFETY: the description lives as long as the value.
+    unsafe { is_host_accessible(memory_of(value)?) }
+}
+
+fn raw_data(value: &ValueHandle) -> Result<*mut c_void> {
+    let mut raw = null_mut();
+    // SAFETY: the value lives; the question where its memory is writes nothing.
+    unsafe { call!(GetTensorMutableData(value.raw(), &raw mut raw))? };
+    Ok(raw)
+}
+
+#[cold]
+fn readable(value: &ValueHandle, wanted: Option<ONNXTensorElementDataType>) -> Result<Elements> {
+    let (element, shape) = facts(value)?;
+    if let Some(wanted) = wanted.filter(|w| *w != element) {
+        return Err(Error::WrongType { found: element, wanted });
+    }
+    let count = count_of(&shape)?;
+    bytes_of(element, count)?;
+    if !on_host(value)? {
+        // SAFETY: the description lives as long as the value.
+        let Description { name, id, .. } = unsafe { describe(memory_of(value)?)? };
+        return Err(Error::Invalid(format!(
+            "the tensor lies in {name} memory of device {id}, which the program cannot read: copy it to the host"
+        )));
+    }
+    Ok(Elements { element, count, data: raw_data(value)? })
+}

@@ -1,0 +1,153 @@
+//! Asynchronous runs.
+
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::error::{OnnxError, Result};
+use crate::ffi;
+use crate::mistakes;
+use crate::ports::Ports;
+use crate::run::{Places, finish_all, has_containers, input_places, output_places};
+use crate::session::Session;
+use crate::value::Value;
+
+/// Where a run reports to whoever waits for it.
+#[derive(Default)]
+struct Shared {
+    progress: Mutex<Progress>,
+    over: Condvar,
+}
+
+#[derive(Default)]
+struct Progress {
+    result: Option<Result<()>>,
+    waker: Option<Waker>,
+}
+
+impl Shared {
+    fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Called by the thread of the library, once.
+    fn finish(&self, result: Result<()>) {
+        let waker = {
+            let mut progress = self.progress();
+            progress.result = Some(result);
+            progress.waker.take()
+        };
+        self.over.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn wait(&self) -> Result<()> {
+        let guard = self.over.wait_while(self.progress(), |p| p.result.is_none());
+        guard.unwrap_or_else(PoisonError::into_inner).result.clone().unwrap_or(Ok(()))
+    }
+}
+
+/// A run in progress, made by [`Session::run_async`](crate::Session::run_async): it gives the outputs when the run is over.
+///
+/// The run has begun when the future is made; no executor is needed for it. Dropping the future cancels the run and waits
+/// until it is over; dropped by a waker on a thread of the library, it leaves the waiting to a new thread.
+#[must_use = "a future that is dropped cancels its run"]
+pub struct RunFuture {
+    shared: Arc<Shared>,
+    given: Places,
+    wanted: Places,
+    ports: Arc<Ports>,
+    /// `None` when the outputs have been taken.
+    run: Option<Box<ffi::InFlight<Value>>>,
+}
+
+impl Session {
+    /// As [`Session::run`], on a thread of the session: the call returns at once, and the future has the outputs.
+    ///
+    /// Inputs are shared with the run, which keeps them (and the session) until it is over, so a future may be dropped,
+    /// or forgotten, at any time. Dropping it cancels the run and waits until it is over, for as long as the library
+    /// takes to notice: milliseconds as a rule. Needs a session of two threads or more
+    /// ([`SessionBuilder::with_intra_threads`](crate::SessionBuilder::with_intra_threads)).
+    pub fn run_async(&self, inputs: &[(&str, Arc<Value>)], outputs: &[&str]) -> Result<RunFuture> {
+        let (given, wanted) = (input_places(&self.ports, inputs.iter().map(|i| i.0))?, output_places(&self.ports, outputs)?);
+        let shared = Arc::new(Shared::default());
+        let (told, values) = (Arc::clone(&shared), inputs.iter().map(|i| Arc::clone(&i.1)).collect());
+        let over = move |result: ffi::Result<()>| told.finish(result.map_err(OnnxError::from));
+        let run = ffi::InFlight::start(&self.handle, ffi::RunOptions::new()?, &given, values, &wanted, over)?;
+        Ok(RunFuture { shared, given, wanted, ports: Arc::clone(&self.ports), run: Some(run) })
+    }
+}
+
+impl RunFuture {
+    /// Blocks this thread until the run is over.
+    pub fn wait(mut self) -> Result<Vec<Value>> {
+        let result = self.shared.wait();
+        self.take(result)
+    }
+
+    /// Ends the run as soon as the library notices; the future then has an error, unless the run was over before.
+    pub fn cancel(&self) -> Result<()> {
+        Ok(self.run.as_ref().map_or(Ok(()), |run| run.options.terminate())?)
+    }
+
+    fn take(&mut self, result: Result<()>) -> Result<Vec<Value>> {
+        let Some(run) = self.run.take() else {
+            return Err(OnnxError::invalid("the outputs of this run have been taken: a future gives them once"));
+        };
+        let result = result.map_err(|error| {
+            let values = self.given.iter().copied().zip(run.inputs.iter().map(|value| &**value));
+            mistakes::named(&self.ports, values, error)
+        });
+        // A failed run may have left handles, which are released.
+        let results = run.take();
+        result?;
+        finish_all(&self.ports, results, &self.wanted, has_containers(&self.ports, self.given.iter().copied()))
+    }
+}
+
+impl Future for RunFuture {
+    type Output = Result<Vec<Value>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let result = {
+            let mut progress = self.shared.progress();
+            let Some(result) = progress.result.clone() else {
+                progress.waker = Some(context.waker().clone());
+                return Poll::Pending;
+            };
+            result
+        };
+        Poll::Ready(self.take(result))
+    }
+}
+
+impl Drop for RunFuture {
+    fn drop(&mut self) {
+        let Some(run) = self.run.take() else { return };
+        let _ = run.options.terminate();
+        let shared = Arc::clone(&self.shared);
+        // Kept for ever where no thread can be started for it: the library may still write to it.
+        let run = ManuallyDrop::new(run);
+        let end = move || {
+            let _ = shared.wait();
+            drop(ManuallyDrop::into_inner(run).take());
+        };
+        if ffi::is_in_callback() {
+            // The run may wait for this very thread.
+            let _ = std::thread::Builder::new().spawn(end);
+        } else {
+            end();
+        }
+    }
+}
+
+impl std::fmt::Debug for RunFuture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let over = self.shared.progress().result.is_some();
+        f.debug_struct("RunFuture").field("is_over", &over).finish_non_exhaustive()
+    }
+}

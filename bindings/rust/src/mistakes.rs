@@ -1,0 +1,53 @@
+//! Completes the messages of failed runs.
+
+use crate::error::{ErrorCode, OnnxError};
+use crate::ports::{Ports, ValueType};
+use crate::value::{Value, ValueKind};
+
+/// Names the input that was not given, or that was given a value of another type than the model's: ONNX Runtime names only
+/// the types, or the operator that had nothing to read. `inputs` are those of the run, each with its place in the session.
+#[cold]
+pub(crate) fn named<'v>(ports: &Ports, inputs: impl Iterator<Item = (usize, &'v Value)>, error: OnnxError) -> OnnxError {
+    let inputs: Vec<(usize, &Value)> = inputs.collect();
+    if let Some(missing) = missing(ports, &inputs) {
+        if error.message.contains(&format!("'{missing}'")) {
+            return error;
+        }
+        return OnnxError::new(error.code, format!("input '{missing}' was not given: {}", error.message));
+    }
+    if error.code != ErrorCode::InvalidArgument {
+        return error;
+    }
+    for (at, value) in inputs {
+        let info = &ports.inputs[at];
+        let Some((wanted, found)) = mismatch(&info.value_type, value) else { continue };
+        if !error.message.contains(&format!("'{}'", info.name)) {
+            let message = format!("input '{}' takes a value of type {wanted}, {found} was given: {}", info.name, error.message);
+            return OnnxError::new(error.code, message);
+        }
+    }
+    error
+}
+
+/// The first input that must be given and was not.
+fn missing<'s>(ports: &'s Ports, inputs: &[(usize, &Value)]) -> Option<&'s str> {
+    let needed = ports.inputs[..ports.required].iter().enumerate();
+    let mut open =
+        needed.filter(|(at, info)| !matches!(info.value_type, ValueType::Optional(_)) && inputs.iter().all(|(given, _)| given != at));
+    open.next().map(|(_, info)| info.name.as_str())
+}
+
+/// The wanted type and what the value is instead; `None` where they agree, as far as the interface tells.
+fn mismatch(wanted: &ValueType, value: &Value) -> Option<(String, String)> {
+    let kind = value.kind().ok()?;
+    match (wanted, kind) {
+        (ValueType::Tensor { element, .. }, ValueKind::Tensor) => {
+            let found = value.element_type().ok()?;
+            (*element != found).then(|| (format!("{element:?}"), format!("{found:?}")))
+        }
+        (ValueType::Tensor { element, .. }, found) => Some((format!("{element:?}"), format!("{found:?}"))),
+        (ValueType::Sequence(_), ValueKind::Tensor | ValueKind::Map) => Some(("Sequence".to_owned(), format!("{kind:?}"))),
+        (ValueType::Map { .. }, ValueKind::Tensor | ValueKind::Sequence) => Some(("Map".to_owned(), format!("{kind:?}"))),
+        _ => None,
+    }
+}

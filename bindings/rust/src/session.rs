@@ -1,0 +1,83 @@
+//! Sessions: models that are ready to run.
+
+use std::sync::Arc;
+
+use crate::device::EpDevice;
+use crate::error::Result;
+use crate::ffi;
+use crate::memory::{Allocator, MemoryInfo};
+use crate::ports::{ModelMetadata, Ports, ValueInfo};
+
+/// A model made ready to run, by [`session_builder`](crate::session_builder). Thread-safe: several threads may run it at
+/// once. Bindings, futures and allocators made of it keep it alive.
+///
+/// ```no_run
+/// use onnx::Value;
+/// let session = onnx::session_builder()?.commit_from_file("model.onnx")?;
+/// let x = Value::from_slice::<f32>(&[1, 3], &[0.1, 0.2, 0.3])?;
+/// let outputs = session.run(&[("x", &x)], &["y"])?;
+/// println!("{:?}", outputs[0].extract_tensor::<f32>()?);
+/// # Ok::<(), onnx::OnnxError>(())
+/// ```
+pub struct Session {
+    pub(crate) handle: Arc<ffi::Session>,
+    pub(crate) ports: Arc<Ports>,
+}
+
+impl Session {
+    pub(crate) fn of(handle: ffi::Session) -> Result<Self> {
+        Ok(Session { ports: Arc::new(Ports::of(&handle)?), handle: Arc::new(handle) })
+    }
+
+    /// The inputs of the model, in its order.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<&ValueInfo> {
+        self.ports.inputs[..self.ports.required].iter().collect()
+    }
+
+    /// The outputs of the model, in its order.
+    #[must_use]
+    pub fn outputs(&self) -> Vec<&ValueInfo> {
+        self.ports.outputs.iter().map(|p| &p.info).collect()
+    }
+
+    /// Constants of the model that an input may replace.
+    #[must_use]
+    pub fn overridable_initializers(&self) -> Vec<&ValueInfo> {
+        self.ports.inputs[self.ports.required..].iter().collect()
+    }
+
+    /// The metadata of the model.
+    pub fn metadata(&self) -> Result<ModelMetadata> {
+        ModelMetadata::of(&self.handle)
+    }
+
+    /// The memory from which each input is read without a copy, in the order of [`Session::inputs`]. Needs a library of
+    /// 1.23.
+    pub fn input_memory(&self) -> Result<Vec<MemoryInfo>> {
+        Ok(self.handle.input_memory()?.into_iter().map(MemoryInfo::of).collect())
+    }
+
+    /// The memory in which each output is made, in the order of [`Session::outputs`]. Needs a library of 1.23.
+    pub fn output_memory(&self) -> Result<Vec<MemoryInfo>> {
+        Ok(self.handle.output_memory()?.into_iter().map(MemoryInfo::of).collect())
+    }
+
+    /// The device that reads each input, `None` where its provider does not say. Needs a library of 1.23.
+    pub fn input_devices(&self) -> Result<Vec<Option<EpDevice>>> {
+        Ok(self.handle.input_devices()?.into_iter().map(|device| device.map(EpDevice::of)).collect())
+    }
+}
+
+impl Allocator {
+    /// The allocator of a session for a place; an error where the session has none for it.
+    pub fn of_session(session: &Session, memory: &MemoryInfo) -> Result<Self> {
+        Ok(Self::of(session.handle.allocator(&memory.handle)?))
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("inputs", &self.inputs()).field("outputs", &self.outputs()).finish()
+    }
+}
