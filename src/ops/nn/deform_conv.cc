@@ -48,6 +48,13 @@ struct DeformConv : WindowAttributes {
       require(c.rank(kBias) == 1 && may_equal(c.shape(kBias)[0], w[0]), ErrorCode::invalid_argument,
               "a bias of shape {} for {} outputs", c.dims().text(c.shape(kBias)), c.dims().text(w[0]));
   }
+  // Each tap is made of four pixels.
+  Cost cost(const CostContext& c) const {
+    Cost cost = convolution_cost(c, kWeights, c.has(kBias));
+    const double taps = per(cost.multiply_adds, c.extent(kWeights, 0)) * double(group);
+    cost.operations += (c.has(kMask) ? 9 : 8) * taps;
+    return cost;
+  }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

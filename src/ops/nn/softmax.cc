@@ -12,6 +12,8 @@ struct Softmax {
   static constexpr std::tuple attributes{attr("axis", &Softmax::axis)};
 
   void infer(InferContext& c) const { infer_along(c, axis); }
+  // Largest, difference, power of e, sum, quotient.
+  Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

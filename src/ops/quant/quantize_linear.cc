@@ -29,6 +29,8 @@ struct QuantizeLinear : QuantizationAttributes {
             "the zero point is {}, output_dtype {}", dtype_name(y), dtype_name(output_dtype));
     infer_as(c, y);
   }
+  // Quotient, rounding, zero point.
+  Cost cost(const CostContext& c) const { return {.operations = 3 * c.count(0)}; }
 
   size_t scratch(const RunContext& c) const { return Scales::bytes(c); }
 

@@ -46,6 +46,11 @@ struct AttentionShape {
   size_t kv_head(size_t h) const { return h / group(); }
 };
 
+/// Scores, and the sum of the values that they weigh: all pairs of positions, masked or not.
+inline Cost attention_cost(double queries, double results, double keys) {
+  return {.multiply_adds = (queries + results) * keys};
+}
+
 /// Of the caches of a context: which inputs and outputs they are.
 inline CacheRooms cache_rooms(const RunContext& c, size_t past_k, size_t past_v, size_t present_k, size_t present_v) {
   const auto in = [&](size_t i) { return c.has(i) ? c.in_slot(i).room : 0; };
