@@ -94,7 +94,7 @@ def include_errors(path, text, rooms):
 
 
 def cost_errors(texts):
-    """`texts`: {path: text}. Of operators whose file, or what it includes of src/ops, uses a kernel of products and has no cost()."""
+    """Complaints about operators without cost() that use a kernel of products, themselves or by a header of src/ops that they include. `texts`: {path: text}."""
     def reached(path, seen):
         if path in texts and path not in seen:
             seen.add(path)

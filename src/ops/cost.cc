@@ -4,6 +4,12 @@
 
 namespace retort {
 
+bool CostContext::has(size_t i) const { return input(i); }
+double CostContext::count(size_t i) const { return count_of(input(i)); }
+double CostContext::out_count(size_t i) const { return count_of(output(i)); }
+double CostContext::extent(size_t i, int axis) const { return extent_of(input(i), axis); }
+double CostContext::out_extent(size_t i, int axis) const { return extent_of(output(i), axis); }
+
 size_t CostContext::rank(size_t i) const {
   const ValueType* type = input(i);
   return type && type->ranked ? type->rank() : 0;

@@ -1,6 +1,6 @@
-// What an operator costs: how much arithmetic it is, and how its kernel goes about it, by the shapes of its inputs and
-// outputs alone. One function per operator serves both users: what is told of a model before it runs, where extents may be
-// unknown, and the choice between ways to run a step, when all is a number.
+// What an operator costs: its arithmetic and how its kernel reads memory, computed from the shapes of inputs and outputs.
+// One function per operator serves two users. `explain` describes a model before any run, when extents may be unknown.
+// `run` estimates the time of a step whose shapes are numbers.
 #pragma once
 #include <limits>
 
@@ -8,48 +8,50 @@
 
 namespace retort {
 
-/// A number that is not known. It is NaN: what is computed from one is unknown, too.
+/// An unknown number. It is NaN, so everything that is computed from it is unknown as well.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// What a kernel reads.
+/// Which elements a kernel reads.
 enum class Access : uint8_t {
-  whole,  ///< each input, from its beginning to its end
-  part,   ///< as many elements of input 0 as it writes, in their order
-  rows,   ///< as many elements of input 0 as it writes, rows from anywhere in it
+  whole,  ///< all elements of all inputs
+  part,   ///< as many elements of input 0 as it writes, one after the other
+  rows,   ///< as many elements of input 0 as it writes, in rows that lie anywhere in it
 };
 
-/// Formulas are those of the plain definition: a kernel that needs less (Winograd) still does this much work. Moves are no
-/// arithmetic, nor are searches, trees and text; bodies are not counted, since only the data tells how often they run.
+/// The arithmetic of the operator's definition; a kernel may need less (Winograd). Copies, searches, decision trees and
+/// text count 0. Bodies are not counted, because the number of iterations follows from the data.
 struct Cost {
   double multiply_adds = 0;
-  double operations = 0;  ///< other arithmetic: 1 for an element of any function
-  bool tiles = false;     ///< the multiply-adds are products of matrices, which the kernel cuts into tiles
-  double rounds = 1;      ///< that the kernel goes through one after the other, such as the steps of a sequence
+  double operations = 0;  ///< other arithmetic: each element of a function such as Add or Exp is 1
+  bool tiles = false;     ///< a matrix product, which the kernel divides among threads in tiles
+  double rounds = 1;      ///< parts that depend on one another, such as the time steps of a recurrent network
   Access access = Access::whole;
-  /// A multiplication with an addition counts 2.
+  /// A multiply-add counts as 2 operations.
   double arithmetic() const { return 2 * multiply_adds + operations; }
 };
 
-/// What an operator's cost() sees.
+/// The shapes that an operator's cost() sees.
 class CostContext {
  public:
-  bool has(size_t i) const { return input(i); }
-  /// 0 also where it is not known.
+  bool has(size_t i) const;
+  /// Rank of input i; 0 where it is unknown or the input is omitted.
   size_t rank(size_t i) const;
-  /// Elements; 0 for an omitted input, kUnknown where an extent is not known.
-  double count(size_t i) const { return count_of(input(i)); }
-  double out_count(size_t i = 0) const { return count_of(output(i)); }
-  /// The same of one extent, counted from the end where `axis` is negative; kUnknown also where there is no such axis.
-  double extent(size_t i, int axis) const { return extent_of(input(i), axis); }
-  double out_extent(size_t i, int axis) const { return extent_of(output(i), axis); }
+  /// Number of elements: 0 for an omitted input, kUnknown where an extent is unknown.
+  double count(size_t i) const;
+  double out_count(size_t i = 0) const;
+  /// One extent; a negative axis counts from the end. 0 for an omitted input, kUnknown where the extent is unknown or the
+  /// axis does not exist.
+  double extent(size_t i, int axis) const;
+  double out_extent(size_t i, int axis) const;
 
  protected:
   ~CostContext() = default;
 
  private:
-  /// Null: omitted.
+  /// The type of a value, or null for an omitted one.
   virtual const ValueType* input(size_t i) const = 0;
   virtual const ValueType* output(size_t i) const = 0;
+  /// The number that an extent stands for, or kUnknown.
   virtual double number(Dim extent) const = 0;
 
   double count_of(const ValueType* type) const;

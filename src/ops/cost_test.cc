@@ -297,7 +297,6 @@ std::vector<Row> others() {
       {"RandomUniform", {}, {.operations = 8}, shape},
       {"RandomNormalLike", {x}, {.operations = 8}},
       {"RandomUniformLike", {x}, {.operations = 8}},
-      {"Range", {i64({}, {0}), size, i64({}, {1})}, {.operations = 8}},
       {"MelWeightMatrix", {i64({}, {2}), i64({}, {6}), size, number, number}, {.operations = 2 * 4}},
       {"DFT", {of({1, 8, 1})}, {.operations = kUnknown}},
       {"STFT", {of({1, 8, 1}), i64({}, {2}), of({4})}, {.operations = kUnknown}},

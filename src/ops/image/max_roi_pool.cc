@@ -30,7 +30,7 @@ struct MaxRoiPool {
             c.dims().text(rois));
     c.set(0, c.dtype(kX), {rois[0], x[1], pooled_shape[0], pooled_shape[1]});
   }
-  // The size of a region is data.
+  // The sizes of the regions are data.
   Cost cost(const CostContext&) const { return {.operations = kUnknown}; }
 
   template <std::floating_point T>

@@ -39,7 +39,7 @@ struct RoiAlign {
             c.dims().text(rois), c.dims().text(images));
     c.set(0, c.dtype(kX), {rois[0], x[1], height, width});
   }
-  // Regions, and with them samples, are data.
+  // The number of samples follows from the regions, which are data.
   Cost cost(const CostContext&) const { return {.operations = kUnknown}; }
 
   template <std::floating_point T>

@@ -132,7 +132,7 @@ struct Einsum {
     }
     c.set(0, c.dtype(0), y);
   }
-  // More factors than two meet in an order that the kernel chooses.
+  // The cost of more than two factors depends on the order that the kernel chooses.
   Cost cost(const CostContext& c) const {
     std::vector<size_t> ranks;
     for (; c.has(ranks.size()); ranks.push_back(c.rank(ranks.size()))) {
@@ -151,7 +151,7 @@ struct Einsum {
     double terms = 1;
     for (const double extent : extents) terms *= extent;
     if (ranks.size() == 2) return {.multiply_adds = terms, .tiles = true};
-    return {.operations = terms == c.out_count() ? 0 : terms};  // without a sum it moves elements
+    return {.operations = terms == c.out_count() ? 0 : terms};  // without a sum, elements are copied
   }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {

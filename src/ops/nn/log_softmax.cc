@@ -12,7 +12,7 @@ struct LogSoftmax {
   static constexpr std::tuple attributes{attr("axis", &LogSoftmax::axis)};
 
   void infer(InferContext& c) const { infer_along(c, axis); }
-  // Largest, difference, power of e, sum, quotient.
+  // Maximum, subtraction, exponential, sum and subtraction for each element.
   Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
 
   template <std::floating_point T>

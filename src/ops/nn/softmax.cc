@@ -12,7 +12,7 @@ struct Softmax {
   static constexpr std::tuple attributes{attr("axis", &Softmax::axis)};
 
   void infer(InferContext& c) const { infer_along(c, axis); }
-  // Largest, difference, power of e, sum, quotient.
+  // Maximum, subtraction, exponential, sum and division for each element.
   Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
 
   template <std::floating_point T>

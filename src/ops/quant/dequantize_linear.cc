@@ -26,7 +26,7 @@ struct DequantizeLinear : QuantizationAttributes {
             "a scale of {} needs an output_dtype of float32, float16 or bfloat16", dtype_name(y));
     infer_as(c, y);
   }
-  // Zero point, product.
+  // Subtraction of the zero point and multiplication for each element.
   Cost cost(const CostContext& c) const { return {.operations = 2 * c.count(0)}; }
 
   size_t scratch(const RunContext& c) const { return Scales::bytes(c); }

@@ -29,7 +29,7 @@ struct QuantizeLinear : QuantizationAttributes {
             "the zero point is {}, output_dtype {}", dtype_name(y), dtype_name(output_dtype));
     infer_as(c, y);
   }
-  // Quotient, rounding, zero point.
+  // Division, rounding and addition of the zero point for each element.
   Cost cost(const CostContext& c) const { return {.operations = 3 * c.count(0)}; }
 
   size_t scratch(const RunContext& c) const { return Scales::bytes(c); }

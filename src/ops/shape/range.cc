@@ -49,7 +49,6 @@ struct Range {
     const auto room = c.new_value(0, size_t(n));
     for (size_t i = 0; room && i < size_t(n); ++i) (*room)[i] = wrap_add(start, wrap_mul(int64_t(i), delta));
   }
-  Cost cost(const CostContext& c) const { return {.operations = c.out_count()}; }
 
   template <typename T>
   void fast(RunContext& c, std::type_identity<T>)

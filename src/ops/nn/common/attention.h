@@ -46,7 +46,8 @@ struct AttentionShape {
   size_t kv_head(size_t h) const { return h / group(); }
 };
 
-/// Scores, and the sum of the values that they weigh: all pairs of positions, masked or not.
+/// The cost of the scores and of the weighted sum of values for all pairs of positions, masked ones included. `queries` and
+/// `results` are the elements of Q and of the output.
 inline Cost attention_cost(double queries, double results, double keys) {
   return {.multiply_adds = (queries + results) * keys};
 }

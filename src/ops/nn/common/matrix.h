@@ -31,7 +31,7 @@ MatMulShape matmul_shape(const Shape& a, const Shape& b);
 /// The shape of the product; symbols allowed. Throws invalid_argument when the inner extents clash.
 Shape infer_matmul(DimTable& dims, const Shape& a, const Shape& b);
 
-/// Of a product whose inner extent is `inner`.
+/// The cost of a matrix product with that inner extent.
 inline Cost product_cost(const CostContext& c, double inner) {
   return {.multiply_adds = c.out_count() * inner, .tiles = true};
 }

@@ -27,7 +27,7 @@ double inverse_rms(std::span<const T> x, double epsilon) {
   return 1 / std::sqrt((x.empty() ? 0 : squares / double(x.size())) + epsilon);
 }
 
-/// Mean, difference, square, scale and shift of every element.
+/// Mean, subtraction, square, scale and shift for each element.
 inline Cost normalisation_cost(const CostContext& c) { return {.operations = 5 * c.count(0)}; }
 
 /// Rows of a tensor normalised over [axis, rank).
