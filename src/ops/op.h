@@ -62,9 +62,12 @@ enum Traits : uint32_t {
   kBoxed = 16,          ///< has inputs or outputs that are not dense tensors
   kRandom = 32,         ///< never folded nor merged
   kInternal = 64,       ///< made by passes only; never read from a model
-  kImagewise = 128,  ///< image b of output 0 depends on image b of the inputs that are not constant, and on constants
-  kJoins = 256,      ///< output 0 is the inputs side by side
-  kExternal = 512,   ///< somebody else's: checks its inputs itself
+  kImagewise = 128,   ///< image b of output 0 depends on image b of the inputs that are not constant, and on constants
+  kJoins = 256,       ///< output 0 is the inputs side by side
+  kExternal = 512,    ///< somebody else's: checks its inputs itself
+  kAlongAxis = 1024,  ///< attribute `axis` names the one axis whose place matters to it
+  kReduces = 2048,    ///< input 1 names the axes of input 0 that it takes together
+  kConverts = 4096,   ///< its element types are what it means: another one may not stand in for them
 };
 
 /// Where a tensor lies in a larger one that is dense, in elements. 0 as `row_stride`: all of it lies together.

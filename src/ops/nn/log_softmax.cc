@@ -49,7 +49,7 @@ constinit const OpDef op_log_softmax = define<LogSoftmax>({
     .inputs = {"input: T"},
     .outputs = {"output: T"},
     .types = kFloats,
-    .traits = kMayAliasInput0,
+    .traits = kMayAliasInput0 | kAlongAxis,
 });
 
 }  // namespace retort::ops

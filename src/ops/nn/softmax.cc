@@ -48,7 +48,7 @@ constinit const OpDef op_softmax = define<Softmax>({
     .inputs = {"input: T"},
     .outputs = {"output: T"},
     .types = kFloats,
-    .traits = kMayAliasInput0,
+    .traits = kMayAliasInput0 | kAlongAxis,
 });
 
 }  // namespace retort::ops

@@ -78,6 +78,7 @@ constinit const OpDef op_dequantize_linear = define<DequantizeLinear>({
     .inputs = {"x: T", "x_scale: S", "x_zero_point: T?"},
     .outputs = {"y: R"},
     .types = kIntegerCodes | kFloatCodes | types({DType::i32}),
+    .traits = kConverts,
 });
 
 }  // namespace retort::ops

@@ -104,6 +104,7 @@ constinit const OpDef op_quantize_linear = define<QuantizeLinear>({
     .inputs = {"x: T", "y_scale: S", "y_zero_point: Z?"},
     .outputs = {"y: Z"},
     .types = types({DType::f32, DType::f16, DType::bf16, DType::i32}),
+    .traits = kConverts,
 });
 
 }  // namespace retort::ops
