@@ -10,6 +10,7 @@
   function or "-", lines). The list may only shrink: --update takes out what is met and lowers the rest, nothing else.
 - A room with sources has a README.md.
 - Nothing depends on the machine, its user or its locale where portable.py can see it.
+- An operator that uses a kernel of products (PRODUCTS) says what it costs.
 
 The last line is "N passed, N failed": the files looked at, and the complaints.
 """
@@ -33,6 +34,7 @@ OWNED = [  # pattern of an included header, rooms that may
     (re.compile(r"retort/retort\.hpp"), set()),  # for users of the engine
 ]
 OUTSIDE = ("apps/", "examples/", "bindings/", "providers/", "tests/", "bench/frugal/", "bench/zoo/")
+PRODUCTS = re.compile(r"kernels/(?:gemm|conv|attention)/")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 CPP, BRACES = (".cc", ".h", ".hpp", ".in"), (".cc", ".h", ".hpp", ".java", ".rs")
 # Comments, raw strings, strings, characters (not the quotes that separate digits).
@@ -92,6 +94,27 @@ def include_errors(path, text, rooms):
         for pattern, owners in OWNED:
             if pattern.match(header) and room not in owners:
                 yield f"{path} includes {header}: only {', '.join(sorted(owners)) or 'programs outside src'} may"
+
+
+def cost_errors(texts):
+    """Complaints about operators without cost() that use a kernel of products, themselves or by a header of src/ops that they include. `texts`: {path: text}."""
+    def reached(path, seen):
+        if path in texts and path not in seen:
+            seen.add(path)
+            for header in INCLUDE.findall(texts[path]):
+                if re.match(r"ops/\w+/", header):  # of the operators, not what all see
+                    reached("src/" + header, seen)
+                    own = re.compile(rf"src/{header[:-2]}(_\w+)?\.cc")  # matrix.cc, matrix_wide.cc
+                    for other in filter(own.fullmatch, texts):
+                        reached(other, seen)
+        return seen
+
+    for path, text in sorted(texts.items()):
+        if path.startswith("src/ops/") and re.search(r"\bdefine<", text) and path.endswith(".cc"):
+            reach = reached(path, set())
+            multiplies = any(PRODUCTS.match(h) for p in reach for h in INCLUDE.findall(texts[p]))
+            if multiplies and not any(re.search(r"\bCost cost\(", texts[p]) for p in reach):
+                yield f"{path} uses a kernel of products: it needs a cost() (src/ops/cost.h)"
 
 
 def blank(match):
@@ -184,14 +207,17 @@ def check(root, update=False):
     """(number of files, list of complaints)"""
     rooms = read_rooms(root)
     errors = [f"{path}: tracked, but .gitignore names it" for path in listed(root, "--cached", "--ignored")]
-    found, with_sources, files = {}, set(), 0
+    found, with_sources, operators, files = {}, set(), {}, 0
     for path, text in sources(root):
         files += 1
         if path.endswith(CPP):
             errors += include_errors(path, text, rooms)
             with_sources.add(room_of(path))
+            if path.startswith("src/ops/"):
+                operators[path] = text
         errors += portable.complaints(path, text)
         found.update(too_long(path, text))
+    errors += cost_errors(operators)
     for room in sorted(with_sources - {None}):
         if room not in rooms:
             errors.append(f"src/{room} is no room of CMakeLists.txt")

@@ -48,6 +48,17 @@ class CheckLayers(unittest.TestCase):
     def test_spacing_of_the_directive_does_not_hide_it(self):
         self.finds("src/base/a.h", '  #  include   "tensor/shape.h"\n', "room base may not use room tensor")
 
+    def test_products_have_a_cost(self):
+        self.write("CMakeLists.txt", ROOMS + "retort_room(kernels)\nretort_room(ops USES kernels)\n")
+        self.write("src/ops/README.md", "# ops\n")
+        operator = '#include "ops/nn/common/matrix.h"\nstruct Op {%s};\nconst OpDef op_a = define<Op>({});\n'
+        self.write("src/ops/nn/common/matrix.cc", '#include "kernels/gemm/gemm.h"\n')
+        self.write("src/ops/nn/common/matrix.h", "")
+        self.finds("src/ops/nn/a.cc", operator % "", "src/ops/nn/a.cc uses a kernel of products: it needs a cost()")
+        self.assertEqual(self.errors("src/ops/nn/a.cc", operator % " Cost cost(const CostContext&) const; "), [])
+        self.write("src/ops/nn/common/matrix.cc", "")
+        self.assertEqual(self.errors("src/ops/nn/a.cc", operator % ""), [])
+
     def test_owned_headers(self):
         self.finds("src/abi/a.cc", "#include <protozero/pbf_reader.hpp>\n", "only onnx may")
 

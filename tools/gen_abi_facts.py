@@ -13,7 +13,7 @@ NAMESPACES = {"OrtApiBase": "base_api", "OrtApi": "", "OrtModelEditorApi": "edit
 
 
 def rows(name):
-    with open(os.path.join(ROOT, "abi", name), newline="") as f:
+    with open(os.path.join(ROOT, "abi", name), newline="", encoding="utf-8") as f:
         return list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
@@ -32,7 +32,7 @@ class Facts:
             if r["enum"] not in FOREIGN_TYPES:
                 self.enums.setdefault(r["enum"], []).append(r)
         self.typedefs, self.macros = rows("typedefs.tsv"), rows("macros.tsv")
-        with open(os.path.join(ROOT, "abi", "opaque.txt")) as f:
+        with open(os.path.join(ROOT, "abi", "opaque.txt"), encoding="utf-8") as f:
             self.opaque = [n for n in f.read().split() if n not in FOREIGN_TYPES]
         for r in rows("groups.tsv"):
             self.groups[r["struct"], r["first"]] = r["text"]

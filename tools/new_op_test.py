@@ -53,6 +53,9 @@ class NewOp(unittest.TestCase):
         self.assertIn("c.broadcast({0, 1})", generated("Mod"))
         self.assertIn("shape inference of Concat is not written", generated("Concat"))
 
+    def test_offers_a_cost(self):
+        self.assertIn("Cost cost(const CostContext&) const", generated("Einsum"))
+
     def test_fixed_types_and_options(self):
         self.assertEqual(field(generated("Reshape"), "inputs"), '{"data: T", "shape: int64"}')
         self.assertIn('"B: T?"', field(generated("Conv"), "inputs"))

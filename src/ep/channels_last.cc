@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ir/describe.h"
+#include "ops/op.h"
 #include "passes/layout/image_op.h"
 
 namespace retort {
@@ -13,7 +14,8 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-/// Operators of ai.onnx that say which axis holds the channels by its place.
+/// What plug-ins that prefer channels last are given so, unless they object for one of them. The list is part of their
+/// interface: they expect these operators, also some that are none here, and no others whose channels are axis 1.
 const Names kImageOps = {"AveragePool",
                          "BatchNormalization",
                          "Conv",
@@ -36,13 +38,12 @@ const Names kImageOps = {"AveragePool",
 const Names kImageOpsOfMicrosoft = {"FusedConv", "QLinearAveragePool", "QLinearConvTranspose",
                                     "QLinearGlobalAveragePool"};
 
-/// Of their inputs only the first is an image.
-const Names kUnary = {
-    "Abs",  "Cast", "Ceil",     "Celu",       "Clip",        "Cos",       "Dropout",        "Elu",
-    "Erf",  "Exp",  "Floor",    "Gelu",       "HardSigmoid", "HardSwish", "Identity",       "LeakyRelu",
-    "Log",  "Mish", "Neg",      "Reciprocal", "Relu",        "Round",     "Selu",           "Sigmoid",
-    "Sign", "Sin",  "Softplus", "Softsign",   "Sqrt",        "Tanh",      "ThresholdedRelu"};
-const Names kBroadcasting = {"Add", "Div", "Max", "Mean", "Min", "Mul", "PRelu", "Pow", "Sub", "Sum"};
+/// Whether each element of the output comes from those in its place in the inputs, which broadcast. Additions of the first
+/// versions say with `axis` where the second input goes.
+bool works_in_place(const Node& node) {
+  const OpDef* op = find_op("", node.type);
+  return (op && op->has(kElementwise) && !node.attributes.has("axis")) || node.is("Identity") || node.is("Dropout");
+}
 
 /// The version of ai.onnx for what is put in: that of the model. One whose image operators are all of another domain may
 /// import none.
@@ -142,15 +143,12 @@ class Rewriter {
     if (!shape || node.outputs.size() > 1) return;
     const size_t rank = shape->rank();
     if (rank < 3 || std::ranges::none_of(node.inputs, [&](ValueId in) { return has_last(in, rank); })) return;
-    if (kUnary.contains(node.type)) {
-      if (!has_last(node.inputs[0], rank)) return;
-      graph_.set_input(id, 0, last_.at(node.inputs[0]));
-    } else if (node.is("Concat")) {
+    if (node.is("Concat")) {
       if (!all_follow(node, rank, false)) return;
       const int64_t axis = node.attributes.get_or<int64_t>("axis", 1);
       graph_.node(id).attributes.set("axis", axis_when_last(axis < 0 ? axis + int64_t(rank) : axis, rank));
       bring(id, rank);
-    } else if (kBroadcasting.contains(node.type)) {
+    } else if (works_in_place(node)) {
       if (!all_follow(node, rank, true)) return;
       bring(id, rank);
     } else {
@@ -164,15 +162,20 @@ class Rewriter {
   bool all_follow(const Node& node, size_t rank, bool broadcasts) const {
     return std::ranges::all_of(node.inputs, [&](ValueId in) {
       const Tensor* constant = graph_.constant(in);
-      return has_last(in, rank) || (broadcasts && constant && constant->shape().rank() <= rank);
+      return has_last(in, rank) || (broadcasts && (is_single(in) || (constant && constant->shape().rank() <= rank)));
     });
+  }
+  // Nothing, or one element: the same in any order of the axes.
+  bool is_single(ValueId id) const {
+    const Shape* shape = shape_of(id);
+    return id == ValueId::none || (shape && std::ranges::all_of(*shape, [](Dim d) { return d == 1; }));
   }
 
   void bring(NodeId id, size_t rank) {
     for (size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
       const ValueId in = graph_.node(id).inputs[i];
+      if (is_single(in) && !has_last(in, rank)) continue;
       if (const Tensor* constant = graph_.constant(in)) {
-        if (constant->count() == 1) continue;
         Tensor made = broadcast_to_last(*constant, rank);
         graph_.set_input(id, i, graph_.add_constant(graph_.unique_name(graph_.value(in).name), std::move(made)));
       } else {

@@ -112,6 +112,29 @@ TEST_F(ChannelsLast, WhatIsBroadcastIsTransposedToo) {
   EXPECT_EQ(transposes(), 2u);
 }
 
+TEST_F(ChannelsLast, AnyElementwiseOperatorFollows) {
+  const NodeId pool = add("AveragePool", {x_});
+  const ValueId least = graph().add_value("least", ValueType::tensor(DType::f32, {}));
+  graph().inputs.push_back(least);
+  const NodeId clip = add("Clip", {made(pool), least});
+  const NodeId where = add("Where", {made(add("IsNaN", {made(clip)})), constant({1}, {0}), made(clip)});
+  change(made(where));
+  EXPECT_EQ(graph().node(clip).inputs, (std::vector{made(pool), least}));
+  EXPECT_EQ(graph().node(where).inputs[2], made(clip));
+  EXPECT_EQ(graph().value(made(where)).type.shape, Shape({1, 6, 8, 4}));
+  EXPECT_EQ(transposes(), 2u);
+}
+
+TEST_F(ChannelsLast, AdditionsThatNameAnAxisStay) {
+  const NodeId pool = add("AveragePool", {x_});
+  const NodeId sum = add("Add", {made(pool), constant({4}, {1, 2, 3, 4})});
+  graph().node(sum).attributes.set("broadcast", int64_t(1));
+  graph().node(sum).attributes.set("axis", int64_t(1));
+  change(made(sum));
+  EXPECT_EQ(graph().constant(graph().node(sum).inputs[1])->shape(), Shape({4}));
+  EXPECT_EQ(graph().value(made(sum)).type.shape, Shape({1, 4, 6, 8}));
+}
+
 TEST_F(ChannelsLast, ConcatenatesAlongTheSameAxis) {
   const NodeId a = add("AveragePool", {x_}), b = add("MaxPool", {x_});
   const NodeId both = add("Concat", {made(a), made(b)});

@@ -38,13 +38,14 @@ struct OneNode {
   Graph g{dims};
   NodeId node = NodeId::none;
 
-  OneNode(const std::string& type, const std::vector<Shape>& inputs, Attributes attributes = {}) {
+  OneNode(const std::string& type, const std::vector<Shape>& inputs, Attributes attributes = {},
+          const std::string& domain = "") {
     std::vector<ValueId> ids;
     for (const Shape& s : inputs) {
       ids.push_back(g.add_value("x" + std::to_string(ids.size()), ValueType::tensor(DType::f32, s)));
       g.inputs.push_back(ids.back());
     }
-    node = g.add({.type = type, .inputs = ids, .attributes = std::move(attributes), .name = "n"});
+    node = g.add({.type = type, .inputs = ids, .attributes = std::move(attributes), .domain = domain, .name = "n"});
     g.outputs = g.node(node).outputs;
     lift(g);
   }
@@ -66,6 +67,7 @@ TEST(Arithmetic, CountsElementsOfFunctionsAndNoMoves) {
   EXPECT_EQ(OneNode("Add", {{5, 1}, {3}}).operations(), 15);
   EXPECT_EQ(OneNode("Transpose", {{5, 3}}).operations(), 0);
   EXPECT_EQ(OneNode("Softmax", {{5, 3}}).operations(), 75);
+  EXPECT_EQ(OneNode("BiasGelu", {{5, 3}, {3}}, {}, "com.microsoft").operations(), 30);
 }
 
 TEST(Arithmetic, IsUnknownWhereAShapeIs) {

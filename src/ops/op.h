@@ -12,6 +12,8 @@
 //   bool writes_rows(const RunContext&) const;                so may output 0; both by the shapes at hand alone
 //   std::optional<Piece> piece(const RunContext&, size_t i) const;  where input i lies in output 0 (trait kJoins), or else
 //                                                             output i in input 0; run leaves alone what does lie there
+//   Cost cost(const CostContext&) const;                      arithmetic by the shapes (ops/cost.h); without it 1 for each
+//                                                             element of output 0 for kElementwise, else 0
 //   void check() const;                                       throws invalid_argument when attributes make no sense
 //
 // The file exports one constant-initialised OpDef named op_<file name>, which the build finds by that name.
@@ -24,6 +26,7 @@
 #include <type_traits>
 
 #include "ir/attributes.h"
+#include "ops/cost.h"
 #include "ops/infer.h"
 #include "ops/run_context.h"
 
@@ -59,9 +62,12 @@ enum Traits : uint32_t {
   kBoxed = 16,          ///< has inputs or outputs that are not dense tensors
   kRandom = 32,         ///< never folded nor merged
   kInternal = 64,       ///< made by passes only; never read from a model
-  kImagewise = 128,  ///< image b of output 0 depends on image b of the inputs that are not constant, and on constants
-  kJoins = 256,      ///< output 0 is the inputs side by side
-  kExternal = 512,   ///< somebody else's: checks its inputs itself
+  kImagewise = 128,   ///< image b of output 0 depends on image b of the inputs that are not constant, and on constants
+  kJoins = 256,       ///< output 0 is the inputs side by side
+  kExternal = 512,    ///< somebody else's: checks its inputs itself
+  kAlongAxis = 1024,  ///< attribute `axis` names the one axis whose place matters to it
+  kReduces = 2048,    ///< input 1 names the axes of input 0 that it takes together
+  kConverts = 4096,   ///< its element types are what it means: another one may not stand in for them
 };
 
 /// Where a tensor lies in a larger one that is dense, in elements. 0 as `row_stride`: all of it lies together.
@@ -114,6 +120,7 @@ struct OpDef {
   bool (*reads_rows)(const void* params, const RunContext&, size_t input);  ///< this and the next two: null: never
   bool (*writes_rows)(const void* params, const RunContext&);
   std::optional<Piece> (*piece)(const void* params, const RunContext&, size_t i);
+  Cost (*cost)(const void* params, const CostContext&);  ///< null: the default of cost_of()
   bool has(Traits t) const { return info.traits & t; }
 };
 
@@ -126,6 +133,9 @@ Kernel find_kernel(const OpDef& op, DType dtype);
 /// Runs the reference for T = dtype, converting parameters of constraint T to the carrier and back where they differ.
 /// Allocates.
 void run_reference(const OpDef& op, const void* params, RunContext& context, DType dtype);
+/// What the operator costs for these shapes. Without a cost() of its own, an elementwise operator is one operation per
+/// element of its output, and any other none.
+Cost cost_of(const OpDef& op, const void* params, const CostContext& context);
 /// The type that constraint T has for these inputs: that of the first present input (or else output) of constraint T.
 DType dispatch_type(const OpDef& op, std::span<Slot* const> inputs, std::span<Slot* const> outputs);
 
@@ -282,6 +292,8 @@ constexpr OpDef define(OpInfo info) {
     def.writes_rows = [](const void* op, const RunContext& c) { return static_cast<const Op*>(op)->writes_rows(c); };
   if constexpr (requires(const Op& o, const RunContext& c) { o.piece(c, size_t()); })
     def.piece = [](const void* op, const RunContext& c, size_t i) { return static_cast<const Op*>(op)->piece(c, i); };
+  if constexpr (requires(const Op& o, const CostContext& c) { o.cost(c); })
+    def.cost = [](const void* op, const CostContext& c) { return static_cast<const Op*>(op)->cost(c); };
   return def;
 }
 

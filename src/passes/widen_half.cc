@@ -25,12 +25,9 @@ class Widener {
   }
 
  private:
-  // Those that convert or make numbers of a certain type say with it what they mean; boxed values keep their types.
+  // Boxed values keep their types.
   static bool may_widen(const Node& n) {
-    if (!n.op || n.op->has(kBoxed) || n.op->has(kInternal) || !n.bodies.empty()) return false;
-    for (const std::string_view type : {"Cast", "CastLike", "BitCast", "QuantizeLinear", "DequantizeLinear"}) {
-      if (n.type == type) return false;
-    }
+    if (!n.op || n.op->has(kConverts) || n.op->has(kBoxed) || n.op->has(kInternal) || !n.bodies.empty()) return false;
     return contains(n.op->info.types, DType::f32);
   }
 

@@ -25,6 +25,11 @@ struct Linear : ActivationAttributes {
     y[a.rank() - 1] = w[trans_b ? 0 : 1];
     c.set(0, c.dtype(kA), y);
   }
+  Cost cost(const CostContext& c) const {
+    Cost cost = product_cost(c, c.extent(kA, -1));
+    if (c.has(kBias)) cost.operations = c.out_count();
+    return cost;
+  }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
     const Tensor* w = c.unaligned_constant(kW);

@@ -45,6 +45,7 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     for (size_t d = 0; d + 2 < rank; ++d) y[d + 1] = window_extent(c.dims(), *this, d, spatial(x, d), w[d + 2], false);
     c.set(0, c.dtype(kX), y);
   }
+  Cost cost(const CostContext& c) const { return convolution_cost(c, kW, c.has(kBias)); }
 
   // Geometry; 0 for extents that are not known before the first run.
   kernels::ConvShape geometry(const Shape& x, const Shape& w, const Shape* y) const {

@@ -60,6 +60,7 @@ struct NhwcConvTranspose : ActivationAttributes {
     }
     c.set(0, c.dtype(kX), y);
   }
+  Cost cost(const CostContext& c) const { return transposed_convolution_cost(c, c.has(kBias)); }
 
   // `x` and `y` null: extents of the image are left at 1, packing does not need them.
   kernels::ConvTransposeShape geometry(const Shape* x, const Shape& w, const Shape* y) const {

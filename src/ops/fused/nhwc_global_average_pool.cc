@@ -13,6 +13,7 @@ struct NhwcGlobalAveragePool {
     for (size_t i = 1; i + 1 < y.rank(); ++i) y[i] = 1;
     c.set(0, c.dtype(0), y);
   }
+  Cost cost(const CostContext& c) const { return {.operations = c.count(0)}; }
 
   bool reads_rows(const RunContext&, size_t) const { return true; }
 

@@ -49,6 +49,10 @@ struct StridedAttention {
     c.set(kPresentK, c.dtype(kQ), {k[0], kv_heads, total, head_size});
     c.set(kPresentV, c.dtype(kQ), {k[0], kv_heads, total, v_head_size});
   }
+  Cost cost(const CostContext& c) const {
+    return attention_cost(c.out_count() * double(head_size) / double(v_head_size), c.out_count(),
+                          c.extent(kK, k_split ? 2 : 1) + c.extent(kPastK, 2));
+  }
 
   struct Operand {
     size_t rows;

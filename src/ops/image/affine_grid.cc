@@ -24,6 +24,7 @@ struct AffineGrid {
     y.push_back(int64_t(axes));
     c.set(0, c.dtype(0), y);
   }
+  Cost cost(const CostContext& c) const { return {.operations = 2 * c.out_count() * c.extent(0, -1)}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

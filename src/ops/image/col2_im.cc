@@ -41,6 +41,7 @@ struct Col2Im {
     for (const Dim extent : image) y.push_back(extent);
     c.set(0, c.dtype(kColumns), y);
   }
+  Cost cost(const CostContext& c) const { return {.operations = c.count(kColumns)}; }
 
   template <typename T>
   void reference(RunContext& c) const {

@@ -57,6 +57,10 @@ struct GridSample {
     for (size_t d = 1; d + 1 < grid.rank(); ++d) y.push_back(grid[d]);
     c.set(0, c.dtype(0), y);
   }
+  Cost cost(const CostContext& c) const {
+    const double along = how() == Mode::nearest ? 0 : how() == Mode::linear ? 2 : 4;
+    return {.operations = 2 * c.out_count() * std::pow(along, double(c.rank(0)) - 2)};
+  }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

@@ -30,6 +30,8 @@ struct MaxRoiPool {
             c.dims().text(rois));
     c.set(0, c.dtype(kX), {rois[0], x[1], pooled_shape[0], pooled_shape[1]});
   }
+  // The sizes of the regions are data.
+  Cost cost(const CostContext&) const { return {.operations = kUnknown}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

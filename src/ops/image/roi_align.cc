@@ -39,6 +39,8 @@ struct RoiAlign {
             c.dims().text(rois), c.dims().text(images));
     c.set(0, c.dtype(kX), {rois[0], x[1], height, width});
   }
+  // The number of samples follows from the regions, which are data.
+  Cost cost(const CostContext&) const { return {.operations = kUnknown}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

@@ -12,6 +12,7 @@ struct SoftmaxCrossEntropyLoss : ClassLoss {
     ClassLoss::infer(c);
     c.set(1, c.dtype(kValues), c.shape(kValues));
   }
+  Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(kValues) + 2 * c.count(kClasses)}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

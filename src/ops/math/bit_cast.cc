@@ -32,6 +32,7 @@ constinit const OpDef op_bit_cast = define<BitCast>({
     .since = {26},
     .inputs = {"input: T1"},
     .outputs = {"output: T2"},
+    .traits = kConverts,
 });
 
 }  // namespace retort::ops

@@ -20,7 +20,7 @@ constinit const OpDef op_cast = define<Cast>({
     .since = {1, 6, 9, 13, 19, 21, 23, 24, 25, 28},
     .inputs = {"input: T1"},
     .outputs = {"output: T2"},
-    .traits = kElementwise,
+    .traits = kElementwise | kConverts,
 });
 
 }  // namespace retort::ops

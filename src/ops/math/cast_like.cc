@@ -18,7 +18,7 @@ constinit const OpDef op_cast_like = define<CastLike>({
     .since = {15, 19, 21, 23, 24, 25},
     .inputs = {"input: T1", "target_type: T2"},
     .outputs = {"output: T2"},
-    .traits = kElementwise,
+    .traits = kElementwise | kConverts,
 });
 
 }  // namespace retort::ops

@@ -22,6 +22,7 @@ struct Cumulative {
     c.set(0, c.dtype(0), c.shape(0));
     if (const auto axis = c.try_value(1); axis && all_known(*axis)) c.axis(scalar_value(c, 1), c.rank(0));
   }
+  Cost cost(const CostContext& c) const { return {.operations = c.count(0)}; }
 
   /// Every total starts from `first` and grows by grow(total, element). Floats are totalled as double.
   template <typename T, typename Grow>

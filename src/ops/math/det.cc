@@ -15,6 +15,8 @@ struct Det {
             "X has shape {}, square matrices are wanted", c.dims().text(x));
     c.set(0, c.dtype(0), Shape(std::span<const int64_t>(x).first(rank - 2)));
   }
+  // Gaussian elimination.
+  Cost cost(const CostContext& c) const { return {.operations = c.count(0) * c.extent(0, -1) * 2 / 3}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

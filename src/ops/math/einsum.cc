@@ -1,6 +1,7 @@
 // Einsum: products of the inputs' elements, summed over the labels that the output lacks. A repeated label of one input
 // takes its diagonal; "..." stands for axes that broadcast.
 #include <algorithm>
+#include <cmath>
 
 #include "ops/math/arithmetic.h"
 #include "ops/math/common/contraction.h"
@@ -130,6 +131,27 @@ struct Einsum {
       y.push_back(extents[l]);
     }
     c.set(0, c.dtype(0), y);
+  }
+  // The cost of more than two factors depends on the order that the kernel chooses.
+  Cost cost(const CostContext& c) const {
+    std::vector<size_t> ranks;
+    for (; c.has(ranks.size()); ranks.push_back(c.rank(ranks.size()))) {
+      if (std::isnan(c.count(ranks.size()))) return {.operations = kUnknown};
+    }
+    if (ranks.size() > 2) return {.operations = kUnknown};
+    const Equation e = resolve(ranks);
+    std::array<double, kLabels + kMostAxes> extents;
+    extents.fill(1);
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      for (size_t d = 0; d < ranks[i]; ++d) {
+        double& extent = extents[e.inputs[i][d]];
+        if (extent == 1) extent = c.extent(i, int(d));
+      }
+    }
+    double terms = 1;
+    for (const double extent : extents) terms *= extent;
+    if (ranks.size() == 2) return {.multiply_adds = terms, .tiles = true};
+    return {.operations = terms == c.out_count() ? 0 : terms};  // without a sum, elements are copied
   }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {

@@ -63,6 +63,7 @@ struct Reduce : ReduceAttributes {
         return std::nullopt;
     });
   }
+  Cost cost(const CostContext& c) const { return {.operations = c.count(0)}; }
 
   template <typename T>
   requires requires(const Reduced<T>& v) { Op::reduce(v); }

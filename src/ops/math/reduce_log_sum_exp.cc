@@ -32,6 +32,7 @@ constinit const OpDef op_reduce_log_sum_exp = define<ReduceLogSumExp>({
     .inputs = {"data: T", "axes: int64?"},
     .outputs = {"reduced: T"},
     .types = kFloats | types({DType::i32, DType::i64, DType::u32, DType::u64}),
+    .traits = kReduces,
 });
 
 }  // namespace retort::ops

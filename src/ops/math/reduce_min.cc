@@ -34,6 +34,7 @@ constinit const OpDef op_reduce_min = define<ReduceMin>({
     .inputs = {"data: T", "axes: int64?"},
     .outputs = {"reduced: T"},
     .types = kNumeric | kBool,
+    .traits = kReduces,
 });
 
 }  // namespace retort::ops

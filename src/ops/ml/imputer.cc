@@ -36,6 +36,7 @@ struct Imputer {
     require(c.rank(0) > 0, ErrorCode::invalid_argument, "X is a scalar");
     c.set(0, type, c.shape(0));
   }
+  Cost cost(const CostContext& c) const { return {.operations = c.count(0)}; }
   void run(RunContext& c) const {
     visit_features(c.dtype(0), [&]<typename T>(std::type_identity<T>) {
       if constexpr (std::floating_point<T>)

@@ -44,6 +44,9 @@ struct LinearClassifier : ClassLabels {
     if (c.wants(0)) c.set(0, label_type(), {rows});
     if (c.wants(1)) c.set(1, DType::f32, {rows, Dim(scores())});
   }
+  Cost cost(const CostContext& c) const {
+    return {.multiply_adds = per(c.count(0), c.extent(0, -1)) * double(coefficients.size())};
+  }
 
   struct Packed : State {
     explicit Packed(const LinearClassifier& op)

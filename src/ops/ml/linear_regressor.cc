@@ -27,6 +27,9 @@ struct LinearRegressor {
     c.set(0, DType::f32);
     c.set(0, DType::f32, {infer_rows(c, features()), targets});
   }
+  Cost cost(const CostContext& c) const {
+    return {.multiply_adds = per(c.count(0), c.extent(0, -1)) * double(coefficients.size())};
+  }
 
   struct Packed : State {
     explicit Packed(const LinearRegressor& op) : vectors(op.coefficients.data(), size_t(op.targets), op.features()) {}

@@ -26,6 +26,7 @@ struct Normalizer {
             c.dims().text(x));
     c.set(0, DType::f32, x);
   }
+  Cost cost(const CostContext& c) const { return {.operations = 3 * c.count(0)}; }
 
   template <typename T>
   void reference(RunContext& c) const {

@@ -19,6 +19,7 @@ struct Scaler {
             ErrorCode::invalid_argument, "{} offsets for X of shape {}", offset.size(), c.dims().text(x));
     c.set(0, DType::f32, x);
   }
+  Cost cost(const CostContext& c) const { return {.operations = 2 * c.count(0)}; }
 
   template <typename T>
   void reference(RunContext& c) const {

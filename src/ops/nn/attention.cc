@@ -57,6 +57,9 @@ struct Attention {
     c.set(kScores, c.dtype(kQ), {q[0], q_heads, rows, total});
     require(c.has(kPastK) == c.has(kPastV), ErrorCode::invalid_argument, "past_key and past_value come together");
   }
+  Cost cost(const CostContext& c) const {
+    return attention_cost(c.count(kQ), c.out_count(), c.extent(kK, c.rank(kQ) == 3 ? 1 : 2) + c.extent(kPastK, 2));
+  }
 
   AttentionShape shape(const RunContext& c) const {
     const Shape &q = c.shape(kQ), &k = c.shape(kK), &v = c.shape(kV);

@@ -30,6 +30,7 @@ struct BatchNormalization {
     c.set(0, c.dtype(0), x);
     for (size_t i : {1u, 2u}) c.set(i, statistics, {channels});
   }
+  Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

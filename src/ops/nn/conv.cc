@@ -24,6 +24,7 @@ struct Conv : WindowAttributes {
     c.set(0, c.dtype(0));
     c.set(0, c.dtype(0), convolved_shape(c, *this, group));
   }
+  Cost cost(const CostContext& c) const { return convolution_cost(c, 1, c.has(2)); }
 
   Window window(const RunContext& c) const {
     const Shape &x = c.shape(0), &w = c.shape(1), &y = c.out_shape();

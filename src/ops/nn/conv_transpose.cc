@@ -51,6 +51,7 @@ struct ConvTranspose : WindowAttributes {
     }
     c.set(0, c.dtype(0), y);
   }
+  Cost cost(const CostContext& c) const { return transposed_convolution_cost(c, c.has(2)); }
 
   // The window over the *output* whose positions are the input's pixels: a convolution read backwards.
   Window window(const RunContext& c) const {

@@ -48,6 +48,14 @@ struct DeformConv : WindowAttributes {
       require(c.rank(kBias) == 1 && may_equal(c.shape(kBias)[0], w[0]), ErrorCode::invalid_argument,
               "a bias of shape {} for {} outputs", c.dims().text(c.shape(kBias)), c.dims().text(w[0]));
   }
+  // Each tap is interpolated between two pixels along every axis, then multiplied by its mask.
+  Cost cost(const CostContext& c) const {
+    Cost cost = convolution_cost(c, kWeights, c.has(kBias));
+    const double taps = per(cost.multiply_adds, c.extent(kWeights, 0)) * double(group);
+    const double pixels = std::exp2(double(c.rank(kX)) - 2);
+    cost.operations += (2 * pixels + (c.has(kMask) ? 1 : 0)) * taps;
+    return cost;
+  }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

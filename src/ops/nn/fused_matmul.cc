@@ -36,6 +36,7 @@ struct FusedMatMul {
     const Shape a = permuted(c.shape(0), order_a(c.rank(0))), b = permuted(c.shape(1), order_b(c.rank(1)));
     c.set(0, c.dtype(0), infer_matmul(c.dims(), a, b));
   }
+  Cost cost(const CostContext& c) const { return product_cost(c, c.extent(0, trans_a && c.rank(0) > 1 ? -2 : -1)); }
 
   // The operand as it is multiplied, row-major.
   template <typename T>

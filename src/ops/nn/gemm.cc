@@ -27,6 +27,11 @@ struct Gemm {
     }
     c.set(0, c.dtype(0), y);
   }
+  Cost cost(const CostContext& c) const {
+    Cost cost = product_cost(c, c.extent(0, trans_a ? 0 : 1));
+    if (c.has(2)) cost.operations = c.out_count();
+    return cost;
+  }
 
   MatMulShape shape(const RunContext& c) const {
     return matmul_shape(turned(c.shape(0), trans_a), turned(c.shape(1), trans_b));

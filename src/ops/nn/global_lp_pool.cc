@@ -8,6 +8,7 @@ struct GlobalLpPool {
   int64_t p = 2;
   static constexpr std::tuple attributes{attr("p", &GlobalLpPool::p)};
   void infer(InferContext& c) const { infer_global_pool(c); }
+  Cost cost(const CostContext& c) const { return {.operations = c.count(0)}; }
   template <std::floating_point T>
   void reference(RunContext& c) const {
     const PNorm norm{p};

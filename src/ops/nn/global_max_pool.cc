@@ -6,6 +6,7 @@ namespace {
 
 struct GlobalMaxPool {
   void infer(InferContext& c) const { infer_global_pool(c); }
+  Cost cost(const CostContext& c) const { return {.operations = c.count(0)}; }
   template <std::floating_point T>
   void reference(RunContext& c) const {
     reduce_planes<T>(c, [](std::span<const T> x) {

@@ -14,6 +14,7 @@ struct GroupNormalization {
   void check() const { require(num_groups > 0, ErrorCode::invalid_argument, "num_groups is {}", num_groups); }
 
   void infer(InferContext& c) const { infer_group_norm(c); }
+  Cost cost(const CostContext& c) const { return normalisation_cost(c); }
   template <std::floating_point T>
   void reference(RunContext& c) const {
     group_norm_reference<T>(c, groups(c), epsilon);

@@ -68,6 +68,9 @@ struct GroupQueryAttention {
     c.set(kPresentV, c.dtype(kQ), present);
     c.set(kScores, c.dtype(kQ), {q[0], num_heads, q[1], last});
   }
+  Cost cost(const CostContext& c) const {
+    return attention_cost(c.out_count(), c.out_count(), c.extent(kQ, 1) + c.extent(kPastK, 2));
+  }
   static Dim past_rows(const InferContext& c) {
     require(c.rank(kPastK) == 4, ErrorCode::invalid_argument, "past_key has shape {}, 4 axes are wanted",
             c.dims().text(c.shape(kPastK)));

@@ -52,7 +52,7 @@ constinit const OpDef op_hardmax = define<Hardmax>({
     .inputs = {"input: T"},
     .outputs = {"output: T"},
     .types = kFloats,
-    .traits = kMayAliasInput0,
+    .traits = kMayAliasInput0 | kAlongAxis,
 });
 
 }  // namespace retort::ops

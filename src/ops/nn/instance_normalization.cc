@@ -9,6 +9,7 @@ struct InstanceNormalization {
   static constexpr std::tuple attributes{attr("epsilon", &InstanceNormalization::epsilon)};
 
   void infer(InferContext& c) const { infer_group_norm(c); }
+  Cost cost(const CostContext& c) const { return normalisation_cost(c); }
   template <std::floating_point T>
   void reference(RunContext& c) const {
     group_norm_reference<T>(c, size_t(c.shape(0)[1]), epsilon);

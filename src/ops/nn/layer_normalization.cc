@@ -24,6 +24,7 @@ struct LayerNormalization {
     for (size_t i : {1u, 2u}) c.set(i, stash, statistics);
     for (size_t i : {1u, 2u}) check_parameter(c, i);
   }
+  Cost cost(const CostContext& c) const { return normalisation_cost(c); }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

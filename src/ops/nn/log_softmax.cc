@@ -12,6 +12,8 @@ struct LogSoftmax {
   static constexpr std::tuple attributes{attr("axis", &LogSoftmax::axis)};
 
   void infer(InferContext& c) const { infer_along(c, axis); }
+  // Maximum, subtraction, exponential, sum and subtraction for each element.
+  Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {
@@ -47,7 +49,7 @@ constinit const OpDef op_log_softmax = define<LogSoftmax>({
     .inputs = {"input: T"},
     .outputs = {"output: T"},
     .types = kFloats,
-    .traits = kMayAliasInput0,
+    .traits = kMayAliasInput0 | kAlongAxis,
 });
 
 }  // namespace retort::ops

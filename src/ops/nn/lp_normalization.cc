@@ -13,6 +13,8 @@ struct LpNormalization {
 
   void check() const { require(p == 1 || p == 2, ErrorCode::invalid_argument, "p is {}", p); }
   void infer(InferContext& c) const { infer_along(c, axis); }
+  // Power, sum and division for each element.
+  Cost cost(const CostContext& c) const { return {.operations = 3 * c.count(0)}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

@@ -14,6 +14,7 @@ struct Lrn {
 
   void check() const { require(size > 0, ErrorCode::invalid_argument, "size is {}", size); }
   void infer(InferContext& c) const { infer_along(c, 1); }
+  Cost cost(const CostContext& c) const { return {.operations = double(2 * size + 4) * c.count(0)}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

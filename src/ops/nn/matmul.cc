@@ -10,6 +10,7 @@ struct MatMul {
     c.set(0, c.dtype(0));
     c.set(0, c.dtype(0), infer_matmul(c.dims(), c.shape(0), c.shape(1)));
   }
+  Cost cost(const CostContext& c) const { return product_cost(c, c.extent(0, -1)); }
 
   template <typename T>
   void reference(RunContext& c) const {

@@ -19,6 +19,7 @@ struct MeanVarianceNormalization {
     for (int64_t a : axes) c.axis(a, c.rank(0));
     c.set(0, c.dtype(0), c.shape(0));
   }
+  Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

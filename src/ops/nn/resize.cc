@@ -110,6 +110,15 @@ struct Resize {
     }
     c.set(0, c.dtype(0), y);
   }
+  Cost cost(const CostContext& c) const {
+    if (mode == "nearest") return {};
+    double taps = 1;
+    for (size_t d = 0; d < c.rank(0); ++d) {
+      const double in = c.extent(0, int(d)), out = c.out_extent(0, int(d));
+      if (in != out) taps *= (mode == "linear" ? 2 : 4) * (antialias ? std::max(per(in, out), 1.0) : 1);
+    }
+    return {.operations = taps == 1 ? 0 : 2 * c.out_count() * taps};
+  }
 
   bool crops() const { return coordinate_transformation_mode == "tf_crop_and_resize"; }
   static bool by_size(const RunContext& c) { return c.count(3) != 0; }

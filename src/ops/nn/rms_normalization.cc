@@ -20,6 +20,7 @@ struct RmsNormalization {
     c.set(0, c.dtype(1), c.shape(0));
     check_parameter(c, 1);
   }
+  Cost cost(const CostContext& c) const { return normalisation_cost(c); }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

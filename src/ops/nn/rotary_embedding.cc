@@ -24,6 +24,11 @@ struct RotaryEmbedding {
             rank, num_heads);
     c.set(0, c.dtype(0), c.shape(0));
   }
+  // Two products and their sum for each element that is rotated.
+  Cost cost(const CostContext& c) const {
+    const double head = c.rank(0) == 3 ? c.extent(0, 2) / double(num_heads) : c.extent(0, 3);
+    return {.operations = 3 * c.count(0) * per(2 * c.extent(1, -1), head)};
+  }
 
   struct Layout {
     size_t batch, rows, heads, size, turned;

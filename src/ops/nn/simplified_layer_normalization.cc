@@ -24,6 +24,7 @@ struct SimplifiedLayerNormalization {
     c.set(0, c.dtype(1), x);
     check_parameter(c, 1);
   }
+  Cost cost(const CostContext& c) const { return normalisation_cost(c); }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

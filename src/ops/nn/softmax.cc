@@ -12,6 +12,8 @@ struct Softmax {
   static constexpr std::tuple attributes{attr("axis", &Softmax::axis)};
 
   void infer(InferContext& c) const { infer_along(c, axis); }
+  // Maximum, subtraction, exponential, sum and division for each element.
+  Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {
@@ -46,7 +48,7 @@ constinit const OpDef op_softmax = define<Softmax>({
     .inputs = {"input: T"},
     .outputs = {"output: T"},
     .types = kFloats,
-    .traits = kMayAliasInput0,
+    .traits = kMayAliasInput0 | kAlongAxis,
 });
 
 }  // namespace retort::ops

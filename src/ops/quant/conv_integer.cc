@@ -12,6 +12,7 @@ struct ConvInteger : CodesConv {
     c.set(0, DType::i32);
     c.set(0, DType::i32, convolved_shape(c, *this, group, inputs.w));
   }
+  Cost cost(const CostContext& c) const { return convolution_cost(c, inputs.w, false); }
   std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_filters(c, inputs); }
   size_t scratch(const RunContext& c) const { return scratch_bytes(c, inputs); }
   void run(RunContext& c) const {

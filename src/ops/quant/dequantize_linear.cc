@@ -26,6 +26,8 @@ struct DequantizeLinear : QuantizationAttributes {
             "a scale of {} needs an output_dtype of float32, float16 or bfloat16", dtype_name(y));
     infer_as(c, y);
   }
+  // Subtraction of the zero point and multiplication for each element.
+  Cost cost(const CostContext& c) const { return {.operations = 2 * c.count(0)}; }
 
   size_t scratch(const RunContext& c) const { return Scales::bytes(c); }
 
@@ -76,6 +78,7 @@ constinit const OpDef op_dequantize_linear = define<DequantizeLinear>({
     .inputs = {"x: T", "x_scale: S", "x_zero_point: T?"},
     .outputs = {"y: R"},
     .types = kIntegerCodes | kFloatCodes | types({DType::i32}),
+    .traits = kConverts,
 });
 
 }  // namespace retort::ops

@@ -16,6 +16,8 @@ struct DynamicQuantizeLinear {
     c.set(2, DType::u8, {});
     c.set(0, DType::u8, c.shape(0));
   }
+  // Minimum and maximum, then the same as QuantizeLinear.
+  Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
 
   void run(RunContext& c) const {
     const auto x = c.input<float>(0);

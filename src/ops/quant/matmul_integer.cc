@@ -11,6 +11,7 @@ struct MatMulInteger {
     c.set(0, DType::i32);
     c.set(0, DType::i32, product.infer(c));
   }
+  Cost cost(const CostContext& c) const { return product_cost(c, c.extent(0, -1)); }
   std::unique_ptr<State> prepare(PrepareContext& c) const { return product.prepare(c); }
   size_t scratch(const RunContext& c) const { return product.scratch(c); }
   void run(RunContext& c) const { product.run(c, {.data = c.out_data()}); }

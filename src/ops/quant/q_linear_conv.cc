@@ -17,6 +17,7 @@ struct QLinearConv : CodesConv {
             "the bias is {}, expected int32", dtype_name(c.has(kBias) ? c.dtype(kBias) : DType::undefined));
     c.set(0, c.dtype(kYZero), convolved_shape(c, *this, group, kW));
   }
+  Cost cost(const CostContext& c) const { return convolution_cost(c, kW, c.has(kBias)); }
   std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_filters(c, inputs); }
   size_t scratch(const RunContext& c) const { return scratch_bytes(c, inputs); }
 

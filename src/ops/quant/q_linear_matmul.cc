@@ -15,6 +15,7 @@ struct QLinearMatMul {
             "y_zero_point is {}, expected int8 or uint8", dtype_name(c.dtype(kYZero)));
     c.set(0, c.dtype(kYZero), product.infer(c));
   }
+  Cost cost(const CostContext& c) const { return product_cost(c, c.extent(kA, -1)); }
   std::unique_ptr<State> prepare(PrepareContext& c) const { return product.prepare(c); }
   size_t scratch(const RunContext& c) const { return product.scratch(c); }
 

@@ -29,6 +29,8 @@ struct QuantizeLinear : QuantizationAttributes {
             "the zero point is {}, output_dtype {}", dtype_name(y), dtype_name(output_dtype));
     infer_as(c, y);
   }
+  // Division, rounding and addition of the zero point for each element.
+  Cost cost(const CostContext& c) const { return {.operations = 3 * c.count(0)}; }
 
   size_t scratch(const RunContext& c) const { return Scales::bytes(c); }
 
@@ -102,6 +104,7 @@ constinit const OpDef op_quantize_linear = define<QuantizeLinear>({
     .inputs = {"x: T", "y_scale: S", "y_zero_point: Z?"},
     .outputs = {"y: Z"},
     .types = types({DType::f32, DType::f16, DType::bf16, DType::i32}),
+    .traits = kConverts,
 });
 
 }  // namespace retort::ops

@@ -17,6 +17,7 @@ struct Bernoulli : RandomOp<float> {
     c.set(0, type);
     c.set(0, type, c.shape(0));
   }
+  Cost cost(const CostContext& c) const { return {.operations = c.out_count()}; }
   void run(RunContext& c) const {
     const RandomNumbers n = numbers(c);
     require(contains(kFloats, c.dtype(0)), ErrorCode::invalid_argument,

@@ -88,7 +88,7 @@ constinit const OpDef op_concat = define<Concat>({
     .since = {1, 4, 11, 13},
     .inputs = {"inputs: T..."},
     .outputs = {"concat_result: T"},
-    .traits = kJoins,
+    .traits = kJoins | kAlongAxis,
 });
 
 }  // namespace retort::ops

@@ -25,6 +25,7 @@ struct Gather {
     c.set(0, c.dtype(0), y);
     infer_content(c, x, indices);
   }
+  Cost cost(const CostContext&) const { return {.access = Access::rows}; }
 
   void run(RunContext& c) const {
     const Shape& x = c.shape(0);

@@ -16,6 +16,7 @@ struct GatherElements {
     check_elements(c, c.axis(axis, c.rank(0)));
     c.set(0, c.dtype(0), c.shape(1));
   }
+  Cost cost(const CostContext&) const { return {.access = Access::rows}; }
   void run(RunContext& c) const {
     const kernels::ElementIndices at{c.shape(0), c.shape(1), normalize_axis(axis, c.shape(0).rank())};
     with_indices(c, [&](const auto* indices) {

@@ -22,6 +22,7 @@ struct GatherND {
     for (size_t d = batch + tuple; d < x.rank(); ++d) y.push_back(x[d]);
     c.set(0, c.dtype(0), y);
   }
+  Cost cost(const CostContext&) const { return {.access = Access::rows}; }
   void run(RunContext& c) const {
     const kernels::TupleIndices tuples = tuple_indices(c, size_t(batch_dims));
     ops::check(kernels::gather_nd(mover_of(c.dtype(0)), tuples, c.data(0), c.input<int64_t>(1).data(), c.out_data()));

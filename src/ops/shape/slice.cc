@@ -31,6 +31,7 @@ struct Slice {
     if (room)
       copy_box(box(x, row_major_strides(x), Shape(starts), Shape(ends), axes, steps), content->data(), room->data());
   }
+  Cost cost(const CostContext&) const { return {.access = Access::part}; }
 
   void run(RunContext& c) const {
     StridedBox b = box(c, strides_of(c.in_slot(0)));

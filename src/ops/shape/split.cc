@@ -123,6 +123,7 @@ constinit const OpDef op_split = define<Split>({
     .since = {1, 2, 11, 13, 18},
     .inputs = {"input: T", "split: int64?"},
     .outputs = {"outputs: T..."},
+    .traits = kAlongAxis,
 });
 
 }  // namespace retort::ops

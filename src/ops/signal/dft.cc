@@ -33,6 +33,8 @@ struct Dft {
     y[axis] = onesided && !inverse ? d.add(d.div(length, 2), 1) : length;
     c.set(0, c.dtype(0), y);
   }
+  // The axis is an input, and so may be the length.
+  Cost cost(const CostContext&) const { return {.operations = kUnknown}; }
   static size_t axis_of(int64_t axis, size_t rank) {
     const size_t a = normalize_axis(axis, rank);
     require(a + 1 < rank, ErrorCode::invalid_argument, "axis {} is that of the parts", axis);

@@ -26,6 +26,7 @@ struct MelWeightMatrix {
             "{} bands of a transform of {}", bands, length);
     c.set(0, output_datatype, {c.dims().add(c.dims().div(length, 2), 1), bands});
   }
+  Cost cost(const CostContext& c) const { return {.operations = c.out_count()}; }
 
   void run(RunContext& c) const {
     const auto bins = int64_t(c.out_shape()[0]), bands = int64_t(c.out_shape()[1]);

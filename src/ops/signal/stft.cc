@@ -33,6 +33,8 @@ struct Stft {
     const Dim frames = d.add(d.div(d.sub(x[1], length), step), 1);
     c.set(0, c.dtype(kSignal), {x[0], frames, onesided ? d.add(d.div(length, 2), 1) : length, 2});
   }
+  // The length of a frame may be an input.
+  Cost cost(const CostContext&) const { return {.operations = kUnknown}; }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
     const ValueType& x = c.type(kSignal);

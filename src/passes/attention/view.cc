@@ -170,8 +170,8 @@ bool expand(const Graph& g, View& v, const Node& n, const Shape& in, const Shape
 // The input that `n` gives a view of, or none.
 ValueId viewed(const Graph& g, const Node& n) {
   if (!n.op || !n.domain.empty()) return ValueId::none;
-  for (const char* type :
-       {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Slice", "Split", "Gather", "Expand"}) {
+  if (n.op->has(kView)) return n.inputs[0];
+  for (const char* type : {"Transpose", "Slice", "Split", "Gather", "Expand"}) {
     if (n.type == type) return n.inputs[0];
   }
   if (n.type != "Mul" && n.type != "Div") return ValueId::none;

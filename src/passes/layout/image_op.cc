@@ -1,7 +1,6 @@
 #include "passes/layout/image_op.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "ops/evaluate.h"
@@ -9,19 +8,8 @@
 namespace retort {
 namespace {
 
-constexpr std::array<std::string_view, 3> kSoftmaxes{"Softmax", "LogSoftmax", "Hardmax"};
-constexpr std::array<std::string_view, 10> kReductions{"ReduceMean",      "ReduceSum",      "ReduceMax", "ReduceMin",
-                                                       "ReduceProd",      "ReduceL1",       "ReduceL2",  "ReduceLogSum",
-                                                       "ReduceLogSumExp", "ReduceSumSquare"};
-
-// Those with a channels-last form of their own in the internal domain.
-constexpr std::array<std::string_view, 5> kInternalForms{"Conv", "ConvTranspose", "MaxPool", "AveragePool",
-                                                         "GlobalAveragePool"};
-
-template <size_t N>
-bool is_one_of(const Node& n, const std::array<std::string_view, N>& names) {
-  return std::find(names.begin(), names.end(), n.type) != names.end();
-}
+// With a form of its own for channels last, of the same name.
+bool has_own_form(const Node& n) { return find_op("retort", n.type); }
 
 // Rank of an image, 0 for other values.
 size_t image_rank(const Graph& g, ValueId v) {
@@ -175,9 +163,9 @@ std::optional<ImageOp> image_op(const Graph& g, const Node& n) {
   if (n.type == "ConvTranspose") return conv_transpose(g, n);
   if (n.type == "MaxPool" || n.type == "AveragePool") return pool(g, n);
   if (n.type == "GlobalAveragePool") return is_float32(g, n.inputs[0]) ? single_image(g, n) : std::nullopt;
-  if (n.type == "Concat") return concat(g, n);
-  if (n.type == "Split" || is_one_of(n, kSoftmaxes)) return single_image(g, n);
-  if (is_one_of(n, kReductions)) return reduce(g, n);
+  if (n.op->has(kJoins)) return concat(g, n);
+  if (n.op->has(kAlongAxis)) return single_image(g, n);
+  if (n.op->has(kReduces)) return reduce(g, n);
   if (n.type == "Slice") return slice(g, n);
   if (n.type == "Pad") return pad(g, n);
   if (n.type == "Resize") return resize(g, n);
@@ -193,16 +181,16 @@ LastForm last_form(const Graph& g, const Node& n, const ImageOp& op) {
                  .outputs = n.outputs.size(),
                  .position = n.position},
                 {}};
-  if (is_one_of(n, kInternalForms)) {
+  if (has_own_form(n)) {
     form.spec.domain = "retort";
     form.spec.attributes.erase("storage_order");
     if (n.type == "ConvTranspose") {
       form.spec.attributes.erase("auto_pad");
       form.spec.attributes.erase("kernel_shape");
     }
-  } else if (n.type == "Concat" || n.type == "Split" || is_one_of(n, kSoftmaxes)) {
+  } else if (n.op->has(kAlongAxis)) {
     remap_axis(form, n, op.rank, n.type == "Split" ? 0 : -1);
-  } else if (is_one_of(n, kReductions)) {
+  } else if (n.op->has(kReduces)) {
     set_axes_input(form, g, n, 1, op.rank, op.rank);
   } else if (n.type == "Slice") {
     set_axes_input(form, g, n, 3, size_t((*shape_of(g, n.inputs[1]))[0]), op.rank);

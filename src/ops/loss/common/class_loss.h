@@ -31,6 +31,8 @@ struct ClassLoss {
     }
     if (reduction == "none") c.set(0, c.dtype(kValues), t);
   }
+  // Negation and sum of the value that each class selects.
+  Cost cost(const CostContext& c) const { return {.operations = 2 * c.count(kClasses)}; }
 
   /// The loss by the logarithms of the probabilities, which lie like the values.
   template <typename T>

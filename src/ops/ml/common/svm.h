@@ -45,6 +45,11 @@ struct SvmAttributes {
 
   /// Throws invalid_argument; `supports`: how many support vectors there are.
   void check_svm(size_t supports) const;
+  /// Each row of input 0 is multiplied by every support vector, if any, and by the coefficients.
+  Cost cost(const CostContext& c) const {
+    const double rows = per(c.count(0), c.extent(0, -1));
+    return {.multiply_adds = rows * double(support_vectors.size() + coefficients.size())};
+  }
   /// Kernel parameters that are not given are 0.
   SvmKernel kernel() const;
 };

@@ -46,6 +46,12 @@ struct AttentionShape {
   size_t kv_head(size_t h) const { return h / group(); }
 };
 
+/// The cost of the scores and of the weighted sum of values for all pairs of positions, masked ones included. `queries` and
+/// `results` are the elements of Q and of the output.
+inline Cost attention_cost(double queries, double results, double keys) {
+  return {.multiply_adds = (queries + results) * keys};
+}
+
 /// Of the caches of a context: which inputs and outputs they are.
 inline CacheRooms cache_rooms(const RunContext& c, size_t past_k, size_t past_v, size_t present_k, size_t present_v) {
   const auto in = [&](size_t i) { return c.has(i) ? c.in_slot(i).room : 0; };

@@ -12,6 +12,7 @@ struct BiasedGelu {
     c.set(0, c.dtype(0), c.shape(0));
     check_row_parameter(c, 1);
   }
+  Cost cost(const CostContext& c) const { return {.operations = (c.has(1) ? 2 : 1) * c.out_count()}; }
   template <std::floating_point T>
   void reference(RunContext& c) const {
     const auto x = c.input<T>(0);

@@ -31,6 +31,11 @@ MatMulShape matmul_shape(const Shape& a, const Shape& b);
 /// The shape of the product; symbols allowed. Throws invalid_argument when the inner extents clash.
 Shape infer_matmul(DimTable& dims, const Shape& a, const Shape& b);
 
+/// The cost of a matrix product with that inner extent.
+inline Cost product_cost(const CostContext& c, double inner) {
+  return {.multiply_adds = c.out_count() * inner, .tiles = true};
+}
+
 /// Matrices packed by gemm_pack_b or wide_pack_b, one after the other.
 struct PackedMatrices : State {
   std::shared_ptr<const void> memory;

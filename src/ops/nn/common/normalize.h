@@ -27,6 +27,9 @@ double inverse_rms(std::span<const T> x, double epsilon) {
   return 1 / std::sqrt((x.empty() ? 0 : squares / double(x.size())) + epsilon);
 }
 
+/// Mean, subtraction, square, scale and shift for each element.
+inline Cost normalisation_cost(const CostContext& c) { return {.operations = 5 * c.count(0)}; }
+
 /// Rows of a tensor normalised over [axis, rank).
 struct Rows {
   size_t count = 1, size = 1;

@@ -15,6 +15,11 @@ struct PoolAttributes : WindowAttributes {
     WindowAttributes::check();
     require(!kernel_shape.empty(), ErrorCode::invalid_argument, "kernel_shape is missing");
   }
+  Cost cost(const CostContext& c) const {
+    double taps = 1;
+    for (const int64_t k : kernel_shape) taps *= double(k);
+    return {.operations = c.out_count() * taps};
+  }
   Window window(const RunContext& c) const {
     const Shape &x = c.shape(0), &y = c.out_shape();
     return resolve_window(*this, {x.begin() + 2, x.end()}, kernel_shape, {y.begin() + 2, y.end()});

@@ -24,6 +24,7 @@ struct SkipNormalization {
     check_parameter(c, kSkip);
     for (size_t i = kGamma; i <= kBias; ++i) check_row_parameter(c, i);
   }
+  Cost cost(const CostContext& c) const { return normalisation_cost(c); }
 
   template <std::floating_point T>
   void reference(RunContext& c) const {

@@ -53,6 +53,16 @@ Shape pooled_shape(InferContext& c, const WindowAttributes& a, bool ceil);
 /// do not fit.
 Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group, size_t weights = 1);
 
+/// The cost of a convolution with weights [M, C/group, k1, …] in input `weights`.
+inline Cost convolution_cost(const CostContext& c, size_t weights, bool biased) {
+  return {.multiply_adds = c.out_count() * per(c.count(weights), c.extent(weights, 0)),
+          .operations = biased ? c.out_count() : 0};
+}
+/// The cost of a transposed convolution with weights [C, M/group, k1, …] in input 1.
+inline Cost transposed_convolution_cost(const CostContext& c, bool biased) {
+  return {.multiply_adds = c.count(0) * per(c.count(1), c.extent(1, 0)), .operations = biased ? c.out_count() : 0};
+}
+
 /// Everything resolved for concrete spatial extents (without N and C). Throws not_implemented above kMaxSpatial axes.
 Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, std::span<const int64_t> kernel,
                       std::span<const int64_t> out);

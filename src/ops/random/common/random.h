@@ -112,6 +112,8 @@ struct RandomFill : RandomOp<float>, Distribution {
   static constexpr auto attributes =
       std::tuple_cat(Distribution::attributes, std::tuple{attr("seed", &RandomFill::seed)});
 
+  Cost cost(const CostContext& c) const { return {.operations = c.out_count()}; }
+
   void run(RunContext& c) const {
     const RandomNumbers n = numbers(c);
     if constexpr (requires { Distribution::fill(n, c.output<float>()); }) {

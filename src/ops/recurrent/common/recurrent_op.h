@@ -22,6 +22,11 @@ struct Recurrent : RecurrentAttributes {
 
   void check() const { RecurrentAttributes::check(Op::kFunctions); }
   void infer(InferContext& c) const { RecurrentAttributes::infer(c, Op::kGates, Op::kCell); }
+  // Each weight is used once for each time step and row of the batch.
+  Cost cost(const CostContext& c) const {
+    return {.multiply_adds = c.extent(kX, 0) * c.extent(kX, 1) * (c.count(kW) + c.count(kR)),
+            .rounds = c.extent(kX, int(layout))};
+  }
   std::unique_ptr<State> prepare(PrepareContext& c) const { return pack(c, Op::kGates, self().parts()); }
 
   size_t scratch(const RunContext& c) const {

@@ -13,6 +13,7 @@ struct ScatterBase {
 
   void check() const;
   bool replaces() const { return reduction == "none"; }
+  Cost cost(const CostContext& c) const { return {.operations = replaces() ? 0 : c.count(2)}; }
   /// Some updates, from number `first` on, and the offsets of their places in the output.
   using Updates = FunctionRef<void(size_t first, const int64_t* offsets, size_t n)>;
   /// For all updates that `walk` calls its argument with, in order: output = reduction of output and update, `slice`

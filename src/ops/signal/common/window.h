@@ -27,6 +27,7 @@ struct CosineWindow {
     require(!is_known(n) || n >= 0, ErrorCode::invalid_argument, "a window of {} elements", n);
     c.set(0, output_datatype, {n});
   }
+  Cost cost(const CostContext& c) const { return {.operations = c.out_count()}; }
   void fill(RunContext& c, double a0, double a1, double a2) const {
     std::vector<double> y(c.out_count());
     const double step = 2 * std::numbers::pi / std::max<double>(double(y.size()) - (periodic ? 0 : 1), 1);

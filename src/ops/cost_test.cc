@@ -1,0 +1,394 @@
+// What operators cost: a row for each that says it itself, with numbers worked out by hand.
+#include "ops/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+class SlotShapes final : public CostContext {
+ public:
+  SlotShapes(std::span<const Slot> inputs, std::span<const Slot> outputs) : inputs_(inputs), outputs_(outputs) {}
+
+ private:
+  static const ValueType* type(std::span<const Slot> slots, size_t i) {
+    return i < slots.size() && slots[i].present ? &slots[i].type : nullptr;
+  }
+  const ValueType* input(size_t i) const override { return type(inputs_, i); }
+  const ValueType* output(size_t i) const override { return type(outputs_, i); }
+  double number(Dim extent) const override { return is_known(extent) ? double(extent) : kUnknown; }
+
+  std::span<const Slot> inputs_, outputs_;
+};
+
+Cost cost_of(const OpRun& run) {
+  DimTable dims;
+  const std::vector<Slot> in = run.input_slots(), out = run.infer(dims, in);
+  return retort::cost_of(*run.node.op, run.node.params.get(), SlotShapes(in, out));
+}
+
+struct Row {
+  std::string_view name;
+  std::vector<Tensor> inputs;  ///< an empty one is omitted
+  Cost cost;
+  Attributes attributes = {};
+  std::string_view domain = "";
+  size_t outputs = 1;
+};
+
+Tensor of(Shape shape, DType type = DType::f32) {
+  Tensor t(type, std::move(shape));
+  std::fill_n(t.mutable_data<char>(), t.bytes(), char(0));
+  return t;
+}
+const Tensor kNone;
+
+std::vector<Row> products() {
+  constexpr DType u8 = DType::u8;
+  const Tensor scale = of({}), zero = of({}, u8);
+  const Attributes trans_a{{"transA", int64_t(1)}};
+  return {
+      {"MatMul", {of({2, 5, 7}), of({7, 3})}, {.multiply_adds = 2 * 5 * 7 * 3, .tiles = true}},
+      {"MatMul", {of({5, 7}), of({7})}, {.multiply_adds = 5 * 7, .tiles = true}},
+      {"Gemm", {of({7, 5}), of({7, 3})}, {.multiply_adds = 5 * 7 * 3, .tiles = true}, trans_a},
+      {"Gemm", {of({5, 7}), of({7, 3}), of({3})}, {.multiply_adds = 5 * 7 * 3, .operations = 15, .tiles = true}},
+      {"FusedMatMul",
+       {of({2, 7, 5}), of({2, 7, 3})},
+       {.multiply_adds = 2 * 5 * 7 * 3, .tiles = true},
+       trans_a,
+       "com.microsoft"},
+      {"Linear",
+       {of({2, 5, 7}), of({7, 3}), of({3})},
+       {.multiply_adds = 2 * 5 * 7 * 3, .operations = 30, .tiles = true},
+       {},
+       "retort"},
+      {"MatMulInteger", {of({5, 7}, u8), of({7, 3}, u8)}, {.multiply_adds = 5 * 7 * 3, .tiles = true}},
+      {"QLinearMatMul",
+       {of({5, 7}, u8), scale, zero, of({7, 3}, u8), scale, zero, scale, zero},
+       {.multiply_adds = 5 * 7 * 3, .tiles = true}},
+      {"Einsum",
+       {of({2, 5, 7}), of({2, 7, 3})},
+       {.multiply_adds = 2 * 5 * 7 * 3, .tiles = true},
+       {{"equation", std::string("bij,bjk->bik")}}},
+      {"Einsum", {of({5, 7})}, {.operations = 35}, {{"equation", std::string("ij->i")}}},
+      {"Einsum", {of({5, 7})}, {}, {{"equation", std::string("ij->ji")}}},
+      {"Einsum", {of({5}), of({5}), of({5})}, {.operations = kUnknown}, {{"equation", std::string("i,i,i->")}}},
+      {"LinearClassifier",
+       {of({5, 2})},
+       {.multiply_adds = 5 * 2 * 3},
+       {{"coefficients", std::vector<float>(6)},
+        {"intercepts", std::vector<float>(3)},
+        {"classlabels_ints", std::vector<int64_t>{0, 1, 2}}},
+       "ai.onnx.ml",
+       2},
+      {"LinearRegressor",
+       {of({5, 2})},
+       {.multiply_adds = 5 * 2 * 3},
+       {{"coefficients", std::vector<float>(6)}, {"targets", int64_t(3)}},
+       "ai.onnx.ml"},
+      {"SVMRegressor",
+       {of({5, 2})},
+       {.multiply_adds = 5 * (3 * 2 + 3)},
+       {{"coefficients", std::vector<float>(3)},
+        {"kernel_params", std::vector<float>(3)},
+        {"kernel_type", std::string("RBF")},
+        {"n_supports", int64_t(3)},
+        {"rho", std::vector<float>(1)},
+        {"support_vectors", std::vector<float>(6)}},
+       "ai.onnx.ml"},
+      {"SVMClassifier",
+       {of({5, 2})},
+       {.multiply_adds = 5 * (3 * 2 + 3)},
+       {{"classlabels_ints", std::vector<int64_t>{0, 1}},
+        {"coefficients", std::vector<float>(3)},
+        {"kernel_params", std::vector<float>(3)},
+        {"kernel_type", std::string("RBF")},
+        {"rho", std::vector<float>(1)},
+        {"support_vectors", std::vector<float>(6)},
+        {"vectors_per_class", std::vector<int64_t>{1, 2}}},
+       "ai.onnx.ml",
+       2},
+  };
+}
+
+std::vector<Row> convolutions() {
+  constexpr DType u8 = DType::u8;
+  const Tensor scale = of({}), zero = of({}, u8);
+  const double out = 6 * 6 * 6, each = 2 * 3 * 3;  // of 4 channels in 2 groups, 8 by 8
+  const Attributes group{{"group", int64_t(2)}};
+  return {
+      {"Conv", {of({1, 4, 8, 8}), of({6, 2, 3, 3})}, {.multiply_adds = out * each}, group},
+      {"Conv", {of({1, 4, 8, 8}), of({6, 2, 3, 3}), of({6})}, {.multiply_adds = out * each, .operations = out}, group},
+      {"Conv",
+       {of({1, 8, 8, 4}), of({6, 2, 3, 3}), of({6})},
+       {.multiply_adds = out * each, .operations = out},
+       group,
+       "retort"},
+      {"ConvInteger", {of({1, 4, 8, 8}, u8), of({6, 2, 3, 3}, u8), zero}, {.multiply_adds = out * each}, group},
+      {"QLinearConv",
+       {of({1, 4, 8, 8}, u8), scale, zero, of({6, 2, 3, 3}, u8), scale, zero, scale, zero, of({6}, DType::i32)},
+       {.multiply_adds = out * each, .operations = out},
+       group},
+      {"DeformConv",
+       {of({1, 4, 8, 8}), of({6, 2, 3, 3}), of({1, 2 * 9, 6, 6})},
+       {.multiply_adds = out * each, .operations = 8.0 * 4 * 9 * 36},
+       group},
+      {"DeformConv",
+       {of({1, 4, 8, 8}), of({6, 2, 3, 3}), of({1, 2 * 9, 6, 6}), of({6}), of({1, 9, 6, 6})},
+       {.multiply_adds = out * each, .operations = 9.0 * 4 * 9 * 36 + out},
+       group},
+      {"ConvTranspose", {of({1, 4, 8, 8}), of({4, 6, 3, 3})}, {.multiply_adds = 4 * 8 * 8 * (6 * 3 * 3)}},
+      {"ConvTranspose",
+       {of({1, 8, 8, 4}), of({4, 6, 3, 3}), of({6})},
+       {.multiply_adds = 4 * 8 * 8 * (6 * 3 * 3), .operations = 6 * 10 * 10},
+       {},
+       "retort"},
+      {"ConvTranspose",
+       {of({1, 4, 8, 8}), of({4, 6, 3, 3}), of({6})},
+       {.multiply_adds = 4 * 8 * 8 * (6 * 3 * 3), .operations = 6 * 10 * 10}},
+  };
+}
+
+std::vector<Row> sequences() {
+  const auto recurrent = [](std::string_view name, int64_t gates) {
+    return Row{name,
+               {of({5, 2, 3}), of({1, gates * 4, 3}), of({1, gates * 4, 4})},
+               {.multiply_adds = 5.0 * 2 * double(gates) * 4 * (3 + 4), .rounds = 5},
+               {{"hidden_size", int64_t(4)}}};
+  };
+  Row batch_major = recurrent("GRU", 3);
+  batch_major.inputs[0] = of({2, 5, 3});
+  batch_major.attributes.set("layout", int64_t(1));
+  const Attributes heads{{"num_heads", int64_t(2)}, {"kv_num_heads", int64_t(2)}};
+  const Attributes strided{{"q_heads", int64_t(2)},     {"kv_heads", int64_t(2)}, {"head_size", int64_t(4)},
+                           {"v_head_size", int64_t(6)}, {"scale", 1.0f},          {"q_split", int64_t(1)},
+                           {"k_split", int64_t(1)},     {"v_split", int64_t(1)}};
+  const Tensor last = of({1}, DType::i32), total = of({1}, DType::i32);
+  return {
+      recurrent("RNN", 1),
+      recurrent("GRU", 3),
+      recurrent("LSTM", 4),
+      batch_major,
+      {"Attention", {of({1, 2, 5, 4}), of({1, 2, 9, 4}), of({1, 2, 9, 6})}, {.multiply_adds = 2 * 5 * (4 + 6) * 9}},
+      {"Attention",
+       {of({1, 5, 8}), of({1, 9, 8}), of({1, 9, 8}), kNone, of({1, 2, 3, 4}), of({1, 2, 3, 4})},
+       {.multiply_adds = 2 * 5 * (4 + 4) * (9 + 3)},
+       {{"q_num_heads", int64_t(2)}, {"kv_num_heads", int64_t(2)}}},
+      {"Attention",
+       {of({1, 2, 5, 4}), of({1, 2, 9, 4}), of({1, 2, 9, 6})},
+       {.multiply_adds = 2 * 5 * (4 + 6) * 9},
+       strided,
+       "retort"},
+      {"GroupQueryAttention",
+       {of({1, 5, 8}), of({1, 5, 8}), of({1, 5, 8}), of({1, 2, 3, 4}), of({1, 2, 3, 4}), last, total},
+       {.multiply_adds = 2 * 5 * (4 + 4) * (5 + 3)},
+       heads,
+       "com.microsoft",
+       3},
+      {"GroupQueryAttention",  // keys and values side by side with the queries
+       {of({1, 5, 24}), kNone, kNone, kNone, kNone, last, total},
+       {.multiply_adds = 2 * 5 * (4 + 4) * 5},
+       heads,
+       "com.microsoft",
+       3},
+      {"RotaryEmbedding",
+       {of({1, 2, 5, 8}), of({1, 5, 2}), of({1, 5, 2})},
+       {.operations = 3 * 2 * 5 * 4},
+       {{"rotary_embedding_dim", int64_t(4)}}},
+      {"RotaryEmbedding",
+       {of({1, 5, 16}), of({1, 5, 4}), of({1, 5, 4})},
+       {.operations = 3 * 2 * 5 * 8},
+       {{"num_heads", int64_t(2)}}},
+  };
+}
+
+std::vector<Row> windows() {
+  const Attributes kernel{{"kernel_shape", std::vector<int64_t>{2, 3}}};
+  const auto pool = [&](std::string_view name, std::string_view domain) {
+    return Row{
+        name, {of({1, 4, 4, 4})}, {.operations = domain.empty() ? 4.0 * 3 * 2 * 6 : 3 * 2 * 4 * 6.0}, kernel, domain};
+  };
+  const auto whole = [](std::string_view name, std::string_view domain = "") {
+    return Row{name, {of({1, 4, 5, 6})}, {.operations = 120}, {}, domain};
+  };
+  const Tensor linear = f32({4}, {1, 1, 2, 2}), smaller = f32({4}, {1, 1, 0.5, 1});
+  const auto mode = [](const char* m) { return Attributes{{"mode", std::string(m)}}; };
+  Attributes antialias = mode("linear");
+  antialias.set("antialias", int64_t(1));
+  return {
+      pool("MaxPool", ""),
+      pool("AveragePool", ""),
+      pool("LpPool", ""),
+      pool("MaxPool", "retort"),
+      pool("AveragePool", "retort"),
+      whole("GlobalAveragePool"),
+      whole("GlobalAveragePool", "retort"),
+      whole("GlobalMaxPool"),
+      whole("GlobalLpPool"),
+      {"Resize", {of({1, 2, 3, 4}), kNone, linear}, {.operations = 2 * (2 * 6 * 8) * 4}, mode("linear")},
+      {"Resize", {of({1, 2, 3, 4}), kNone, linear}, {.operations = 2 * (2 * 6 * 8) * 16}, mode("cubic")},
+      {"Resize", {of({1, 2, 3, 4}), kNone, linear}, {}, mode("nearest")},
+      {"Resize", {of({1, 2, 4, 4}), kNone, smaller}, {.operations = 2 * (2 * 2 * 4) * 4}, antialias},
+      {"GridSample", {of({1, 3, 4, 4}), of({1, 5, 6, 2})}, {.operations = 2 * (3 * 5 * 6) * 4}},
+      {"GridSample", {of({1, 3, 4, 4}), of({1, 5, 6, 2})}, {.operations = 2 * (3 * 5 * 6) * 16}, mode("cubic")},
+      {"GridSample", {of({1, 3, 4, 4}), of({1, 5, 6, 2})}, {}, mode("nearest")},
+      {"AffineGrid", {of({1, 2, 3}), i64({4}, {1, 3, 5, 6})}, {.operations = 2 * (5 * 6 * 2) * 3}},
+      {"Col2Im", {of({1, 12, 9}), i64({2}, {4, 4}), i64({2}, {2, 2})}, {.operations = 108}},
+      {"RoiAlign", {of({1, 2, 4, 4}), of({3, 4}), i64({3}, {0, 0, 0})}, {.operations = kUnknown}},
+      {"MaxRoiPool",
+       {of({1, 2, 4, 4}), of({3, 5})},
+       {.operations = kUnknown},
+       {{"pooled_shape", std::vector<int64_t>{2, 2}}}},
+  };
+}
+
+std::vector<Row> rows_of_reductions() {
+  std::vector<Row> rows;
+  for (const char* name : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
+                           "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"})
+    rows.push_back({name, {of({5, 3}), i64({1}, {1})}, {.operations = 15}});
+  for (const char* name : {"CumSum", "CumProd"}) rows.push_back({name, {of({5, 3}), i64({}, {1})}, {.operations = 15}});
+  rows.push_back({"Det", {of({2, 3, 3})}, {.operations = 2 * 2 * 27 / 3}});
+  return rows;
+}
+
+std::vector<Row> normalisations() {
+  const Tensor x = of({2, 4, 3}), channel = of({4}), last = of({3});
+  const Cost five{.operations = 5 * 24};
+  std::vector<Row> rows{
+      {"BatchNormalization", {x, channel, channel, channel, channel}, five},
+      {"InstanceNormalization", {x, channel, channel}, five},
+      {"GroupNormalization", {x, channel, channel}, five, {{"num_groups", int64_t(2)}}},
+      {"LayerNormalization", {x, last, last}, five},
+      {"RMSNormalization", {x, last}, five},
+      {"SimplifiedLayerNormalization", {x, last}, five},
+      {"SkipLayerNormalization", {x, x, last}, five, {}, "com.microsoft"},
+      {"SkipSimplifiedLayerNormalization", {x, x, last}, five, {}, "com.microsoft"},
+      {"MeanVarianceNormalization", {of({2, 4, 3, 1})}, five},
+      {"Softmax", {x}, five},
+      {"LogSoftmax", {x}, five},
+      {"LpNormalization", {x}, {.operations = 3 * 24}},
+      {"LRN", {x}, {.operations = (2 * 5 + 4) * 24}, {{"size", int64_t(5)}}},
+      {"Normalizer", {of({5, 2})}, {.operations = 30}, {}, "ai.onnx.ml"},
+      {"SoftmaxCrossEntropyLoss", {of({5, 3}), of({5}, DType::i64)}, {.operations = 5 * 15 + 2 * 5}},
+      {"NegativeLogLikelihoodLoss", {of({5, 3}), of({5}, DType::i64)}, {.operations = 2 * 5}},
+  };
+  for (const char* name : {"BiasGelu", "FastGelu"})
+    rows.push_back({name, {x, last}, {.operations = 2 * 24}, {}, "com.microsoft"});
+  rows.push_back({"FastGelu", {x}, {.operations = 24}, {}, "com.microsoft"});
+  return rows;
+}
+
+std::vector<Row> others() {
+  const Tensor x = of({2, 4}), scale = of({}), zero = of({}, DType::u8), index = of({3}, DType::i64);
+  const Attributes add{{"reduction", std::string("add")}}, shape{{"shape", std::vector<int64_t>{2, 4}}};
+  const Tensor size = i64({}, {8}), number = of({});
+  std::vector<Row> rows{
+      {"QuantizeLinear", {x, scale, zero}, {.operations = 24}},
+      {"DequantizeLinear", {of({2, 4}, DType::u8), scale, zero}, {.operations = 16}},
+      {"DynamicQuantizeLinear", {x}, {.operations = 40}, {}, "", 3},
+      {"Bernoulli", {x}, {.operations = 8}},
+      {"RandomNormal", {}, {.operations = 8}, shape},
+      {"RandomUniform", {}, {.operations = 8}, shape},
+      {"RandomNormalLike", {x}, {.operations = 8}},
+      {"RandomUniformLike", {x}, {.operations = 8}},
+      {"MelWeightMatrix", {i64({}, {2}), i64({}, {6}), size, number, number}, {.operations = 2 * 4}},
+      {"DFT", {of({1, 8, 1})}, {.operations = kUnknown}},
+      {"STFT", {of({1, 8, 1}), i64({}, {2}), of({4})}, {.operations = kUnknown}},
+      {"ScatterElements", {x, of({1, 3}, DType::i64), of({1, 3})}, {.operations = 3}, add},
+      {"ScatterElements", {x, of({1, 3}, DType::i64), of({1, 3})}, {}},
+      {"ScatterND", {x, of({1, 1}, DType::i64), of({1, 4})}, {.operations = 4}, add},
+      {"Gather", {x, index}, {.access = Access::rows}},
+      {"GatherElements", {x, of({1, 3}, DType::i64)}, {.access = Access::rows}},
+      {"GatherND", {x, of({3, 1}, DType::i64)}, {.access = Access::rows}},
+      {"Slice", {x, i64({1}, {0}), i64({1}, {1})}, {.access = Access::part}},
+      {"Imputer", {x}, {.operations = 8}, {{"imputed_value_floats", std::vector<float>{1}}}, "ai.onnx.ml"},
+      {"Scaler",
+       {x},
+       {.operations = 16},
+       {{"offset", std::vector<float>{1}}, {"scale", std::vector<float>{1}}},
+       "ai.onnx.ml"},
+  };
+  for (const char* name : {"HannWindow", "HammingWindow", "BlackmanWindow"})
+    rows.push_back({name, {size}, {.operations = 8}});
+  return rows;
+}
+
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (std::vector<Row> some :
+       {products(), convolutions(), sequences(), windows(), rows_of_reductions(), normalisations(), others()})
+    rows.insert(rows.end(), some.begin(), some.end());
+  return rows;
+}
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+TEST(Cost, IsWhatTheShapesSay) {
+  for (const Row& row : all_rows()) {
+    SCOPED_TRACE(row.name);
+    const OpRun run(row.domain, row.name, row.attributes, row.inputs, row.outputs);
+    const Cost cost = cost_of(run);
+    EXPECT_TRUE(same(cost.multiply_adds, row.cost.multiply_adds)) << cost.multiply_adds;
+    EXPECT_TRUE(same(cost.operations, row.cost.operations)) << cost.operations;
+    EXPECT_EQ(cost.rounds, row.cost.rounds);
+    EXPECT_EQ(cost.tiles, row.cost.tiles);
+    EXPECT_EQ(cost.access, row.cost.access);
+  }
+}
+
+TEST(Cost, HasARowForEveryOperatorThatSaysItItself) {
+  std::set<const OpDef*> listed;
+  for (const Row& row : all_rows()) {
+    const OpDef* op = find_op(row.domain, row.name);
+    ASSERT_TRUE(op && op->cost) << row.name;
+    listed.insert(op);
+  }
+  for (const OpDef* op : op_table())
+    EXPECT_EQ(op->cost != nullptr, listed.contains(op)) << op->info.domain << "." << op->info.name;
+}
+
+TEST(Cost, OfOtherOperatorsIsOneForEachElementOrNothing) {
+  EXPECT_EQ(cost_of(OpRun("", "Add", {}, {of({5, 1}), of({3})}, 1)).arithmetic(), 15);
+  EXPECT_EQ(cost_of(OpRun("", "Transpose", {}, {of({5, 3})}, 1)).arithmetic(), 0);
+  EXPECT_EQ(cost_of(OpRun("", "Identity", {}, {of({5, 3})}, 1)).arithmetic(), 0);
+}
+
+TEST(Cost, CountsAMultiplyAddTwice) { EXPECT_EQ((Cost{.multiply_adds = 3, .operations = 1}).arithmetic(), 7); }
+
+TEST(Cost, IsUnknownWhereAnExtentIs) {
+  const OpRun run("", "MatMul", {}, {of({5, 7}), of({7, 3})}, 1);
+  DimTable dims;
+  std::vector<Slot> in = run.input_slots();
+  in[0].type.shape[0] = dims.fresh();
+  const std::vector<Slot> out = run.infer(dims, in);
+  EXPECT_TRUE(std::isnan(retort::cost_of(*run.node.op, run.node.params.get(), SlotShapes(in, out)).arithmetic()));
+}
+
+// Of every example; whatever the shapes are, a formula fits the operator's inputs and never goes below zero.
+TEST(Cost, OfExamplesIsANumber) {
+  std::set<std::string_view> unknown;
+  for (const Row& row : all_rows()) {
+    if (std::isnan(row.cost.arithmetic())) unknown.insert(row.name);
+  }
+  for (const OpTest* test : OpTest::all()) {
+    for (const OpCase& example : test->cases()) {
+      SCOPED_TRACE(test->name() + ": " + example.about);
+      const OpRun run(test->options().domain, test->name(), example.attributes, example.inputs,
+                      std::max<size_t>(example.outputs.size(), 1));
+      DimTable dims;
+      const std::vector<Slot> in = run.input_slots(), out = run.infer(dims, in);
+      if (out.empty() || !out[0].type.is_static()) continue;
+      const double n = retort::cost_of(*run.node.op, run.node.params.get(), SlotShapes(in, out)).arithmetic();
+      EXPECT_TRUE(n >= 0 || unknown.contains(test->name())) << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retort::ops
