@@ -68,8 +68,8 @@ void Frame::check_outputs_apart(std::span<Value* const> outputs) const {
 // Where the elements of input i lie, which for a cache may be a block with room.
 void* Frame::bind_tensor(size_t i, const Tensor& t) {
   const GrownRows* rows = input_cache_[i] == kNever ? nullptr : growing_[input_cache_[i]].past();
-  slots_[plan_->inputs[i]].room = rows ? rows->room() : 0;
-  return rows ? rows->block() : const_cast<void*>(t.data());
+  table_[plan_->inputs[i]].room = rows ? rows->room() : 0;
+  return rows ? rows->block() : read_only(t.data());
 }
 
 // The input where the plan reads it: a tensor from another memory is copied in every run (a binding does that once), and
@@ -110,12 +110,12 @@ void Frame::bind_inputs(const RunRequest& request) {
     growing_[i].begin(past && request.caches_grow ? past->tensor() : nullptr);
   }
   for (size_t i = 0; i < request.inputs.size(); ++i) {
-    Slot& slot = slots_[plan_->inputs[i]];
+    Slot& slot = table_[plan_->inputs[i]];
     const Value* v = request.inputs[i];
     const Tensor* t = v ? v->tensor() : nullptr;
     if (t && plan_->inputs[i] != kNoSlot && plan_->reads(i)) t = &brought(request, i, *t);
     void* data = t ? bind_tensor(i, *t) : nullptr;
-    if (slot.data != data) set_data(plan_->inputs[i], data);
+    if (slot.data != data) joins_.put(plan_->inputs[i], data);
     if (!t) {
       slot.boxed = v ? *v : Value(Optional());
     } else if (t->dtype() == DType::string) {
@@ -132,24 +132,24 @@ void Frame::bind_inputs(const RunRequest& request) {
 // Outputs whose kernel sizes them may lie where the caller wants them, if that turns out to fit.
 void Frame::offer_outputs(const RunRequest& request) {
   const auto is_sized_late = [&](SlotIndex out) {
-    return out != kNoSlot && producer_[out] != kNever && plan_->steps[producer_[out]].late;
+    return out != kNoSlot && table_.producer_of(out) != kNever && plan_->steps[table_.producer_of(out)].late;
   };
   for (const SlotIndex out : plan_->outputs) {
-    if (is_sized_late(out)) slots_[out].offered = nullptr;
+    if (is_sized_late(out)) table_[out].offered = nullptr;
   }
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const SlotIndex out = plan_->outputs[i];
     const Tensor* given = request.outputs[i] ? request.outputs[i]->tensor() : nullptr;
-    if (!given || !is_sized_late(out) || slots_[out].offered) continue;
+    if (!given || !is_sized_late(out) || table_[out].offered) continue;
     const bool needed = std::ranges::any_of(
         plan_->inputs, [&](SlotIndex in) { return lies_in_input(*given, in) && !may_replace(in, out, *given); });
-    if (!needed) slots_[out].offered = given;
+    if (!needed) table_[out].offered = given;
   }
 }
 
 bool Frame::lies_in_input(const Tensor& given, SlotIndex in) const {
-  if (in == kNoSlot || !slots_[in].data) return false;
-  const Slot& s = slots_[in];
+  if (in == kNoSlot || !table_[in].data) return false;
+  const Slot& s = table_[in];
   const Tensor* boxed = s.boxed.tensor();
   return given.space().serves(boxed ? boxed->space() : MemorySpace{}) &&
          overlap(s.data, dtype_bytes(s.type.dtype, s.count), given.data(), given.bytes());
@@ -158,8 +158,8 @@ bool Frame::lies_in_input(const Tensor& given, SlotIndex in) const {
 // Whether the late step that makes `out` may write it to `given`, memory of a device where input `in` lies, at the same
 // place. Steps of the device come one after the other; one that reads the input itself must be able to work so.
 bool Frame::may_replace(SlotIndex in, SlotIndex out, const Tensor& given) const {
-  const Step& step = plan_->steps[producer_[out]];
-  const Slot& s = slots_[in];
+  const Step& step = plan_->steps[table_.producer_of(out)];
+  const Slot& s = table_[in];
   const SlotIndex root = plan_->values[in].root;
   const uint32_t last = plan_->values[root].last_use;
   const auto is_copied = [&](SlotIndex other) {  // to another device, for those who read it there
@@ -167,7 +167,7 @@ bool Frame::may_replace(SlotIndex in, SlotIndex out, const Tensor& given) const 
   };
   const bool same = s.data == given.data() && s.type.dtype == given.dtype() && s.type.shape == given.shape();
   if (!same || given.space().host_readable() || std::ranges::any_of(plan_->inputs, is_copied)) return false;
-  if (last != producer_[out]) return last < producer_[out];
+  if (last != table_.producer_of(out)) return last < table_.producer_of(out);
   const ExternalOp* op = external_op(*step.op, step.params.get());
   const auto output = size_t(std::ranges::find(step.outputs, out) - step.outputs.begin());
   for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -184,11 +184,11 @@ void Frame::bind_outputs(const RunRequest& request, const Segment& segment) {
     if (bound_[i]) continue;
     const SlotIndex out = plan_->outputs[i], root = plan_->values[out].root;
     const Home home = plan_->values[out].home;
-    if (is_laid_out(slots_[out].type)) {
-      if (home == Home::output) bind_output(request, segment, i, slots_[out]);
+    if (is_laid_out(table_[out].type)) {
+      if (home == Home::output) bind_output(request, segment, i, table_[out]);
       if (home == Home::boxed) bind_boxed_output(request, i);
-    } else if (home == Home::output && is_laid_out(slots_[root].type)) {
-      bind_output(request, segment, i, slots_[root]);
+    } else if (home == Home::output && is_laid_out(table_[root].type)) {
+      bind_output(request, segment, i, table_[root]);
     }
   }
 }
@@ -205,12 +205,12 @@ std::string Frame::shape_clash(size_t output, const Tensor& bound, const Slot& s
 bool Frame::bind_grown(const RunRequest& request, size_t i, Slot& slot) {
   Value* wanted = request.outputs[i];
   slot.room = 0;
-  if (!request.caches_grow || !wanted || !wanted->empty() || !space_of_output(request, i).host_readable()) return false;
+  if (!request.caches_grow || !wanted || !wanted->empty() || !request.output_space(i).host_readable()) return false;
   const std::shared_ptr<GrownRows> rows = growing_[output_cache_[i]].present(slot);
   if (!rows) return false;
   if (!request.spares.empty()) request.spares[i] = Spare();
   slot.room = rows->room();
-  set_data(plan_->outputs[i], rows->block());
+  joins_.put(plan_->outputs[i], rows->block());
   made_[i] = Tensor(slot.type.dtype, slot.type.shape, rows);
   bound_[i] = kBound;
   return true;
@@ -219,22 +219,22 @@ bool Frame::bind_grown(const RunRequest& request, size_t i, Slot& slot) {
 void Frame::bind_output(const RunRequest& request, const Segment& segment, size_t i, const Slot& slot) {
   const SlotIndex out = plan_->outputs[i], root = plan_->values[out].root;
   // The first of several outputs that share this memory gets it; the others are copied at the end.
-  if (slots_[root].data && std::any_of(bound_.begin(), bound_.end(), [](Bound b) { return b != kUnbound; })) {
+  if (table_[root].data && std::any_of(bound_.begin(), bound_.end(), [](Bound b) { return b != kUnbound; })) {
     for (size_t j = 0; j < i; ++j) {
       if (bound_[j] && plan_->values[plan_->outputs[j]].root == root) return;
     }
   }
-  if (output_cache_[i] != kNever && bind_grown(request, i, slots_[out])) return;
+  if (output_cache_[i] != kNever && bind_grown(request, i, table_[out])) return;
   Value* wanted = request.outputs[i];
-  const Tensor* given = wanted ? wanted->tensor() : nullptr;
-  const bool final_shape = &slot == &slots_[out];
+  Tensor* given = wanted ? wanted->get<Tensor>() : nullptr;
+  const bool final_shape = &slot == &table_[out];
   if (given && (given->dtype() != slot.type.dtype ||
                 (final_shape ? !(given->shape() == slot.type.shape) : given->count() != slot.count))) {
     throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
   }
-  void* data = given ? const_cast<void*>(given->data()) : nullptr;
+  void* data = given ? given->mutable_data() : nullptr;
   // A buffer that may turn out to have the wrong shape stays untouched until that is known.
-  const bool on_host = given ? given->space().host_readable() : space_of_output(request, i).host_readable();
+  const bool on_host = given ? given->space().host_readable() : request.output_space(i).host_readable();
   const bool overlaps = given && on_host && overlaps_input(segment, i, data, given->bytes());
   const bool staged = overlaps || !on_host || (given && (!final_shape || !is_aligned(given->dtype(), data)));
   if (overlaps && request.disallow_copies) {
@@ -249,27 +249,22 @@ void Frame::bind_output(const RunRequest& request, const Segment& segment, size_
     if (!reusable) made_[i] = make_output(request, i, slot);
     data = made_[i].mutable_data();
   }
-  set_data(root, data);
+  joins_.put(root, data);
   bound_[i] = final_shape ? kBound : kBoundEarly;
 }
 
 Tensor Frame::make_output(const RunRequest& request, size_t i, const Slot& slot) {
   const SlotIndex out = plan_->outputs[i];
   const bool for_caller =
-      request.outputs[i] && !request.outputs[i]->tensor() && space_of_output(request, i).host_readable();
+      request.outputs[i] && !request.outputs[i]->tensor() && request.output_space(i).host_readable();
   try {
-    return for_caller ? take_spare(request, i, slot, space_of_output(request, i))
+    return for_caller ? take_spare(request, i, slot, request.output_space(i))
                       : Tensor(slot.type.dtype, slot.type.shape);
   } catch (Error& e) {
     e.add_context(cat("output '{}'", plan_->values[out].name));
-    if (producer_[out] != kNever) e.add_context(plan_->steps[producer_[out]].name);
+    if (table_.producer_of(out) != kNever) e.add_context(plan_->steps[table_.producer_of(out)].name);
     throw;
   }
-}
-
-const MemorySpace& Frame::space_of_output(const RunRequest& request, size_t i) {
-  static constexpr MemorySpace kHost;
-  return request.output_spaces.empty() ? kHost : request.output_spaces[i];
 }
 
 // Memory for a result: what was kept from the last one if nobody holds that any more, else new. Bindings keep it, and for
@@ -286,8 +281,8 @@ Tensor Frame::take_spare(const RunRequest& request, size_t i, const Slot& slot, 
 
 // Strings: the kernel writes std::string objects, into the caller's tensor when there is one.
 void Frame::bind_boxed_output(const RunRequest& request, size_t i) {
-  Slot& slot = slots_[plan_->outputs[i]];
-  const uint32_t step = producer_[plan_->outputs[i]];
+  Slot& slot = table_[plan_->outputs[i]];
+  const uint32_t step = table_.producer_of(plan_->outputs[i]);
   if (step == kNever || plan_->steps[step].late || plan_->steps[step].view) return;
   Value* wanted = request.outputs[i];
   const Tensor* given = wanted ? wanted->tensor() : nullptr;
@@ -304,10 +299,10 @@ void Frame::bind_boxed_output(const RunRequest& request, size_t i) {
 // place reads that input last, writes the output, and both lie at the same place; or adds to the input what comes behind.
 bool Frame::overlaps_input(const Segment& segment, size_t output, const void* data, size_t bytes) const {
   const SlotIndex out = plan_->outputs[output], root = plan_->values[out].root;
-  const uint32_t writer = producer_[root];
+  const uint32_t writer = table_.producer_of(root);
   for (SlotIndex in : plan_->inputs) {
     const PlanValue& v = plan_->values[in];
-    const Slot& s = slots_[in];
+    const Slot& s = table_[in];
     const Tensor* boxed = s.boxed.tensor();  // strings, or what a device reads: memory of its own, or pinned
     const bool elsewhere = boxed && (boxed->dtype() == DType::string || !boxed->space().host_readable());
     if (v.home != Home::input || !s.data || elsewhere) continue;
@@ -317,7 +312,7 @@ bool Frame::overlaps_input(const Segment& segment, size_t output, const void* da
     const Step& step = plan_->steps[writer];
     const bool replaced = in_bytes == bytes && may_write_over(*plan_, step, in, root) &&
                           plan_->values[v.root].last_use == writer && !joins_.has_guests(v.root);
-    if (!replaced && !adds_behind(step, in, s, root, slots_[root])) return true;
+    if (!replaced && !adds_behind(step, in, s, root, table_[root])) return true;
   }
   return false;
 }

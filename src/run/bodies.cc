@@ -61,7 +61,7 @@ MemorySpace BodyFrames::input_space(size_t body, size_t input) const {
 void BodyFrames::take_captures() {
   const Step& step = this->step();
   for (size_t i = step.inputs.size() - step.captures; i < step.inputs.size(); ++i)
-    captures_.push_back({view_of(parent_.slots_[step.inputs[i]]), {}});
+    captures_.push_back({view_of(parent_.table_[step.inputs[i]]), {}});
 }
 
 // Brought when a body needs it first, which a branch that is not taken and a loop without iterations never do.

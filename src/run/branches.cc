@@ -23,7 +23,7 @@ bool is_flat(const PlanValue& v, const Slot& s) {
 // Bodies use the frame; kernels that allocate their outputs, and strings, the heap.
 bool Frame::fits_branch(const Segment& segment, uint32_t index) const {
   const Step& step = plan_->steps[index];
-  const auto flat = [&](SlotIndex v) { return v == kNoSlot || is_flat(plan_->values[v], slots_[v]); };
+  const auto flat = [&](SlotIndex v) { return v == kNoSlot || is_flat(plan_->values[v], table_[v]); };
   return !step.late && step.bodies.empty() && std::ranges::all_of(step.inputs, flat) &&
          std::ranges::all_of(step.outputs, flat) &&
          std::ranges::none_of(segment.stretches, [&](const Stretch& s) { return s.contains(index); });
@@ -34,7 +34,7 @@ void Frame::list_steps(const Segment& segment, std::vector<ForkStep>& list) cons
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
     if (is_settled(i)) continue;
     const bool fits = fits_branch(segment, i);
-    const Work work = fits ? guess_work(*plan_, slots_, plan_->steps[i], parallel_.workers()) : Work();
+    const Work work = fits ? guess_work(*plan_, table_.all(), plan_->steps[i], parallel_.workers()) : Work();
     list.push_back({.step = i, .fits = fits, .alone = work.alone, .all = work.all});
   }
 }
@@ -44,7 +44,7 @@ void Frame::find_needs(std::vector<ForkStep>& list) const {
   for (uint32_t i = 0; i < list.size(); ++i) {
     at[list[i].step] = i;
     for (const SlotIndex v : plan_->steps[list[i].step].inputs) {
-      const uint32_t from = v == kNoSlot ? kNever : producer_[plan_->values[v].root];
+      const uint32_t from = v == kNoSlot ? kNever : table_.producer_of(plan_->values[v].root);
       if (from != kNever && at[from] != kNever) list[i].needs.push_back(at[from]);
     }
   }

@@ -17,36 +17,14 @@ constexpr std::string_view kUnset = "call RunOptionsUnsetTerminate before anothe
 }  // namespace
 
 Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget)
-    : plan_(std::move(plan)),
-      budget_(budget),
-      slots_(plan_->values.size()),
-      joins_(*plan_, slots_, members_, producer_) {
+    : plan_(std::move(plan)), budget_(budget), table_(*plan_), joins_(table_) {
   const size_t values = plan_->values.size(), steps = plan_->steps.size();
-  members_.resize(values);
-  producer_.assign(values, kNever);
   settled_.assign(values, false);
   request_of_.assign(values, kNever);
   images_of_.assign(values, 0);
-  for (size_t i = 0; i < values; ++i) {
-    const PlanValue& v = plan_->values[i];
-    members_[v.root].push_back(SlotIndex(i));
-    slots_[i].present = true;
-    if (!v.constant) continue;
-    slots_[i].type = ValueType::tensor(v.constant.dtype(), v.constant.shape());
-    slots_[i].data = const_cast<void*>(v.constant.data());
-    slots_[i].count = v.constant.count();
-    slots_[i].boxed = v.constant;
-  }
   bodies_.resize(steps);
   for (uint32_t i = 0; i < steps; ++i) {
-    const Step& step = plan_->steps[i];
-    io_.push_back(uint32_t(pointers_.size()));
-    for (SlotIndex v : step.inputs) pointers_.push_back(v == kNoSlot ? nullptr : &slots_[v]);
-    for (SlotIndex v : step.outputs) {
-      pointers_.push_back(v == kNoSlot ? nullptr : &slots_[v]);
-      if (v != kNoSlot) producer_[v] = i;
-    }
-    if (!step.bodies.empty()) bodies_[i] = std::make_unique<BodyFrames>(*this, i);
+    if (!plan_->steps[i].bodies.empty()) bodies_[i] = std::make_unique<BodyFrames>(*this, i);
   }
   input_buffer_.resize(plan_->inputs.size());
   made_.resize(plan_->outputs.size());
@@ -85,7 +63,7 @@ size_t Frame::workspace_bytes() const {
   size_t bytes = scratch_bytes_;
   for (const auto& s : segments_) bytes += s->memory_bytes;
   for (const auto& b : bodies_) bytes += b ? b->workspace_bytes() : 0;
-  for (const Slot& slot : slots_) bytes += slot.kept.capacity;
+  for (const Slot& slot : table_.all()) bytes += slot.kept.capacity;
   for (const Brought& b : brought_) bytes += b.memory.capacity;
   for (const Spare& s : spares_) bytes += s.capacity;
   return bytes;
@@ -103,7 +81,7 @@ void Frame::run_segments(const RunRequest& request) {
     laid_out_ = false;
     forget_content();
     for (SlotIndex in : plan_->inputs) {
-      if (in != kNoSlot && plan_->values[in].home == Home::input) set_data(in, nullptr);
+      if (in != kNoSlot && plan_->values[in].home == Home::input) joins_.put(in, nullptr);
     }
     lay_out_segment(0, 0);
     laid_out_ = true;
@@ -148,9 +126,9 @@ void Frame::run(const RunRequest& request) {
 // The caller's memory for outputs is no business of ours any more.
 void Frame::let_go() {
   for (const SlotIndex out : plan_->outputs) {
-    if (out == kNoSlot || !slots_[out].offered) continue;
-    slots_[out].offered = nullptr;
-    slots_[out].boxed = Value();
+    if (out == kNoSlot || !table_[out].offered) continue;
+    table_[out].offered = nullptr;
+    table_[out].boxed = Value();
   }
 }
 
@@ -159,7 +137,7 @@ void Frame::run_step(const Active& active) {
   RunContext& context = const_cast<RunContext&>(active.context);
   if (bodies_[active.step]) bodies_[active.step]->begin();
   in_step(step, [&] {
-    with_inputs(active.step, [&] {
+    table_.with_inputs(active.step, [&] {
       try {
         active.fn ? active.fn(step.params.get(), context)
                   : run_reference(*step.op, step.params.get(), context, step.dtype);
@@ -174,9 +152,9 @@ void Frame::run_step(const Active& active) {
 // Later steps were planned for these types; what a body or a sequence holds shows only now.
 void Frame::check_late(const Step& step) const {
   for (const SlotIndex out : step.outputs) {
-    if (out == kNoSlot || slots_[out].boxed.empty() || admits(plan_->values[out].type, slots_[out].boxed)) continue;
+    if (out == kNoSlot || table_[out].boxed.empty() || admits(plan_->values[out].type, table_[out].boxed)) continue;
     fail(ErrorCode::invalid_graph, "output '{}' is {}, but the model says {}; make its types agree",
-         plan_->values[out].name, kind_text(slots_[out].boxed), kind_text(plan_->values[out].type));
+         plan_->values[out].name, kind_text(table_[out].boxed), kind_text(plan_->values[out].type));
   }
 }
 
@@ -208,7 +186,7 @@ void Frame::run_active(const RunRequest& request, const Segment& segment, const 
 
 void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch,
                         std::span<const Active> active) {
-  StretchView view(stretch, slots_);
+  StretchView view(stretch, table_.all());
   for (int64_t first = 0; first < stretch.batch; first += stretch.images) {
     const int64_t count = std::min(stretch.images, stretch.batch - first);
     view.show(first, count);
@@ -251,7 +229,7 @@ void Frame::run_segment(const RunRequest& request, Segment& segment) {
 // An output that is an input, as it lies in `space` already: given there, or brought there for this run or when it was
 // bound. Empty where it is not, and for what is no input.
 Tensor Frame::given_in(const RunRequest& request, SlotIndex out, const MemorySpace& space) const {
-  if (plan_->values[out].home != Home::input || slots_[out].type.dtype == DType::string) return {};
+  if (plan_->values[out].home != Home::input || table_[out].type.dtype == DType::string) return {};
   for (size_t i = 0; i < plan_->inputs.size(); ++i) {
     const SlotIndex in = plan_->inputs[i];
     // One that is read in several memories is several inputs of one name.
@@ -260,7 +238,7 @@ Tensor Frame::given_in(const RunRequest& request, SlotIndex out, const MemorySpa
     const bool is_for_device = in == out && !space_of_input(i).host_readable();
     if (given && (is_for_device ? given->space().readable_as(space) : given->space().serves(space))) return *given;
     const Tensor* brought = i < brought_.size() ? &brought_[i].tensor : nullptr;
-    if (brought && *brought && brought->data() == slots_[in].data && brought->space().serves(space)) return *brought;
+    if (brought && *brought && brought->data() == table_[in].data && brought->space().serves(space)) return *brought;
   }
   return {};
 }
@@ -270,7 +248,7 @@ Tensor Frame::copied_to(SlotIndex value, const MemorySpace& space) const {
   for (const Step& step : plan_->steps) {
     const ExternalOp* op = external_op(*step.op, step.params.get());
     const Tensor* copy =
-        op && op->is_copy() && step.inputs[0] == value ? slots_[step.outputs[0]].boxed.tensor() : nullptr;
+        op && op->is_copy() && step.inputs[0] == value ? table_[step.outputs[0]].boxed.tensor() : nullptr;
     if (copy && copy->space().serves(space)) return *copy;
   }
   return {};
@@ -279,7 +257,7 @@ Tensor Frame::copied_to(SlotIndex value, const MemorySpace& space) const {
 // What the run made of output i, where it made it; where it has it in `space` as well, that.
 Tensor Frame::result(const RunRequest& request, size_t i, const MemorySpace& space) const {
   const SlotIndex out = plan_->outputs[i];
-  const Slot& slot = slots_[out];
+  const Slot& slot = table_[out];
   const MemorySpace made = slot.boxed.tensor() ? slot.boxed.tensor()->space() : MemorySpace();
   if (!space.host_readable() || !made.serves(space)) {
     if (Tensor given = given_in(request, out, space)) return given;
@@ -305,13 +283,13 @@ void Frame::finish_output(const RunRequest& request, size_t i) {
   Value* wanted = request.outputs[i];
   if (!wanted) return;
   const SlotIndex out = plan_->outputs[i];
-  Slot& slot = slots_[out];
+  Slot& slot = table_[out];
   if (!slot.type.is_tensor() || (slot.boxed.tensor() == nullptr && !slot.boxed.empty())) {
     *wanted = slot.boxed;
     return;
   }
   if (Tensor* given = wanted->get<Tensor>()) return finish_given(request, i, *given);
-  const MemorySpace& space = space_of_output(request, i);
+  const MemorySpace& space = request.output_space(i);
   // What lies on a device goes out as it came in; memory of the host may be the caller's own, for as long as he likes.
   const bool passes = plan_->values[out].home == Home::input && !space.host_readable();
   const bool moves = passes || plan_->values[out].home == Home::boxed || (bound_[i] && made_[i]);
@@ -343,7 +321,7 @@ void Frame::finish_output(const RunRequest& request, size_t i) {
 // The caller's own memory: what does not lie there yet is copied.
 void Frame::finish_given(const RunRequest& request, size_t i, Tensor& given) {
   const SlotIndex out = plan_->outputs[i];
-  const Slot& slot = slots_[out];
+  const Slot& slot = table_[out];
   if (given.dtype() != slot.type.dtype || !(given.shape() == slot.type.shape))
     throw Error(ErrorCode::invalid_argument, shape_clash(i, given, slot));
   if (given.data() == slot.data) return;

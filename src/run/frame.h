@@ -2,53 +2,25 @@
 // run. A frame remembers its last layout, so a run with the same signature (the shapes of the inputs) only puts the
 // bound pointers in place and walks its steps.
 #pragma once
-#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/advice.h"
 #include "base/function_ref.h"
 #include "base/log.h"
-#include "ep/device_run.h"
 #include "memory/budget.h"
-#include "memory/spare.h"
-#include "plan/plan.h"
 #include "run/arena.h"
 #include "run/fork.h"
 #include "run/growing.h"
 #include "run/joins.h"
+#include "run/request.h"
+#include "run/slot_table.h"
 #include "run/stretch.h"
 
 namespace retort {
 
 class BodyFrames;
-
-/// A tensor whose extents are all numbers.
-inline bool is_laid_out(const ValueType& t) { return t.is_tensor() && t.is_static(); }
-
-/// In tables of steps and of requests for memory: none.
-inline constexpr uint32_t kNever = ~0u;
-/// What a run is given. Pointers must outlive the run.
-struct RunRequest {
-  std::span<const Value* const> inputs;  ///< in plan order, captures included; null only for omitted optionals
-  /// In plan order. In: a tensor to be written (its shape must fit), or empty: the frame makes one. Out: the results.
-  std::span<Value* const> outputs;
-  std::span<Spare> spares;  ///< per output, or empty: where memory for outputs that the frame makes is kept
-  std::span<const MemorySpace> output_spaces;  ///< per output, or empty: where those are to lie; empty: on the host
-  Parallel parallel;
-  Parallel forks;  ///< runs the branches of forks; of one thread: there are none
-  const std::atomic<bool>* cancel = nullptr;
-  const std::atomic<uint32_t>* cancellations = nullptr;  ///< how often `cancel` was set; null in bodies
-  Profiler* profiler = nullptr;
-  CopyLedger* ledger = nullptr;
-  const SessionDevices* devices = nullptr;  ///< null: there is only the host
-  StreamUse streams;
-  DeviceRun* within = nullptr;   ///< of bodies: the run that they are part of, in place of all that is said of devices
-  bool disallow_copies = false;  ///< an implicit copy is an error
-  bool caches_grow = false;      ///< outputs that the frame makes may lie in blocks with room (tensor/grown_rows.h)
-};
 
 /// Not thread-safe; the plan and the budget must outlive it.
 class Frame {
@@ -112,13 +84,6 @@ class Frame {
   Segment& lay_out_segment(size_t index, uint32_t begin);
   bool inputs_known(const Step& step) const;
   bool infer_step(uint32_t index);
-  /// "check its inputs 'x' float32[2,3], 'axes' int64[1]", for errors.
-  std::string what_to_check(uint32_t step) const;
-  /// Runs `f`; an Error ends with the inputs of the step.
-  template <typename F>
-  decltype(auto) with_inputs(uint32_t step, F&& f) const {
-    return advising([&] { return what_to_check(step); }, std::forward<F>(f));
-  }
   void check_late(const Step& step) const;
   bool lay_out_step(uint32_t index);
   bool settle_content(uint32_t index);
@@ -130,9 +95,6 @@ class Frame {
   void drop_memory(Segment& segment);
   void drop_scratch();
   std::shared_ptr<void> allocate(size_t bytes);
-  void set_data(SlotIndex root, void* data);
-  std::span<Slot* const> inputs_of(uint32_t step) const;
-  std::span<Slot* const> outputs_of(uint32_t step) const;
 
   // workspace.cc: in which memory
   std::vector<char> running(const Segment& segment) const;
@@ -174,7 +136,6 @@ class Frame {
   Tensor make_output(const RunRequest& request, size_t i, const Slot& made);
   bool bind_grown(const RunRequest& request, size_t i, Slot& made);
   Tensor take_spare(const RunRequest& request, size_t i, const Slot& made, const MemorySpace& space);
-  static const MemorySpace& space_of_output(const RunRequest& request, size_t i);
   bool lies_in_input(const Tensor& given, SlotIndex input) const;
   bool may_replace(SlotIndex input, SlotIndex output, const Tensor& given) const;
   bool overlaps_input(const Segment& segment, size_t output, const void* data, size_t bytes) const;
@@ -197,14 +158,10 @@ class Frame {
 
   std::shared_ptr<const Plan> plan_;
   MemoryBudget* budget_;
-  std::vector<Slot> slots_;
-  std::vector<Slot*> pointers_;                  ///< all steps' inputs and outputs, one array
-  std::vector<uint32_t> io_;                     ///< per step: where its inputs begin in pointers_
-  std::vector<std::vector<SlotIndex>> members_;  ///< per root: values that share its memory
-  std::vector<uint32_t> producer_;               ///< per value: the step that writes it, or ~0u
-  std::vector<char> settled_;                    ///< per value: its content follows from shapes and is in place
-  std::vector<uint32_t> request_of_;             ///< per root: its request in the segment being placed
-  std::vector<uint32_t> images_of_;  ///< per value: 0, or made and used up in a stretch: images that it has room for
+  SlotTable table_;
+  std::vector<char> settled_;         ///< per value: its content follows from shapes and is in place
+  std::vector<uint32_t> request_of_;  ///< per root: its request in the segment being placed
+  std::vector<uint32_t> images_of_;   ///< per value: 0, or made and used up in a stretch: images that it has room for
   Joins joins_;
   std::vector<ForkStep> listed_;  ///< room for a list
   std::vector<Seat> seats_;       ///< per step; empty in sessions without forks

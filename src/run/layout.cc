@@ -42,19 +42,11 @@ bool materialise(Slot& slot) {
 
 }  // namespace
 
-std::span<Slot* const> Frame::inputs_of(uint32_t step) const {
-  return {pointers_.data() + io_[step], plan_->steps[step].inputs.size()};
-}
-
-std::span<Slot* const> Frame::outputs_of(uint32_t step) const {
-  return {pointers_.data() + io_[step] + plan_->steps[step].inputs.size(), plan_->steps[step].outputs.size()};
-}
-
 // Stores the types of the inputs; true when they equal those of the last layout.
 bool Frame::take_signature(const RunRequest& request) {
   bool same = laid_out_;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
-    Slot& slot = slots_[plan_->inputs[i]];
+    Slot& slot = table_[plan_->inputs[i]];
     const Value* v = request.inputs[i];
     const Tensor* t = v ? v->tensor() : nullptr;
     if (!t) {  // a boxed value, or an optional that was left out
@@ -80,7 +72,7 @@ void Frame::reset_from(uint32_t step) {
   for (uint32_t i = step; i < plan_->steps.size(); ++i) {
     for (const SlotIndex out : plan_->steps[i].outputs) {
       if (out == kNoSlot) continue;
-      Slot* const s = &slots_[out];
+      Slot* const s = &table_[out];
       // Content that followed from the shapes of the last run need not follow from those of this one.
       if (plan_->steps[i].late || settled_[out]) s->boxed = Value();
       settled_[out] = false;
@@ -95,15 +87,15 @@ void Frame::reset_from(uint32_t step) {
 
 // Content that inference read from memory holds for one run only.
 void Frame::forget_content() {
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (!settled_[i] && plan_->values[i].home != Home::constant) slots_[i].has_known = false;
+  for (size_t i = 0; i < table_.all().size(); ++i) {
+    if (!settled_[i] && plan_->values[i].home != Home::constant) table_[i].has_known = false;
   }
 }
 
 bool Frame::inputs_known(const Step& step) const {
   return std::all_of(step.inputs.begin(), step.inputs.end(), [&](SlotIndex v) {
     if (v == kNoSlot) return true;
-    const Slot& s = slots_[v];
+    const Slot& s = table_[v];
     return is_laid_out(s.type) || (!s.boxed.empty() && !s.boxed.tensor());
   });
 }
@@ -111,13 +103,13 @@ bool Frame::inputs_known(const Step& step) const {
 // False when the step needs content that has not been computed yet.
 bool Frame::infer_step(uint32_t index) {
   const Step& step = plan_->steps[index];
-  InferContext context(dims_, nullptr, inputs_of(index), outputs_of(index));
+  InferContext context(dims_, nullptr, table_.inputs_of(index), table_.outputs_of(index));
   try {
     step.op->infer(step.params.get(), context);
   } catch (NotYetKnown) {
     return false;
   }
-  for (Slot* s : outputs_of(index)) {
+  for (Slot* s : table_.outputs_of(index)) {
     if (!s) continue;
     if (!is_laid_out(s->type)) return false;
     s->count = element_count(s->type.shape);
@@ -140,13 +132,13 @@ bool Frame::settle_content(uint32_t index) {
   const Step& step = plan_->steps[index];
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     if (step.outputs[i] == kNoSlot) continue;
-    const Slot& s = slots_[step.outputs[i]];
+    const Slot& s = table_[step.outputs[i]];
     if (!s.has_known || plan_->values[step.outputs[i]].home != Home::arena || s.known.size() != s.count) return false;
     if (!std::all_of(s.known.begin(), s.known.end(), is_known)) return false;
   }
   for (SlotIndex out : step.outputs) {
     if (out == kNoSlot) continue;
-    if (!materialise(slots_[out])) return false;
+    if (!materialise(table_[out])) return false;
     settled_[out] = true;
   }
   return true;
@@ -157,30 +149,17 @@ void Frame::settle_memory(uint32_t index) {
   const Step& step = plan_->steps[index];
   if (step.view) {
     const SlotIndex in = step.inputs[0], out = step.outputs[0];
-    slots_[out].data = slots_[in].data;
+    table_[out].data = table_[in].data;
     settled_[out] = settled_[in];
     return;
   }
   if (settle_content(index)) return;
   for (SlotIndex out : step.outputs) {
     if (out == kNoSlot || plan_->values[out].home != Home::boxed) continue;
-    Tensor t(slots_[out].type.dtype, slots_[out].type.shape);
-    slots_[out].data = t.mutable_data();
-    slots_[out].boxed = std::move(t);
+    Tensor t(table_[out].type.dtype, table_[out].type.shape);
+    table_[out].data = t.mutable_data();
+    table_[out].boxed = std::move(t);
   }
-}
-
-std::string Frame::what_to_check(uint32_t index) const {
-  constexpr size_t kMostShown = 6;
-  std::string text;
-  for (size_t i = 0, shown = 0; i < plan_->steps[index].inputs.size() && shown < kMostShown; ++i) {
-    const SlotIndex in = plan_->steps[index].inputs[i];
-    if (in == kNoSlot) continue;
-    const ValueType& type = slots_[in].type;
-    text += cat("{}'{}'", shown++ ? ", " : "its inputs ", plan_->values[in].name);
-    if (is_laid_out(type)) text += cat(" {}{}", dtype_name(type.dtype), to_string(type.shape));
-  }
-  return text.empty() ? "check its attributes" : "check " + text;
 }
 
 void Frame::reserve_scratch(Segment& segment) {
@@ -189,10 +168,10 @@ void Frame::reserve_scratch(Segment& segment) {
   const auto bytes_of = [&](uint32_t i) -> size_t {
     const Step& step = plan_->steps[i];
     if (!step.op->scratch || step.view || step.late) return 0;
-    const RunContext probe(inputs_of(i), outputs_of(i), step.state.get(), nullptr,
+    const RunContext probe(table_.inputs_of(i), table_.outputs_of(i), step.state.get(), nullptr,
                            seat(i).branch == 0 ? parallel_ : alone_);
-    const size_t bytes =
-        in_step(step, [&] { return with_inputs(i, [&] { return step.op->scratch(step.params.get(), probe); }); });
+    const size_t bytes = in_step(
+        step, [&] { return table_.with_inputs(i, [&] { return step.op->scratch(step.params.get(), probe); }); });
     if (bytes > most) largest = &step;
     most = std::max(most, bytes);
     return bytes;
@@ -203,7 +182,7 @@ void Frame::reserve_scratch(Segment& segment) {
     if (seat(i).branch == 0) ask(i);
   }
   for (Stretch& s : segment.stretches) {
-    StretchView view(s, slots_);
+    StretchView view(s, table_.all());
     for (const int64_t images : {s.images, s.batch % s.images}) {
       if (images > 0) view.show(0, images);
       for (uint32_t i = s.begin; i < s.end; ++i) ask(i);
@@ -233,7 +212,7 @@ void Frame::activate(Segment& segment) {
     void* const scratch = scratch_ ? static_cast<std::byte*>(scratch_.get()) + s.scratch : nullptr;
     if (s.branch != 0) seats_[i].active = uint32_t(segment.active.size());
     segment.active.push_back({step.kernel.fn, i,
-                              RunContext(inputs_of(i), outputs_of(i), step.state.get(), scratch,
+                              RunContext(table_.inputs_of(i), table_.outputs_of(i), step.state.get(), scratch,
                                          s.branch == 0 ? parallel_ : alone_, bodies_[i].get())});
     segment.active.back().context.set_devices(&device_run_);
   }
@@ -248,8 +227,8 @@ Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
   for (; i < plan_->steps.size(); ++i) {
     const Step& step = plan_->steps[i];
     if (step.late) continue;
-    if (in_step(step, [&] { return with_inputs(i, [&] { return lay_out_step(i); }); })) continue;
-    for (Slot* out : outputs_of(i)) {
+    if (in_step(step, [&] { return table_.with_inputs(i, [&] { return lay_out_step(i); }); })) continue;
+    for (Slot* out : table_.outputs_of(i)) {
       if (out) out->type.ranked = false;  // what inference said before it gave up does not count yet
     }
     break;

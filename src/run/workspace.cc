@@ -53,9 +53,9 @@ bool Frame::take_over_input(Segment& segment, uint32_t index, size_t input, Slot
 
 // For a value of the segment that step `index` is the first to write to.
 void Frame::request_block(Segment& segment, uint32_t index, SlotIndex out) {
-  size_t bytes = dtype_bytes(slots_[out].type.dtype, slots_[out].count);
-  if (images_of_[out] > 0) bytes = bytes / size_t(slots_[out].type.shape[0]) * images_of_[out];
-  if (producer_[out] == index && reuse_input(segment, index, out, bytes)) return;
+  size_t bytes = dtype_bytes(table_[out].type.dtype, table_[out].count);
+  if (images_of_[out] > 0) bytes = bytes / size_t(table_[out].type.shape[0]) * images_of_[out];
+  if (table_.producer_of(out) == index && reuse_input(segment, index, out, bytes)) return;
   const uint32_t last = joins_.last_use(out);
   request_of_[out] = uint32_t(segment.requests.size());
   segment.placed.push_back({out, request_of_[out]});
@@ -72,7 +72,7 @@ void Frame::request_memory(Segment& segment) {
     for (SlotIndex out : step.outputs) {
       if (out == kNoSlot || plan_->values[out].home != Home::arena) continue;
       const SlotIndex owner = joins_.owner(out);  // it has the memory from its first guest on
-      if (plan_->values[owner].home == Home::arena && !slots_[owner].data && request_of_[owner] == kNever)
+      if (plan_->values[owner].home == Home::arena && !table_[owner].data && request_of_[owner] == kNever)
         request_block(segment, i, owner);
       request_of_[out] = request_of_[owner];
     }
@@ -90,7 +90,7 @@ std::vector<char> Frame::running(const Segment& segment) const {
 
 // Which steps are run a few images at a time.
 void Frame::mark_stretches(Segment& segment, const std::vector<char>& runs) {
-  segment.stretches = find_stretches(*plan_, slots_, segment.begin, segment.end, runs);
+  segment.stretches = find_stretches(*plan_, table_.all(), segment.begin, segment.end, runs);
   std::fill(images_of_.begin(), images_of_.end(), 0);
   for (const Stretch& s : segment.stretches) {
     for (const Stretch::Batched& b : s.values) images_of_[b.slot] = b.inside ? uint32_t(s.images) : 0;
@@ -102,7 +102,7 @@ void Frame::mark_stretches(Segment& segment, const std::vector<char>& runs) {
 void Frame::find_joins(const Segment& segment, const std::vector<char>& runs) {
   const std::vector<char> none(segment.forks.empty() ? 0 : runs.size());
   const auto context = [&](uint32_t i) {
-    return RunContext(inputs_of(i), outputs_of(i), plan_->steps[i].state.get(), nullptr, parallel_);
+    return RunContext(table_.inputs_of(i), table_.outputs_of(i), plan_->steps[i].state.get(), nullptr, parallel_);
   };
   joins_.find({segment.begin, segment.end, segment.forks.empty() ? runs : none, images_of_, context});
 }
@@ -127,8 +127,8 @@ std::string Frame::largest_output(const Segment& segment) const {
   const auto largest = std::max_element(segment.placed.begin(), segment.placed.end(),
                                         [&](const Placed& a, const Placed& b) { return bytes(a) < bytes(b); });
   if (largest == segment.placed.end()) return "";
-  const ValueType& type = slots_[largest->root].type;
-  return cat("{}, whose output '{}' is {}{}", plan_->steps[producer_[largest->root]].name,
+  const ValueType& type = table_[largest->root].type;
+  return cat("{}, whose output '{}' is {}{}", plan_->steps[table_.producer_of(largest->root)].name,
              plan_->values[largest->root].name, dtype_name(type.dtype), to_string(type.shape));
 }
 
@@ -178,7 +178,7 @@ void Frame::place_segment(Segment& segment) {
     if (segment.layout.bytes > segment.memory_bytes) allocate_workspace(segment);
   }
   for (const Placed& p : segment.placed)
-    set_data(p.root, static_cast<std::byte*>(segment.memory.get()) + segment.layout.offsets[p.request]);
+    joins_.put(p.root, static_cast<std::byte*>(segment.memory.get()) + segment.layout.offsets[p.request]);
 }
 
 void Frame::trim() {
@@ -198,20 +198,13 @@ void Frame::trim() {
 void Frame::give_back() {
   for (const auto& s : segments_) drop_memory(*s);
   drop_scratch();
-  for (Slot& slot : slots_) slot.kept = Spare();
+  for (Slot& slot : table_.all()) slot.kept = Spare();
   device_run_.settle();
   brought_.clear();
   spares_.clear();
   for (const auto& b : bodies_) {
     if (b) b->give_back();
   }
-}
-
-void Frame::set_data(SlotIndex root, void* data) {
-  for (SlotIndex m : members_[root]) slots_[m].data = data;
-  joins_.for_guests(root, [&](SlotIndex guest, size_t offset) {
-    set_data(guest, data ? static_cast<std::byte*>(data) + offset : nullptr);
-  });
 }
 
 }  // namespace retort
