@@ -308,7 +308,7 @@ bool Frame::overlaps_input(const Segment& segment, size_t output, const void* da
     if (v.home != Home::input || !s.data || elsewhere) continue;
     const size_t in_bytes = dtype_bytes(s.type.dtype, s.count);
     if (!overlap(s.data, in_bytes, data, bytes)) continue;
-    if (writer == kNever || s.data != data || is_read_beside(segment, writer, v.root)) return true;
+    if (writer == kNever || s.data != data || segment.branches.is_read_beside(table_, writer, v.root)) return true;
     const Step& step = plan_->steps[writer];
     const bool replaced = in_bytes == bytes && may_write_over(*plan_, step, in, root) &&
                           plan_->values[v.root].last_use == writer && !joins_.has_guests(v.root);

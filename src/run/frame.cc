@@ -1,13 +1,13 @@
 #include "run/frame.h"
 
 #include <algorithm>
-#include <cstring>
+#include <exception>
+#include <mutex>
 
 #include "base/checked.h"
 #include "memory/access.h"
 #include "ops/external.h"
 #include "plan/in_step.h"
-#include "run/bodies.h"
 
 namespace retort {
 namespace {
@@ -17,15 +17,11 @@ constexpr std::string_view kUnset = "call RunOptionsUnsetTerminate before anothe
 }  // namespace
 
 Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget)
-    : plan_(std::move(plan)), budget_(budget), table_(*plan_), joins_(table_) {
-  const size_t values = plan_->values.size(), steps = plan_->steps.size();
-  settled_.assign(values, false);
-  request_of_.assign(values, kNever);
-  images_of_.assign(values, 0);
-  bodies_.resize(steps);
-  for (uint32_t i = 0; i < steps; ++i) {
-    if (!plan_->steps[i].bodies.empty()) bodies_[i] = std::make_unique<BodyFrames>(*this, i);
-  }
+    : plan_(std::move(plan)),
+      table_(*plan_),
+      joins_(table_),
+      layout_({table_, joins_, bodies_, device_run_, threads_, budget}),
+      bodies_({table_, device_run_, budget}) {
   input_buffer_.resize(plan_->inputs.size());
   made_.resize(plan_->outputs.size());
   bound_.resize(plan_->outputs.size());
@@ -41,62 +37,42 @@ Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget)
 
 Frame::~Frame() = default;
 
-void Frame::drop_memory(Segment& segment) {
-  segment.planned.clear();
-  segment.layout = {};
-  segment.memory = nullptr;
-  segment.memory_bytes = 0;
-  laid_out_ = false;
-}
-
-void Frame::drop_scratch() {
-  scratch_ = nullptr;
-  scratch_bytes_ = 0;
-  laid_out_ = false;  // contexts hold the old pointer
-}
-
-std::shared_ptr<void> Frame::allocate(size_t bytes) {
-  return budget_ ? budget_->allocate(bytes) : allocate_block(bytes);
-}
-
 size_t Frame::workspace_bytes() const {
-  size_t bytes = scratch_bytes_;
-  for (const auto& s : segments_) bytes += s->memory_bytes;
-  for (const auto& b : bodies_) bytes += b ? b->workspace_bytes() : 0;
+  size_t bytes = layout_.bytes() + bodies_.workspace_bytes();
   for (const Slot& slot : table_.all()) bytes += slot.kept.capacity;
   for (const Brought& b : brought_) bytes += b.memory.capacity;
   for (const Spare& s : spares_) bytes += s.capacity;
   return bytes;
 }
 
+void Frame::trim() {
+  layout_.trim();
+  bodies_.trim();
+}
+
+void Frame::give_back() {
+  layout_.give_back();
+  for (Slot& slot : table_.all()) slot.kept = Spare();
+  device_run_.settle();
+  brought_.clear();
+  spares_.clear();
+  bodies_.give_back();
+}
+
 void Frame::run_segments(const RunRequest& request) {
   ++runs_;
-  request_ = &request;
   cancellations_ = request.cancellations ? request.cancellations->load() : 0;
-  parallel_ = request.parallel;
-  alone_ = Parallel(nullptr, request.cancel);
+  threads_ = {request.parallel, Parallel(nullptr, request.cancel), request.forks};
   std::fill(bound_.begin(), bound_.end(), kUnbound);
-  const auto steps = uint32_t(plan_->steps.size());
-  if (!take_signature(request)) {
-    laid_out_ = false;
-    forget_content();
-    for (SlotIndex in : plan_->inputs) {
-      if (in != kNoSlot && plan_->values[in].home == Home::input) joins_.put(in, nullptr);
-    }
-    lay_out_segment(0, 0);
-    laid_out_ = true;
-  } else if (segments_[0]->end < steps) {
-    forget_content();
-    reset_from(segments_[0]->end);
-  }
+  layout_.begin(request.inputs);
   bind_inputs(request);
   check_outputs_apart(request.outputs);
   offer_outputs(request);
   for (size_t index = 0;; ++index) {
-    Segment& segment = index == 0 ? *segments_[0] : lay_out_segment(index, segments_[index - 1]->end);
+    Segment& segment = layout_.segment(index);
     bind_outputs(request, segment);
     run_segment(request, segment);
-    if (segment.end == steps) break;
+    if (layout_.is_last(segment)) break;
   }
   for (size_t i = 0; i < request.outputs.size(); ++i) finish_output(request, i);
   let_go();
@@ -132,15 +108,14 @@ void Frame::let_go() {
   }
 }
 
-void Frame::run_step(const Active& active) {
+void Frame::run_step(const RunRequest& request, Active& active) {
   const Step& step = plan_->steps[active.step];
-  RunContext& context = const_cast<RunContext&>(active.context);
-  if (bodies_[active.step]) bodies_[active.step]->begin();
+  if (BodyFrames* bodies = bodies_.of(active.step)) bodies->begin(request);
   in_step(step, [&] {
     table_.with_inputs(active.step, [&] {
       try {
-        active.fn ? active.fn(step.params.get(), context)
-                  : run_reference(*step.op, step.params.get(), context, step.dtype);
+        active.fn ? active.fn(step.params.get(), active.context)
+                  : run_reference(*step.op, step.params.get(), active.context, step.dtype);
       } catch (NotYetKnown) {
         fail(ErrorCode::fail, "a shape is not known");
       }
@@ -158,40 +133,26 @@ void Frame::check_late(const Step& step) const {
   }
 }
 
-// Only the values that live at this step, and as much scratch as it asked for, may be touched while it runs.
-void Frame::guard_memory(const Segment& segment, const Active& active) const {
-  auto* const arena = static_cast<std::byte*>(segment.memory.get());
-  forbid_access(arena, segment.memory_bytes);
-  for (size_t i = 0; i < segment.planned.size(); ++i) {
-    const ArenaRequest& r = segment.planned[i];
-    if (r.first <= active.step && active.step <= r.last) allow_access(arena + segment.layout.offsets[i], r.bytes);
-  }
-  const Step& step = plan_->steps[active.step];
-  forbid_access(scratch_.get(), scratch_bytes_);
-  if (step.op->scratch && !step.late) allow_access(scratch_.get(), step.op->scratch(step.params.get(), active.context));
-}
-
-void Frame::run_active(const RunRequest& request, const Segment& segment, const Active& active) {
+void Frame::run_active(const RunRequest& request, const Segment& segment, Active& active) {
   if (request.cancel && request.cancel->load(std::memory_order_relaxed)) {
     fail(ErrorCode::fail, "the run was terminated at {}; {}", plan_->steps[active.step].name, kUnset);
   }
-  if (kAccessIsChecked && seat(active.step).branch == 0) guard_memory(segment, active);
-  if (!request.profiler) return run_step(active);
+  if (kAccessIsChecked && segment.branches.seat(active.step).branch == 0) layout_.guard(segment, active);
+  if (!request.profiler) return run_step(request, active);
   const Profiler::Span span = request.profiler->begin();
-  run_step(active);
+  run_step(request, active);
   const Step& step = plan_->steps[active.step];
   request.profiler->end(span, step.label.empty() ? std::string(step.op->info.name) : step.label, "Node",
                         {{"op_name", std::string(step.op->info.name)}, {"provider", std::string(step.provider)}});
 }
 
-void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch,
-                        std::span<const Active> active) {
+void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch, std::span<Active> active) {
   StretchView view(stretch, table_.all());
   for (int64_t first = 0; first < stretch.batch; first += stretch.images) {
     const int64_t count = std::min(stretch.images, stretch.batch - first);
     view.show(first, count);
     try {
-      for (const Active& a : active) run_active(request, segment, a);
+      for (Active& a : active) run_active(request, segment, a);
     } catch (Error& e) {
       e.add_context(cat("images {} to {} of a batch of {}", first, first + count - 1, stretch.batch));
       throw;
@@ -199,12 +160,38 @@ void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stret
   }
 }
 
+// Ends with the error that the steps one after the other would end with: a branch stops at the first step that comes
+// behind one that failed.
+void Frame::run_fork(const RunRequest& request, Segment& segment, const Fork& fork) {
+  std::atomic<uint32_t> failed{kNever};
+  std::mutex mutex;
+  std::exception_ptr error;
+  if (kAccessIsChecked) layout_.guard(segment, fork);
+  request.forks.for_each(fork.branches.size(), [&](size_t branch, int) {
+    for (const uint32_t step : fork.branches[branch]) {
+      if (step > failed.load(std::memory_order_relaxed)) return;
+      try {
+        run_active(request, segment, segment.active[segment.branches.seat(step).active]);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (step < failed.load()) {
+          failed = step;
+          error = std::current_exception();
+        }
+        return;
+      }
+    }
+  });
+  if (error) std::rethrow_exception(error);
+}
+
 void Frame::run_segment(const RunRequest& request, Segment& segment) {
-  const std::vector<Active>& active = segment.active;
+  std::vector<Active>& active = segment.active;
+  const std::span<const Fork> forks = segment.branches.forks();
   auto stretch = segment.stretches.begin();
-  auto fork = segment.forks.begin();
+  auto fork = forks.begin();
   for (size_t i = 0; i < active.size();) {
-    if (fork != segment.forks.end() && active[i].step >= fork->begin) {
+    if (fork != forks.end() && active[i].step >= fork->begin) {
       run_fork(request, segment, *fork);
       i += fork->size;
       ++fork;
