@@ -66,9 +66,11 @@ inline void give_shape(SlotTable& table, std::string_view value, const Shape& sh
   slot.count = element_count(shape);
 }
 
-/// The values of a plan whose graph has no symbols get their shapes.
+/// Values whose shapes are numbers in the graph get them.
 inline void give_shapes(SlotTable& table) {
-  for (const PlanValue& v : table.plan().values) give_shape(table, v.name, v.type.shape, v.type.dtype);
+  for (const PlanValue& v : table.plan().values) {
+    if (is_laid_out(v.type)) give_shape(table, v.name, v.type.shape, v.type.dtype);
+  }
 }
 
 }  // namespace retort
