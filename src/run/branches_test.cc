@@ -1,7 +1,7 @@
 // Where steps sit, and what memory and scratch that means.
 #include "run/branches.h"
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

@@ -2,7 +2,7 @@
 #include "run/frame.h"
 
 #include "base/thread_pool.h"
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

@@ -1,7 +1,7 @@
 // When a cache lies in a block with room, and when not.
 #include "run/growing.h"
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

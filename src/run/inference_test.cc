@@ -1,7 +1,7 @@
 // Types that follow from those of the inputs, and content that follows from shapes.
 #include "run/inference.h"
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

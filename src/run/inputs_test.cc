@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

@@ -1,7 +1,7 @@
 // Which values lie inside others, and that memory reaches them through their hosts.
 #include "run/joins.h"
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

@@ -1,7 +1,7 @@
 // Segments of a plan under shapes: what stays from run to run, what is laid out anew, and what is left to run.
 #include "run/layout.h"
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

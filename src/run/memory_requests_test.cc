@@ -1,7 +1,7 @@
 // Which values get memory, for how long, and who takes over that of another.
 #include "run/memory_requests.h"
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

@@ -1,7 +1,7 @@
 // Outputs lie where the caller wants them as soon as that is safe, and what does not lie there is copied at the end.
 #include "run/outputs.h"
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

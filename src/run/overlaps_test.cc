@@ -1,7 +1,7 @@
 // Where outputs may lie over inputs and over one another.
 #include "run/overlaps.h"
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

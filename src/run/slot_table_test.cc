@@ -1,7 +1,7 @@
 // Which step writes a value, who shares its memory, and what a step reads.
 #include "run/slot_table.h"
 
-#include "run/plan_testing.h"
+#include "run/run_testing.h"
 
 namespace retort {
 namespace {

@@ -1,10 +1,10 @@
-// What the tests of this room share: plans of small graphs that are written by hand, in the core dialect.
+// What tests of plans and of runs share: plans of small graphs that are written by hand, in the core dialect.
 #pragma once
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "run/slot_table.h"
+#include "plan/plan.h"
 
 namespace retort {
 
@@ -57,20 +57,6 @@ inline uint32_t step_of(const Plan& plan, std::string_view label) {
   const auto found = std::ranges::find(plan.steps, label, &Step::label);
   EXPECT_NE(found, plan.steps.end()) << label;
   return uint32_t(found - plan.steps.begin());
-}
-
-/// What inference leaves in a slot: its type and the number of its elements.
-inline void give_shape(SlotTable& table, std::string_view value, const Shape& shape, DType type = DType::f32) {
-  Slot& slot = table[slot_of(table.plan(), value)];
-  slot.type = ValueType::tensor(type, shape);
-  slot.count = element_count(shape);
-}
-
-/// Values whose shapes are numbers in the graph get them.
-inline void give_shapes(SlotTable& table) {
-  for (const PlanValue& v : table.plan().values) {
-    if (is_laid_out(v.type)) give_shape(table, v.name, v.type.shape, v.type.dtype);
-  }
 }
 
 }  // namespace retort
