@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "run/frame.h"
 
 namespace retort {
 namespace {
@@ -16,11 +17,11 @@ Value view_of(const Slot& slot) {
 
 }  // namespace
 
-BodyFrames::BodyFrames(Frame& parent, uint32_t step) : parent_(parent), step_(step) {
-  frames_.resize(parent.plan_->steps[step].bodies.size());
+BodyFrames::BodyFrames(const BodyHost& host, uint32_t step) : host_(host), step_(step) {
+  frames_.resize(this->step().bodies.size());
 }
 
-const Step& BodyFrames::step() const { return parent_.plan_->steps[step_]; }
+BodyFrames::~BodyFrames() = default;
 
 size_t BodyFrames::index(std::string_view attribute) const {
   const auto& names = step().body_names;
@@ -61,7 +62,7 @@ MemorySpace BodyFrames::input_space(size_t body, size_t input) const {
 void BodyFrames::take_captures() {
   const Step& step = this->step();
   for (size_t i = step.inputs.size() - step.captures; i < step.inputs.size(); ++i)
-    captures_.push_back({view_of(parent_.slots_[step.inputs[i]]), {}});
+    captures_.push_back({view_of(host_.table[step.inputs[i]]), {}});
 }
 
 // Brought when a body needs it first, which a branch that is not taken and a loop without iterations never do.
@@ -71,9 +72,9 @@ const Value& BodyFrames::capture_in(Capture& capture, const MemorySpace& space, 
   for (const Value& known : capture.brought) {
     if (known.tensor()->space().serves(space)) return known;
   }
-  const auto memory = parent_.device_run_.allocate(space, t->bytes());
+  const auto memory = host_.device_run.allocate(space, t->bytes());
   Tensor there(t->dtype(), t->shape(), memory.get(), memory, space);
-  parent_.device_run_.copy(CopyCause::border, name, *t, there, !t->space().host_readable());
+  host_.device_run.copy(CopyCause::border, name, *t, there, !t->space().host_readable());
   return capture.brought.emplace_back(std::move(there));
 }
 
@@ -90,7 +91,7 @@ void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value
          plan(body).values[in].name, step.body_names[body], kind_text(plan(body).values[in].type),
          kind_text(inputs[i]));
   }
-  if (!frames_[body]) frames_[body] = std::make_unique<Frame>(step.bodies[body], parent_.budget_);
+  if (!frames_[body]) frames_[body] = std::make_unique<Frame>(step.bodies[body], host_.budget);
   std::vector<const Value*> given;
   for (const Value& v : inputs) given.push_back(&v);
   if (captures_.empty()) take_captures();
@@ -102,16 +103,42 @@ void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value
   }
   std::vector<Value*> results;
   for (Value& v : outputs) results.push_back(&v);
-  const RunRequest& outer = *parent_.request_;
+  const RunRequest& outer = *request_;
   frames_[body]->run({.inputs = given,
                       .outputs = results,
                       .spares = {},
                       .output_spaces = spaces,
-                      .parallel = parent_.parallel_,
+                      .parallel = outer.parallel,
                       .forks = outer.forks,
                       .cancel = outer.cancel,
                       .profiler = outer.profiler,
-                      .within = &parent_.device_run_});
+                      .within = &host_.device_run});
+}
+
+Bodies::Bodies(const BodyHost& host) {
+  const std::vector<Step>& steps = host.table.plan().steps;
+  frames_.resize(steps.size());
+  for (uint32_t i = 0; i < steps.size(); ++i) {
+    if (!steps[i].bodies.empty()) frames_[i] = std::make_unique<BodyFrames>(host, i);
+  }
+}
+
+size_t Bodies::workspace_bytes() const {
+  size_t bytes = 0;
+  for (const auto& f : frames_) bytes += f ? f->workspace_bytes() : 0;
+  return bytes;
+}
+
+void Bodies::trim() {
+  for (const auto& f : frames_) {
+    if (f) f->trim();
+  }
+}
+
+void Bodies::give_back() {
+  for (const auto& f : frames_) {
+    if (f) f->give_back();
+  }
 }
 
 }  // namespace retort

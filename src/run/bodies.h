@@ -1,45 +1,77 @@
-// Frames of the bodies of If, Loop and Scan, kept from run to run.
+// Frames of the bodies of If, Loop and Scan, kept from run to run. Bodies read the slots of the step that they belong to
+// and bring what they capture with the device run of the frame around them; they write nothing of that frame.
 #pragma once
 #include <memory>
 #include <vector>
 
+#include "memory/budget.h"
 #include "ops/run_context.h"
-#include "run/frame.h"
+#include "run/request.h"
+#include "run/slot_table.h"
 
 namespace retort {
 
+class Frame;
+
+/// What bodies use of the frame around them, which outlives them.
+struct BodyHost {
+  const SlotTable& table;
+  DeviceRun& device_run;
+  MemoryBudget* budget;  ///< null: none
+};
+
+/// The bodies of one step.
 class BodyFrames final : public BodyRunner {
  public:
-  BodyFrames(Frame& parent, uint32_t step);
+  BodyFrames(const BodyHost& host, uint32_t step);
+  ~BodyFrames() override;
+  /// The step begins, in the run of `request`: what its bodies read from outside may have changed.
+  void begin(const RunRequest& request) {
+    request_ = &request;
+    captures_.clear();
+  }
   void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs,
            std::span<const MemorySpace> spaces) override;
   using BodyRunner::run;
   MemorySpace input_space(size_t body, size_t input) const override;
-  /// The step begins: what its bodies read from outside may have changed.
-  void begin() { captures_.clear(); }
   size_t index(std::string_view attribute) const override;
   size_t input_count(size_t body) const override;
   size_t output_count(size_t body) const override;
-  /// As Frame has them, for all bodies.
+  const ValueType& output_type(size_t body, size_t output) const override;
+  /// As Frame has them, for the bodies of the step.
   size_t workspace_bytes() const;
   void trim();
   void give_back();
-  const ValueType& output_type(size_t body, size_t output) const override;
 
  private:
-  const Step& step() const;
-  const Plan& plan(size_t body) const { return *step().bodies[body]; }
-
-  Frame& parent_;
-  uint32_t step_;
-  std::vector<std::unique_ptr<Frame>> frames_;
   struct Capture {
     Value value;
     std::vector<Value> brought;  ///< the same in other memories that bodies read it in, once for all iterations
   };
+  const Step& step() const { return host_.table.plan().steps[step_]; }
+  const Plan& plan(size_t body) const { return *step().bodies[body]; }
   void take_captures();
   const Value& capture_in(Capture& capture, const MemorySpace& space, const std::string& name);
+
+  BodyHost host_;
+  uint32_t step_;
+  std::vector<std::unique_ptr<Frame>> frames_;
   std::vector<Capture> captures_;
+  const RunRequest* request_ = nullptr;  ///< of the run that the step is part of
+};
+
+/// The bodies of all steps of a plan.
+class Bodies {
+ public:
+  explicit Bodies(const BodyHost& host);
+  /// Null for a step without bodies.
+  BodyFrames* of(uint32_t step) const { return frames_[step].get(); }
+  size_t workspace_bytes() const;
+  void trim();
+  void give_back();
+
+ private:
+  std::vector<std::unique_ptr<BodyFrames>> frames_;  ///< per step
 };
 
 }  // namespace retort

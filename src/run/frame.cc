@@ -1,13 +1,13 @@
 #include "run/frame.h"
 
 #include <algorithm>
-#include <cstring>
+#include <exception>
+#include <mutex>
 
-#include "base/checked.h"
+#include "base/error.h"
 #include "memory/access.h"
-#include "ops/external.h"
 #include "plan/in_step.h"
-#include "run/bodies.h"
+#include "run/overlaps.h"
 
 namespace retort {
 namespace {
@@ -18,116 +18,54 @@ constexpr std::string_view kUnset = "call RunOptionsUnsetTerminate before anothe
 
 Frame::Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget)
     : plan_(std::move(plan)),
-      budget_(budget),
-      slots_(plan_->values.size()),
-      joins_(*plan_, slots_, members_, producer_) {
-  const size_t values = plan_->values.size(), steps = plan_->steps.size();
-  members_.resize(values);
-  producer_.assign(values, kNever);
-  settled_.assign(values, false);
-  request_of_.assign(values, kNever);
-  images_of_.assign(values, 0);
-  for (size_t i = 0; i < values; ++i) {
-    const PlanValue& v = plan_->values[i];
-    members_[v.root].push_back(SlotIndex(i));
-    slots_[i].present = true;
-    if (!v.constant) continue;
-    slots_[i].type = ValueType::tensor(v.constant.dtype(), v.constant.shape());
-    slots_[i].data = const_cast<void*>(v.constant.data());
-    slots_[i].count = v.constant.count();
-    slots_[i].boxed = v.constant;
-  }
-  bodies_.resize(steps);
-  for (uint32_t i = 0; i < steps; ++i) {
-    const Step& step = plan_->steps[i];
-    io_.push_back(uint32_t(pointers_.size()));
-    for (SlotIndex v : step.inputs) pointers_.push_back(v == kNoSlot ? nullptr : &slots_[v]);
-    for (SlotIndex v : step.outputs) {
-      pointers_.push_back(v == kNoSlot ? nullptr : &slots_[v]);
-      if (v != kNoSlot) producer_[v] = i;
-    }
-    if (!step.bodies.empty()) bodies_[i] = std::make_unique<BodyFrames>(*this, i);
-  }
-  input_buffer_.resize(plan_->inputs.size());
-  made_.resize(plan_->outputs.size());
-  bound_.resize(plan_->outputs.size());
-  is_given_.resize(plan_->outputs.size());
-  growing_.resize(plan_->caches.size());
-  input_cache_.assign(plan_->inputs.size(), kNever);
-  output_cache_.assign(plan_->outputs.size(), kNever);
-  for (uint32_t i = 0; i < plan_->caches.size(); ++i) {
-    input_cache_[plan_->caches[i].input] = i;
-    output_cache_[plan_->caches[i].output] = i;
-  }
-}
-
-Frame::~Frame() = default;
-
-void Frame::drop_memory(Segment& segment) {
-  segment.planned.clear();
-  segment.layout = {};
-  segment.memory = nullptr;
-  segment.memory_bytes = 0;
-  laid_out_ = false;
-}
-
-void Frame::drop_scratch() {
-  scratch_ = nullptr;
-  scratch_bytes_ = 0;
-  laid_out_ = false;  // contexts hold the old pointer
-}
-
-std::shared_ptr<void> Frame::allocate(size_t bytes) {
-  return budget_ ? budget_->allocate(bytes) : allocate_block(bytes);
-}
+      table_(*plan_),
+      joins_(table_),
+      caches_(*plan_),
+      layout_({table_, joins_, bodies_, device_run_, threads_, budget}),
+      inputs_(table_, joins_, caches_, device_run_),
+      outputs_(table_, joins_, inputs_, caches_, device_run_),
+      bodies_({table_, device_run_, budget}),
+      input_buffer_(plan_->inputs.size()) {}
 
 size_t Frame::workspace_bytes() const {
-  size_t bytes = scratch_bytes_;
-  for (const auto& s : segments_) bytes += s->memory_bytes;
-  for (const auto& b : bodies_) bytes += b ? b->workspace_bytes() : 0;
-  for (const Slot& slot : slots_) bytes += slot.kept.capacity;
-  for (const Brought& b : brought_) bytes += b.memory.capacity;
-  for (const Spare& s : spares_) bytes += s.capacity;
+  size_t bytes = layout_.bytes() + inputs_.bytes() + outputs_.bytes() + bodies_.workspace_bytes();
+  for (const Slot& slot : table_.all()) bytes += slot.kept.capacity;
   return bytes;
+}
+
+void Frame::trim() {
+  layout_.trim();
+  bodies_.trim();
+}
+
+void Frame::give_back() {
+  layout_.give_back();
+  for (Slot& slot : table_.all()) slot.kept = Spare();
+  device_run_.settle();
+  inputs_.give_back();
+  outputs_.give_back();
+  bodies_.give_back();
 }
 
 void Frame::run_segments(const RunRequest& request) {
   ++runs_;
-  request_ = &request;
   cancellations_ = request.cancellations ? request.cancellations->load() : 0;
-  parallel_ = request.parallel;
-  alone_ = Parallel(nullptr, request.cancel);
-  std::fill(bound_.begin(), bound_.end(), kUnbound);
-  const auto steps = uint32_t(plan_->steps.size());
-  if (!take_signature(request)) {
-    laid_out_ = false;
-    forget_content();
-    for (SlotIndex in : plan_->inputs) {
-      if (in != kNoSlot && plan_->values[in].home == Home::input) set_data(in, nullptr);
-    }
-    lay_out_segment(0, 0);
-    laid_out_ = true;
-  } else if (segments_[0]->end < steps) {
-    forget_content();
-    reset_from(segments_[0]->end);
-  }
-  bind_inputs(request);
-  check_outputs_apart(request.outputs);
-  offer_outputs(request);
+  threads_ = {request.parallel, Parallel(nullptr, request.cancel), request.forks};
+  layout_.begin(request.inputs);
+  inputs_.bind(request);
+  check_outputs_apart(*plan_, request.outputs);
+  outputs_.offer(request);
   for (size_t index = 0;; ++index) {
-    Segment& segment = index == 0 ? *segments_[0] : lay_out_segment(index, segments_[index - 1]->end);
-    bind_outputs(request, segment);
+    Segment& segment = layout_.segment(index);
+    outputs_.bind(request, segment.branches);
     run_segment(request, segment);
-    if (segment.end == steps) break;
+    if (layout_.is_last(segment)) break;
   }
-  for (size_t i = 0; i < request.outputs.size(); ++i) finish_output(request, i);
-  let_go();
+  outputs_.finish(request);
 }
 
 void Frame::run(const RunRequest& request) {
-  for (size_t i = 0; i < request.outputs.size(); ++i) {
-    is_given_[i] = request.outputs[i] && !request.outputs[i]->empty();
-  }
+  outputs_.begin(request);
   try {
     if (request.within)
       device_run_.begin_within(*request.within);
@@ -137,32 +75,19 @@ void Frame::run(const RunRequest& request) {
     device_run_.end(false);
   } catch (...) {
     device_run_.end(true);
-    let_go();
-    for (size_t i = 0; i < request.outputs.size(); ++i) {
-      if (request.outputs[i] && !is_given_[i]) *request.outputs[i] = Value();
-    }
+    outputs_.abandon(request);
     throw;
   }
 }
 
-// The caller's memory for outputs is no business of ours any more.
-void Frame::let_go() {
-  for (const SlotIndex out : plan_->outputs) {
-    if (out == kNoSlot || !slots_[out].offered) continue;
-    slots_[out].offered = nullptr;
-    slots_[out].boxed = Value();
-  }
-}
-
-void Frame::run_step(const Active& active) {
+void Frame::run_step(const RunRequest& request, Active& active) {
   const Step& step = plan_->steps[active.step];
-  RunContext& context = const_cast<RunContext&>(active.context);
-  if (bodies_[active.step]) bodies_[active.step]->begin();
+  if (BodyFrames* bodies = bodies_.of(active.step)) bodies->begin(request);
   in_step(step, [&] {
-    with_inputs(active.step, [&] {
+    table_.with_inputs(active.step, [&] {
       try {
-        active.fn ? active.fn(step.params.get(), context)
-                  : run_reference(*step.op, step.params.get(), context, step.dtype);
+        active.fn ? active.fn(step.params.get(), active.context)
+                  : run_reference(*step.op, step.params.get(), active.context, step.dtype);
       } catch (NotYetKnown) {
         fail(ErrorCode::fail, "a shape is not known");
       }
@@ -174,46 +99,32 @@ void Frame::run_step(const Active& active) {
 // Later steps were planned for these types; what a body or a sequence holds shows only now.
 void Frame::check_late(const Step& step) const {
   for (const SlotIndex out : step.outputs) {
-    if (out == kNoSlot || slots_[out].boxed.empty() || admits(plan_->values[out].type, slots_[out].boxed)) continue;
+    if (out == kNoSlot || table_[out].boxed.empty() || admits(plan_->values[out].type, table_[out].boxed)) continue;
     fail(ErrorCode::invalid_graph, "output '{}' is {}, but the model says {}; make its types agree",
-         plan_->values[out].name, kind_text(slots_[out].boxed), kind_text(plan_->values[out].type));
+         plan_->values[out].name, kind_text(table_[out].boxed), kind_text(plan_->values[out].type));
   }
 }
 
-// Only the values that live at this step, and as much scratch as it asked for, may be touched while it runs.
-void Frame::guard_memory(const Segment& segment, const Active& active) const {
-  auto* const arena = static_cast<std::byte*>(segment.memory.get());
-  forbid_access(arena, segment.memory_bytes);
-  for (size_t i = 0; i < segment.planned.size(); ++i) {
-    const ArenaRequest& r = segment.planned[i];
-    if (r.first <= active.step && active.step <= r.last) allow_access(arena + segment.layout.offsets[i], r.bytes);
-  }
-  const Step& step = plan_->steps[active.step];
-  forbid_access(scratch_.get(), scratch_bytes_);
-  if (step.op->scratch && !step.late) allow_access(scratch_.get(), step.op->scratch(step.params.get(), active.context));
-}
-
-void Frame::run_active(const RunRequest& request, const Segment& segment, const Active& active) {
+void Frame::run_active(const RunRequest& request, const Segment& segment, Active& active) {
   if (request.cancel && request.cancel->load(std::memory_order_relaxed)) {
     fail(ErrorCode::fail, "the run was terminated at {}; {}", plan_->steps[active.step].name, kUnset);
   }
-  if (kAccessIsChecked && seat(active.step).branch == 0) guard_memory(segment, active);
-  if (!request.profiler) return run_step(active);
+  if (kAccessIsChecked && segment.branches.seat(active.step).branch == 0) layout_.guard(segment, active);
+  if (!request.profiler) return run_step(request, active);
   const Profiler::Span span = request.profiler->begin();
-  run_step(active);
+  run_step(request, active);
   const Step& step = plan_->steps[active.step];
   request.profiler->end(span, step.label.empty() ? std::string(step.op->info.name) : step.label, "Node",
                         {{"op_name", std::string(step.op->info.name)}, {"provider", std::string(step.provider)}});
 }
 
-void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch,
-                        std::span<const Active> active) {
-  StretchView view(stretch, slots_);
+void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch, std::span<Active> active) {
+  StretchView view(stretch, table_.all());
   for (int64_t first = 0; first < stretch.batch; first += stretch.images) {
     const int64_t count = std::min(stretch.images, stretch.batch - first);
     view.show(first, count);
     try {
-      for (const Active& a : active) run_active(request, segment, a);
+      for (Active& a : active) run_active(request, segment, a);
     } catch (Error& e) {
       e.add_context(cat("images {} to {} of a batch of {}", first, first + count - 1, stretch.batch));
       throw;
@@ -221,12 +132,38 @@ void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stret
   }
 }
 
+// Ends with the error that the steps one after the other would end with: a branch stops at the first step that comes
+// behind one that failed.
+void Frame::run_fork(const RunRequest& request, Segment& segment, const Fork& fork) {
+  std::atomic<uint32_t> failed{kNever};
+  std::mutex mutex;
+  std::exception_ptr error;
+  if (kAccessIsChecked) layout_.guard(segment, fork);
+  request.forks.for_each(fork.branches.size(), [&](size_t branch, int) {
+    for (const uint32_t step : fork.branches[branch]) {
+      if (step > failed.load(std::memory_order_relaxed)) return;
+      try {
+        run_active(request, segment, segment.active[segment.branches.seat(step).active]);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (step < failed.load()) {
+          failed = step;
+          error = std::current_exception();
+        }
+        return;
+      }
+    }
+  });
+  if (error) std::rethrow_exception(error);
+}
+
 void Frame::run_segment(const RunRequest& request, Segment& segment) {
-  const std::vector<Active>& active = segment.active;
+  std::vector<Active>& active = segment.active;
+  const std::span<const Fork> forks = segment.branches.forks();
   auto stretch = segment.stretches.begin();
-  auto fork = segment.forks.begin();
+  auto fork = forks.begin();
   for (size_t i = 0; i < active.size();) {
-    if (fork != segment.forks.end() && active[i].step >= fork->begin) {
+    if (fork != forks.end() && active[i].step >= fork->begin) {
       run_fork(request, segment, *fork);
       i += fork->size;
       ++fork;
@@ -246,123 +183,6 @@ void Frame::run_segment(const RunRequest& request, Segment& segment) {
   const bool cancelled_since = request.cancellations && request.cancellations->load() != cancellations_;
   if (cancelled_since || (request.cancel && request.cancel->load()))
     fail(ErrorCode::fail, "the run was terminated; {}", kUnset);
-}
-
-// An output that is an input, as it lies in `space` already: given there, or brought there for this run or when it was
-// bound. Empty where it is not, and for what is no input.
-Tensor Frame::given_in(const RunRequest& request, SlotIndex out, const MemorySpace& space) const {
-  if (plan_->values[out].home != Home::input || slots_[out].type.dtype == DType::string) return {};
-  for (size_t i = 0; i < plan_->inputs.size(); ++i) {
-    const SlotIndex in = plan_->inputs[i];
-    // One that is read in several memories is several inputs of one name.
-    if (in == kNoSlot || plan_->values[in].name != plan_->values[out].name) continue;
-    const Tensor* given = request.inputs[i] ? request.inputs[i]->tensor() : nullptr;
-    const bool is_for_device = in == out && !space_of_input(i).host_readable();
-    if (given && (is_for_device ? given->space().readable_as(space) : given->space().serves(space))) return *given;
-    const Tensor* brought = i < brought_.size() ? &brought_[i].tensor : nullptr;
-    if (brought && *brought && brought->data() == slots_[in].data && brought->space().serves(space)) return *brought;
-  }
-  return {};
-}
-
-// A value as a step has copied it to `space` for those who read it there; empty where none has.
-Tensor Frame::copied_to(SlotIndex value, const MemorySpace& space) const {
-  for (const Step& step : plan_->steps) {
-    const ExternalOp* op = external_op(*step.op, step.params.get());
-    const Tensor* copy =
-        op && op->is_copy() && step.inputs[0] == value ? slots_[step.outputs[0]].boxed.tensor() : nullptr;
-    if (copy && copy->space().serves(space)) return *copy;
-  }
-  return {};
-}
-
-// What the run made of output i, where it made it; where it has it in `space` as well, that.
-Tensor Frame::result(const RunRequest& request, size_t i, const MemorySpace& space) const {
-  const SlotIndex out = plan_->outputs[i];
-  const Slot& slot = slots_[out];
-  const MemorySpace made = slot.boxed.tensor() ? slot.boxed.tensor()->space() : MemorySpace();
-  if (!space.host_readable() || !made.serves(space)) {
-    if (Tensor given = given_in(request, out, space)) return given;
-    if (Tensor copy = made.serves(space) ? Tensor() : copied_to(out, space)) return copy;
-    for (const PlacedOutput& placed : plan_->placed_outputs) {
-      if (placed.output == i && placed.constant.space().serves(space)) return placed.constant;
-    }
-  }
-  if (const Tensor* boxed = slot.boxed.tensor(); boxed && boxed->data() == slot.data) return *boxed;
-  return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr);
-}
-
-// Whether memory that the run made of output i belongs to another output, too, or to the caller.
-bool Frame::is_taken(const RunRequest& request, size_t i) const {
-  const SlotIndex out = plan_->outputs[i];
-  for (size_t j = 0; j < request.outputs.size(); ++j) {
-    if (j != i && plan_->outputs[j] == out && request.outputs[j] && !request.outputs[j]->empty()) return true;
-  }
-  return false;
-}
-
-void Frame::finish_output(const RunRequest& request, size_t i) {
-  Value* wanted = request.outputs[i];
-  if (!wanted) return;
-  const SlotIndex out = plan_->outputs[i];
-  Slot& slot = slots_[out];
-  if (!slot.type.is_tensor() || (slot.boxed.tensor() == nullptr && !slot.boxed.empty())) {
-    *wanted = slot.boxed;
-    return;
-  }
-  if (Tensor* given = wanted->get<Tensor>()) return finish_given(request, i, *given);
-  const MemorySpace& space = space_of_output(request, i);
-  // What lies on a device goes out as it came in; memory of the host may be the caller's own, for as long as he likes.
-  const bool passes = plan_->values[out].home == Home::input && !space.host_readable();
-  const bool moves = passes || plan_->values[out].home == Home::boxed || (bound_[i] && made_[i]);
-  if (bound_[i] && made_[i] && space.host_readable()) {
-    if (output_cache_[i] != kNever) growing_[output_cache_[i]].remember(made_[i]);
-    *wanted = made_[i].shape() == slot.type.shape ? std::move(made_[i]) : made_[i].reshaped(slot.type.shape);
-    made_[i] = Tensor();
-    return;
-  }
-  const Tensor made = result(request, i, space);
-  if (moves && made.owner() && made.space().readable_as(space) && !is_taken(request, i)) {
-    *wanted = made;
-    return;
-  }
-  Tensor copy =
-      made.dtype() == DType::string ? Tensor(made.dtype(), made.shape()) : take_spare(request, i, slot, space);
-  if (made.space().serves(space)) {
-    device_run_.move_bytes(made, copy, false);  // an input, a constant or another output that is this one as well
-  } else {
-    require(!request.disallow_copies, ErrorCode::invalid_argument,
-            "output '{}' is made in {} and wanted in {}: it would have to be copied, which "
-            "session.disallow_implicit_copies forbids; bind it to {}",
-            plan_->values[out].name, to_string(made.space()), to_string(space), to_string(made.space()));
-    device_run_.copy(CopyCause::output, plan_->values[out].name, made, copy, !made.space().host_readable());
-  }
-  *wanted = std::move(copy);
-}
-
-// The caller's own memory: what does not lie there yet is copied.
-void Frame::finish_given(const RunRequest& request, size_t i, Tensor& given) {
-  const SlotIndex out = plan_->outputs[i];
-  const Slot& slot = slots_[out];
-  if (given.dtype() != slot.type.dtype || !(given.shape() == slot.type.shape))
-    throw Error(ErrorCode::invalid_argument, shape_clash(i, given, slot));
-  if (given.data() == slot.data) return;
-  const Tensor made = result(request, i, given.space());
-  if (made.data() == given.data()) return;
-  const bool elsewhere = !made.space().serves(given.space());
-  if (request.disallow_copies) {
-    fail(ErrorCode::invalid_argument,
-         "output '{}' would have to be copied{}, which session.disallow_implicit_copies forbids; {}",
-         plan_->values[out].name,
-         elsewhere ? cat(" from {} to {}", to_string(made.space()), to_string(given.space())) : "",
-         elsewhere ? "bind it where it is made" : "let the run allocate it");
-  }
-  // Devices read pinned inputs where they lie, and may not be done with one that this overwrites.
-  const auto overwrites = [&](SlotIndex in) { return lies_in_input(given, in); };
-  if (given.space().host_readable() && request.devices && std::ranges::any_of(plan_->inputs, overwrites))
-    device_run_.wait();
-  const CopyCause cause = elsewhere ? CopyCause::output : bound_[i] == kBound ? CopyCause::alias : CopyCause::dynamic;
-  device_run_.copy(cause, plan_->values[out].name, made, given, !made.space().host_readable());
 }
 
 }  // namespace retort

@@ -35,4 +35,22 @@ void Growing::remember(const Tensor& present) {
   last_grown_ = present.grown() != nullptr;
 }
 
+GrowingCaches::GrowingCaches(const Plan& plan)
+    : plan_(plan),
+      caches_(plan.caches.size()),
+      by_input_(plan.inputs.size(), kNever),
+      by_output_(plan.outputs.size(), kNever) {
+  for (uint32_t i = 0; i < plan.caches.size(); ++i) {
+    by_input_[plan.caches[i].input] = i;
+    by_output_[plan.caches[i].output] = i;
+  }
+}
+
+void GrowingCaches::begin(const RunRequest& request) {
+  for (size_t i = 0; i < caches_.size(); ++i) {
+    const Value* past = request.inputs[plan_.caches[i].input];
+    caches_[i].begin(past && request.caches_grow ? past->tensor() : nullptr);
+  }
+}
+
 }  // namespace retort

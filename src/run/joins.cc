@@ -13,7 +13,6 @@ constexpr size_t kFarRows = size_t(6) << 20;
 constexpr uint32_t kDeepest = 64;
 /// So many inputs of a Concat are looked at together.
 constexpr size_t kMostAdopted = 16;
-constexpr uint32_t kNoStep = ~0u;  // produces what the caller gives
 
 bool joins(const Step& s) { return s.op->piece && s.op->has(kJoins) && !s.late; }
 bool cuts(const Step& s) { return s.op->piece && !s.op->has(kJoins) && !s.late; }
@@ -36,14 +35,8 @@ std::optional<Piece> in_rows(const Slot& whole, const Slot& part, const Piece& p
 
 }  // namespace
 
-Joins::Joins(const Plan& plan, std::span<Slot> slots, const std::vector<std::vector<SlotIndex>>& members,
-             const std::vector<uint32_t>& producer)
-    : plan_(plan),
-      slots_(slots),
-      members_(members),
-      producer_(producer),
-      guests_(slots.size()),
-      in_place_(plan.steps.size()) {}
+Joins::Joins(SlotTable& table)
+    : plan_(table.plan()), table_(table), guests_(plan_.values.size()), in_place_(plan_.steps.size()) {}
 
 SlotIndex Joins::owner(SlotIndex root) const {
   while (guests_[root].host != kNoSlot) root = guests_[root].host;
@@ -60,6 +53,13 @@ uint32_t Joins::last_use(SlotIndex root) const {
   return std::max(plan_.values[root].last_use, last_use_of_guests(root));
 }
 
+void Joins::put(SlotIndex root, void* data) {
+  for (const SlotIndex v : table_.sharers_of(root)) table_[v].data = data;
+  for_guests(root, [&](SlotIndex guest, size_t offset) {
+    put(guest, data ? static_cast<std::byte*>(data) + offset : nullptr);
+  });
+}
+
 void Joins::link(SlotIndex root, SlotIndex host) {
   guests_[root].host = host;
   guests_[root].next = std::exchange(guests_[host].first, root);
@@ -72,11 +72,11 @@ void Joins::forget(uint32_t begin) {
   for (SlotIndex v = 0; v < guests_.size(); ++v) {
     const SlotIndex host = std::exchange(guests_[v].host, kNoSlot);
     if (host == kNoSlot) continue;
-    if (producer_[v] < begin) {
+    if (table_.producer_of(v) < begin) {
       link(v, host);
     } else {
       guests_[v].depth = 0;
-      for (const SlotIndex m : members_[v]) slots_[m].row_stride = 0;
+      for (const SlotIndex m : table_.sharers_of(v)) table_[m].row_stride = 0;
     }
   }
 }
@@ -96,23 +96,23 @@ void Joins::find(const Steps& steps) {
 // Whether a value may be given a place by those who use it: it is made here, nobody else decides where it lies, and all of
 // it is there at once.
 bool Joins::may_move(const Steps& steps, SlotIndex root) const {
-  const uint32_t made = producer_[root];
-  return plan_.values[root].home == Home::arena && made != kNoStep && made >= steps.begin && made < steps.end &&
-         steps.runs[made] && !is_guest(root) && steps.images_of[root] == 0 && has_whole_bytes(slots_[root]);
+  const uint32_t made = table_.producer_of(root);
+  return plan_.values[root].home == Home::arena && made != kNever && made >= steps.begin && made < steps.end &&
+         steps.runs[made] && !is_guest(root) && steps.images_of[root] == 0 && has_whole_bytes(table_[root]);
 }
 
 // Whether all who write and read a value take rows that lie apart. `is_cut`: nobody writes it.
 bool Joins::may_have_rows(const Steps& steps, SlotIndex root, bool is_cut) const {
-  const uint32_t made = producer_[root], last = plan_.values[root].last_use;
+  const uint32_t made = table_.producer_of(root), last = plan_.values[root].last_use;
   const Step& writer = plan_.steps[made];
   const bool written = is_cut || (writer.kernel.fn && writer.op->writes_rows && writer.outputs[0] == root &&
                                   writer.op->writes_rows(writer.params.get(), steps.context(made)));
-  const auto same_rows = [&](SlotIndex m) { return slots_[m].row_extent() == slots_[root].row_extent(); };
-  if (!written || last >= steps.end || !std::ranges::all_of(members_[root], same_rows)) return false;
+  const auto same_rows = [&](SlotIndex m) { return table_[m].row_extent() == table_[root].row_extent(); };
+  if (!written || last >= steps.end || !std::ranges::all_of(table_.sharers_of(root), same_rows)) return false;
   for (uint32_t i = made + 1; i <= last; ++i) {
     const Step& s = plan_.steps[i];
     for (size_t k = 0; k < s.inputs.size() && !s.view; ++k) {
-      if (s.inputs[k] == kNoSlot || root_of(s.inputs[k]) != root) continue;
+      if (s.inputs[k] == kNoSlot || table_.root_of(s.inputs[k]) != root) continue;
       const bool read = s.kernel.fn && s.op->reads_rows && s.op->reads_rows(s.params.get(), steps.context(i), k);
       if (!read) return false;
     }
@@ -121,72 +121,72 @@ bool Joins::may_have_rows(const Steps& steps, SlotIndex root, bool is_cut) const
 }
 
 bool Joins::place(const Steps& steps, SlotIndex part, SlotIndex whole, const Piece& piece, bool is_cut) {
-  const SlotIndex root = root_of(part), host = root_of(whole);
-  const auto at = may_move(steps, root) ? in_rows(slots_[whole], slots_[part], piece) : std::nullopt;
+  const SlotIndex root = table_.root_of(part), host = table_.root_of(whole);
+  const auto at = may_move(steps, root) ? in_rows(table_[whole], table_[part], piece) : std::nullopt;
   if (!at || guests_[host].depth == kDeepest) return false;
-  const size_t stride = slots_[part].count == slots_[part].row_extent() ? 0 : at->row_stride;
-  const size_t element = dtype_bits(slots_[part].dtype()) / 8;
-  const bool far = slots_[part].count / slots_[part].row_extent() * stride * element > kFarRows;
+  const size_t stride = table_[part].count == table_[part].row_extent() ? 0 : at->row_stride;
+  const size_t element = dtype_bits(table_[part].dtype()) / 8;
+  const bool far = table_[part].count / table_[part].row_extent() * stride * element > kFarRows;
   if (stride && (far || !may_have_rows(steps, root, is_cut))) return false;
   link(root, host);
   guests_[root].offset = at->offset * element;
   guests_[root].depth = guests_[host].depth + 1;
-  auto* const data = static_cast<std::byte*>(slots_[host].data);
-  for (const SlotIndex m : members_[root]) {
-    slots_[m].row_stride = stride;
-    slots_[m].data = data ? data + guests_[root].offset : nullptr;
+  auto* const data = static_cast<std::byte*>(table_[host].data);
+  for (const SlotIndex m : table_.sharers_of(root)) {
+    table_[m].row_stride = stride;
+    table_[m].data = data ? data + guests_[root].offset : nullptr;
   }
   return true;
 }
 
 // What a value is cut out of; kNoSlot: nothing.
 SlotIndex Joins::cut_from(SlotIndex root) const {
-  const uint32_t made = producer_[root];
-  return made != kNoStep && cuts(plan_.steps[made]) ? plan_.steps[made].inputs[0] : kNoSlot;
+  const uint32_t made = table_.producer_of(root);
+  return made != kNever && cuts(plan_.steps[made]) ? plan_.steps[made].inputs[0] : kNoSlot;
 }
 
 // Where that which an input is cut out of would lie in the output, for the input to be where it is joined.
 std::optional<Piece> Joins::as_a_whole(const Steps& steps, uint32_t step, size_t input) const {
-  const SlotIndex part = plan_.steps[step].inputs[input], root = root_of(part), whole = cut_from(root);
-  if (whole == kNoSlot || slots_[part].count == 0 || slots_[part].row_extent() != slots_[root].row_extent()) return {};
-  const Step& cut = plan_.steps[producer_[root]];
+  const SlotIndex part = plan_.steps[step].inputs[input], root = table_.root_of(part), whole = cut_from(root);
+  if (whole == kNoSlot || table_[part].count == 0 || table_[part].row_extent() != table_[root].row_extent()) return {};
+  const Step& cut = plan_.steps[table_.producer_of(root)];
   const auto output = size_t(std::ranges::find(cut.outputs, root) - cut.outputs.begin());
-  const auto from = piece_of(cut, steps.context(producer_[root]), output);
+  const auto from = piece_of(cut, steps.context(table_.producer_of(root)), output);
   const auto to = piece_of(plan_.steps[step], steps.context(step), input);
   if (!from || !to || to->offset < from->offset) return {};
   const bool fits = from->row_stride == 0 ? to->row_stride == 0
-                                          : to->row_stride != 0 && from->row_stride == slots_[whole].row_extent();
+                                          : to->row_stride != 0 && from->row_stride == table_[whole].row_extent();
   return fits ? std::optional(Piece{to->offset - from->offset, to->row_stride}) : std::nullopt;
 }
 
 // a, b = Split(y); Concat(a, b, c): y as a whole lies in the output if all of it is joined as it was.
 bool Joins::adopt(const Steps& steps, uint32_t step, size_t input) {
   const Step& s = plan_.steps[step];
-  const SlotIndex whole = cut_from(root_of(s.inputs[input])), out = s.outputs[0];
+  const SlotIndex whole = cut_from(table_.root_of(s.inputs[input])), out = s.outputs[0];
   const auto at = s.inputs.size() <= kMostAdopted ? as_a_whole(steps, step, input) : std::nullopt;
   if (!at) return false;
-  if (guests_[root_of(whole)].host == out) {
-    const auto there = in_rows(slots_[out], slots_[whole], *at);
-    const size_t bytes = dtype_bits(slots_[out].dtype()) / 8;
-    return there && guests_[root_of(whole)].offset == there->offset * bytes;
+  if (guests_[table_.root_of(whole)].host == out) {
+    const auto there = in_rows(table_[out], table_[whole], *at);
+    const size_t bytes = dtype_bits(table_[out].dtype()) / 8;
+    return there && guests_[table_.root_of(whole)].offset == there->offset * bytes;
   }
   size_t joined = 0;
   for (size_t i = 0; i < s.inputs.size(); ++i) {
-    const bool same = cut_from(root_of(s.inputs[i])) == whole && as_a_whole(steps, step, i) == at;
-    joined += same ? slots_[s.inputs[i]].count : 0;
+    const bool same = cut_from(table_.root_of(s.inputs[i])) == whole && as_a_whole(steps, step, i) == at;
+    joined += same ? table_[s.inputs[i]].count : 0;
   }
-  return joined == slots_[whole].count && place(steps, whole, out, *at, false);
+  return joined == table_[whole].count && place(steps, whole, out, *at, false);
 }
 
 void Joins::join_inputs(const Steps& steps, uint32_t step) {
   const Step& s = plan_.steps[step];
   const SlotIndex out = s.outputs[0];
   const Home home = plan_.values[out].home;
-  if ((home != Home::arena && home != Home::output) || !has_whole_bytes(slots_[out])) return;
+  if ((home != Home::arena && home != Home::output) || !has_whole_bytes(table_[out])) return;
   const RunContext context = steps.context(step);
   bool done = true;
   for (size_t i = 0; i < s.inputs.size(); ++i) {
-    if (slots_[s.inputs[i]].count == 0) continue;
+    if (table_[s.inputs[i]].count == 0) continue;
     const auto piece = piece_of(s, context, i);
     // Whether the parts of an adopted value are views of it is not known yet: the kernel looks.
     const bool placed = piece && !adopt(steps, step, i) && place(steps, s.inputs[i], out, *piece, false);
@@ -200,7 +200,7 @@ void Joins::cut_input(const Steps& steps, uint32_t step) {
   const SlotIndex whole = s.inputs[0];
   const Home home = plan_.values[whole].home;
   const bool lasts = home == Home::arena || home == Home::input || home == Home::output;
-  if (!lasts || steps.images_of[root_of(whole)] > 0 || !has_whole_bytes(slots_[whole])) return;
+  if (!lasts || steps.images_of[table_.root_of(whole)] > 0 || !has_whole_bytes(table_[whole])) return;
   const RunContext context = steps.context(step);
   bool done = true;
   for (size_t i = 0; i < s.outputs.size(); ++i) {

@@ -2,20 +2,17 @@
 // lies (docs/adr/0015-joined-values.md). A guest is such a value, its host the one whose memory it lies in; a host may be a
 // guest in turn.
 #pragma once
-#include <span>
 #include <vector>
 
 #include "base/function_ref.h"
-#include "plan/plan.h"
+#include "run/slot_table.h"
 
 namespace retort {
 
 /// Not thread-safe. What it is made from must outlive it.
 class Joins {
  public:
-  /// `members`: per root, the values that share its memory. `producer`: per value, the step that writes it.
-  Joins(const Plan& plan, std::span<Slot> slots, const std::vector<std::vector<SlotIndex>>& members,
-        const std::vector<uint32_t>& producer);
+  explicit Joins(SlotTable& table);
 
   /// Steps [begin, end), all laid out, of which `runs` tells those that do anything.
   struct Steps {
@@ -37,6 +34,8 @@ class Joins {
   uint32_t last_use(SlotIndex root) const;
   /// Whether all that a step would move is where it should be.
   bool is_in_place(uint32_t step) const { return in_place_[step]; }
+  /// Gives a root its memory (null: none): all that share it and its guests, guests of those included.
+  void put(SlotIndex root, void* data);
   /// f(guest, bytes from the host's first)
   template <typename F>
   void for_guests(SlotIndex root, const F& f) const {
@@ -62,12 +61,9 @@ class Joins {
   bool may_have_rows(const Steps& steps, SlotIndex root, bool is_cut) const;
   std::optional<Piece> as_a_whole(const Steps& steps, uint32_t step, size_t input) const;
   SlotIndex cut_from(SlotIndex root) const;
-  SlotIndex root_of(SlotIndex value) const { return plan_.values[value].root; }
 
   const Plan& plan_;
-  std::span<Slot> slots_;
-  const std::vector<std::vector<SlotIndex>>& members_;
-  const std::vector<uint32_t>& producer_;
+  SlotTable& table_;
   std::vector<Guest> guests_;   ///< by root
   std::vector<char> in_place_;  ///< by step
 };

@@ -1,282 +1,201 @@
-// Laying out a run: concrete shapes by inference, shape arithmetic done away with, offsets for what remains.
-#include <algorithm>
-#include <cstring>
-#include <utility>
+#include "run/layout.h"
 
-#include "base/checked.h"
+#include <algorithm>
+
 #include "base/error.h"
+#include "memory/access.h"
 #include "memory/host.h"
 #include "plan/in_step.h"
-#include "run/bodies.h"
-#include "run/frame.h"
 
 namespace retort {
-namespace {
 
-constexpr size_t kMostElements = SIZE_MAX / 64;  // bytes of that many elements, and of some copies, can be counted
+Layout::Layout(const Parts& parts)
+    : plan_(parts.table.plan()),
+      parts_(parts),
+      inference_(parts.table),
+      requests_(parts.table, parts.joins),
+      images_of_(plan_.values.size()) {}
 
-// Content as the element type of the tensor wants it.
-template <typename T>
-void write_content(const Slot& slot, void* to) {
-  for (size_t i = 0; i < slot.known.size(); ++i) static_cast<T*>(to)[i] = T(slot.known[i]);
-}
-
-bool materialise(Slot& slot) {
-  switch (slot.type.dtype) {
-    case DType::i64:
-      slot.data = slot.known.data();
-      return true;
-    case DType::i32:
-    case DType::boolean:
-      break;
-    default:
-      return false;
-  }
-  Tensor t(slot.type.dtype, slot.type.shape);
-  slot.type.dtype == DType::i32 ? write_content<int32_t>(slot, t.mutable_data())
-                                : write_content<bool>(slot, t.mutable_data());
-  slot.data = t.mutable_data();
-  slot.boxed = std::move(t);
-  return true;
-}
-
-}  // namespace
-
-std::span<Slot* const> Frame::inputs_of(uint32_t step) const {
-  return {pointers_.data() + io_[step], plan_->steps[step].inputs.size()};
-}
-
-std::span<Slot* const> Frame::outputs_of(uint32_t step) const {
-  return {pointers_.data() + io_[step] + plan_->steps[step].inputs.size(), plan_->steps[step].outputs.size()};
-}
-
-// Stores the types of the inputs; true when they equal those of the last layout.
-bool Frame::take_signature(const RunRequest& request) {
-  bool same = laid_out_;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    Slot& slot = slots_[plan_->inputs[i]];
-    const Value* v = request.inputs[i];
-    const Tensor* t = v ? v->tensor() : nullptr;
-    if (!t) {  // a boxed value, or an optional that was left out
-      if (!slot.type.is_tensor()) continue;
-      same = false;
-      slot.type = plan_->values[plan_->inputs[i]].type;
-      slot.count = 0;
-      continue;
-    }
-    if (slot.type.dtype == t->dtype() && slot.type.ranked && slot.type.shape == t->shape()) continue;
-    same = false;
-    slot.type.kind = ValueType::Kind::tensor;
-    slot.type.dtype = t->dtype();
-    slot.type.ranked = true;
-    slot.type.shape.assign(t->shape());
-    slot.count = t->count();
-  }
-  return same;
-}
-
-// Forgets what steps from `step` on produced.
-void Frame::reset_from(uint32_t step) {
-  for (uint32_t i = step; i < plan_->steps.size(); ++i) {
-    for (const SlotIndex out : plan_->steps[i].outputs) {
-      if (out == kNoSlot) continue;
-      Slot* const s = &slots_[out];
-      // Content that followed from the shapes of the last run need not follow from those of this one.
-      if (plan_->steps[i].late || settled_[out]) s->boxed = Value();
-      settled_[out] = false;
-      s->type.kind = ValueType::Kind::unknown;
-      s->type.ranked = false;
-      s->data = nullptr;
-      s->count = 0;
-      s->has_known = false;
-    }
-  }
-}
-
-// Content that inference read from memory holds for one run only.
-void Frame::forget_content() {
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (!settled_[i] && plan_->values[i].home != Home::constant) slots_[i].has_known = false;
-  }
-}
-
-bool Frame::inputs_known(const Step& step) const {
-  return std::all_of(step.inputs.begin(), step.inputs.end(), [&](SlotIndex v) {
-    if (v == kNoSlot) return true;
-    const Slot& s = slots_[v];
-    return is_laid_out(s.type) || (!s.boxed.empty() && !s.boxed.tensor());
-  });
-}
-
-// False when the step needs content that has not been computed yet.
-bool Frame::infer_step(uint32_t index) {
-  const Step& step = plan_->steps[index];
-  InferContext context(dims_, nullptr, inputs_of(index), outputs_of(index));
-  try {
-    step.op->infer(step.params.get(), context);
-  } catch (NotYetKnown) {
-    return false;
-  }
-  for (Slot* s : outputs_of(index)) {
-    if (!s) continue;
-    if (!is_laid_out(s->type)) return false;
-    s->count = element_count(s->type.shape);
-    if (s->count > kMostElements) {
-      fail(ErrorCode::invalid_argument, "an output {}{} is more than any memory holds; make its inputs smaller",
-           dtype_name(s->type.dtype), to_string(s->type.shape));
-    }
-  }
-  return true;
-}
-
-bool Frame::lay_out_step(uint32_t index) {
-  if (!inputs_known(plan_->steps[index]) || !infer_step(index)) return false;
-  settle_memory(index);
-  return true;
-}
-
-// True when every output's content follows from shapes: the step has nothing to run.
-bool Frame::settle_content(uint32_t index) {
-  const Step& step = plan_->steps[index];
-  for (size_t i = 0; i < step.outputs.size(); ++i) {
-    if (step.outputs[i] == kNoSlot) continue;
-    const Slot& s = slots_[step.outputs[i]];
-    if (!s.has_known || plan_->values[step.outputs[i]].home != Home::arena || s.known.size() != s.count) return false;
-    if (!std::all_of(s.known.begin(), s.known.end(), is_known)) return false;
-  }
-  for (SlotIndex out : step.outputs) {
-    if (out == kNoSlot) continue;
-    if (!materialise(slots_[out])) return false;
-    settled_[out] = true;
-  }
-  return true;
-}
-
-// What a laid-out step's outputs share or own; arena memory comes later, for the whole segment.
-void Frame::settle_memory(uint32_t index) {
-  const Step& step = plan_->steps[index];
-  if (step.view) {
-    const SlotIndex in = step.inputs[0], out = step.outputs[0];
-    slots_[out].data = slots_[in].data;
-    settled_[out] = settled_[in];
+void Layout::begin(std::span<const Value* const> inputs) {
+  if (inference_.take_types(inputs) && holds_) {
+    if (is_last(*segments_[0])) return;
+    inference_.forget_content();
+    inference_.forget_from(segments_[0]->end);
     return;
   }
-  if (settle_content(index)) return;
-  for (SlotIndex out : step.outputs) {
-    if (out == kNoSlot || plan_->values[out].home != Home::boxed) continue;
-    Tensor t(slots_[out].type.dtype, slots_[out].type.shape);
-    slots_[out].data = t.mutable_data();
-    slots_[out].boxed = std::move(t);
+  holds_ = false;
+  inference_.forget_content();
+  for (const SlotIndex in : plan_.inputs) {
+    if (in != kNoSlot && plan_.values[in].home == Home::input) parts_.joins.put(in, nullptr);
+  }
+  lay_out(0, 0);
+  holds_ = true;
+}
+
+Segment& Layout::segment(size_t index) {
+  return index == 0 ? *segments_[0] : lay_out(index, segments_[index - 1]->end);
+}
+
+// Lays out as many steps as possible from `begin` on.
+Segment& Layout::lay_out(size_t index, uint32_t begin) {
+  if (index == segments_.size()) segments_.push_back(std::make_unique<Segment>());
+  Segment& segment = *segments_[index];
+  inference_.forget_from(begin);
+  const uint32_t end = inference_.infer_from(begin);
+  // The first segment is laid out before the content of the inputs may be looked at, and may be empty.
+  if (end == begin && index > 0 && begin < plan_.steps.size()) {
+    fail(ErrorCode::fail, "{}: the shape of its output cannot be told from its inputs", plan_.steps[end].name);
+  }
+  segment.begin = begin;
+  segment.end = end;
+  std::vector<char> runs(plan_.steps.size());
+  for (uint32_t i = begin; i < end; ++i) runs[i] = !inference_.is_settled(i);
+  find_stretches(segment, runs);
+  segment.branches.find(parts_.table, {.begin = begin,
+                                       .end = end,
+                                       .runs = runs,
+                                       .stretches = segment.stretches,
+                                       .inside = parts_.threads.inside.workers(),
+                                       .between = parts_.threads.between.workers()});
+  try {
+    settle(segment, runs);
+  } catch (const Error&) {
+    if (segment.branches.empty()) throw;
+    segment.branches.clear();  // the steps one after the other need less memory
+    settle(segment, runs);
+  }
+  return segment;
+}
+
+void Layout::settle(Segment& segment, const std::vector<char>& runs) {
+  find_joins(segment, runs);
+  place(segment);
+  reserve_scratch(segment);
+  activate(segment);
+}
+
+// Which steps are run a few images at a time.
+void Layout::find_stretches(Segment& segment, const std::vector<char>& runs) {
+  segment.stretches = retort::find_stretches(plan_, parts_.table.all(), segment.begin, segment.end, runs);
+  std::ranges::fill(images_of_, 0);
+  for (const Stretch& s : segment.stretches) {
+    for (const Stretch::Batched& b : s.values) images_of_[b.slot] = b.inside ? uint32_t(s.images) : 0;
   }
 }
 
-std::string Frame::what_to_check(uint32_t index) const {
-  constexpr size_t kMostShown = 6;
-  std::string text;
-  for (size_t i = 0, shown = 0; i < plan_->steps[index].inputs.size() && shown < kMostShown; ++i) {
-    const SlotIndex in = plan_->steps[index].inputs[i];
-    if (in == kNoSlot) continue;
-    const ValueType& type = slots_[in].type;
-    text += cat("{}'{}'", shown++ ? ", " : "its inputs ", plan_->values[in].name);
-    if (is_laid_out(type)) text += cat(" {}{}", dtype_name(type.dtype), to_string(type.shape));
-  }
-  return text.empty() ? "check its attributes" : "check " + text;
+// Branches that run at the same time may not write into one value's memory: where there are forks, no value lies inside
+// another.
+void Layout::find_joins(const Segment& segment, const std::vector<char>& runs) {
+  const std::vector<char> none(segment.branches.empty() ? 0 : runs.size());
+  const auto context = [&](uint32_t i) {
+    return RunContext(parts_.table.inputs_of(i), parts_.table.outputs_of(i), plan_.steps[i].state.get(), nullptr,
+                      parts_.threads.inside);
+  };
+  parts_.joins.find({segment.begin, segment.end, segment.branches.empty() ? runs : none, images_of_, context});
 }
 
-void Frame::reserve_scratch(Segment& segment) {
-  const Step* largest = nullptr;
+std::shared_ptr<void> Layout::allocate(size_t bytes) const {
+  return parts_.budget ? parts_.budget->allocate(bytes) : allocate_block(bytes);
+}
+
+void Layout::place(Segment& segment) {
+  requests_.collect({segment.begin, segment.end, segment.stretches, segment.branches, images_of_}, segment.memory);
+  const auto allocate_workspace = [&](size_t bytes) {
+    try {
+      return allocate(bytes);
+    } catch (Error& e) {
+      e.add_context(cat("a workspace for {} outputs, the largest that of {}", segment.memory.requests.size(),
+                        requests_.largest(segment.memory)));
+      throw;
+    }
+  };
+  segment.block.fit(segment.memory.requests, parts_.budget ? parts_.budget->limit() : SIZE_MAX, allocate_workspace);
+  for (const auto& [root, request] : segment.memory.placed) parts_.joins.put(root, segment.block.at(request));
+}
+
+RunContext Layout::context_of(const Segment& segment, uint32_t step, void* scratch) const {
+  const Parallel& threads = segment.branches.seat(step).branch == 0 ? parts_.threads.inside : parts_.threads.alone;
+  return {parts_.table.inputs_of(step), parts_.table.outputs_of(step), plan_.steps[step].state.get(), scratch, threads,
+          parts_.bodies.of(step)};
+}
+
+size_t Layout::scratch_of(const Segment& segment, uint32_t index) const {
+  const Step& step = plan_.steps[index];
+  if (!step.op->scratch || step.view || step.late) return 0;
+  const RunContext probe = context_of(segment, index, nullptr);
+  const auto ask = [&] { return step.op->scratch(step.params.get(), probe); };
+  return in_step(step, [&] { return parts_.table.with_inputs(index, ask); });
+}
+
+void Layout::reserve_scratch(Segment& segment) {
+  uint32_t largest = segment.begin;
   size_t most = 0;  // of one step
-  const auto bytes_of = [&](uint32_t i) -> size_t {
-    const Step& step = plan_->steps[i];
-    if (!step.op->scratch || step.view || step.late) return 0;
-    const RunContext probe(inputs_of(i), outputs_of(i), step.state.get(), nullptr,
-                           seat(i).branch == 0 ? parallel_ : alone_);
-    const size_t bytes =
-        in_step(step, [&] { return with_inputs(i, [&] { return step.op->scratch(step.params.get(), probe); }); });
-    if (bytes > most) largest = &step;
+  const auto bytes_of = [&](uint32_t i) {
+    const size_t bytes = scratch_of(segment, i);
+    if (bytes > most) largest = i;
     most = std::max(most, bytes);
     return bytes;
   };
-  segment.scratch = seat_scratch(segment, bytes_of);
-  const auto ask = [&](uint32_t i) { segment.scratch = std::max(segment.scratch, bytes_of(i)); };
+  size_t need = segment.branches.seat_scratch(bytes_of);
+  const auto ask = [&](uint32_t i) { need = std::max(need, bytes_of(i)); };
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
-    if (seat(i).branch == 0) ask(i);
+    if (segment.branches.seat(i).branch == 0) ask(i);
   }
   for (Stretch& s : segment.stretches) {
-    StretchView view(s, slots_);
+    StretchView view(s, parts_.table.all());
     for (const int64_t images : {s.images, s.batch % s.images}) {
       if (images > 0) view.show(0, images);
       for (uint32_t i = s.begin; i < s.end; ++i) ask(i);
     }
   }
-  segment.most_scratch = std::max(segment.most_scratch, segment.scratch);
-  if (segment.scratch <= scratch_bytes_) return;
-  drop_scratch();  // first give back, then take
-  scratch_ = in_step(*largest, [&] { return allocate(segment.scratch); });
-  scratch_bytes_ = segment.scratch;
+  segment.scratch.set(need);
+  if (need <= scratch_.bytes()) return;
+  holds_ = false;  // the contexts of other segments have the old pointer
+  in_step(plan_.steps[largest], [&] { scratch_.grow(need, [&](size_t bytes) { return allocate(bytes); }); });
 }
 
-// Whether nothing of a step is left to run.
-bool Frame::is_settled(uint32_t index) const {
-  const Step& step = plan_->steps[index];
-  return step.view || (!step.late && std::all_of(step.outputs.begin(), step.outputs.end(),
-                                                 [&](SlotIndex o) { return o == kNoSlot || settled_[o]; }));
-}
-
-void Frame::activate(Segment& segment) {
-  reserve_scratch(segment);
+void Layout::activate(Segment& segment) {
   segment.active.clear();
   for (uint32_t i = segment.begin; i < segment.end; ++i) {
-    const Step& step = plan_->steps[i];
-    if (is_settled(i) || joins_.is_in_place(i)) continue;
-    const Seat& s = seat(i);
-    void* const scratch = scratch_ ? static_cast<std::byte*>(scratch_.get()) + s.scratch : nullptr;
-    if (s.branch != 0) seats_[i].active = uint32_t(segment.active.size());
-    segment.active.push_back({step.kernel.fn, i,
-                              RunContext(inputs_of(i), outputs_of(i), step.state.get(), scratch,
-                                         s.branch == 0 ? parallel_ : alone_, bodies_[i].get())});
-    segment.active.back().context.set_devices(&device_run_);
+    if (inference_.is_settled(i) || parts_.joins.is_in_place(i)) continue;
+    const Branches::Seat& seat = segment.branches.seat(i);
+    void* const scratch = scratch_.data() ? scratch_.data() + seat.scratch : nullptr;
+    if (seat.branch != 0) segment.branches.set_active(i, uint32_t(segment.active.size()));
+    segment.active.push_back({plan_.steps[i].kernel.fn, i, context_of(segment, i, scratch)});
+    segment.active.back().context.set_devices(&parts_.device_run);
   }
 }
 
-// Lays out as many steps as possible from `begin` on.
-Frame::Segment& Frame::lay_out_segment(size_t index, uint32_t begin) {
-  if (index == segments_.size()) segments_.push_back(std::make_unique<Segment>());
-  Segment& segment = *segments_[index];
-  reset_from(begin);
-  uint32_t i = begin;
-  for (; i < plan_->steps.size(); ++i) {
-    const Step& step = plan_->steps[i];
-    if (step.late) continue;
-    if (in_step(step, [&] { return with_inputs(i, [&] { return lay_out_step(i); }); })) continue;
-    for (Slot* out : outputs_of(i)) {
-      if (out) out->type.ranked = false;  // what inference said before it gave up does not count yet
-    }
-    break;
+size_t Layout::bytes() const {
+  size_t bytes = scratch_.bytes();
+  for (const auto& s : segments_) bytes += s->block.bytes();
+  return bytes;
+}
+
+void Layout::trim() {
+  size_t scratch = 0;
+  for (const auto& s : segments_) {
+    scratch = std::max(scratch, s->scratch.forget_most());
+    if (s->block.trim()) holds_ = false;
   }
-  // The first segment is laid out before the content of the inputs may be looked at, and may be empty.
-  if (i == begin && index > 0 && begin < plan_->steps.size()) {
-    fail(ErrorCode::fail, "{}: the shape of its output cannot be told from its inputs", plan_->steps[i].name);
-  }
-  segment.begin = begin;
-  segment.end = i;
-  const std::vector<char> runs = running(segment);
-  mark_stretches(segment, runs);
-  mark_forks(segment);
-  const auto settle = [&] {
-    find_joins(segment, runs);
-    place_segment(segment);
-    activate(segment);
-  };
-  try {
-    settle();
-  } catch (const Error&) {
-    if (segment.forks.empty()) throw;
-    segment.forks.clear();  // the steps one after the other need less memory
-    forget_seats(segment);
-    settle();
-  }
-  return segment;
+  if (scratch_.trim(scratch)) holds_ = false;
+}
+
+void Layout::give_back() {
+  for (const auto& s : segments_) s->block.give_back();
+  scratch_.give_back();
+  holds_ = false;
+}
+
+void Layout::guard(const Segment& segment, const Active& active) const {
+  const Step& step = plan_.steps[active.step];
+  segment.block.guard(active.step);
+  scratch_.guard(step.op->scratch && !step.late ? step.op->scratch(step.params.get(), active.context) : 0);
+}
+
+void Layout::guard(const Segment& segment, const Fork& fork) const {
+  segment.block.guard(fork.branches[0][0]);
+  scratch_.guard(scratch_.bytes());
 }
 
 }  // namespace retort

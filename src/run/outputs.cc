@@ -1,0 +1,269 @@
+#include "run/outputs.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "run/overlaps.h"
+#include "run/results.h"
+
+namespace retort {
+
+Outputs::Outputs(SlotTable& table, Joins& joins, const Inputs& inputs, GrowingCaches& caches, DeviceRun& device_run)
+    : plan_(table.plan()),
+      table_(table),
+      joins_(joins),
+      inputs_(inputs),
+      caches_(caches),
+      device_run_(device_run),
+      made_(plan_.outputs.size()),
+      bound_(plan_.outputs.size()),
+      is_given_(plan_.outputs.size()) {}
+
+void Outputs::begin(const RunRequest& request) {
+  std::ranges::fill(bound_, kUnbound);
+  for (size_t i = 0; i < request.outputs.size(); ++i) is_given_[i] = request.outputs[i] && !request.outputs[i]->empty();
+}
+
+void Outputs::abandon(const RunRequest& request) {
+  take_offers_back();
+  for (size_t i = 0; i < request.outputs.size(); ++i) {
+    if (request.outputs[i] && !is_given_[i]) *request.outputs[i] = Value();
+  }
+}
+
+size_t Outputs::bytes() const {
+  size_t bytes = 0;
+  for (const Spare& s : spares_) bytes += s.capacity;
+  return bytes;
+}
+
+void Outputs::offer(const RunRequest& request) {
+  const auto is_sized_late = [&](SlotIndex out) {
+    return out != kNoSlot && table_.producer_of(out) != kNever && plan_.steps[table_.producer_of(out)].late;
+  };
+  for (const SlotIndex out : plan_.outputs) {
+    if (is_sized_late(out)) table_[out].offered = nullptr;
+  }
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const SlotIndex out = plan_.outputs[i];
+    const Tensor* given = request.outputs[i] ? request.outputs[i]->tensor() : nullptr;
+    if (!given || !is_sized_late(out) || table_[out].offered) continue;
+    const auto is_needed = [&](SlotIndex in) {
+      return lies_in_input(table_, *given, in) && !may_replace(table_, in, out, *given);
+    };
+    if (std::ranges::none_of(plan_.inputs, is_needed)) table_[out].offered = given;
+  }
+}
+
+// An output may be a view whose shape only a later segment tells; what it views is written before, so its memory is
+// settled as soon as that is laid out.
+void Outputs::bind(const RunRequest& request, const Branches& branches) {
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    if (bound_[i]) continue;
+    const SlotIndex out = plan_.outputs[i], root = plan_.values[out].root;
+    const Home home = plan_.values[out].home;
+    if (is_laid_out(table_[out].type)) {
+      if (home == Home::output) bind_one(request, branches, i, table_[out]);
+      if (home == Home::boxed) bind_boxed(request, i);
+    } else if (home == Home::output && is_laid_out(table_[root].type)) {
+      bind_one(request, branches, i, table_[root]);
+    }
+  }
+}
+
+std::string Outputs::shape_clash(size_t output, const Tensor& bound, const Slot& s) const {
+  return cat(
+      "output '{}': the given buffer is {}{}, the run produces {}{}; bind a buffer of that shape or let the run "
+      "allocate it",
+      plan_.values[plan_.outputs[output]].name, dtype_name(bound.dtype()), to_string(bound.shape()),
+      dtype_name(s.type.dtype), to_string(s.type.shape));
+}
+
+// Gives an output that is a cache memory where the past rows are, or room for more.
+bool Outputs::bind_grown(const RunRequest& request, size_t i) {
+  if (!caches_.is_output(i)) return false;
+  Slot& slot = table_[plan_.outputs[i]];
+  Value* wanted = request.outputs[i];
+  slot.room = 0;
+  if (!request.caches_grow || !wanted || !wanted->empty() || !request.output_space(i).host_readable()) return false;
+  const std::shared_ptr<GrownRows> rows = caches_.present(i, slot);
+  if (!rows) return false;
+  if (!request.spares.empty()) request.spares[i] = Spare();
+  slot.room = rows->room();
+  joins_.put(plan_.outputs[i], rows->block());
+  made_[i] = Tensor(slot.type.dtype, slot.type.shape, rows);
+  bound_[i] = kBound;
+  return true;
+}
+
+// The first of several outputs that share memory gets it; the others are copied at the end.
+bool Outputs::shares_bound(size_t i) const {
+  const SlotIndex root = plan_.values[plan_.outputs[i]].root;
+  if (!table_[root].data) return false;
+  for (size_t j = 0; j < i; ++j) {
+    if (bound_[j] && plan_.values[plan_.outputs[j]].root == root) return true;
+  }
+  return false;
+}
+
+void Outputs::bind_one(const RunRequest& request, const Branches& branches, size_t i, const Slot& slot) {
+  const SlotIndex out = plan_.outputs[i], root = plan_.values[out].root;
+  if (shares_bound(i) || bind_grown(request, i)) return;
+  Value* wanted = request.outputs[i];
+  Tensor* given = wanted ? wanted->get<Tensor>() : nullptr;
+  const bool final_shape = &slot == &table_[out];
+  if (given && (given->dtype() != slot.type.dtype ||
+                (final_shape ? !(given->shape() == slot.type.shape) : given->count() != slot.count))) {
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
+  }
+  void* data = given ? given->mutable_data() : nullptr;
+  // A buffer that may turn out to have the wrong shape stays untouched until that is known.
+  const bool on_host = given ? given->space().host_readable() : request.output_space(i).host_readable();
+  const bool overlaps = given && on_host && destroys_input(table_, joins_, branches, out, data, given->bytes());
+  const bool staged = overlaps || !on_host || (given && (!final_shape || !is_aligned(given->dtype(), data)));
+  if (overlaps && request.disallow_copies) {
+    fail(ErrorCode::invalid_argument,
+         "output '{}' overlaps an input and would have to be copied, which session.disallow_implicit_copies forbids; "
+         "bind it elsewhere",
+         plan_.values[out].name);
+  }
+  if (!given || staged) {
+    const bool reusable =
+        made_[i] && made_[i].dtype() == slot.type.dtype && made_[i].shape() == slot.type.shape && (staged || !wanted);
+    if (!reusable) made_[i] = make(request, i, slot);
+    data = made_[i].mutable_data();
+  }
+  joins_.put(root, data);
+  bound_[i] = final_shape ? kBound : kBoundEarly;
+}
+
+Tensor Outputs::make(const RunRequest& request, size_t i, const Slot& slot) {
+  const SlotIndex out = plan_.outputs[i];
+  const bool for_caller =
+      request.outputs[i] && !request.outputs[i]->tensor() && request.output_space(i).host_readable();
+  try {
+    return for_caller ? take_spare(request, i, slot, request.output_space(i))
+                      : Tensor(slot.type.dtype, slot.type.shape);
+  } catch (Error& e) {
+    e.add_context(cat("output '{}'", plan_.values[out].name));
+    if (table_.producer_of(out) != kNever) e.add_context(plan_.steps[table_.producer_of(out)].name);
+    throw;
+  }
+}
+
+// Memory for a result: what was kept from the last one if nobody holds that any more, else new. Bindings keep it, and for
+// runs by name in sessions with devices the frame does: a copy into fresh pages takes several times as long.
+Tensor Outputs::take_spare(const RunRequest& request, size_t i, const Slot& slot, const MemorySpace& space) {
+  const auto make = [&](size_t bytes) { return device_run_.allocate(space, bytes); };
+  const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
+  const bool keeps = request.spares.empty() && request.devices && !request.devices->providers.empty();
+  if (keeps) spares_.resize(plan_.outputs.size());
+  const std::span<Spare> spares = keeps ? std::span(spares_) : request.spares;
+  const std::shared_ptr<void> memory = spares.empty() ? make(bytes) : spares[i].take(space, bytes, make);
+  return Tensor(slot.type.dtype, slot.type.shape, memory.get(), memory, space);
+}
+
+// Strings: the kernel writes std::string objects, into the caller's tensor when there is one.
+void Outputs::bind_boxed(const RunRequest& request, size_t i) {
+  Slot& slot = table_[plan_.outputs[i]];
+  const uint32_t step = table_.producer_of(plan_.outputs[i]);
+  if (step == kNever || plan_.steps[step].late || plan_.steps[step].view) return;
+  Value* wanted = request.outputs[i];
+  const Tensor* given = wanted ? wanted->tensor() : nullptr;
+  if (given && (given->dtype() != slot.type.dtype || !(given->shape() == slot.type.shape))) {
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
+  }
+  Tensor t = given ? *given : Tensor(slot.type.dtype, slot.type.shape);
+  slot.data = t.mutable_data();
+  slot.boxed = std::move(t);
+  bound_[i] = kBound;
+}
+
+void Outputs::finish(const RunRequest& request) {
+  for (size_t i = 0; i < request.outputs.size(); ++i) finish_one(request, i);
+  take_offers_back();
+}
+
+// The frame must not keep memory of the caller.
+void Outputs::take_offers_back() {
+  for (const SlotIndex out : plan_.outputs) {
+    if (out == kNoSlot || !table_[out].offered) continue;
+    table_[out].offered = nullptr;
+    table_[out].boxed = Value();
+  }
+}
+
+// Whether memory that the run made of output i belongs to another output, too, or to the caller.
+bool Outputs::is_taken(const RunRequest& request, size_t i) const {
+  const SlotIndex out = plan_.outputs[i];
+  for (size_t j = 0; j < request.outputs.size(); ++j) {
+    if (j != i && plan_.outputs[j] == out && request.outputs[j] && !request.outputs[j]->empty()) return true;
+  }
+  return false;
+}
+
+void Outputs::finish_one(const RunRequest& request, size_t i) {
+  Value* wanted = request.outputs[i];
+  if (!wanted) return;
+  const SlotIndex out = plan_.outputs[i];
+  Slot& slot = table_[out];
+  if (!slot.type.is_tensor() || (slot.boxed.tensor() == nullptr && !slot.boxed.empty())) {
+    *wanted = slot.boxed;
+    return;
+  }
+  if (Tensor* given = wanted->get<Tensor>()) return finish_given(request, i, *given);
+  const MemorySpace& space = request.output_space(i);
+  // What lies on a device goes out as it came in; memory of the host may be the caller's own, for as long as he likes.
+  const bool passes = plan_.values[out].home == Home::input && !space.host_readable();
+  const bool moves = passes || plan_.values[out].home == Home::boxed || (bound_[i] && made_[i]);
+  if (bound_[i] && made_[i] && space.host_readable()) {
+    if (caches_.is_output(i)) caches_.remember(i, made_[i]);
+    *wanted = made_[i].shape() == slot.type.shape ? std::move(made_[i]) : made_[i].reshaped(slot.type.shape);
+    made_[i] = Tensor();
+    return;
+  }
+  const Tensor made = result_of(table_, inputs_, request, i, space);
+  if (moves && made.owner() && made.space().readable_as(space) && !is_taken(request, i)) {
+    *wanted = made;
+    return;
+  }
+  Tensor copy =
+      made.dtype() == DType::string ? Tensor(made.dtype(), made.shape()) : take_spare(request, i, slot, space);
+  if (made.space().serves(space)) {
+    device_run_.move_bytes(made, copy, false);  // an input, a constant or another output that is this one as well
+  } else {
+    require(!request.disallow_copies, ErrorCode::invalid_argument,
+            "output '{}' is made in {} and wanted in {}: it would have to be copied, which "
+            "session.disallow_implicit_copies forbids; bind it to {}",
+            plan_.values[out].name, to_string(made.space()), to_string(space), to_string(made.space()));
+    device_run_.copy(CopyCause::output, plan_.values[out].name, made, copy, !made.space().host_readable());
+  }
+  *wanted = std::move(copy);
+}
+
+// The caller's own memory: what does not lie there yet is copied.
+void Outputs::finish_given(const RunRequest& request, size_t i, Tensor& given) {
+  const SlotIndex out = plan_.outputs[i];
+  const Slot& slot = table_[out];
+  if (given.dtype() != slot.type.dtype || !(given.shape() == slot.type.shape))
+    throw Error(ErrorCode::invalid_argument, shape_clash(i, given, slot));
+  if (given.data() == slot.data) return;
+  const Tensor made = result_of(table_, inputs_, request, i, given.space());
+  if (made.data() == given.data()) return;
+  const bool elsewhere = !made.space().serves(given.space());
+  if (request.disallow_copies) {
+    fail(ErrorCode::invalid_argument,
+         "output '{}' would have to be copied{}, which session.disallow_implicit_copies forbids; {}",
+         plan_.values[out].name,
+         elsewhere ? cat(" from {} to {}", to_string(made.space()), to_string(given.space())) : "",
+         elsewhere ? "bind it where it is made" : "let the run allocate it");
+  }
+  // Devices read pinned inputs where they lie, and may not be done with one that this overwrites.
+  const auto overwrites = [&](SlotIndex in) { return lies_in_input(table_, given, in); };
+  if (given.space().host_readable() && request.devices && std::ranges::any_of(plan_.inputs, overwrites))
+    device_run_.wait();
+  const CopyCause cause = elsewhere ? CopyCause::output : bound_[i] == kBound ? CopyCause::alias : CopyCause::dynamic;
+  device_run_.copy(cause, plan_.values[out].name, made, given, !made.space().host_readable());
+}
+
+}  // namespace retort

@@ -1,0 +1,22 @@
+// What the tests of this room share: plans of graphs that are written by hand, and slots with shapes.
+#pragma once
+#include "plan/plan_testing.h"
+#include "run/slot_table.h"
+
+namespace retort {
+
+/// What inference leaves in a slot: its type and the number of its elements.
+inline void give_shape(SlotTable& table, std::string_view value, const Shape& shape, DType type = DType::f32) {
+  Slot& slot = table[slot_of(table.plan(), value)];
+  slot.type = ValueType::tensor(type, shape);
+  slot.count = element_count(shape);
+}
+
+/// Values whose shapes are numbers in the graph get them.
+inline void give_shapes(SlotTable& table) {
+  for (const PlanValue& v : table.plan().values) {
+    if (is_laid_out(v.type)) give_shape(table, v.name, v.type.shape, v.type.dtype);
+  }
+}
+
+}  // namespace retort
