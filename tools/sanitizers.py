@@ -158,7 +158,7 @@ class Recorder:
 def recorder(sanitizer, built):
     """None for a sanitizer of which the whole does not consist, or where what was built has changes that are not committed."""
     if sanitizer not in STAGES or not built:
-        print(f"this run is not recorded in {RECORD}: " + ("the checkout has uncommitted changes" if sanitizer in STAGES else "the whole goes without " + sanitizer))
+        print(f"this run is not recorded in {RECORD}: " + ("no tree of committed files was named (--tree)" if sanitizer in STAGES else "the whole goes without " + sanitizer))
         return None
     return Recorder(built, sanitizer)
 
