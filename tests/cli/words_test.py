@@ -26,7 +26,7 @@ class Words(ToolTest):
     def bash(self, *words):
         """What bash offers for the last of these words."""
         listed = " ".join(f"'{w}'" for w in ("retort",) + words)
-        text = f"source {self.script('bash')}; COMP_WORDS=({listed}); COMP_CWORD={len(words)}; _retort; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        text = f"source '{self.script('bash')}'; COMP_WORDS=({listed}); COMP_CWORD={len(words)}; _retort; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         done = subprocess.run(["bash", "-c", text], capture_output=True, encoding="utf-8", cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout.split()
@@ -49,7 +49,7 @@ class Words(ToolTest):
 
     def test_fish(self):
         self.need("fish")
-        text = f"source {self.script('fish')}; complete -C 'retort inspect --pa'"
+        text = f"source '{self.script('fish')}'; complete -C 'retort inspect --pa'"
         done = subprocess.run(["fish", "-c", text], capture_output=True, encoding="utf-8", env={**os.environ, "HOME": self.folder})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^--passes\t")

@@ -12,6 +12,7 @@ Same seed and onnx release: same mutants. Failing ones stay in the folder --keep
 import argparse
 import collections
 import json
+import math
 import os
 import random
 import re
@@ -34,6 +35,7 @@ from c_api import ApiError  # noqa: E402
 from run_cases import load_cases  # noqa: E402
 SUPPORTED = {TensorProto.DataType.Value(n) for n in "FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 BOOL FLOAT16 DOUBLE UINT32 UINT64 BFLOAT16".split()}
 OUT_OF_MEMORY = re.compile(r"bad_alloc|[Oo]ut of memory|[Ff]ailed to allocate")
+SLOWEST = 10  # by the clock, for a second of processor time
 MAX_BYTES = 8 << 20
 RECURSION_INPUT = [("x", (TensorProto.FLOAT, [2], bytes(8)))]
 
