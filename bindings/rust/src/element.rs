@@ -14,7 +14,7 @@ macro_rules! element_types {
         }
 
         impl ElementType {
-            pub(crate) const fn from_raw(raw: ffi::ONNXTensorElementDataType) -> Self {
+            pub(crate) fn from_raw(raw: ffi::ONNXTensorElementDataType) -> Self {
                 match raw {
                     $(ffi::ONNXTensorElementDataType::$raw => Self::$name,)*
                     other => Self::Other(other.0),
@@ -111,23 +111,31 @@ pub trait TensorElement: sealed::Sealed + Copy + Default + Send + Sync + 'static
 pub trait PlainElement: TensorElement {}
 
 macro_rules! elements {
-    ($($(#[$meta:meta])* $type:ty)*) => {
+    ($($(#[$meta:meta])* $type:ty = $name:ident;)*) => {
         $(
             $(#[$meta])* impl sealed::Sealed for $type {}
-            $(#[$meta])* impl PlainElement for $type {}
-            $(#[$meta])* impl TensorElement for $type {
-                const TYPE: ElementType = ElementType::from_raw(<Self as ffi::Element>::RAW);
-            }
+            $(#[$meta])* impl TensorElement for $type { const TYPE: ElementType = ElementType::$name; }
+            // Both sides agree on the type.
+            $(#[$meta])* const _: () = assert!(ElementType::$name.raw().0 == <$type as ffi::Element>::RAW.0);
         )*
     };
 }
 
-elements! { f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 #[cfg(feature = "half")] half::f16 #[cfg(feature = "half")] half::bf16 }
-
-impl sealed::Sealed for bool {}
-impl TensorElement for bool {
-    const TYPE: ElementType = ElementType::Bool;
+macro_rules! plain_elements {
+    ($($(#[$meta:meta])* $type:ty = $name:ident;)*) => {
+        elements! { $($(#[$meta])* $type = $name;)* }
+        $($(#[$meta])* impl PlainElement for $type {})*
+    };
 }
+
+plain_elements! {
+    f32 = Float32; f64 = Float64;
+    i8 = Int8; i16 = Int16; i32 = Int32; i64 = Int64;
+    u8 = Uint8; u16 = Uint16; u32 = Uint32; u64 = Uint64;
+    #[cfg(feature = "half")] half::f16 = Float16;
+    #[cfg(feature = "half")] half::bf16 = Bfloat16;
+}
+elements! { bool = Bool; }
 
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ use crate::run::{Places, finish_all, has_containers, input_places, output_places
 use crate::session::Session;
 use crate::value::Value;
 
-/// Where a run reports to whoever waits for it.
+/// Where a run reports its end, and others wait for it.
 #[derive(Default)]
 struct Shared {
     progress: Mutex<Progress>,
@@ -75,8 +75,8 @@ impl Session {
     pub fn run_async(&self, inputs: &[(&str, Arc<Value>)], outputs: &[&str]) -> Result<RunFuture> {
         let (given, wanted) = (input_places(&self.ports, inputs.iter().map(|i| i.0))?, output_places(&self.ports, outputs)?);
         let shared = Arc::new(Shared::default());
-        let (told, values) = (Arc::clone(&shared), inputs.iter().map(|i| Arc::clone(&i.1)).collect());
-        let over = move |result: ffi::Result<()>| told.finish(result.map_err(OnnxError::from));
+        let (reported, values) = (Arc::clone(&shared), inputs.iter().map(|i| Arc::clone(&i.1)).collect());
+        let over = move |result: ffi::Result<()>| reported.finish(result.map_err(OnnxError::from));
         let run = ffi::InFlight::start(&self.handle, ffi::RunOptions::new()?, &given, values, &wanted, over)?;
         Ok(RunFuture { shared, given, wanted, ports: Arc::clone(&self.ports), run: Some(run) })
     }

@@ -15,7 +15,7 @@ fn told(variables: &[(&str, &str)]) -> String {
     text
 }
 
-/// No test by itself: what [`told`] starts.
+/// Not a test by itself: the program that [`told`] starts.
 #[test]
 fn in_its_own_process() {
     if std::env::var_os("ONNX_TEST_TELL").is_none() {

@@ -49,7 +49,7 @@ fn breaks(file: &Path, text: &str) -> Vec<String> {
         if !raw && says(line, WORD) {
             found.push(told(at, "only files in src/ffi and, of tests, those named ffi.rs may say it"));
         }
-        // Whatever the attribute is and however it is broken into lines, the name of the lint is in one of them.
+        // However an attribute is broken into lines, one of them has the name of the lint.
         let plain = line.trim().strip_prefix("#[allow(").and_then(|rest| rest.strip_suffix(")]"));
         if says(line, LINT) && !(may_allow && next == "mod ffi;" && plain.is_some_and(|lints| lints.split(", ").any(|lint| lint == LINT))) {
             found.push(told(at, "only src/lib.rs and tests may allow it, for their module ffi"));

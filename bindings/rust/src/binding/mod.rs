@@ -190,7 +190,7 @@ impl<'a> IoBinding<'a> {
         }
     }
 
-    /// Binds what is bound to an input once more, so that a device gets what was written since.
+    /// Binds the value of an input once more, so that a device gets a copy of its new contents.
     pub fn refresh_input(&mut self, name: &str) -> Result<()> {
         Ok(self.handle.bind_input(self.input_place(name)?, &self.input(name)?.inner)?)
     }

@@ -23,7 +23,7 @@ impl<'a> IoBinding<'a> {
         self.set_output(name, Target::Borrowed(wrap_for_writing(shape, data)?))
     }
 
-    /// Binds an output to a memory: the library makes the result there, of whatever shape it has.
+    /// Binds an output to a memory: the library makes the result there, of any shape.
     ///
     /// Where the shape changes from run to run, ONNX Runtime wants the output bound again before each; Retort does not.
     pub fn bind_output_to(&mut self, name: &str, memory: &MemoryInfo) -> Result<()> {
