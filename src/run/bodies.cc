@@ -23,6 +23,11 @@ BodyFrames::BodyFrames(const BodyHost& host, uint32_t step) : host_(host), step_
 
 BodyFrames::~BodyFrames() = default;
 
+void BodyFrames::begin(const RunRequest& request) {
+  request_ = &request;
+  captures_.clear();
+}
+
 size_t BodyFrames::index(std::string_view attribute) const {
   const auto& names = step().body_names;
   const auto found = std::find(names.begin(), names.end(), attribute);

@@ -26,10 +26,7 @@ class BodyFrames final : public BodyRunner {
   BodyFrames(const BodyHost& host, uint32_t step);
   ~BodyFrames() override;
   /// The step begins, in the run of `request`: what its bodies read from outside may have changed.
-  void begin(const RunRequest& request) {
-    request_ = &request;
-    captures_.clear();
-  }
+  void begin(const RunRequest& request);
   void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs,
            std::span<const MemorySpace> spaces) override;
   using BodyRunner::run;

@@ -157,7 +157,8 @@ void Frame::run_fork(const RunRequest& request, Segment& segment, const Fork& fo
   if (error) std::rethrow_exception(error);
 }
 
-void Frame::run_segment(const RunRequest& request, Segment& segment) {
+// Steps of which some are run at the same time, or a few images at a time.
+void Frame::run_ranges(const RunRequest& request, Segment& segment) {
   std::vector<Active>& active = segment.active;
   const std::span<const Fork> forks = segment.branches.forks();
   auto stretch = segment.stretches.begin();
@@ -178,6 +179,14 @@ void Frame::run_segment(const RunRequest& request, Segment& segment) {
     run_stretch(request, segment, *stretch, {active.data() + i, end - i});
     i = end;
     ++stretch;
+  }
+}
+
+void Frame::run_segment(const RunRequest& request, Segment& segment) {
+  if (segment.branches.empty() && segment.stretches.empty()) {
+    for (Active& a : segment.active) run_active(request, segment, a);
+  } else {
+    run_ranges(request, segment);
   }
   // A kernel that noticed the flag has left its output unfinished, also when the flag is down again by now.
   const bool cancelled_since = request.cancellations && request.cancellations->load() != cancellations_;

@@ -42,6 +42,7 @@ class Frame {
  private:
   void run_segments(const RunRequest& request);
   void run_segment(const RunRequest& request, Segment& segment);
+  void run_ranges(const RunRequest& request, Segment& segment);
   void run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch, std::span<Active> active);
   void run_fork(const RunRequest& request, Segment& segment, const Fork& fork);
   void run_active(const RunRequest& request, const Segment& segment, Active& active);
