@@ -1,0 +1,101 @@
+"""Stages that load and run models: official cases, real models, mutated and mistaken ones."""
+import glob
+import os
+import sys
+
+from stages.context import ROOT, Count, in_python, run_cases, skip
+
+# Rule and tolerances of run_cases for real models. ONNX Runtime computes models of 16-bit floats in 32 bits throughout, as
+# we do when optimising; without that we round between nodes, as the model says, and differ by a few units of 2^-11.
+MODEL, HALF_MODEL, HALF_ROUNDED = ("scale", "1e-3", "0"), ("close", "2e-3", "2e-4"), ("close", "5e-3", "5e-4")
+ORT_LEVELS = ("0", "1")  # as the model says, and with what every engine understands
+LEVELS = ("99", "0")  # optimised, and as the model says
+
+
+def conformance(c):
+    total = Count()
+    for level in LEVELS:
+        name = f"conformance.{level}"
+        total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", c.library, "--tool", run_cases(c),
+                                  "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"),
+                                  *c.cases, "--level", level])
+    return total
+
+
+def saved(c):
+    total = Count()
+    for name, library in ("saved.here", c.library), ("saved.official", os.environ["RETORT_ORACLE"]):
+        if not library:
+            total += skip("no official ONNX Runtime")
+            continue
+        if name == "saved.official" and c.sanitizer == "tsan":
+            total += skip("official ONNX Runtime is not compiled for ThreadSanitizer")
+            continue
+        total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", library, "--tool", run_cases(c),
+                                  "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"),
+                                  *c.cases, "--saved-by", c.library])
+    return total
+
+
+def ort_format(c):
+    """Models as this library and official ONNX Runtime save them in ORT format."""
+    total = Count()
+    for saver, level in [(c.library, "99")] + [(os.environ["RETORT_ORACLE"], level) for level in ORT_LEVELS]:
+        if not saver:
+            return total + skip("no official ONNX Runtime")
+        name = f"ort_format.{'own' if saver == c.library else level}"
+        total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", c.library, "--tool", run_cases(c),
+                                  "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"), *c.cases,
+                                  "--level", level, "--saved-by", saver, "--saved-as", "ORT"])
+    return total
+
+
+def runs(c):
+    return c.counted("runs", [sys.executable, "tests/runs/check_runs.py", c.library, "--tool", os.path.join(c.build, "steady_runs"),
+                              "--work", os.path.join(c.work, "runs"), *c.runs])
+
+
+def robustness(c):
+    limits = ["--count", "400", "--mem-mib", "0", "--time-s", "60"] if c.sanitizer else ["--count", "2000"]
+    return c.counted("robustness", [sys.executable, "tests/robustness/mutate_models.py", "--library", c.library, "--cases", os.path.join(c.work, "cases"),
+                                    "--keep", os.path.join(c.work, "mutants"), *limits], **in_python(c))
+
+
+def errors(c):
+    oracle_library = "" if c.sanitizer else os.environ["RETORT_ORACLE"]
+    if not oracle_library:
+        print("    no official ONNX Runtime: what it says is taken from docs/errors.md")
+    return c.counted("errors", [sys.executable, "tests/errors/check_errors.py", "--library", c.library, "--oracle", oracle_library], **in_python(c))
+
+
+def models(c):
+    folder = os.path.join(os.path.dirname(ROOT), "shared", "models")
+    names = sorted(os.path.basename(os.path.dirname(p)) for p in glob.glob(os.path.join(folder, "*", "model.onnx")))
+    if not names:
+        return skip("no ../shared/models beside the checkout")
+    with open(os.path.join(ROOT, "tests", "models_expected_failures.tsv"), encoding="utf-8") as f:
+        known = {line.split("\t")[0] for line in f.read().splitlines()[1:]} & set(names)
+    total = Count()
+    for level in LEVELS:
+        total += models_at(c, level, folder, names, known)
+    return total
+
+
+def models_at(c, level, folder, names, known):
+    manifest, results = (os.path.join(c.work, f"models.{level}.{end}") for end in ("manifest", "tsv"))
+    with open(manifest, "w", encoding="utf-8") as f:
+        for name in names:
+            at = os.path.join(folder, name)
+            half = HALF_ROUNDED if level == "0" else HALF_MODEL
+            rule = half if name.endswith("fp16") else MODEL
+            f.write("\t".join([name, *rule, os.path.join(at, "model.onnx"), at]) + "\n")
+    if c.start(f"models.{level}", [run_cases(c), c.library, manifest, results, *c.cases, "--level", level])[0]:
+        return Count(failed=len(names))
+    with open(results, encoding="utf-8", errors="replace") as f:
+        rows = [line.rstrip("\n").split("\t") for line in f]
+    failing = {r[0]: r for r in rows if r[1] != "pass"}
+    wrong = [f"FAIL {r[0]} at level {level}: {r[2]}: {r[6]}" for n, r in failing.items() if n not in known]
+    wrong += [f"FAIL {n} passes: take it off tests/models_expected_failures.tsv" for n in sorted(known - set(failing))]
+    for line in wrong:
+        print("    " + line)
+    return Count(len(rows) - len(failing), len(wrong), len(known & set(failing)))
