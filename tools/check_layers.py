@@ -3,14 +3,14 @@
 
     check_layers.py [--root DIR] [--update]
 
-- The rooms and what each may include are read from retort_room() in the root CMakeLists.txt.
-- Some headers belong to some rooms only (OWNED). Programs outside src/ see the engine through include/retort alone
-  (OUTSIDE).
+- The rooms keep to what retort_room() in the root CMakeLists.txt says of them (rooms.py).
 - Files have at most 600 lines, functions at most 80; tools/size_exceptions.tsv lists those that are longer (path,
-  function or "-", lines). The list may only shrink: --update takes out what is met and lowers the rest, nothing else.
+  function or "-", lines).
 - A room with sources has a README.md.
 - Nothing depends on the machine, its user or its locale where portable.py can see it.
 - An operator that uses a kernel of products (PRODUCTS) says what it costs.
+
+The tables of exceptions may only shrink: --update takes out what is met and lowers the sizes, nothing else.
 
 The last line is "N passed, N failed": the files looked at, and the complaints.
 """
@@ -22,32 +22,14 @@ import subprocess
 import sys
 
 import portable
+import rooms
 
 MAX_FILE, MAX_FUNCTION = 600, 80
 EXCEPTIONS = "tools/size_exceptions.tsv"
-OWNED = [  # pattern of an included header, rooms that may
-    (re.compile(r"protozero/"), {"onnx"}),
-    (re.compile(r"flatbuffers/|ort_generated\.h"), {"ort_format"}),
-    (re.compile(r"fmt/"), {"base"}),
-    (re.compile(r"hwy/"), {"kernels"}),
-    (re.compile(r"retort/onnxruntime_"), {"abi"}),
-    (re.compile(r"retort/retort\.hpp"), set()),  # for users of the engine
-]
-OUTSIDE = ("apps/", "examples/", "bindings/", "providers/", "tests/", "bench/frugal/", "bench/zoo/")
 PRODUCTS = re.compile(r"kernels/(?:gemm|conv|attention)/")
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 CPP, BRACES = (".cc", ".h", ".hpp", ".in"), (".cc", ".h", ".hpp", ".java", ".rs")
-# Comments, raw strings, strings, characters (not the quotes that separate digits).
-NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\'', re.S)
 CONTROL = re.compile(r"^\s*(?:\}\s*)?(?:if|for|while|switch|catch|do|else|try|match|loop|return)\b")
 TRANSPARENT = re.compile(r"\b(?:namespace|struct|class|enum|union|extern|impl|trait|mod|interface|record)\b[^()]*$|\brequires\s*$|\brecord\s+\w+\s*(?:<[^()]*>)?\s*\([^;]*$")
-
-
-def read_rooms(root):
-    """{room: set of rooms it may include}, itself among them"""
-    with open(os.path.join(root, "CMakeLists.txt"), encoding="utf-8") as f:
-        rows = re.findall(r"^retort_room\((\w+)(?:\s+LOADS)?(?:\s+TOGETHER \d+)?(?:\s+USES\s+([\w\s]+))?\)", f.read(), re.M)
-    return {name: {name, *uses.split()} for name, uses in rows}
 
 
 def read(root, path):
@@ -71,37 +53,12 @@ def sources(root):
                 yield path, text
 
 
-def room_of(path):
-    parts = path.split("/")
-    return parts[1] if parts[0] == "src" and len(parts) > 2 else None
-
-
-def include_errors(path, text, rooms):
-    room = room_of(path)
-    for header in INCLUDE.findall(text):
-        if ".." in header.split("/") and not path.startswith("include/"):
-            yield f"{path} includes {header}: name it from the root of its room's folder"
-            continue
-        target = header.split("/")[0] if "/" in header else None
-        if path.startswith(OUTSIDE):
-            if target in rooms:
-                yield f"{path} includes {header}: it may see the engine through include/retort only"
-            continue
-        if room is None:
-            continue
-        if target in rooms and target not in rooms.get(room, {target}):
-            yield f"{path} includes {header}: room {room} may not use room {target}"
-        for pattern, owners in OWNED:
-            if pattern.match(header) and room not in owners:
-                yield f"{path} includes {header}: only {', '.join(sorted(owners)) or 'programs outside src'} may"
-
-
 def cost_errors(texts):
     """Complaints about operators without cost() that use a kernel of products, themselves or by a header of src/ops that they include. `texts`: {path: text}."""
     def reached(path, seen):
         if path in texts and path not in seen:
             seen.add(path)
-            for header in INCLUDE.findall(texts[path]):
+            for header in rooms.INCLUDE.findall(texts[path]):
                 if re.match(r"ops/\w+/", header):  # of the operators, not what all see
                     reached("src/" + header, seen)
                     own = re.compile(rf"src/{header[:-2]}(_\w+)?\.cc")  # matrix.cc, matrix_wide.cc
@@ -112,14 +69,9 @@ def cost_errors(texts):
     for path, text in sorted(texts.items()):
         if path.startswith("src/ops/") and re.search(r"\bdefine<", text) and path.endswith(".cc"):
             reach = reached(path, set())
-            multiplies = any(PRODUCTS.match(h) for p in reach for h in INCLUDE.findall(texts[p]))
+            multiplies = any(PRODUCTS.match(h) for p in reach for h in rooms.INCLUDE.findall(texts[p]))
             if multiplies and not any(re.search(r"\bCost cost\(", texts[p]) for p in reach):
                 yield f"{path} uses a kernel of products: it needs a cost() (src/ops/cost.h)"
-
-
-def blank(match):
-    """Text of the same lines with nothing in it."""
-    return "\n" * match.group(0).count("\n")
 
 
 def is_function(head):
@@ -136,7 +88,7 @@ def name_of(head):
 
 def brace_functions(text):
     """(name, lines) of the outermost functions of a C++, Java or Rust source."""
-    clean = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, NOISE.sub(blank, text), flags=re.M)
+    clean = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", rooms.blank, rooms.code_of(text), flags=re.M)
     depth, function_depth, head, line, begin, name = 0, None, "", 1, 1, ""
     for ch in clean:
         line += ch == "\n"
@@ -174,13 +126,20 @@ def too_long(path, text):
     return found
 
 
-def read_exceptions(root):
+def read_rows(root, path):
+    """Rows of a table of exceptions; none where the file is not there."""
     try:
-        rows = read(root, EXCEPTIONS).splitlines()
+        rows = read(root, path).splitlines()
     except FileNotFoundError:
-        return {}
-    split = [row.split("\t") for row in rows if row and not row.startswith("#")]
-    return {(path, name): int(lines) for path, name, lines in split}
+        return []
+    return [tuple(row.split("\t")) for row in rows if row and not row.startswith("#")]
+
+
+def write_rows(root, path, rows):
+    """Replaces the rows of a table that exists; its comments stay."""
+    comments = [line for line in read(root, path).splitlines(keepends=True) if line.startswith("#")]
+    with open(os.path.join(root, path), "w", encoding="utf-8") as f:
+        f.writelines([*comments, *("\t".join(map(str, row)) + "\n" for row in rows)])
 
 
 def size_errors(found, allowed):
@@ -195,38 +154,54 @@ def size_errors(found, allowed):
         yield f"{EXCEPTIONS}: {path} {name} is within the limits: take it out (--update)"
 
 
-def update_exceptions(root, found, allowed):
-    kept = {key: min(lines, found[key]) for key, lines in allowed.items() if key in found}
-    with open(os.path.join(root, EXCEPTIONS), "w", encoding="utf-8") as f:
-        f.write("# Longer than allowed: path, function or -, lines. May only shrink.\n")
-        f.writelines(f"{path}\t{name}\t{lines}\n" for (path, name), lines in sorted(kept.items()))
-    return kept
+def with_exceptions(root, found, update):
+    """Complaints about sizes after those that the table allows."""
+    allowed = {(path, name): int(lines) for path, name, lines in read_rows(root, EXCEPTIONS)}
+    if update and allowed:
+        allowed = {key: min(lines, found[key]) for key, lines in allowed.items() if key in found}
+        write_rows(root, EXCEPTIONS, [(*key, lines) for key, lines in sorted(allowed.items())])
+    return size_errors(found, allowed)
+
+
+def with_references(root, found, update):
+    """Complaints about upward references after those that the table allows."""
+    rows = read_rows(root, rooms.REFERENCES)
+    if update and rows:
+        rows = [row for row in rows if row[:3] in found]
+        write_rows(root, rooms.REFERENCES, rows)
+    yield from (f"{rooms.REFERENCES}: {' '.join(row)}: a row says room, type, room that defines it, and why" for row in rows if len(row) != 4)
+    yield from rooms.reference_errors(found, {row[:3] for row in rows})
+
+
+def layer_errors(root, texts, update):
+    """Complaints about the rooms. `texts`: {path: text} of all C++ sources."""
+    known = rooms.read_rooms(read(root, "CMakeLists.txt"))
+    for path, text in texts.items():
+        yield from rooms.include_errors(path, text, known)
+    within = {path: rooms.code_of(text) for path, text in texts.items() if rooms.room_of(path)}
+    yield from with_references(root, rooms.upward_references(within, known), update)
+    yield from rooms.edge_errors(texts, within, known)
+    for room in sorted({rooms.room_of(path) for path in within}):
+        if room not in known:
+            yield f"src/{room} is not a room of CMakeLists.txt"
+        if not os.path.exists(os.path.join(root, "src", room, "README.md")):
+            yield f"src/{room} has no README.md"
+    yield from cost_errors({path: text for path, text in texts.items() if path.startswith("src/ops/")})
 
 
 def check(root, update=False):
     """(number of files, list of complaints)"""
-    rooms = read_rooms(root)
     errors = [f"{path}: tracked, but .gitignore names it" for path in listed(root, "--cached", "--ignored")]
-    found, with_sources, operators, files = {}, set(), {}, 0
+    found, texts, files = {}, {}, 0
     for path, text in sources(root):
         files += 1
         if path.endswith(CPP):
-            errors += include_errors(path, text, rooms)
-            with_sources.add(room_of(path))
-            if path.startswith("src/ops/"):
-                operators[path] = text
+            texts[path] = text
         errors += portable.complaints(path, text)
         found.update(too_long(path, text))
-    errors += cost_errors(operators)
-    for room in sorted(with_sources - {None}):
-        if room not in rooms:
-            errors.append(f"src/{room} is no room of CMakeLists.txt")
-        if not os.path.exists(os.path.join(root, "src", room, "README.md")):
-            errors.append(f"src/{room} has no README.md")
-    allowed = read_exceptions(root)
-    if update:
-        allowed = update_exceptions(root, found, allowed)
-    return files, errors + list(size_errors(found, allowed))
+    errors += layer_errors(root, texts, update)
+    errors += with_exceptions(root, found, update)
+    return files, errors
 
 
 def main():
