@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check who includes what, how long files and functions are, and that every room introduces itself.
+"""Check who includes what, how long files and functions are, and whether rooms and pages say what is there.
 
     check_layers.py [--root DIR] [--update]
 
@@ -7,10 +7,11 @@
 - Files have at most 600 lines, functions at most 80; tools/size_exceptions.tsv lists those that are longer (path,
   function or "-", lines).
 - A room with sources has a README.md.
+- Markdown pages are whole and name what exists (pages.py).
 - Nothing depends on the machine, its user or its locale where portable.py can see it.
 - An operator that uses a kernel of products (PRODUCTS) says what it costs.
 
-The tables of exceptions may only shrink: --update takes out what is met and lowers the sizes, nothing else.
+--update takes rows that nothing needs out of the tables of exceptions and lowers the sizes. It adds nothing.
 
 The last line is "N passed, N failed": the files looked at, and the complaints.
 """
@@ -21,6 +22,7 @@ import re
 import subprocess
 import sys
 
+import pages
 import portable
 import rooms
 
@@ -189,6 +191,19 @@ def layer_errors(root, texts, update):
     yield from cost_errors({path: text for path, text in texts.items() if path.startswith("src/ops/")})
 
 
+def page_errors(root, update):
+    """Complaints about Markdown pages."""
+    files = [path for path in listed(root, "--cached", "--others") if os.path.isfile(os.path.join(root, path))]
+    texts = {path: read(root, path) for path in files if path.endswith(".md")}
+    rows = read_rows(root, pages.ABSENT)
+    if update and rows:
+        named = pages.names(texts, files)
+        rows = [row for row in rows if row[0] in named]
+        write_rows(root, pages.ABSENT, rows)
+    yield from (f"{pages.ABSENT}: {' '.join(row)}: a row says path and why" for row in rows if len(row) != 2)
+    yield from pages.complaints(texts, files, {row[0] for row in rows})
+
+
 def check(root, update=False):
     """(number of files, list of complaints)"""
     errors = [f"{path}: tracked, but .gitignore names it" for path in listed(root, "--cached", "--ignored")]
@@ -201,6 +216,7 @@ def check(root, update=False):
         found.update(too_long(path, text))
     errors += layer_errors(root, texts, update)
     errors += with_exceptions(root, found, update)
+    errors += page_errors(root, update)
     return files, errors
 
 

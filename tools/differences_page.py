@@ -50,7 +50,7 @@ version. Retort's functions have none, so when such a program starts, the loader
 
 and goes on: the functions are found by their names, and nothing else is different. Programs that open the library themselves (`dlopen`, as most bindings for other
 languages do) or were linked with Retort's get no note. It stays on purpose. A library that defines some version is refused by programs that ask for another
-one: a program that was linked with official 1.20.1 does not start on official 1.31.1 ("version `VERS_1.20.1' not found"), and does on Retort.
+one: a program that was linked with official 1.20.1 does not start on official 1.31.1 (``version `VERS_1.20.1' not found``), and does on Retort.
 """
 CELLS = {c: f"&#{ord(c)};" for c in "|*`<>"}
 
