@@ -10,6 +10,7 @@
   function or "-", lines). The list may only shrink: --update takes out what is met and lowers the rest, nothing else.
 - A room with sources has a README.md.
 - Nothing depends on the machine, its user or its locale where portable.py can see it.
+- Pages have none of the phrases of phrases.tsv (prose.py).
 - An operator that uses a kernel of products (PRODUCTS) says what it costs.
 
 The last line is "N passed, N failed": the files looked at, and the complaints.
@@ -22,6 +23,7 @@ import subprocess
 import sys
 
 import portable
+import prose
 
 MAX_FILE, MAX_FUNCTION = 600, 80
 EXCEPTIONS = "tools/size_exceptions.tsv"
@@ -218,6 +220,7 @@ def check(root, update=False):
         errors += portable.complaints(path, text)
         found.update(too_long(path, text))
     errors += cost_errors(operators)
+    errors += prose.check(root, listed(root, "--cached", "--others"))
     for room in sorted(with_sources - {None}):
         if room not in rooms:
             errors.append(f"src/{room} is no room of CMakeLists.txt")
