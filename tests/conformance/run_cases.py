@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the test cases of the pinned onnx release on an engine library and hold the result against a list.
+"""Run the test cases of the pinned onnx release on an engine library and compare the result with a list.
 
     run_cases.py --library LIB --tool RUN_CASES [--cases DIR] [--only REGEX] [--tsv FILE]
                  [--expected FILE | --expected none] [--update [--allow-growth]] [--saved-by LIB [--saved-as ORT]]

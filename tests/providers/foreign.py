@@ -45,7 +45,7 @@ def library(plugin):
 
 
 def variables(plugin):
-    """Environment variables by which it finds a driver. Whoever chose a driver keeps it."""
+    """Environment variables by which it finds a driver. A driver that the user chose is kept."""
     chosen = any(name in os.environ for name in DRIVERS)
     return {} if chosen or not plugin.vulkan else {name: SWIFTSHADER for name in DRIVERS}
 
