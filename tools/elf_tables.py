@@ -1,4 +1,4 @@
-"""What the dynamic tables of an ELF file say, as readelf of binutils prints them: for any processor."""
+"""The content of the dynamic tables of an ELF file, as readelf of binutils prints them, for any processor."""
 import collections
 import os
 import re

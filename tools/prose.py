@@ -1,7 +1,7 @@
-"""Phrases that are not to come back into the pages that people write: phrases.tsv lists each with what to write instead.
+"""Finds phrases that must not come back into hand-written pages; phrases.tsv lists each with what to write instead.
 
-check_layers.py shows what is found. Code in a page (fenced or indented blocks, `spans`) is not looked at, and pages that
-are generated are left to their generators.
+check_layers.py prints the complaints. Code in a page (fenced or indented blocks, `spans`) is ignored, and so are generated
+pages.
 """
 import os
 import re
@@ -33,7 +33,7 @@ def without_code(text):
 
 
 def complaints(path, text, phrases):
-    """What is wrong in a page, a sentence each."""
+    """The errors in a page, one sentence each."""
     prose = without_code(text)
     for phrase, instead in phrases:
         for found in phrase.finditer(prose):

@@ -64,7 +64,7 @@ def units(build):
 
 
 def findings(unit, work):
-    """What clang-tidy says of a unit; empty when it is clean."""
+    """The output of clang-tidy for a unit; empty if it is clean."""
     options = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "-p", work,
                f"--header-filter=^{re.escape(ROOT)}/(src|apps|bench|examples)/"]
     if "/Unity/" in unit.command["file"]:

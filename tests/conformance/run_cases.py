@@ -111,7 +111,7 @@ def write_expected(path, rows, old, allow_growth, level=99):
 
 
 def complaints(rows, expected, saved=False):
-    """One line for each case that is neither as it should be nor as the list says."""
+    """One line for each case whose result is neither correct nor the one in the list."""
     for name, (ok, reason, message) in rows.items():
         if not ok and (name not in expected or reason in NEVER_LISTED):
             yield f"{name}: {reason}: {message}"

@@ -25,7 +25,7 @@ class Plugin:
 
 PLUGINS = {
     "nxrt-ep-cpu": Plugin("nxrt_ep_cpu", "libonnx_runtime_ep_cpu_plugin.so", "cpu_ep", 1, takes_models=False),
-    # It wants a processor of its maker, and calculates in bfloat16 where the processor can unless it is told otherwise.
+    # It requires a processor of its maker, and computes in bfloat16 if the processor supports it, unless an option forbids it.
     "onnxruntime-ep-openvino": Plugin("onnxruntime_ep_openvino", "libonnxruntime_providers_openvino_plugin.so", "OpenVINOExecutionProvider", 6,
                                       {"retort.virtual_devices": "cpu:0x8086:0x0"}, {"PLUGIN_VENDOR": "0x8086"},
                                       ('load_config={"CPU":{"INFERENCE_PRECISION_HINT":"f32"}}',)),
