@@ -39,17 +39,17 @@ venv: setup ## the Python tools that tests and generators use, in .venv
 bench-engines: venv
 	@tools/setup.sh bench $(VENV) || echo "no OpenVINO: only ONNX Runtime will be measured beside Retort"
 
-# .whole: configured with all parts.
+# .whole exists if the build is configured with all parts.
 $(BUILD)/%/.whole: CMakePresets.json | setup
 	@$(call CONFIGURE,$*,-DRETORT_ONLY_LIBRARY=OFF $(if $(filter aarch64,$*),-DCMAKE_PREFIX_PATH=$(abspath $(BUILD))/arm64/usr))
 	@touch $@
 
-# CONFIGURE(preset, options), INSTALL(options): what they print is shown where they fail.
+# CONFIGURE(preset, options), INSTALL(options): their output is shown if they fail.
 CONFIGURE = mkdir -p $(BUILD)/$(1) && cmake --preset $(1) -B $(BUILD)/$(1) -DCMAKE_INSTALL_PREFIX="$(abspath $(OUT))" $(2) \
   > $(BUILD)/$(1).log 2>&1 || { cat $(BUILD)/$(1).log; exit 1; }
 INSTALL = cmake --install $(RELEASE) --prefix "$(abspath $(OUT))" $(1) > $(RELEASE)/install.log || { cat $(RELEASE)/install.log; exit 1; }
 
-# All that make run needs, from fewer packages; a build of everything that is there already serves as well.
+# All that make run needs, from fewer packages; an existing build of everything also serves.
 library:
 	@tools/setup.sh library
 	@[[ -f $(RELEASE)/build.ninja ]] || { $(call CONFIGURE,release,-DRETORT_ONLY_LIBRARY=ON); }
@@ -60,11 +60,11 @@ build: setup $(RELEASE)/.whole ## compile and install into out/
 	@$(call NINJA,$(RELEASE)) --target product
 	@$(call INSTALL)
 
-# What tests and benchmarks run besides.
+# Other programs that tests and benchmarks run.
 programs: build
 	@$(call NINJA,$(RELEASE))
 
-# The example is built like a user's program: against what is installed.
+# The example is built like a user's program, with the installed files.
 digits: $(if $(filter run,$(MAKECMDGOALS)),library,build)
 	@[[ -f $(DIGITS)/build.ninja ]] || cmake -G Ninja -S examples/digits -B $(DIGITS) -DCMAKE_PREFIX_PATH="$(abspath $(OUT))" > $(DIGITS).log 2>&1 \
 	  || { cat $(DIGITS).log; exit 1; }
@@ -85,7 +85,7 @@ example: build ## build and run an example with what is in out/ (EXAMPLE=first, 
 	fi
 	@$(EXAMPLE_BUILD)/$(EXAMPLE) $(if $(filter-out embedded,$(EXAMPLE)),examples/digits/digits.onnx)
 
-# While the compiler works, packages for the tests are fetched.
+# Packages for the tests are fetched while the compiler works.
 test: setup ## all tests, in stages, TOGETHER of them at once
 	@$(MAKE) --no-print-directory -j2 programs digits test-tools
 	@$(PYTHON) tools/run_tests.py $(TESTED) $(STAGES)
@@ -111,7 +111,8 @@ test-tools: venv
 	@tools/setup.sh swap $(VENV) || echo "no sherpa-onnx: the swap under it will not be tested"
 	@tools/setup.sh old $(VENV) || echo "no older ONNX Runtime: the Rust crate will not be tested on one"
 
-# The whole, in parts that are recorded one by one in tests/sanitizers.tsv; what is recorded for these sources is not run again.
+# Everything, in parts that are recorded one by one in tests/sanitizers.tsv; parts that are recorded for these sources are not
+# run again.
 test-san: ## the suite under both of the two that follow, at AVX2 and at the machine's highest level; tells when it last was clean
 	@for part in asan- tsan- asan-avx2 tsan-avx2; do $(MAKE) --no-print-directory test-$${part%-*} LEVEL=$${part#*-} || failed=1; done; \
 	  $(PYTHON) tools/sanitizers.py last; exit $${failed:-0}
@@ -137,7 +138,7 @@ test-old-root: build venv ## what is installed, in the root of an old system (as
 setup-neon:
 	@tools/setup.sh neon
 
-# A part of make test, where the compiler is installed.
+# A part of make test if the compiler is installed.
 neon-kernels: $(NEON)/.whole
 	@$(call NINJA,$(NEON)) --target kernels_test
 
@@ -174,9 +175,9 @@ zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
 
 REPORT ?= $(BUILD)/bench.json
-# Written for a shell: names may be globs. Without names, the models that run in float32: NAMES='*' is all.
+# Quoted for a shell, as names may be globs. Without names: the models that run in float32. NAMES='*': all.
 ONLY = $(or $(foreach name,$(NAMES),--only '$(name)'),--precision 'float32*' --precision 'real models')
-# Real models with inputs, where they lie beside the checkout.
+# Real models with inputs, if they lie beside the checkout.
 MODELS ?= ../shared/models
 REAL = $(if $(wildcard $(MODELS)/*/model.onnx),$(BUILD)/real)
 SUITE = $(OUT)/bin/retort bench --suite $(ZOO) $(REAL:%=--suite %) --threads 1,2 --seconds 3 $$($(PYTHON) bench/zoo/peers.py)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hold a report of `retort bench --suite --report` against the ratios that are expected.
+"""Compare a report of `retort bench --suite --report` with the expected ratios.
 
     check.py REPORT [--expected FILE] [--update] [--tolerance X] [--again COMMAND ...]
 
@@ -23,7 +23,7 @@ DEFAULT_TOLERANCE = 0.1
 
 
 class Wrong(Exception):
-    """What the user is told; the exit code is 2."""
+    """An error for the user; the exit code is 2."""
 
 
 def load(path, what):

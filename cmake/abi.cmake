@@ -1,5 +1,5 @@
-# The libraries: two shared ones from the same objects (a drop-in that needed a second file would break where clients copy or
-# link one), a merged archive, and what is installed beside them.
+# The libraries: two shared ones from the same objects, a merged archive, and the files that are installed with them. The
+# drop-in must not need a second file, because clients copy or link it alone.
 set(retort_rooms)
 get_property(rooms GLOBAL PROPERTY RETORT_ROOMS)
 list(REVERSE rooms)  # who uses others before them
@@ -11,15 +11,16 @@ foreach(room IN LISTS rooms)
 endforeach()
 
 include(CheckLinkerFlag)
-# Tables of pointers (operators, slots) as bitmaps: a fifth of a megabyte that loading would read. glibc reads them since 2.36.
+# Relocations of pointer tables (operators, slots) are stored as bitmaps, which saves a fifth of a megabyte that loading
+# would read. glibc reads such bitmaps since 2.36.
 check_linker_flag(CXX -Wl,-z,pack-relative-relocs RETORT_HAS_PACKED_RELOCATIONS)
 set(packed ${RETORT_HAS_PACKED_RELOCATIONS})
 if(RETORT_STUBS AND RETORT_GLIBC VERSION_LESS 2.36)
   set(packed OFF)
 endif()
 
-# retort_shared(TARGET OUTPUT_NAME): lib<OUTPUT_NAME>.so.1. The C++ library inside is our own copy: the host program may bring
-# another one, or none.
+# retort_shared(TARGET OUTPUT_NAME): lib<OUTPUT_NAME>.so.1. It contains its own copy of the C++ library: the host program may
+# have another one, or none.
 function(retort_shared target output)
   add_library(${target} SHARED $<TARGET_OBJECTS:retort_abi>)
   target_link_libraries(${target} PRIVATE ${retort_rooms})
@@ -36,7 +37,8 @@ endfunction()
 retort_shared(retort_shared retort)
 retort_shared(retort_onnxruntime onnxruntime)
 
-# The merged archive: all rooms in one file. By names without folders: the script has no way to say "with a space", and "+" is a sign of its own.
+# The merged archive: all rooms in one file. The script names files without folders: it cannot quote a space, and "+" has a
+# meaning of its own there.
 set(retort_archive ${CMAKE_BINARY_DIR}/libretort.a)
 set(script "CREATE libretort.a\n")
 foreach(room IN LISTS retort_rooms)
@@ -47,7 +49,7 @@ add_custom_command(OUTPUT ${retort_archive} COMMAND ${CMAKE_AR} -M < archive.mri
                    DEPENDS ${retort_rooms} ${CMAKE_BINARY_DIR}/archive.mri VERBATIM)
 add_custom_target(retort_static ALL DEPENDS ${retort_archive})
 
-# Component library: what a program is built with that links the shared library.
+# Component library: the files with which a program that links the shared library is built.
 install(TARGETS retort_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT library)
 install(TARGETS retort_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${retort_archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -3,7 +3,7 @@ if(NOT RETORT_TESTS OR RETORT_SANITIZE)
   return()
 endif()
 
-# Through the C interface, on any engine.
+# Measurements through the C interface, on any engine.
 foreach(program IN ITEMS frugal/frugal frugal/idle_cpu frugal/call_overhead zoo/decode_growing)
   get_filename_component(name ${program} NAME)
   add_executable(${name} ${CMAKE_SOURCE_DIR}/bench/${program}.cc)
@@ -15,7 +15,7 @@ add_executable(binding_bench ${CMAKE_SOURCE_DIR}/bench/binding/binding.cc)
 target_include_directories(binding_bench PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/examples/providers/loopback)
 target_link_libraries(binding_bench PRIVATE ${CMAKE_DL_LIBS})
 
-# Of the kernels, beside what the processor can do.
+# Measurements of kernels, compared with the limits of the processor.
 add_custom_target(kernel_benches)
 foreach(name IN ITEMS gemm_bench conv_bench vec_bench)
   add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/kernels/${name}.cc)

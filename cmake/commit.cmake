@@ -1,4 +1,4 @@
-# Writes HEADER with the commit of the checkout SOURCE, unless it says so already.
+# Writes HEADER with the commit of the checkout SOURCE, unless HEADER already has that commit.
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT commit)

@@ -1,8 +1,8 @@
-# Shipped files load on systems as old as RETORT_GLIBC: they are linked with stubs of that C library (tools/glibc_stubs.py), with
-# compat/ for what came later, and with a C++ library of their own. docs/adr/0023-older-systems.md tells why.
+# Shipped files load on systems as old as RETORT_GLIBC. They are linked with stubs of that C library (tools/glibc_stubs.py),
+# with compat/ for newer functions, and with a C++ library of their own. docs/adr/0023-older-systems.md gives the reasons.
 set(RETORT_GLIBC 2.28 CACHE STRING "oldest glibc on which shipped files load; empty: that of the compiler")
 
-# retort_old_systems(RESULT): "" where shipped files can be linked so, else the reason why not.
+# retort_old_systems(RESULT): "" if shipped files can be linked like this, otherwise the reason why not.
 function(retort_old_systems result)
   set(reason "")
   execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libc.so.6 OUTPUT_VARIABLE libc OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -1,5 +1,5 @@
 # cmake -DFILES=a;b -DOUT=file.h -P embed.cmake: a header with the content of each file as a std::string_view in
-# retort::cli::web, named after the file with _ for what no name may have.
+# retort::cli::web, named after the file, with _ in place of characters that no C++ name may have.
 set(text "#pragma once\n#include <string_view>\n\nnamespace retort::cli::web {\n\n")
 foreach(path IN LISTS FILES)
   get_filename_component(name ${path} NAME)

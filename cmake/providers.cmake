@@ -1,5 +1,5 @@
-# Plug-in providers: libraries of their own, written against the C interface alone, for any engine that has it. Each is built
-# where the library that it stands for is installed.
+# Plug-in providers: separate libraries that use only the C interface, for any engine that has it. Each is built if the
+# library that it uses is installed.
 option(RETORT_PROVIDERS "build the plug-in providers whose libraries are found" ON)
 if(NOT RETORT_PROVIDERS OR RETORT_SANITIZE MATCHES "thread" OR CMAKE_CROSSCOMPILING)  # thread pools of others: tools/sanitizers.py
   return()
@@ -17,7 +17,7 @@ function(retort_provider name)
   if(NOT RETORT_SANITIZE)
     target_link_options(retort_${name} PRIVATE -Wl,-z,defs)
   endif()
-  # Of the C++ library inside, nothing is seen: that of the process may be another.
+  # The C++ library inside exports nothing: the process may use another one.
   target_link_options(retort_${name} PRIVATE -Wl,--exclude-libs,ALL)
   retort_ship(retort_${name})
   set_target_properties(retort_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")  # its library may lie beside it

@@ -1,7 +1,8 @@
-# The preset `sanitized`: the rooms up to session under the sanitizers, with their unit tests, in a few minutes. What takes most
-# of a compiler's time comes from build/release as it is: the rooms that RETORT_READY names, kernels and ops, and the tests.
+# The preset `sanitized` builds the rooms up to session under the sanitizers, with their unit tests, in a few minutes. The code
+# that takes longest to compile comes unchanged from build/release: the rooms that RETORT_READY names, kernels and ops, and the
+# tests.
 
-# Interface of a room that is there already.
+# The interface of a room that another build has compiled.
 function(retort_ready_room name libraries)
   set(archive ${RETORT_READY_BUILD}/libretort_${name}.a)
   if(NOT EXISTS ${archive})
@@ -13,8 +14,8 @@ function(retort_ready_room name libraries)
 endfunction()
 
 # Test programs: sanitized rooms, and the tests as they were compiled for the other build. Those that ask whether they are
-# sanitized are compiled anew.
-# An inline function that sanitized and ready objects share is linked from whoever comes first. So all objects of sanitized
+# sanitized are compiled again.
+# An inline function that sanitized and ready objects share is linked from the object that comes first. So all objects of sanitized
 # rooms come before those of tests, and before the archives, which would otherwise precede those of the rooms that they use.
 function(retort_ready_test name)
   set(compiled)
@@ -37,7 +38,7 @@ function(retort_ready_test name)
   add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
 endfunction()
 
-# Tests that the sanitizers of this build are at work: errors that are planted have to be reported, and to end the program.
+# Tests that the sanitizers of this build are at work: planted errors must be reported, and must end the program.
 function(retort_planted_errors)
   add_executable(planted ${CMAKE_SOURCE_DIR}/tests/sanitizers/planted.cc)
   target_link_libraries(planted PRIVATE Threads::Threads)

@@ -1,4 +1,4 @@
-# Test programs that see the engine through the C ABI only. Folders of tests/ may add their own in tests.cmake.
+# Test programs that use the engine through the C ABI only. Folders of tests/ may add their own in tests.cmake.
 if(NOT RETORT_TESTS)
   return()
 endif()

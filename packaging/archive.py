@@ -38,7 +38,7 @@ def check_machine(path, arch):
 
 
 def check_symbols(prefix, glibc):
-    """That every file loads on systems as old as the build says."""
+    """Checks that every file loads on systems as old as the build declares."""
     done = subprocess.run([sys.executable, os.path.join(linked.ROOT, "tools", "check_symbols.py"), "--glibc", glibc, prefix],
                           capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
@@ -46,7 +46,7 @@ def check_symbols(prefix, glibc):
 
 
 def check_providers(prefix):
-    """A release for this machine has all of them; CMake leaves out one whose library it does not find."""
+    """A release for this machine has all providers; CMake leaves out a provider whose library it does not find."""
     for name in PROVIDERS:
         path = os.path.join(prefix, "lib", "providers", f"libretort_{name}.so")
         if not os.path.exists(path):
@@ -66,7 +66,7 @@ def readme(version, arch, providers):
 
 
 def stage(build, prefix, version, arch, glibc, to, strip_tool):
-    """A folder `to` with what the archive holds, from the installation in prefix."""
+    """Makes the folder `to` with the content of the archive, from the installation in prefix."""
     check_machine(os.path.join(prefix, "lib", "libretort.so.1"), arch)
     shutil.rmtree(to, ignore_errors=True)
     shutil.copytree(prefix, to, symlinks=True, ignore=shutil.ignore_patterns("dist"))

@@ -1,4 +1,4 @@
-"""The Debian packages, made by debhelper from what a build installed; debian/ says what goes where."""
+"""The Debian packages, made by debhelper from the installed files of a build; debian/ lists the files of each package."""
 import email.utils
 import glob
 import os

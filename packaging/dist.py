@@ -20,7 +20,7 @@ import linked
 
 
 def cached(build, name):
-    """The value of a variable of CMake's cache; empty where there is none."""
+    """The value of a variable of CMake's cache; empty if there is none."""
     with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as f:
         found = re.search(rf"^{name}:\w+=(.*)$", f.read(), re.M)
     return found.group(1) if found else ""

@@ -1,4 +1,4 @@
-"""The licence texts of what is shipped: ours, those in vendor folders, and those of packages whose code is inside.
+"""The licence texts of all shipped code: ours, those in vendor folders, and those of packages whose code is inside.
 
 A package's text is its usr/share/doc/<package>/copyright, as it was when the code was compiled, so that it fits the version.
 """
@@ -43,7 +43,7 @@ def file_name(name):
 
 
 def collect(build, folder, common=True):
-    """Writes every text into the folder, and README.md, which says whose they are; answers the names of the files."""
+    """Writes every text into the folder, and README.md, which lists their owners; returns the names of the files."""
     os.makedirs(folder, exist_ok=True)
     rows, wanted = [], set()
     for name, licence, parts, text, _ in components(build):

@@ -29,7 +29,7 @@ def targets(build):
 
 
 def headers_of_objects(build):
-    """{object: the files that it was compiled from}, as the compiler told ninja."""
+    """{object: the files that it was compiled from}, as the compiler reported them to ninja."""
     objects, current = {}, None
     for line in run("ninja", "-C", build, "-t", "deps").splitlines():
         if line.startswith(" "):
@@ -66,7 +66,7 @@ def unpacked_owners(paths):
 
 
 def files(build):
-    """{part: files from outside the project that are inside of what it consists of}"""
+    """{part: files from outside the project that are part of its objects and libraries}"""
     own = (ROOT + os.sep, os.path.abspath(build) + os.sep)
     objects, result = headers_of_objects(build), {}
     for part, names in targets(build).items():

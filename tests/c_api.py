@@ -15,7 +15,7 @@ def read_table(name):
 
 
 class ApiError(Exception):
-    """What a status says; `code` is its number."""
+    """The message of a status; `code` is its number."""
 
     def __init__(self, code, text):
         super().__init__(text)

@@ -9,6 +9,7 @@
 - A room with sources has a README.md.
 - Markdown pages are whole and name what exists (pages.py).
 - Nothing depends on the machine, its user or its locale where portable.py can see it.
+- Pages have none of the phrases of phrases.tsv (prose.py).
 - An operator that uses a kernel of products (PRODUCTS) says what it costs.
 
 --update takes rows that nothing needs out of the tables of exceptions and lowers the sizes. It adds nothing.
@@ -24,6 +25,7 @@ import sys
 
 import pages
 import portable
+import prose
 import rooms
 
 MAX_FILE, MAX_FUNCTION = 600, 80
@@ -217,6 +219,7 @@ def check(root, update=False):
     errors += layer_errors(root, texts, update)
     errors += with_exceptions(root, found, update)
     errors += page_errors(root, update)
+    errors += prose.check(root, listed(root, "--cached", "--others"))
     return files, errors
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That shared libraries and programs load on old systems: glibc 2.28 with what gcc 8 brings, unless options say otherwise.
+"""Check that shared libraries and programs load on old systems: glibc 2.28 with the libraries of gcc 8, unless options choose others.
 
     check_symbols.py [--glibc 2.28] FILE|FOLDER ...
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/differences.md: where Retort and official ONNX Runtime part, and why; made from the lists that the tests hold.
+"""Makes docs/differences.md, where Retort and official ONNX Runtime differ, and why, from the lists of the tests.
 
     differences_page.py            says whether the page is what the lists say
     differences_page.py --update   writes it
@@ -100,7 +100,7 @@ def scene_chapters(rows):
 
 
 def code_chapter(rows):
-    """Rows of one reason, told once."""
+    """Rows with the same reason, which is written once."""
     text = "\n## Codes of errors\n| why | Retort | ONNX Runtime | mistakes of |\n|---|---|---|---|\n"
     reasons, reason = {}, ""
     for row in rows:

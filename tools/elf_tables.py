@@ -1,4 +1,4 @@
-"""What the dynamic tables of an ELF file say, as readelf of binutils prints them: for any processor."""
+"""The content of the dynamic tables of an ELF file, as readelf of binutils prints them, for any processor."""
 import collections
 import os
 import re
@@ -21,7 +21,7 @@ def is_elf(path):
 
 
 def readelf(path, options, program="readelf"):
-    # In the words of every locale but C, nothing below would be found.
+    # In the language of another locale than C, the patterns below would find nothing.
     return subprocess.run([program, "-W", *options, path], capture_output=True, encoding="utf-8", check=True, env={**os.environ, "LC_ALL": "C"}).stdout
 
 

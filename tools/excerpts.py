@@ -5,8 +5,8 @@
 
 is the part of that file between the comment [bind] and the next such comment.
 
-    excerpts.py            says which blocks are not what the programs say
-    excerpts.py --update   writes them
+    excerpts.py            lists the blocks that differ from the programs
+    excerpts.py --update   corrects them
 """
 import argparse
 import glob
@@ -36,7 +36,7 @@ def part(text, name):
 
 
 def filled(text, root=ROOT):
-    """A page with its blocks as the programs say."""
+    """A page whose blocks are the excerpts of the programs."""
     def block(match):
         with open(os.path.join(root, match[2]), encoding="utf-8") as f:
             source = f.read()

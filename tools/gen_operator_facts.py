@@ -35,7 +35,7 @@ def types(schema, type_of):
 
 
 def facts():
-    """(domain, name, version) -> types and defaults; what onnx says holds over what onnxruntime says."""
+    """(domain, name, version) -> types and defaults; the facts of onnx override those of onnxruntime."""
     found = {}
     schemas = [(s, lambda a: a._default_value, lambda p: p.typeStr) for s in ort.get_all_operator_schema()]
     schemas += [(s, lambda a: a.default_value.SerializeToString(), lambda p: p.type_str) for s in onnx.defs.get_all_schemas_with_history()]

@@ -18,12 +18,12 @@ import elf_tables as elf
 
 NEWEST_GCC = (7, 0, 0)  # of libgcc_s.so.1, in gcc 8
 LIBRARIES = {"libc.so.6": "libc", "libm.so.6": "libm", "libpthread.so.0": "libpthread", "libdl.so.2": "libdl", "librt.so.1": "librt", "libgcc_s.so.1": "libgcc_s"}
-# What 2.34 moved into libc.so.6: where it was.
+# The libraries from which 2.34 moved functions into libc.so.6.
 MOVED = {
     "libpthread.so.0": r"_{0,2}pthread_\w+|sem_\w+|mtx_\w+|cnd_\w+|thrd_\w+|tss_\w+|call_once",
     "libdl.so.2": r"dladdr1?|dlclose|dlerror|dlinfo|dlmopen|dlopen|dlv?sym",
     "librt.so.1": r"aio_\w+|lio_listio(64)?|(__)?mq_\w+|shm_\w+|timer_(create|delete|getoverrun|gettime|settime)",
-    # No stubs of these libraries are made: who links something of them is told that it is missing.
+    # These libraries get no stubs: a link that uses them fails with an error that names what is missing.
     None: r"openpty|forkpty|log(in|in_tty|out|wtmp)|getaddrinfo_a|gai_(cancel|error|suspend)|ns_name_\w+",
 }
 KINDS = {"FUNC": "function", "IFUNC": "function", "OBJECT": "object", "TLS": "tls_object"}
@@ -47,7 +47,7 @@ def chosen(symbols, newest):
         limit = NEWEST_GCC if gcc else newest
         if gcc and s.old:  # before gcc 8, too
             continue
-        # New files that are left for old programs hold nothing but placeholders.
+        # The new files that remain for old programs contain only placeholders.
         if not s.defined or version is None or version > limit or s.kind not in KINDS or "version_placeholder" in s.name:
             continue
         if s.name not in best or version > elf.number(best[s.name].version):
@@ -77,7 +77,7 @@ def distributed(tables, newest):
 
 
 def assembly(symbols):
-    """Symbols at one address stay at one: where a program holds a copy of `environ`, `__environ` is the same."""
+    """Symbols at one address stay at one: if a program has a copy of `environ`, `__environ` is the same."""
     text, places = [], {}
     for s in symbols.values():
         places.setdefault((s.kind == "TLS", s.kind in ("FUNC", "IFUNC"), s.value), []).append(s)
@@ -108,7 +108,7 @@ def changed(path, text):
 
 
 def make_stub(compiler, folder, file, symbols):
-    """FOLDER/<file>, again only where it would be another one: what is linked with it is linked again."""
+    """FOLDER/<file>, written only if its content changes: a new file causes new links of everything that uses it."""
     path = os.path.join(folder, file)
     sources = [changed(path + ".s", assembly(symbols)), changed(path + ".map", version_script(symbols))]
     if any(sources) or not os.path.exists(path):

@@ -1,6 +1,6 @@
 """The programs of examples/io_binding, for the stage `package` of run_tests.py: each in C and in C++, on the installed library
 and on official ONNX Runtime, must print what expected/ says. Both libraries answer alike, so one text serves four runs.
-any_device runs on a device, too, where there is one: the GPU that a software Vulkan simulates, by the plug-in of WebGPU."""
+any_device also runs on a device if there is one: the GPU that a software Vulkan simulates, by the plug-in of WebGPU."""
 import glob
 import os
 import re

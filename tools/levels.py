@@ -23,7 +23,7 @@ def environment(level):
 
 
 def problem_of(tool, level):
-    """What the engine says where it cannot compute at a level; "" where it can."""
+    """The message of the engine if it cannot compute at a level; "" if it can."""
     done = subprocess.run([tool, "devices"], capture_output=True, encoding="utf-8", env=environment(level))
     return done.stderr.strip() if done.returncode else ""
 

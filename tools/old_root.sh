@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs what is installed in the root of an old system, Debian 11 (glibc 2.31, libstdc++ of gcc 10) unless SUITE names another.
+# Runs the installed files in the root of an old system, Debian 11 (glibc 2.31, libstdc++ of gcc 10) unless SUITE names another.
 #
 #   tools/old_root.sh BUILD OUT VENV     as root; the root lies in BUILD/old_root/SUITE and is made once
 #

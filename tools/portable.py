@@ -1,4 +1,4 @@
-"""What makes sources or tests depend on the machine, its user or its locale; check_layers.py shows what is found.
+"""Finds what makes sources or tests depend on the machine, its user or its locale; check_layers.py prints the complaints.
 
 - Python: files and output of programs are read with an encoding that is named, not with that of the locale.
 - The engine and what is shipped ask for environment variables in a few places only (ENVIRONMENT): each is documented in
@@ -71,7 +71,7 @@ def temporary_complaints(path, text):
 
 
 def complaints(path, text):
-    """What is wrong in a source, a sentence each."""
+    """The errors in a source, one sentence each."""
     if path.endswith(".py"):
         yield from python_complaints(path, text)
     elif path.startswith(SHIPPED) and path.endswith((".cc", ".h", ".hpp")) and not TESTS.search(path):

@@ -77,7 +77,7 @@ def one_by_one(a, stages, report, recorder=None):
 
 
 def at_once(a, stages, report):
-    """Each stage is a process that runs this program with one stage; its last line says how it went."""
+    """Each stage is a process that runs this program with one stage; its last line has the result."""
     def command(stage):
         return [sys.executable, os.path.abspath(__file__), *together.options_of(a, OPTIONS), stage]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What of the suite runs under which sanitizer, and when all of it last ran without a finding: tests/sanitizers.tsv.
+"""Which stages run under which sanitizer, and when all of them last ran without a finding: tests/sanitizers.tsv.
 
     sanitizers.py last    tells the last clean run of the whole
     sanitizers.py tree    the fingerprint of the checkout; nothing where it has uncommitted changes, whose runs are not recorded
@@ -22,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECORD = "tests/sanitizers.tsv"
 COMMON = ("unit", "conformance", "saved", "ort_format", "runs", "models", "errors", "robustness", "cli")
 STAGES = {"asan": (*COMMON, "providers", "extensions"), "tsan": COMMON}
-# Each of the other stages, and why it has nothing to say here.
+# Each of the other stages, and why it does not run under sanitizers.
 LEFT_OUT = {
     "sanitized": "it is a choice of the stage unit of asan",
     "layers": "it runs nothing that is compiled",
@@ -73,7 +73,7 @@ def highest_level():
 
 
 def level_of(wanted, highest):
-    """The level at which the library runs where RETORT_ISA says `wanted`: src/base/cpu.cc."""
+    """The level at which the library runs if RETORT_ISA is `wanted`: src/base/cpu.cc."""
     order = ("v2", "avx2", "avx512")
     return min(wanted, highest, key=order.index) if wanted in order else highest
 
@@ -120,7 +120,7 @@ def last_whole(rows):
 
 
 class Recorder:
-    """Writes down the clean stages of one run. `tree`: what was built."""
+    """Records the clean stages of one run. `tree`: the sources that were built."""
 
     def __init__(self, built, sanitizer, path=None):
         self.tree, self.sanitizer, self.path = built, sanitizer, path or os.path.join(ROOT, RECORD)
@@ -135,7 +135,7 @@ class Recorder:
         return [s for s in STAGES[self.sanitizer] if s not in done]
 
     def add(self, stage, count):
-        """Answers whether the stage was recorded: it passed, all of it, and the files are still those that were built."""
+        """Returns whether the stage was recorded: it passed, all of it, and the files are still those that were built."""
         if count.failed or not count.passed or not self.tree or stage not in self.missing() or tree() != self.tree:
             return False
         rows = read(self.path)

@@ -69,7 +69,7 @@ python_tools() {
   cp requirements.txt "$stamp"
 }
 
-# Those of requirements-NAME.txt, without what they depend on: only their C libraries are used.
+# The packages of requirements-NAME.txt, without their dependencies: only their C libraries are used.
 libraries() {
   local name=$1 what=$2 venv=$3 stamp="$3/.requirements-$1"
   cmp -s "requirements-$name.txt" "$stamp" && return

@@ -3,7 +3,7 @@
 
     tidy.py BUILD [--jobs N] [FILE ...]
 
-Sources that are compiled together are looked at together. What was clean is not looked at again until it, a header that it
+Sources that are compiled together are checked together. A source that was clean is not checked again until it, a header that it
 includes or the checks change. A FILE may be a folder. The last line is "N passed, N failed", in units of compilation.
 """
 import argparse
@@ -64,7 +64,7 @@ def units(build):
 
 
 def findings(unit, work):
-    """What clang-tidy says of a unit; empty when it is clean."""
+    """The output of clang-tidy for a unit; empty if it is clean."""
     options = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "-p", work,
                f"--header-filter=^{re.escape(ROOT)}/(src|apps|bench|examples)/"]
     if "/Unity/" in unit.command["file"]:

@@ -36,7 +36,7 @@ class Stopwatch:
 
 
 def run_process(command, log):
-    """Runs a command into a log; answers (exit status, its output, its cost). Cost includes what it waited for."""
+    """Runs a command into a log; answers (exit status, its output, its cost). The cost includes the processes that it waited for."""
     began = time.monotonic()
     with open(log, "wb") as f:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT)

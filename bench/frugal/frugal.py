@@ -52,7 +52,7 @@ def run(command):
     return json.loads(done.stdout)
 
 
-# name: (program and scenario, model, what is shown, target, whether a result reaches it)
+# name: (program and scenario, model, text to show, target, whether a result reaches the target)
 FIGURES = {
     "give-back": ("frugal give_back", "softmax", lambda r: f"{r['ratio']:.2f} x ({r['after_mib']:.0f} MiB)", "<= 1.2 x",
                   lambda r: r["ratio"] <= 1.2),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the zoo's models on an engine library and hold the outputs against ONNX Runtime's.
+"""Run the zoo's models on an engine library and compare the outputs with those of ONNX Runtime.
 
     agree.py LIB --zoo ZOO --tool RUN_CASES [NAME ...] [--threads N] [--repeat N] [--json FILE]
 

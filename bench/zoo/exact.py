@@ -165,7 +165,7 @@ class Exact:
 
 
 def add_expected(a, exact, row, folder, where):
-    """Makes what is not there and wanted, and names it in the row of the index."""
+    """Makes the wanted outputs that do not exist yet, and names them in the row of the index."""
     out = os.path.join(folder, where)
     name = f"{row['model']}/{row['scenario']}"
     wanted = not a.names or any(fnmatch.fnmatch(row["model"], n) or fnmatch.fnmatch(name, n) for n in a.names)

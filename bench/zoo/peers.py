@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints the options that tell `retort bench` which engines to measure beside: the libraries inside the installed Python
-packages onnxruntime and, where it is there, openvino, in float32 and in the precision that it prefers."""
+packages onnxruntime and, if it is installed, openvino, in float32 and in the precision that it prefers."""
 import glob
 import importlib.util
 import os

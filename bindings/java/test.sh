@@ -3,12 +3,12 @@
 #
 #   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
 #   RETORT_OUT      the installation that the native jar is made of; out where not set
-#   RETORT_ORACLE   official ONNX Runtime; that of the Python package onnxruntime where not set, skipped where there is none
+#   RETORT_ORACLE   official ONNX Runtime; default: that of the Python package onnxruntime, skipped if it is missing
 #   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; skipped where not set
-#   RETORT_LOOPBACK  the provider of examples/providers/loopback; that of build/release where not set, skipped where there is none
+#   RETORT_LOOPBACK  the provider of examples/providers/loopback; default: that of build/release, skipped if it is missing
 #   PYTHON          a Python; python3 where not set
 #
-# Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; says so and skips where they are missing. Maven
+# Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; reports it and skips if they are missing. Maven
 # needs the network until its cache has what the build uses.
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -17,7 +17,7 @@ export RETORT_OUT=${RETORT_OUT:-$ROOT/out} PYTHON=${PYTHON:-python3}
 LIBRARY=${RETORT_LIBRARY:-$RETORT_OUT/lib/libretort.so.1}
 ORACLE=${RETORT_ORACLE-$("$PYTHON" -c 'import glob, os, onnxruntime
 print(*glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))[:1])' 2>/dev/null)}
-# Known to the tests only where it is there.
+# The tests know it only if it exists.
 RETORT_LOOPBACK=${RETORT_LOOPBACK:-$ROOT/build/release/examples/providers/loopback/libloopback.so}
 if [[ -f $RETORT_LOOPBACK ]]; then export RETORT_LOOPBACK; else unset RETORT_LOOPBACK; fi
 passed=0 failed=0 skipped=0
@@ -78,7 +78,7 @@ fresh_program() {
 
 EXAMPLES=$ROOT/examples/java
 
-# The programs of examples/java: 'CLASS EXPECTED ARGUMENT...', files below examples. Those of examples/io_binding print what they do in C.
+# The programs of examples/java: 'CLASS EXPECTED ARGUMENT...', files below examples. Those of examples/io_binding print the same as in C.
 PROGRAMS="Classify java/expected/Classify.txt digits
 DecoderLoop java/expected/DecoderLoop.txt java/decoder.onnx
 Threads java/expected/Threads.txt digits/digits.onnx
@@ -89,7 +89,7 @@ Pinned io_binding/expected/pinned.txt digits/digits.onnx
 KvCache io_binding/expected/kv_cache.txt io_binding/decoder.onnx
 AnyDevice io_binding/expected/any_device.txt digits/digits.onnx"
 
-# example LIBRARY CLASS EXPECTED ARGUMENT...: whether it prints that. OPTION, where it is set, is one of Java's.
+# example LIBRARY CLASS EXPECTED ARGUMENT...: checks that it prints EXPECTED. OPTION, if it is set, is an option of Java.
 example() {
   local library=$1 class=$2 expected=$3 printed
   shift 3

@@ -3,12 +3,12 @@
 #
 #   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
 #   RETORT_OUT      the installation that programs are linked with; out where not set
-#   RETORT_ORACLE   official ONNX Runtime; that of the Python package onnxruntime where not set, skipped where there is none
-#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; that of tools/setup.sh old where not set, skipped where there is none
-#   CXX             a compiler of C++20, for the program that must give the same bytes; c++ where not set, skipped where there is none
+#   RETORT_ORACLE   official ONNX Runtime; default: that of the Python package onnxruntime, skipped if it is missing
+#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; default: that of tools/setup.sh old, skipped if it is missing
+#   CXX             a compiler of C++20, for the program that must give the same bytes; default: c++, skipped if it is missing
 #   PYTHON          a Python; python3 where not set
 #
-# Needs cargo with a Rust of version 1.85 or newer; says so and skips where it is missing. Cargo needs the network until
+# Needs cargo with a Rust of version 1.85 or newer; reports it and skips if it is missing. Cargo needs the network until
 # its cache has the crates that Cargo.toml names.
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -35,7 +35,7 @@ cargo fetch -q 2>/dev/null || { skip "cargo cannot fetch the crates that Cargo.t
 AREA=$(mktemp -d)
 trap 'rm -rf "$AREA"' EXIT
 
-# suite NAME COMMAND...: a run of cargo test; what its tests count is added.
+# suite NAME COMMAND...: a run of cargo test; adds the counts of its tests.
 suite() {
   echo "== $1"
   "${@:2}" >"$AREA/log" 2>&1
@@ -65,7 +65,7 @@ cpp_program() {
 # What cargo would publish, built alone as its users build it.
 packaged() { quiet cargo package --offline -q -p onnx --allow-dirty --features "$FEATURES" --target-dir "$AREA/package"; }
 
-# What build.rs says where there is no library: each place that it looked at.
+# The message of build.rs if there is no library: each place that it searched.
 not_found() {
   mkdir -p "$AREA/nothing"
   ! ONNXRUNTIME_LIB_DIR=$AREA/nothing cargo check --offline --target-dir "$AREA/target" >"$AREA/log" 2>&1 &&

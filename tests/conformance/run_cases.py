@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the test cases of the pinned onnx release on an engine library and hold the result against a list.
+"""Run the test cases of the pinned onnx release on an engine library and compare the result with a list.
 
     run_cases.py --library LIB --tool RUN_CASES [--cases DIR] [--only REGEX] [--tsv FILE]
                  [--expected FILE | --expected none] [--update [--allow-growth]] [--saved-by LIB [--saved-as ORT]]
@@ -111,7 +111,7 @@ def write_expected(path, rows, old, allow_growth, level=99):
 
 
 def complaints(rows, expected, saved=False):
-    """One line for each case that is neither as it should be nor as the list says."""
+    """One line for each case whose result is neither correct nor the one in the list."""
     for name, (ok, reason, message) in rows.items():
         if not ok and (name not in expected or reason in NEVER_LISTED):
             yield f"{name}: {reason}: {message}"

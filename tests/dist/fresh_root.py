@@ -24,7 +24,7 @@ def codename():
 
 
 def packed():
-    """The system as a tar file. It holds no documentation of its packages, which would take as long to write as the rest."""
+    """The system as a tar file. It has no documentation of its packages, which would take as long to write as everything else."""
     if os.geteuid() != 0:
         raise Missing("a system in a folder needs the rights of root")
     if not shutil.which("mmdebstrap"):
@@ -64,7 +64,7 @@ class Root:
         return made.run(*self.command(words))
 
     def fails(self, *words):
-        """What a command says that fails."""
+        """The output of a command that fails."""
         done = subprocess.run(self.command(words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
         if done.returncode == 0:
             raise AssertionError(f"{' '.join(words)} did not fail: {done.stdout}")
@@ -74,7 +74,7 @@ class Root:
         return os.path.exists(os.path.join(self.folder, path))
 
     def files(self):
-        """{path: what is there}, without what dpkg and ldconfig keep for themselves, and /tmp."""
+        """{path: its content}, without the files that dpkg and ldconfig keep for themselves, and without /tmp."""
         found = {}
         for at, folders, names in os.walk(self.folder):
             for name in folders + names:

@@ -17,7 +17,7 @@ FAST = "1"  # of xz; make dist packs harder
 
 
 def run(*command, **options):
-    """The output of a command, both streams; a failure says all of it."""
+    """The output of a command, both streams; a failure shows all of it."""
     options.setdefault("env", {**os.environ, "LC_ALL": "C.UTF-8"})  # other locales may be missing here, and Perl's programs say so
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False, **options)
     if done.returncode:
@@ -31,7 +31,7 @@ def bare(**more):
 
 
 def missing():
-    """Why nothing can be made here; empty where it can."""
+    """Why nothing can be made here; empty if it can."""
     tools = {"dpkg": "licence texts are taken from Debian's packages", "dh": "tools/setup.sh dist installs it", "dpkg-shlibdeps": "tools/setup.sh dist installs it"}
     return next((f"no {tool}: {why}" for tool, why in tools.items() if not shutil.which(tool)), "")
 
@@ -50,7 +50,7 @@ def fresh(name):
 
 
 def make(what, name, **options):
-    """Runs packaging/dist.py into a fresh folder of that name; answers the paths of what it made."""
+    """Runs packaging/dist.py into a fresh folder of that name; returns the paths of the files that it made."""
     to = fresh(name)
     run(sys.executable, os.path.join(ROOT, "packaging", "dist.py"), what, "--build", BUILD, "--prefix", OUT, "--to", to, "--work", fresh(name + ".work"),
         "--arch", ARCH, "--level", FAST, **options)
@@ -58,7 +58,7 @@ def make(what, name, **options):
 
 
 def make_again(what):
-    """What it makes for another user at another place."""
+    """The files that it makes for another user at another place."""
     return make(what, what + ".again", umask=0o077, env={**os.environ, "TZ": "Pacific/Auckland", "LC_ALL": "C", "HOME": "/nonexistent"})
 
 

@@ -1,4 +1,4 @@
-"""A case: a program that must fail, and what the message has to say."""
+"""A case: a program that must fail, and the texts that the message must contain."""
 import dataclasses
 import typing
 

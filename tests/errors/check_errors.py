@@ -97,7 +97,7 @@ def read_reasons(path):
 
 
 def lacks(case, text):
-    """What the message of a case should say and does not."""
+    """The texts that the message of a case lacks."""
     wrong = [f"does not say {piece}" for piece in case.says if piece not in text]
     step = text.rpartition("; ")[2] if "; " in text else ""
     if step.split(" ")[0] not in VERBS:

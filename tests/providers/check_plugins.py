@@ -113,7 +113,7 @@ class Check:
                 self.verdict(name, "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
 
     def uses(self):
-        """What a line "ok" says passes, what a line "FAIL" says fails; a crash fails. Of official ONNX Runtime it is only told."""
+        """A line "ok" counts as passed, a line "FAIL" or a crash as failed. Results of official ONNX Runtime are only printed."""
         ((_, model, _),) = graphs.write(os.path.join(self.a.work, "graphs"), {USED: graphs.GRAPHS[USED]})
         for engine in self.engines:
             code, said = self.start("plugin_uses", engine, lambda library: [library, self.plugin.provider, model, *(["--keeps"] if engine == "retort" else [])])

@@ -33,7 +33,7 @@ INTEGER_ZOO = {"mobilenet_v2_qdq": "b1"}
 PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "integers by VNNI", "empty"}, "nothing": set()},
              "XnnPackExecutionProvider": {"least": 300, "has": {"integers", "stored", "foreign", "counts"},
                                           "nothing": {"both_repeat", "results_inside", "linear_product", "sums", *graphs.UNCLAIMED_GRAPHS}}}
-# RETORT_ISA: the same for oneDNN, what the kernel says of a processor that has it. XNNPACK cannot be bounded.
+# RETORT_ISA: the same for oneDNN, and the flag by which the kernel reports a processor that has it. XNNPACK cannot be limited.
 LEVELS = {"v2": ("SSE41", {"sse4_2"}), "avx2": ("AVX2", {"avx2", "fma", "f16c", "bmi2"}),
           "avx512": ("AVX512_CORE", {"avx512f", "avx512bw", "avx512dq", "avx512cd", "avx512vl"})}
 # ONEDNN_MAX_CPU_ISA: instruction sets that oneDNN does not use then.
@@ -64,7 +64,7 @@ class Check:
         print(f"skipped: {name}: {reason}")
 
     def run(self, label, library, lines, *options, provider=True, env=None):
-        """{name: (passed, class, message, nodes that the provider runs, what it says of its parts)} of lines of a manifest."""
+        """{name: (passed, class, message, nodes that the provider runs, its report on its parts)} of lines of a manifest."""
         path = os.path.join(self.a.work, label)
         with open(path + ".manifest", "w", encoding="utf-8") as f:
             f.writelines(line + "\n" for line in lines)
@@ -208,7 +208,7 @@ class Check:
 
 
 def miscounted(wanted, said):
-    """What is wrong with the numbers of operators that a provider tells of its parts; "" if nothing is."""
+    """The error in the numbers of operators that a provider reports for its parts; "" if they are right."""
     parts = [[int(n) for n in found] for found in COUNTED.findall(said)]
     sums = [sum(column) for column in zip(*parts)]
     right = len(sums) == len(wanted) and all(w in (None, s) for w, s in zip(wanted, sums))

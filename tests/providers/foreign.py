@@ -25,7 +25,7 @@ class Plugin:
 
 PLUGINS = {
     "nxrt-ep-cpu": Plugin("nxrt_ep_cpu", "libonnx_runtime_ep_cpu_plugin.so", "cpu_ep", 1, takes_models=False),
-    # It wants a processor of its maker, and calculates in bfloat16 where the processor can unless it is told otherwise.
+    # It requires a processor of its maker, and computes in bfloat16 if the processor supports it, unless an option forbids it.
     "onnxruntime-ep-openvino": Plugin("onnxruntime_ep_openvino", "libonnxruntime_providers_openvino_plugin.so", "OpenVINOExecutionProvider", 6,
                                       {"retort.virtual_devices": "cpu:0x8086:0x0"}, {"PLUGIN_VENDOR": "0x8086"},
                                       ('load_config={"CPU":{"INFERENCE_PRECISION_HINT":"f32"}}',)),
@@ -45,7 +45,7 @@ def library(plugin):
 
 
 def variables(plugin):
-    """Environment variables by which it finds a driver. Whoever chose a driver keeps it."""
+    """Environment variables by which it finds a driver. A driver that the user chose is kept."""
     chosen = any(name in os.environ for name in DRIVERS)
     return {} if chosen or not plugin.vulkan else {name: SWIFTSHADER for name in DRIVERS}
 

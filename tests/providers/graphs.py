@@ -132,7 +132,7 @@ UNCLAIMED_GRAPHS = {
     "conversions_alone": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 4, 5, 5] y) " + FACTORS + "{ d = DequantizeLinear(x, xs, xz) y = QuantizeLinear(d, ys, yz) }", [[1, 4, 5, 5]]),
 }
 
-# What a provider says in the log that it does: operators on 8-bit integers, in float32, conversions between them; None: any
+# What a provider reports in the log: operators on 8-bit integers, in float32, conversions between them; None: any
 # number. Official ONNX Runtime has a conversion for each reader.
 COUNTS = {"stored_network": (7, 0, 1), "stored_product": (2, 0, 1), "linear_network": (6, 0, 0), "stored_functions": (4, 2, None), "stored_far": (0, 4, None),
           "narrow_bounds": (0, 2, None), "crossed_bounds": (0, 2, 0), "stored_shared": (1, 0, 1), "stored_residual": (1, 2, 3), "linear_conv": (1, 0, 0),
@@ -146,7 +146,7 @@ EMPTY_GRAPHS = {
                    [[0, 3, 8]], [[2, 3, 8]]),
 }
 
-# Inputs that do not fit, and what the message says of them.
+# Inputs that do not fit, and the text of the message.
 WRONG_SHAPES = ("(float[A, B] x, float[C, D] z) => (float[E, F] y) { a = Relu(x) y = Add(a, z) }", [[2, 3], [4, 5]])
 WRONG_SHAPES_SAID = "(Add): shapes "
 

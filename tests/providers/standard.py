@@ -18,7 +18,7 @@ def stored(y, scale, zero):
     return np.clip(np.rint(y / scale) + zero, bounds.min, bounds.max).astype(zero.dtype)
 
 
-# Operators of com.microsoft, as ContribOperators.md of ONNX Runtime says them.
+# Operators of com.microsoft, as ContribOperators.md of ONNX Runtime defines them.
 class QLinearAdd(OpRun):
     op_domain = "com.microsoft"
 

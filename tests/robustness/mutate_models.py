@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Load and run mutated models: whatever a file holds, the engine answers with a result or a clean error.
+"""Load and run mutated models: whatever a file contains, the engine answers with a result or a proper error.
 
     mutate_models.py --library LIB --cases DIR [--seed N] [--count N] [--only REGEX] [--keep DIR]
 

@@ -105,7 +105,7 @@ def splice(r, base):
     return bytes(raw), what
 
 
-# ---- fields: each function changes the model, or leaves it where there is nothing to change
+# ---- fields: each function changes the model, or leaves it as it is if there is nothing to change
 
 
 def any_node(r, model):

@@ -54,7 +54,7 @@ class Context:
         return code, text
 
     def counted(self, name, command, **env):
-        """Runs a command whose last count line says how it went."""
+        """Runs a command; its last count line has the result."""
         code, text = self.start(name, command, **env)
         found = COUNTS.findall(text)
         count = Count(*(int(n or 0) for n in found[-1])) if found else Count()
@@ -64,7 +64,7 @@ class Context:
 
 
 def show_failures(text):
-    """The lines of an output that begin with FAIL; the end of it where there are none."""
+    """The lines of an output that begin with FAIL; the end of the output if there are none."""
     lines = text.splitlines()
     bad = [line for line in lines if line.startswith("FAIL")]
     print("\n".join("    " + line for line in (bad or lines)[-TAIL_LINES:]), flush=True)
@@ -95,7 +95,7 @@ def in_python(c):
 
 
 def run_cases(c):
-    """The program that runs cases; where that takes an emulator, a script that starts both."""
+    """The program that runs cases; if that needs an emulator, a script that starts both."""
     program = os.path.join(c.build, "run_cases")
     if not c.emulator:
         return program

@@ -1,4 +1,4 @@
-"""Stages of what is installed: providers, packages, the tool, and programs that use the library."""
+"""Stages that test installed files: providers, packages, the tool, and programs that use the library."""
 import concurrent.futures
 import contextlib
 import glob
@@ -63,7 +63,7 @@ def build_example(c, name, source, prefix):
 
 
 def run_example(c, name, program, model):
-    """Runs it with the library that it was linked with, and compares what it prints."""
+    """Runs it with the library that it was linked with, and compares its output."""
     code, printed = c.start(f"package.{name}", ["env", "-u", "RETORT_LIBRARY", program, *([] if name == "embedded" else [model])])
     with open(os.path.join(ROOT, "examples", name, "expected.txt"), encoding="utf-8") as f:
         expected = f.read()
@@ -122,7 +122,7 @@ def cli(c):
 
 
 def dist(c):
-    """Release archive and Debian packages of what is installed; the two are made and checked at the same time."""
+    """Release archive and Debian packages of the installed files; both are made and checked at the same time."""
     paths = sorted(glob.glob(os.path.join(ROOT, "tests", "dist", "*_test.py")))
     names = ["dist." + os.path.basename(p)[:-3] for p in paths]
     work = os.path.join(c.work, "dist")

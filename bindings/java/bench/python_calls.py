@@ -32,7 +32,7 @@ def per_call(run):
 
 
 def package(model):
-    """By the package's binding; nothing where it is not installed."""
+    """Measured with the package's binding; nothing if the package is not installed."""
     try:
         import numpy as np
         import onnxruntime

@@ -49,7 +49,7 @@ def measured(folder):
 
 
 def figure(times, way, engine, base, unit):
-    """A time, and what it is of that of `base`, round by round."""
+    """A time, and its ratio to the time of `base`, round by round."""
     values, others = times.get((way, engine)), times.get((base, engine))
     if not values:
         return "–"

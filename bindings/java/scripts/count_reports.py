@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts what the reports of surefire say: one line for each failure and for each reason of skipped tests, and the sum at the end."""
+"""Counts the results in the reports of surefire: one line for each failure and for each reason of skipped tests, and the sum at the end."""
 import collections
 import glob
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fetches the official ONNX Runtime library for those who want to run on it: by package name, with the package client that
-# is installed (npm or mvn, as they are configured), and holds it against the checksum of native.tsv beside this script.
+# is installed (npm or mvn, as they are configured), and compares it with the checksum of native.tsv beside this script.
 #
 #   download-native.sh [--platform NAME] [--version VERSION] [--to FOLDER]
 #

