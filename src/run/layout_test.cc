@@ -23,6 +23,7 @@ struct LaidOut : testing::Test {
   Slot& slot(std::string_view name) { return (*table)[slot_of(*plan, name)]; }
 
   PlanGraph graph;
+  MemoryBudget limited;  // outlives the memory that is taken from it
   std::shared_ptr<const Plan> plan;
   std::optional<SlotTable> table;
   std::optional<Joins> joins;
@@ -83,9 +84,8 @@ TEST_F(Products, TrimsWhatRunsOutgrew) {
 }
 
 TEST_F(Products, StaysWithinTheBudget) {
-  MemoryBudget budget;
-  budget.set_limit(1 << 20, [] {});
-  make(&budget);
+  limited.set_limit(1 << 20, [] {});
+  make(&limited);
   begin({floats({8, 8})});
   try {
     begin({floats({1024, 1024})});
