@@ -144,6 +144,11 @@ void Engine::check(OrtStatus* status) const {
   throw error;
 }
 
+void Engine::configure(const Entries& session) {
+  for (const auto& [key, value] : session)
+    check(api_->AddSessionConfigEntry(options_.get(), key.c_str(), value.c_str()));
+}
+
 Handle<OrtSession> Engine::load(const std::string& path) {
   OrtSession* session = nullptr;
   check(api_->CreateSession(env_.get(), path.c_str(), options_.get(), &session));

@@ -75,7 +75,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// For sessions made from now on.
+  /// For sessions made from now on: entries of their configuration, and a provider.
+  void configure(const Entries& session);
   void use_provider(const ProviderChoice& choice);
   size_t claimed(const OrtSession* session) const;
   /// Lines of the log since the last call that hold a text, as one line.

@@ -61,7 +61,7 @@ struct Options {
   std::string library, manifest, results, saved_by, saved_as, log;
   int threads = 1, level = ORT_ENABLE_ALL, repeat = 1, timeout_s = 120;
   ProviderChoice provider;
-  Entries environment;
+  Entries environment, session;
 };
 
 std::vector<Case> read_manifest(const std::string& path) {
@@ -199,6 +199,7 @@ constexpr int kUnusable = 3;  // exit code of a worker that cannot use the libra
   std::setlocale(LC_ALL, "");  // as many hosts do: no result may depend on it
   try {
     Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL, o.environment, !o.log.empty());
+    engine.configure(o.session);
     if (!o.provider.name.empty()) engine.use_provider(o.provider);
     const auto saver = o.saved_by.empty() ? nullptr : std::make_unique<Engine>(o.saved_by, o.threads, o.level);
     for (size_t k = first; k < cases.size(); ++k) {
@@ -303,6 +304,8 @@ Options parse(int argc, char** argv) {
       o.log = argv[++k];
     } else if (a == "--option" && k + 1 < argc) {
       o.provider.options.push_back(halves(argv[++k]));
+    } else if (a == "--config" && k + 1 < argc) {
+      o.session.push_back(halves(argv[++k]));
     } else if (a == "--env" && k + 1 < argc) {
       o.environment.push_back(halves(argv[++k]));
     } else if (!number) {
@@ -315,7 +318,7 @@ Options parse(int argc, char** argv) {
     throw std::runtime_error(
         "usage: run_cases LIBRARY MANIFEST RESULTS [--threads N] [--level N] [--repeat N] [--timeout SECONDS] "
         "[--saved-by LIBRARY [--saved-as ORT]] [--provider NAME=LIBRARY [--option KEY=VALUE]... [--log TEXT]] "
-        "[--env KEY=VALUE]...");
+        "[--config KEY=VALUE]... [--env KEY=VALUE]...");
   o.library = plain[0], o.manifest = plain[1], o.results = plain[2];
   return o;
 }
