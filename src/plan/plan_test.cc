@@ -131,17 +131,7 @@ TEST_F(Planned, BodiesHavePlansOfTheirOwn) {
   body.output(body.add("twice", "Add", {body.input("x", {2}), body.floats("one", {2})}));
   body.g.captures = 1;
   const ValueId condition = graph.input("c", {}, DType::boolean), x = graph.input("x", {2});
-  Node n;
-  n.type = "If";
-  n.name = "either";
-  n.inputs = {condition, x};
-  n.captures = 1;
-  n.bodies = {{"then_branch", body.g.clone()}, {"else_branch", body.g.clone()}};
-  n.outputs = {graph.g.add_value("y")};
-  const NodeId id = graph.g.add_node(std::move(n));
-  resolve(graph.g.node(id));
-  infer_node(graph.g, graph.g.node(id));
-  graph.output(graph.g.node(id).outputs[0]);
+  graph.output(graph.add_if("either", condition, x, body, body, "y"));
   make();
   ASSERT_EQ(step("either").bodies.size(), 2u);
   EXPECT_EQ(step("either").body_names[1], "else_branch");

@@ -43,6 +43,21 @@ struct PlanGraph {
               Attributes attributes = {}) {
     return add_multi(name, type, std::move(inputs), std::move(attributes), 1)[0];
   }
+  /// An If over bodies that capture `captured` as their inputs; its output is called `output`.
+  ValueId add_if(const std::string& name, ValueId condition, ValueId captured, const PlanGraph& yes,
+                 const PlanGraph& no, const std::string& output) {
+    Node n;
+    n.type = "If";
+    n.name = name;
+    n.inputs = {condition, captured};
+    n.captures = 1;
+    n.bodies = {{"then_branch", yes.g.clone()}, {"else_branch", no.g.clone()}};
+    n.outputs = {g.add_value(output)};
+    const NodeId id = g.add_node(std::move(n));
+    resolve(g.node(id));
+    infer_node(g, g.node(id));
+    return g.node(id).outputs[0];
+  }
   void output(ValueId v) { g.outputs.push_back(v); }
   std::shared_ptr<const Plan> plan() { return build_plan(g, {}); }
 };

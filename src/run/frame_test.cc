@@ -123,17 +123,7 @@ TEST_F(Run, BodiesReadWhatTheyCapture) {
   no.output(no.add("minus", "Neg", {in_no}));
   yes.g.captures = no.g.captures = 1;
   const ValueId condition = graph.input("c", {}, DType::boolean), x = graph.input("x", {2});
-  Node n;
-  n.type = "If";
-  n.name = "either";
-  n.inputs = {condition, x};
-  n.captures = 1;
-  n.bodies = {{"then_branch", yes.g.clone()}, {"else_branch", no.g.clone()}};
-  n.outputs = {graph.g.add_value("y")};
-  const NodeId id = graph.g.add_node(std::move(n));
-  resolve(graph.g.node(id));
-  infer_node(graph.g, graph.g.node(id));
-  graph.output(graph.g.node(id).outputs[0]);
+  graph.output(graph.add_if("either", condition, x, yes, no, "y"));
   make();
   const auto flag = [](bool v) { return Value(Tensor::of<bool>({}, {v})); };
   EXPECT_EQ(floats(run({flag(true), of({1, 2})})[0]), (std::vector<float>{2, 4}));
