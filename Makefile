@@ -98,10 +98,10 @@ test-levels: programs digits test-tools ## the tests that depend on it at each i
 
 COPIES ?= 1
 test-elsewhere: programs digits test-tools ## tests as another user, in a folder with an odd name, another locale and time zone, on one processor; COPIES=2: twice at once
-	@tools/setup.sh locale || echo "no locales: the tests run under C"
 	@$(PYTHON) tools/elsewhere.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/elsewhere --copies $(COPIES) $(STAGES)
 
 test-tools: venv
+	@tools/setup.sh locale || echo "no locales: tests under a locale with a decimal comma will be skipped"
 	@tools/setup.sh format || echo "no clang-format: the form of the sources will not be checked"
 	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
 	@tools/setup.sh vulkan || echo "no Vulkan: the WebGPU plug-in will be skipped"

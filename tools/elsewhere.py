@@ -4,7 +4,7 @@
     elsewhere.py [--copies N] [--build DIR] [--out DIR] [--digits PROGRAM] [--work DIR] [STAGE ...]
 
 A copy of the sources and of what was built lies in a folder with a space and letters that are not ASCII in its name. There
-the stages run on one processor, as another user (where root starts this) who has no home, under the locale LOCALE and the
+the stages run on one processor, as another user (where root starts this) who has no home, under a German locale and the
 time zone ZONE, without standard input, and with umask 077. Before them the build is configured there, and a part of it made.
 With N copies the stages run in all of them at once, with one folder for temporary files and one user.
 
@@ -23,8 +23,10 @@ import sys
 import sysconfig
 import tempfile
 
+import made_locale
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LOCALE, ZONE, USER = "de_DE.UTF-8", "Pacific/Kiritimati", "nobody"
+ZONE, USER = "Pacific/Kiritimati", "nobody"
 STAGES = "layers conformance saved ort_format runs robustness errors providers digits package cli extensions".split()
 PROGRAMS = ("*.so*", "run_cases", "steady_runs", "plugin_uses", "examples/providers/loopback/*.so")
 # Some of each kind: a program, what generators write, what asks git.
@@ -50,15 +52,13 @@ def copy(a, target):
     copy_files([os.path.basename(a.digits)], os.path.dirname(a.digits), os.path.join(target, "build", "digits"))
 
 
-def made_locale(folder):
+def locale_of(folder):
     """Variables of the locale, made in a folder."""
-    name = os.path.join(folder, LOCALE)
-    language, _, charset = LOCALE.partition(".")
-    program = shutil.which("localedef")
-    if not program or subprocess.run([program, "-i", language, "-f", charset, name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode > 1:
-        print(f"no locale {LOCALE} (Debian: locales); C in its place", flush=True)
+    made = made_locale.made_locale(folder)
+    if not made:
+        print(f"no locale {made_locale.NAME} (Debian: locales); C in its place", flush=True)
         return {"LC_ALL": "C"}
-    return {"LC_ALL": LOCALE, "LOCPATH": folder}
+    return {"LC_ALL": made_locale.NAME, "LOCPATH": made}
 
 
 def other_user():
@@ -172,7 +172,7 @@ def main():
         os.mkdir(os.path.join(around, "locales"))
         dropped = {"HOME", "LANG", "LANGUAGE", "LC_ALL", "PYTHONUTF8", "USER", "LOGNAME", "XDG_CACHE_HOME"}
         variables = {**{k: v for k, v in os.environ.items() if k not in dropped}, "TZ": ZONE, "TMPDIR": os.path.join(around, "tmp"),
-                     **made_locale(os.path.join(around, "locales"))}
+                     **locale_of(os.path.join(around, "locales"))}
         copies = [Copy(a, around, number, who, variables) for number in range(a.copies)]
         unbuilt = build_copies(copies, work)
         passed, failed = run_copies(copies, a.stages or STAGES, work)

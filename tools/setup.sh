@@ -10,7 +10,7 @@
 #   tools/setup.sh arm64 FOLDER   into it, the static libraries of the tool for AArch64 (Debian packages, which this system does not install)
 #   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
 #   tools/setup.sh vulkan         a Vulkan that is software: the loader, and Chromium, which has a driver (Debian packages)
-#   tools/setup.sh locale         what locales are made of, for make test-elsewhere (Debian package)
+#   tools/setup.sh locale         what locales are made of, for tests under another one (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
 #   tools/setup.sh plugins VENV   into it, plug-in providers of others (requirements-plugins.txt)

@@ -3,6 +3,7 @@
 #include <locale.h>
 
 #include <clocale>
+#include <cstdlib>
 #include <string>
 
 namespace retort {
@@ -10,6 +11,7 @@ namespace retort {
 class CommaLocale {
  public:
   CommaLocale() : before_(std::setlocale(LC_ALL, nullptr)) {
+    if (const char* made = std::getenv("RETORT_LOCALES")) setenv("LOCPATH", made, 1);
     for (const char* name : {"", "de_DE.UTF-8", "fr_FR.UTF-8", "ru_RU.UTF-8", "tr_TR.UTF-8", "pt_BR.UTF-8"}) {
       if (std::setlocale(LC_ALL, name) && *localeconv()->decimal_point == ',') return;
     }
@@ -18,7 +20,7 @@ class CommaLocale {
   }
   ~CommaLocale() { std::setlocale(LC_ALL, before_.c_str()); }
   CommaLocale(const CommaLocale&) = delete;
-  /// Whether this system has such a locale.
+  /// Whether this system has such a locale, or the folder RETORT_LOCALES, which the stage unit fills.
   bool found() const { return found_; }
 
  private:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
+import made_locale
 import sanitizers
 from stages.context import ROOT, Count, python_tests, skip
 
@@ -54,7 +55,7 @@ def unit(c):
     if c.emulator:
         print(f"    without tests {FORKS}: the emulator ends the child of a process with threads")
         return ctest(c, "unit", c.build, GTEST_FILTER="-" + FORKS)
-    return ctest(c, "unit", c.build)
+    return ctest(c, "unit", c.build, RETORT_LOCALES=made_locale.made_locale(os.path.join(c.work, "locales")))
 
 
 def sanitized(c):
