@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Measures this binding beside the official one, on Retort and on official ONNX Runtime, and writes the tables of docs/java.md.
+# Measures this binding and the official one, on Retort and on official ONNX Runtime, and writes the tables of
+# docs/java.md.
 #
-#   bench.sh [ROUNDS]    7 rounds where not given; about two and a half minutes each
+#   bench.sh [ROUNDS]    default: 7 rounds; a round takes about two and a half minutes
 #
-#   RETORT_OUT           the installation to measure; out where not set
-#   PYTHON               a Python, which has the package onnxruntime if that is to be measured as well; python3 where not set
+#   RETORT_OUT           the installation to measure; default: out
+#   PYTHON               a Python; its package onnxruntime, if it has it, is measured as well; default: python3
 #
-# In a round each way of each engine is measured once, in a process of its own; tables have medians over the rounds, and ratios
-# within a round, so that what else the machine does hits all alike. Needs Maven and a JDK of version 22 or newer.
+# In each round, every combination of binding and engine is measured once, in a separate process. The tables have
+# medians over the rounds. Ratios are computed within a round, so that other load on the machine affects both sides.
+# Needs Maven and a JDK of version 22 or newer.
 set -euo pipefail
 cd "$(dirname "$0")"
 ROOT=$(cd ../.. && pwd)
@@ -28,7 +30,7 @@ jar = [p for p in sys.argv[1:-1] if "io-binding" not in p][0]
 with zipfile.ZipFile(jar) as z, open(os.path.join(sys.argv[-1], "libonnxruntime.so"), "wb") as f:
     f.write(z.read(name))
 PROGRAM
-# The drop-in, for the official binding as well, which asks for the library by that name.
+# The drop-in library, because the official binding looks for the library under that name.
 RETORT=$RETORT_OUT/lib/libonnxruntime.so.1 OFFICIAL=$AREA/libonnxruntime.so
 JAVA=("$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED "-Dbench.retort=$RETORT" "-Dbench.official=$OFFICIAL" -cp "$TARGET/classes:$TARGET/lib/*")
 "${JAVA[@]}" io.retort.onnxruntime.bench.AddModel "$AREA/add.onnx"

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Builds the binding and runs its tests and the programs of examples/java on Retort and on official ONNX Runtime; last line 'N passed, N failed, N skipped'.
+# Builds the binding and runs its tests and the programs of examples/java on Retort and on official ONNX Runtime. The
+# last line is 'N passed, N failed, N skipped'.
 #
-#   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
-#   RETORT_OUT      the installation that the native jar is made of; out where not set
-#   RETORT_ORACLE   official ONNX Runtime; default: that of the Python package onnxruntime, skipped if it is missing
-#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; skipped where not set
-#   RETORT_LOOPBACK  the provider of examples/providers/loopback; default: that of build/release, skipped if it is missing
-#   PYTHON          a Python; python3 where not set
+#   RETORT_LIBRARY   the library to test; default: out/lib/libretort.so.1
+#   RETORT_OUT       the installation whose library goes into the native jar; default: out
+#   RETORT_ORACLE    official ONNX Runtime; default: that of the Python package onnxruntime, skipped if it is missing
+#   RETORT_OLD       official ONNX Runtime of a version between 1.17 and 1.20; skipped if it is not set
+#   RETORT_LOOPBACK  the provider of examples/providers/loopback; default: that of build/release, skipped if it is
+#   missing
+#   PYTHON           a Python; default: python3
 #
 # Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; reports it and skips if they are missing. Maven
 # needs the network until its cache has what the build uses.
@@ -17,7 +19,7 @@ export RETORT_OUT=${RETORT_OUT:-$ROOT/out} PYTHON=${PYTHON:-python3}
 LIBRARY=${RETORT_LIBRARY:-$RETORT_OUT/lib/libretort.so.1}
 ORACLE=${RETORT_ORACLE-$("$PYTHON" -c 'import glob, os, onnxruntime
 print(*glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))[:1])' 2>/dev/null)}
-# The tests know it only if it exists.
+# The variable is set for the tests only if the file exists.
 RETORT_LOOPBACK=${RETORT_LOOPBACK:-$ROOT/build/release/examples/providers/loopback/libloopback.so}
 if [[ -f $RETORT_LOOPBACK ]]; then export RETORT_LOOPBACK; else unset RETORT_LOOPBACK; fi
 passed=0 failed=0 skipped=0
@@ -34,13 +36,13 @@ OPTIONS=(-q -B -T1 -Dstyle.color=never "-Dretort.out=$RETORT_OUT")
 if [[ $kind == jre ]]; then
   echo "$JAVA_HOME has no compiler: ECJ compiles, and no javadoc is made"
   OPTIONS+=(-Pecj)
-  # Its own certificates know nothing of those that this machine was given.
+  # The run-time's own certificates lack those that were installed on this machine.
   store=/etc/ssl/certs/java/cacerts
   [[ -f $store && ${MAVEN_OPTS:-} != *trustStore* ]] && export MAVEN_OPTS="${MAVEN_OPTS:-} -Djavax.net.ssl.trustStore=$store"
 fi
 echo "Java: $kind $("$JAVA_HOME/bin/java" -version 2>&1 | head -1)"
 
-# suite LIBRARY OPTION...: everything that JUnit runs, on that library.
+# suite LIBRARY OPTION...: runs all JUnit tests on that library.
 suite() {
   local library=$1 counts
   shift
@@ -55,7 +57,8 @@ suite() {
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
-# from_jar LAUNCH...: a program of one class that has nothing but jars, and no variable that names a library.
+# from_jar AREA LAUNCH...: runs a program of one class that has nothing but the jars, without any variable that names a
+# library.
 from_jar() {
   local area=$1
   shift
@@ -78,7 +81,8 @@ fresh_program() {
 
 EXAMPLES=$ROOT/examples/java
 
-# The programs of examples/java: 'CLASS EXPECTED ARGUMENT...', files below examples. Those of examples/io_binding print the same as in C.
+# The programs of examples/java: 'CLASS EXPECTED ARGUMENT...', with files below examples. Those of examples/io_binding
+# print the same as in C.
 PROGRAMS="Classify java/expected/Classify.txt digits
 DecoderLoop java/expected/DecoderLoop.txt java/decoder.onnx
 Threads java/expected/Threads.txt digits/digits.onnx
@@ -89,7 +93,8 @@ Pinned io_binding/expected/pinned.txt digits/digits.onnx
 KvCache io_binding/expected/kv_cache.txt io_binding/decoder.onnx
 AnyDevice io_binding/expected/any_device.txt digits/digits.onnx"
 
-# example LIBRARY CLASS EXPECTED ARGUMENT...: checks that it prints EXPECTED. OPTION, if it is set, is an option of Java.
+# example LIBRARY CLASS EXPECTED ARGUMENT...: checks that the program prints EXPECTED. OPTION, if set, is an option for
+# Java.
 example() {
   local library=$1 class=$2 expected=$3 printed
   shift 3
@@ -112,13 +117,13 @@ examples() {
       skip "example DeviceTensors: no loopback provider (make build, or RETORT_LOOPBACK=FILE)"
     fi
   done
-  # On the library that the official package brings, and on ours in its place.
+  # Once on the library in the official package, and once on ours in its place.
   check "example FromOfficial" example "$LIBRARY" FromOfficial "$EXAMPLES/expected/FromOfficial.txt" "$ROOT/examples/digits/digits.onnx"
   OPTION=-Donnxruntime.native.onnxruntime.path=$(realpath "$RETORT_OUT/lib/libonnxruntime.so.1") \
     check "example FromOfficial on $LIBRARY" example "$LIBRARY" FromOfficial "$EXAMPLES/expected/FromOfficial.txt" "$ROOT/examples/digits/digits.onnx"
 }
 
-# The script that fetches libraries, with a package client that stands for the real one: the network is not asked here.
+# Tests the script that downloads libraries, with a fake package client, so that no network is used.
 fetching() {
   local area sum
   area=$(mktemp -d)
@@ -133,7 +138,7 @@ fetching() {
   fetch() { PATH="$area/bin:$PATH" NATIVE_TABLE="$area/$1.tsv" scripts/download-native.sh --platform "${@:2}" 2>"$area/said"; }
   check "the script prints where the library is" test "$(fetch good here --to "$area/to" | tail -1)" = "$area/to/libengine.so"
   check "the script puts the library there" cmp -s "$area/to/libengine.so" "$area/package/lib/libengine.so"
-  check "a wrong checksum is an error" eval '! fetch bad here --to "$area/none" && grep -q "in place of 00000000" "$area/said" && test -z "$(ls "$area/none")"'
+  check "a wrong checksum is an error" eval '! fetch bad here --to "$area/none" && grep -q "instead of 00000000" "$area/said" && test -z "$(ls "$area/none")"'
   check "an unknown platform is an error" eval '! fetch good there && grep -q "there are: here" "$area/said"'
   check "an unknown version is an error" eval '! fetch good here --version 8 && grep -q "there are: 7" "$area/said"'
   check "a package that cannot be fetched is an error" eval 'sed -i s/an-engine/another/ "$area/good.tsv"; ! fetch good here --to "$area/none" && grep -q "npm cannot fetch another 7" "$area/said"'

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Measures this crate beside crate ort on one library in one process, and prints the table of ratios for each library.
+# Measures this crate and crate ort on one library in one process, and prints the table of ratios for each library.
 #
-#   bench.sh [MILLISECONDS [NAME]]   how long each call is measured, 1000 where not given; only calls with NAME in theirs
-#   bench.sh criterion [ARGUMENTS]   the same calls by criterion, with its arguments; reports in bench/target/criterion
+#   bench.sh [MILLISECONDS [NAME]]   measures each call for that time (default: 1000), or only calls whose names contain
+#   NAME
+#   bench.sh criterion [ARGUMENTS]   measures the same calls with criterion; reports are in bench/target/criterion
 #
-#   RETORT_OUT      the installation to measure; out where not set
-#   RETORT_ORACLE   official ONNX Runtime of 1.31 or newer; that of the Python package onnxruntime where not set
-#   PYTHON          a Python; python3 where not set
+#   RETORT_OUT      the installation to measure; default: out
+#   RETORT_ORACLE   official ONNX Runtime of 1.31 or newer; default: that of the Python package onnxruntime
+#   PYTHON          a Python; default: python3
 #
-# Ends with an error where a call is slower through this crate than through ort. Needs Rust 1.92 or newer, and the network
-# until cargo's cache has criterion and ort.
+# Fails if a call is slower through this crate than through ort. Needs Rust 1.92 or newer, and the network until cargo's
+# cache has criterion and ort.
 set -euo pipefail
 cd "$(dirname "$0")"
 ROOT=$(cd ../.. && pwd)

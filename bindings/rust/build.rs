@@ -1,5 +1,4 @@
-//! Finds the library to link with, and does nothing else: nothing is built or downloaded. With the feature
-//! `load-dynamic` there is nothing to find.
+//! Finds the library to link with. It builds and downloads nothing. With the feature `load-dynamic` it does nothing.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -29,7 +28,7 @@ fn fail(tried: &[String]) -> ! {
     std::process::exit(1);
 }
 
-/// The folder and the file name of the library; `tried` gets a line for each place that has none.
+/// Returns the folder and the file name of the library; adds a line to `tried` for each place that has none.
 fn find(tried: &mut Vec<String>) -> Option<(PathBuf, String)> {
     for (name, below) in [("ONNXRUNTIME_DIR", Some("lib")), ("ONNXRUNTIME_LIB_DIR", None)] {
         let Some(set) = env::var_os(name).filter(|v| !v.is_empty()) else {
@@ -38,7 +37,7 @@ fn find(tried: &mut Vec<String>) -> Option<(PathBuf, String)> {
         };
         let set = PathBuf::from(set);
         let folders = below.map(|b| set.join(b)).into_iter().chain([set.clone()]);
-        // What is named is meant: another library in its place would surprise.
+        // If a variable names a folder, no other is searched: linking with a different library would be a surprise.
         return folders.into_iter().find_map(|f| look(&f, name, tried));
     }
     pkg_config(tried).into_iter().chain(system()).find_map(|f| look(&f, "system", tried))
@@ -52,7 +51,8 @@ fn look(folder: &Path, why: &str, tried: &mut Vec<String>) -> Option<(PathBuf, S
     Some((folder.to_path_buf(), found?))
 }
 
-/// The name for the linker where there is one, else a file with a version behind its name, as packages for running have it.
+/// Returns the name for the linker if the folder has it, otherwise a file with a version in its name, which packages
+/// without development files have.
 fn library_in(folder: &Path) -> Option<String> {
     let names: Vec<String> = folder.read_dir().ok()?.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
     for plain in ["libonnxruntime.so", "libonnxruntime.dylib"] {
@@ -65,12 +65,12 @@ fn library_in(folder: &Path) -> Option<String> {
 
 fn pkg_config(tried: &mut Vec<String>) -> Vec<PathBuf> {
     let program = env::var_os("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into());
-    let told = Command::new(&program).args(["--variable=libdir", "libonnxruntime"]).output();
-    let Some(told) = told.ok().filter(|t| t.status.success()) else {
+    let output = Command::new(&program).args(["--variable=libdir", "libonnxruntime"]).output();
+    let Some(output) = output.ok().filter(|t| t.status.success()) else {
         tried.push("pkg-config: has no libonnxruntime".to_owned());
         return Vec::new();
     };
-    let folder = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+    let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if folder.is_empty() { Vec::new() } else { vec![PathBuf::from(folder)] }
 }
 
@@ -83,7 +83,7 @@ fn system() -> Vec<PathBuf> {
 }
 
 fn link(folder: &Path, file: &str) {
-    println!("cargo:warning=onnx: links with {}", folder.join(file).display());
+    println!("cargo:warning=onnx: linking with {}", folder.join(file).display());
     println!("cargo:rustc-link-search=native={}", folder.display());
     if file == "libonnxruntime.so" || file == "libonnxruntime.dylib" {
         println!("cargo:rustc-link-lib=onnxruntime");
@@ -91,7 +91,7 @@ fn link(folder: &Path, file: &str) {
         println!("cargo:rustc-link-lib=dylib:+verbatim={file}");
     }
     println!("cargo:lib_dir={}", folder.display());
-    // For programs, tests and examples of this package; a program of another package says it in its own build script.
+    // This applies to programs, tests and examples of this package; other packages need it in their own build scripts.
     if env::var_os("ONNXRUNTIME_RPATH").is_some_and(|v| v != "0") {
         println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
     }

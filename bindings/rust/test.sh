@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Builds the crate and runs its tests on Retort and on official ONNX Runtime; last line 'N passed, N failed, N skipped'.
+# Builds the crate and runs its tests on Retort and on official ONNX Runtime. The last line is 'N passed, N failed, N
+# skipped'.
 #
-#   RETORT_LIBRARY  the library to test; out/lib/libretort.so.1 where not set
-#   RETORT_OUT      the installation that programs are linked with; out where not set
+#   RETORT_LIBRARY  the library to test; default: out/lib/libretort.so.1
+#   RETORT_OUT      the installation that programs are linked with; default: out
 #   RETORT_ORACLE   official ONNX Runtime; default: that of the Python package onnxruntime, skipped if it is missing
-#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; default: that of tools/setup.sh old, skipped if it is missing
-#   CXX             a compiler of C++20, for the program that must give the same bytes; default: c++, skipped if it is missing
-#   PYTHON          a Python; python3 where not set
+#   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; default: that of tools/setup.sh old,
+#   skipped
+#                   if it is missing
+#   CXX             a C++20 compiler, for the program that must give the same bytes; default: c++, skipped if it is
+#   missing
+#   PYTHON          a Python; default: python3
 #
 # Needs cargo with a Rust of version 1.85 or newer; reports it and skips if it is missing. Cargo needs the network until
 # its cache has the crates that Cargo.toml names.
@@ -35,7 +39,7 @@ cargo fetch -q 2>/dev/null || { skip "cargo cannot fetch the crates that Cargo.t
 AREA=$(mktemp -d)
 trap 'rm -rf "$AREA"' EXIT
 
-# suite NAME COMMAND...: a run of cargo test; adds the counts of its tests.
+# suite NAME COMMAND...: runs cargo test, and adds the numbers of its tests.
 suite() {
   echo "== $1"
   "${@:2}" >"$AREA/log" 2>&1
@@ -54,31 +58,31 @@ tests() { cargo test --offline --no-fail-fast "$@"; }
 quiet() { "$@" >"$AREA/log" 2>&1 || { cat "$AREA/log"; return 1; }; }
 documented() { RUSTDOCFLAGS="-D warnings" quiet cargo doc --offline -q --no-deps --features "$FEATURES"; }
 
-# The program in C++ that the test cross_language compares with.
+# Builds the C++ program that the test cross_language compares with.
 cpp_program() {
   local compiler=${CXX:-c++}
-  command -v "$compiler" >/dev/null || { skip "no $compiler: nothing is compared with a program in C++"; return; }
-  check "the program in C++ compiles" quiet "$compiler" -std=c++20 -O1 -DRETORT_API_DLOPEN "-I$OUT/include" tests/cross_language/run_cases.cc -ldl \
+  command -v "$compiler" >/dev/null || { skip "no $compiler: results are not compared with a C++ program"; return; }
+  check "the C++ program compiles" quiet "$compiler" -std=c++20 -O1 -DRETORT_API_DLOPEN "-I$OUT/include" tests/cross_language/run_cases.cc -ldl \
     -o "$AREA/run_cases" && [[ -x $AREA/run_cases ]] && export RETORT_CPP=$AREA/run_cases
 }
 
-# What cargo would publish, built alone as its users build it.
+# Builds the package that cargo would publish by itself, as its users build it.
 packaged() { quiet cargo package --offline -q -p onnx --allow-dirty --features "$FEATURES" --target-dir "$AREA/package"; }
 
-# The message of build.rs if there is no library: each place that it searched.
+# Checks that build.rs lists each place that it searched if there is no library.
 not_found() {
   mkdir -p "$AREA/nothing"
   ! ONNXRUNTIME_LIB_DIR=$AREA/nothing cargo check --offline --target-dir "$AREA/target" >"$AREA/log" 2>&1 &&
     grep -q "ONNXRUNTIME_DIR: not set" "$AREA/log" && grep -q "ONNXRUNTIME_LIB_DIR: $AREA/nothing has no libonnxruntime" "$AREA/log"
 }
 
-# A program that is linked with the library, found by folder, and run with LIBRARY in its place.
+# Runs programs that are linked with the library in a folder, with LIBRARY in its place.
 linked() {
   mkdir -p "$AREA/run" && ln -sf "$1" "$AREA/run/libonnxruntime.so.1"
   ONNXRUNTIME_DIR=$OUT LD_LIBRARY_PATH=$AREA/run tests --features half,ndarray --test session --test binding --test decoder --test mistakes --test allocations
 }
 
-# The member examples/inference: what a program makes of the crate, on a library that is opened, and linked with this one.
+# Tests examples/inference, as a user of the crate, on a library that is opened at run time, and linked with this one.
 consumer() {
   suite "examples/inference on $1" env ORT_DYLIB_PATH="$1" cargo test --offline --no-fail-fast -p inference --features load-dynamic
 }
@@ -90,7 +94,7 @@ consumer_checks() {
   suite "examples/inference, linked" env ONNXRUNTIME_DIR="$OUT" LD_LIBRARY_PATH="$AREA/run" cargo test --offline -p inference --test program
 }
 
-# The benchmark is measured by bench.sh; here it is to compile, without criterion.
+# Only compiles the benchmark, without criterion; bench.sh runs it.
 bench_compiles() {
   [[ $version -ge 92 ]] || { skip "the benchmark: crate ort needs Rust 1.92"; return; }
   (cd bench && cargo fetch -q 2>/dev/null) || { skip "the benchmark: cargo cannot fetch its crates"; return; }
@@ -98,12 +102,12 @@ bench_compiles() {
   check "the benchmark is formatted" quiet cargo fmt --manifest-path bench/Cargo.toml --check
 }
 
-check "src/ffi/tables.rs is what the tables say" "$PYTHON" tools/generate_ffi.py --check
+check "src/ffi/tables.rs matches the tables" "$PYTHON" tools/generate_ffi.py --check
 check "no warning of clippy" quiet cargo clippy --offline -q --all-targets --features "$FEATURES" -- -D warnings
 check "no warning of clippy without features" env ONNXRUNTIME_DIR="$OUT" cargo clippy --offline -q --all-targets -- -D warnings
 check "formatted" quiet cargo fmt --check
 check "no warning of cargo doc" documented
-check "build.rs tells what it tried" not_found
+check "build.rs lists what it tried" not_found
 check "the package builds" packaged
 cpp_program
 suite "$LIBRARY" env RETORT_LIBRARY="$LIBRARY" cargo test --offline --no-fail-fast --features "$FEATURES"
@@ -115,7 +119,7 @@ else
   skip "no official ONNX Runtime (the Python package onnxruntime)"
 fi
 if [[ -n $OLD ]]; then
-  # The provider of RETORT_LOOPBACK needs a newer one.
+  # The provider that RETORT_LOOPBACK names needs a newer library.
   suite "$OLD" env -u RETORT_LOOPBACK ORT_DYLIB_PATH="$OLD" cargo test --offline --no-fail-fast --features "$FEATURES"
   suite "linked, run with $OLD" linked "$OLD"
 else

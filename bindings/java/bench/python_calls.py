@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Bound runs from Python, for the table of bench.sh: the package onnxruntime on its own library, and ctypes on any.
+"""Measures bound runs from Python, for the table of bench.sh: with the package onnxruntime on its own library, and with
+ctypes on any library.
 
-    python_calls.py MODEL RETORT OFFICIAL    prints a line of JSON: nanoseconds of a run, by way and engine
+    python_calls.py MODEL RETORT OFFICIAL    prints a line of JSON: nanoseconds per run, by binding and engine
 """
 import ctypes
 import json
@@ -19,7 +20,7 @@ OLDEST = 17  # version of the C interface that every library here has
 
 
 def per_call(run):
-    """Nanoseconds of a call, the median of blocks."""
+    """Nanoseconds per call, the median over blocks."""
     for _ in range(RUNS):
         run()
     blocks = []
@@ -52,7 +53,7 @@ def package(model):
 
 
 def by_ctypes(library, model):
-    """By the C interface alone."""
+    """Measured through the C interface."""
     api = c_api.Api(library, OLDEST)
     size = ctypes.c_size_t
     env = api.make("CreateEnv", ctypes.c_int(3), b"bench")

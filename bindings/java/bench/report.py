@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the tables of docs/java.md of what bench.sh measured.
+"""Makes the tables of docs/java.md from the measurements of bench.sh.
 
     report.py FOLDER [PAGE]    prints them; with PAGE, writes them between its lines <!-- measured --> and <!-- end -->
 """
@@ -31,7 +31,7 @@ STEPS = {
 
 
 def measured(folder):
-    """{(way, engine): [a figure of each round]}, in nanoseconds"""
+    """{(way, engine): [time of each round, in nanoseconds]}"""
     times = collections.defaultdict(list)
     scale = {"ns/op": 1, "us/op": 1000}
     for path in sorted(glob.glob(os.path.join(folder, "java*.json"))):
@@ -49,7 +49,7 @@ def measured(folder):
 
 
 def figure(times, way, engine, base, unit):
-    """A time, and its ratio to the time of `base`, round by round."""
+    """The median time, and the median over rounds of its ratio to the time of `base`."""
     values, others = times.get((way, engine)), times.get((base, engine))
     if not values:
         return "–"
@@ -86,13 +86,14 @@ def versions(folder):
 def page(folder):
     times = measured(folder)
     rounds = len(times["bound", "retort"])
-    head = (f"Measured by `bindings/java/bench.sh` on {machine()}; {versions(folder)}; medians of {rounds} rounds, one thread. In brackets, what it is of "
-            "the official binding's `OrtSession.run` on the same library, in the same round: 0.50 is half its time.")
-    return f"""{textwrap.fill(head, 150, break_long_words=False, break_on_hyphens=False)}
+    head = (f"Measured by `bindings/java/bench.sh` on {machine()}; {versions(folder)}; medians of {rounds} rounds, one thread. In brackets: the ratio to "
+            "the time of the official binding's `OrtSession.run` on the same library in the same round (0.50: half its time).")
+    return f"""{textwrap.fill(head, 120, break_long_words=False, break_on_hyphens=False)}
 
 {table(times, "sum of 4 floats, µs", CALLS, "jni", 1e3)}
 
-A decoder of 4 layers with 8 heads of 64, 1000 tokens; a step behind 512 tokens or a few more, with the search for the next token in Java.
+A decoder of 4 layers with 8 heads of size 64 and 1000 tokens. A step follows 512 or a few more tokens, and includes the
+search for the next token in Java.
 
 {table(times, "caches with room for 1024 rows (`GroupQueryAttention`), ms a step", [("roomy" + w, t) for w, t in STEPS["roomy"]], "roomyJni", 1e6)}
 
@@ -108,7 +109,7 @@ def main(folder, target=None):
             before = f.read()
         after, count = re.subn(r"(<!-- measured -->\n).*?(<!-- end -->)", lambda m: m[1] + text + m[2], before, flags=re.S)
         if count != 1:
-            raise SystemExit(f"{target} has {count} places for the tables, one is wanted: lines <!-- measured --> and <!-- end -->")
+            raise SystemExit(f"{target} has {count} places for the tables instead of one: lines <!-- measured --> and <!-- end -->")
         with open(target, "w", encoding="utf-8") as f:
             f.write(after)
 

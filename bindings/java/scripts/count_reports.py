@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Counts the results in the reports of surefire: one line for each failure and for each reason of skipped tests, and the sum at the end."""
+"""Counts the results in the reports of surefire. Prints a line for each failure and for each reason of skipped tests,
+and the totals at the end."""
 import collections
 import glob
 import sys
@@ -19,7 +20,7 @@ def main(folder):
                 text = bad[0].get("message") or (bad[0].text or "no message").strip()
                 print(f"FAIL {name}: {text.splitlines()[0] if text else bad[0].get('type')}")
             elif skip is not None:
-                # Reason and stack trace, where an assumption ended the test.
+                # If an assumption ended the test, this is the reason with a stack trace.
                 reason = skip.get("message") or (skip.text or "").strip() or "no reason given"
                 skipped[reason.splitlines()[0].removeprefix("org.opentest4j.TestAbortedException: ").removeprefix("Assumption failed: ")] += 1
             else:

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Fetches the official ONNX Runtime library for those who want to run on it: by package name, with the package client that
-# is installed (npm or mvn, as they are configured), and compares it with the checksum of native.tsv beside this script.
+# Downloads the official ONNX Runtime library by package name, with npm or mvn as they are configured on this machine,
+# and compares it with the checksum in native.tsv beside this script.
 #
 #   download-native.sh [--platform NAME] [--version VERSION] [--to FOLDER]
 #
-#   --platform  linux-x64, linux-aarch64, osx-aarch64, win-x64 or win-aarch64; this machine's where not given
-#   --version   one of native.tsv; the newest whose package client is installed where not given
-#   --to        where the library is put; ./native/PLATFORM where not given
+#   --platform  linux-x64, linux-aarch64, osx-aarch64, win-x64 or win-aarch64; default: this machine's
+#   --version   a version in native.tsv; default: the newest whose package client is installed
+#   --to        folder for the library; default: ./native/PLATFORM
 #
-# The last line is the path of the library; ORT_NATIVE_LIB_PATH takes it. Nothing is put there when a checksum is wrong.
+# The last line of the output is the path of the library, as ORT_NATIVE_LIB_PATH takes it. If a checksum is wrong,
+# nothing is written to the folder.
 set -euo pipefail
 HERE=$(cd "$(dirname "$0")" && pwd)
 TABLE=${NATIVE_TABLE:-$HERE/native.tsv}
@@ -32,7 +33,7 @@ this_platform() {
   echo "$os-$arch"
 }
 
-# Rows of the table of a platform, and of a version where one is given.
+# Prints the rows of a platform and, if it is given, of a version.
 rows() { awk -F '\t' -v p="$1" -v v="$2" 'NR > 1 && $2 == p && (v == "" || $1 == v)' "$TABLE"; }
 
 values() { awk -F '\t' -v c="$1" -v p="$2" 'NR > 1 && (p == "" || $2 == p) && !seen[$c]++ {printf "%s%s", sep, $c; sep = ", "}' "$TABLE"; }
@@ -41,7 +42,7 @@ checksum() {
   if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
 }
 
-# fetch CLIENT PACKAGE VERSION MEMBERS...: the members lie below the working folder afterwards.
+# fetch CLIENT PACKAGE VERSION MEMBERS...: extracts the members below the working folder.
 fetch() {
   local client=$1 package=$2 version=$3 members
   shift 3
@@ -55,7 +56,7 @@ fetch() {
       mvn -q -B "$DEPENDENCY_PLUGIN:unpack" -Dartifact="$package:$version" -DoutputDirectory=. -Dmdep.unpack.includes="$members" >mvn.log 2>&1 \
         || { tail -5 mvn.log >&2; fail "mvn cannot fetch $package $version"; }
       ;;
-    *) fail "$TABLE names the client '$client'; npm and mvn are known" ;;
+    *) fail "$TABLE names the client '$client'; it must be npm or mvn" ;;
   esac
 }
 
@@ -66,7 +67,7 @@ while (($#)); do
       case $1 in --platform) platform=$2 ;; --version) version=$2 ;; --to) to=$2 ;; esac
       shift 2 ;;
     -h | --help) sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//'; exit ;;
-    *) fail "unknown argument '$1'; --help tells which there are" ;;
+    *) fail "unknown argument '$1'; --help lists them" ;;
   esac
 done
 
@@ -94,7 +95,7 @@ fetch "$client" "$package" "$chosen" "${members[@]}"
 for i in "${!members[@]}"; do
   [[ -f ${members[i]} ]] || fail "$package $chosen has no ${members[i]}"
   found=$(checksum "${members[i]}")
-  [[ $found == "${sums[i]}" ]] || fail "${members[i]} of $package $chosen has the checksum $found in place of ${sums[i]}; nothing was put into $to"
+  [[ $found == "${sums[i]}" ]] || fail "${members[i]} of $package $chosen has the checksum $found instead of ${sums[i]}; nothing was written to $to"
 done
 for member in "${members[@]}"; do
   mv -f "$member" "$to/.${member##*/}.part"

@@ -1,4 +1,4 @@
-//! Options of sessions, and how sessions are made.
+//! Options of sessions, and the creation of sessions.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use crate::init::{LogLevel, init};
 use crate::session::Session;
 use crate::value::Value;
 
-/// How much the library changes a model before it runs.
+/// How much the library optimises a model before it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OptimizationLevel {
-    /// Changes nothing.
+    /// No optimisation.
     Disabled,
-    /// Folds constants and removes dead parts.
+    /// Folds constants and removes unused nodes.
     Basic,
-    /// Also joins operators.
+    /// Also fuses operators.
     Extended,
-    /// Also changes layouts.
+    /// Also changes memory layouts.
     Layout,
-    /// Everything.
+    /// All optimisations.
     #[default]
     All,
 }
@@ -37,10 +37,10 @@ impl OptimizationLevel {
     }
 }
 
-/// Which device the library prefers where several could run a model.
+/// Which device the library prefers if several can run a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DevicePolicy {
-    /// The choice of the library.
+    /// The library decides.
     #[default]
     Default,
     /// A processor.
@@ -49,11 +49,11 @@ pub enum DevicePolicy {
     PreferNpu,
     /// A graphics processor.
     PreferGpu,
-    /// The fastest.
+    /// The fastest device.
     MaxPerformance,
-    /// The most efficient one.
+    /// The most efficient device.
     MaxEfficiency,
-    /// The one that takes the least power.
+    /// The device with the lowest power consumption.
     MinOverallPower,
 }
 
@@ -71,7 +71,7 @@ impl DevicePolicy {
     }
 }
 
-/// Makes a builder of a session. Loads the library and makes the environment, if that has not been done.
+/// Creates a builder of a session. Loads the library and creates the environment, if that has not been done.
 ///
 /// ```
 /// use onnx::OptimizationLevel;
@@ -85,138 +85,140 @@ pub fn session_builder() -> Result<SessionBuilder> {
     Ok(SessionBuilder { options: ffi::SessionOptions::new()? })
 }
 
-/// The options of a session. [`session_builder`] makes the builder, and `commit_…` consumes it. A step that fails releases
-/// the builder.
+/// The options of a session. [`session_builder`] creates the builder, and the `commit_…` methods consume it. A method
+/// that fails drops the builder.
 pub struct SessionBuilder {
     options: ffi::SessionOptions,
 }
 
 impl SessionBuilder {
-    /// Adds the processor as a provider, at this place of the order. Without it the processor comes last by itself.
+    /// Adds the CPU provider at this position in the order of providers. Without this call, it is the last one.
     pub fn with_cpu(self) -> Result<Self> {
         self.options.append_cpu()?;
         Ok(self)
     }
 
-    /// Adds CUDA on a device, 0 being the first. An error where the library has no provider for it, or cannot load it.
+    /// Adds the CUDA provider for a device (0 is the first). It is an error if the library has no such provider or
+    /// cannot load it.
     #[cfg(feature = "cuda")]
     pub fn with_cuda(self, device: i32) -> Result<Self> {
         self.options.append_cuda(device)?;
         Ok(self)
     }
 
-    /// Adds a provider that is built into the library, by name (`"XNNPACK"`, `"OpenVINO"`, …), with options. Options that
-    /// carry addresses are refused.
+    /// Adds a provider that is built into the library, by name (`"XNNPACK"`, `"OpenVINO"`, …), with options. Options
+    /// whose values are addresses are refused.
     pub fn with_provider(self, name: &str, options: &[(&str, &str)]) -> Result<Self> {
-        // Older libraries say what is missing, but not which provider was meant.
+        // Older libraries report what is missing, but not which provider was requested.
         let named = |e: OnnxError| OnnxError::new(e.code, format!("provider '{name}': {}", e.message));
         self.options.append_provider(name, options).map_err(|e| named(e.into()))?;
         Ok(self)
     }
 
-    /// Adds a provider by its devices, which are all of that provider, with options; see
-    /// [`Environment::devices`](crate::Environment::devices). Needs a library of 1.22.
+    /// Adds a provider by its devices, all of which must belong to that provider, with options; see
+    /// [`Environment::devices`](crate::Environment::devices). Needs version 1.22 of the library.
     pub fn with_devices(self, devices: &[EpDevice], options: &[(&str, &str)]) -> Result<Self> {
         self.options.append_devices(devices.iter().map(|d| d.handle), options)?;
         Ok(self)
     }
 
-    /// Lets the library choose among all devices; where no provider is added. Needs a library of 1.22.
+    /// Lets the library choose among all devices, unless a provider is added. Needs version 1.22 of the library.
     pub fn with_device_policy(self, policy: DevicePolicy) -> Result<Self> {
         self.options.set_policy(policy.raw())?;
         Ok(self)
     }
 
-    /// How much the library changes the model before it runs; [`All`](OptimizationLevel::All) by default.
+    /// Sets how much the library optimises the model before it runs; [`All`](OptimizationLevel::All) by default.
     pub fn with_optimization_level(self, level: OptimizationLevel) -> Result<Self> {
         self.options.set_optimization_level(level.raw())?;
         Ok(self)
     }
 
-    /// How many threads work on one operator, including the caller's; 0 lets the library choose.
+    /// Sets how many threads work on one operator, including the caller's; 0 lets the library choose.
     pub fn with_intra_threads(self, threads: usize) -> Result<Self> {
         self.options.set_intra_threads(threads)?;
         Ok(self)
     }
 
-    /// How many threads run operators in parallel, see [`SessionBuilder::with_parallel_execution`].
+    /// Sets how many threads run operators in parallel, see [`SessionBuilder::with_parallel_execution`].
     pub fn with_inter_threads(self, threads: usize) -> Result<Self> {
         self.options.set_inter_threads(threads)?;
         Ok(self)
     }
 
-    /// Whether operators that do not depend on each other may run in parallel.
+    /// Sets whether independent operators may run in parallel.
     pub fn with_parallel_execution(self, parallel: bool) -> Result<Self> {
         self.options.set_execution_mode(if parallel { ExecutionMode::ORT_PARALLEL } else { ExecutionMode::ORT_SEQUENTIAL })?;
         Ok(self)
     }
 
-    /// Whether the same inputs give the same bits each time, even where that is slower.
+    /// Sets whether the same inputs must give the same bits each time, even if that is slower.
     pub fn with_deterministic_compute(self, deterministic: bool) -> Result<Self> {
         self.options.set_deterministic_compute(deterministic)?;
         Ok(self)
     }
 
-    /// Whether the library plans the memory of runs ahead, as it does by default.
+    /// Sets whether the library plans the memory of runs in advance, which is the default.
     pub fn with_memory_pattern(self, planned: bool) -> Result<Self> {
         if planned { self.options.enable_memory_pattern() } else { self.options.disable_memory_pattern() }?;
         Ok(self)
     }
 
-    /// An entry of configuration, such as `("session.disable_prepacking", "1")`. Keys that carry addresses are refused.
+    /// Adds a config entry such as `("session.disable_prepacking", "1")`. Keys whose values are addresses are refused.
     pub fn with_config_entry(mut self, key: &str, value: &str) -> Result<Self> {
         self.options.add_config_entry(key, value)?;
         Ok(self)
     }
 
-    /// The extent that a name in shapes of the model stands for, where the program knows it ahead.
+    /// Fixes the extent that a name in the shapes of the model stands for.
     pub fn with_dimension(self, name: &str, extent: i64) -> Result<Self> {
         self.options.set_dimension(name, extent)?;
         Ok(self)
     }
 
-    /// A tensor in place of a constant of the model, of the same type and shape; one of [`Value::from_vec`], since libraries
-    /// take none whose memory is theirs. ONNX Runtime may have computed with the model's own constant before: what it
-    /// folds at a level from [`Basic`](OptimizationLevel::Basic) on does not see the tensor.
+    /// Replaces an initializer of the model by a tensor of the same type and shape, which must come from
+    /// [`Value::from_vec`]: libraries do not accept tensors in memory of their own. From level
+    /// [`Basic`](OptimizationLevel::Basic) on, ONNX Runtime may have folded the original initializer into other
+    /// constants, which then do not change.
     pub fn with_initializer(mut self, name: &str, value: Value) -> Result<Self> {
         self.options.add_initializer(name, value.inner)?;
         Ok(self)
     }
 
-    /// A library of custom operators. It runs as part of the process: name only files that are trusted.
+    /// Loads a library of custom operators. It runs as part of the process: use trusted files only.
     pub fn with_operator_library(self, path: impl AsRef<Path>) -> Result<Self> {
         self.options.add_operator_library(path.as_ref())?;
         Ok(self)
     }
 
-    /// Writes the optimised model to a file.
+    /// Makes the library write the optimised model to a file.
     pub fn with_optimized_model_path(self, path: impl AsRef<Path>) -> Result<Self> {
         self.options.set_optimized_model_path(path.as_ref())?;
         Ok(self)
     }
 
-    /// How much this session logs.
+    /// Sets the log level of this session.
     pub fn with_log_level(self, level: LogLevel) -> Result<Self> {
         self.options.set_log_level(level.raw())?;
         Ok(self)
     }
 
-    /// A name for the lines of the session in the log.
+    /// Sets a name for this session in the log.
     pub fn with_log_id(self, name: &str) -> Result<Self> {
         self.options.set_log_id(name)?;
         Ok(self)
     }
 
-    /// Loads a model from a file. [`NoSuchFile`](ErrorCode::NoSuchFile) where there is none; other errors say what is
-    /// wrong with it.
+    /// Loads a model from a file. The error is [`NoSuchFile`](ErrorCode::NoSuchFile) if the file does not exist; other
+    /// errors describe what is wrong with the file.
     pub fn commit_from_file(self, path: impl AsRef<Path>) -> Result<Session> {
         Session::of(ffi::Session::of_file(self.options, path.as_ref())?)
     }
 
-    /// Loads a model from bytes, which are not needed afterwards.
+    /// Loads a model from bytes, which may be freed afterwards.
     pub fn commit_from_memory(self, model: &[u8]) -> Result<Session> {
         if model.is_empty() {
-            return Err(OnnxError::new(ErrorCode::InvalidProtobuf, "the model has no bytes"));
+            return Err(OnnxError::new(ErrorCode::InvalidProtobuf, "the model is empty"));
         }
         Session::of(ffi::Session::of_memory(self.options, model)?)
     }

@@ -25,28 +25,30 @@ pub enum HardwareType {
 /// A device of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HardwareDevice {
-    /// Its kind.
+    /// The kind of the device.
     pub hardware_type: HardwareType,
-    /// Its vendor.
+    /// The vendor of the device.
     pub vendor: String,
-    /// The PCI number of its vendor.
+    /// The PCI id of the vendor.
     pub vendor_id: u32,
-    /// The number of its model, from the vendor.
+    /// The id of the device's model, as the vendor assigned it.
     pub device_id: u32,
     /// Further metadata.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// A device together with the execution provider that drives it: sessions run on these. It lives as long as the process.
+/// A device together with the execution provider that drives it. Sessions run on such devices. It exists until the
+/// process ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EpDevice {
     pub(crate) handle: ffi::EpDevice,
 }
 
 impl Environment {
-    /// The devices that sessions can run on, with the provider that drives each. The processor is always one of them.
+    /// Returns the devices that sessions can run on, with the provider that drives each. The processor is always one of
+    /// them.
     ///
-    /// Needs a library of 1.22.
+    /// Needs version 1.22 of the library.
     pub fn devices(&self) -> Result<Vec<EpDevice>> {
         Ok(self.handle.devices()?.into_iter().map(EpDevice::of).collect())
     }
@@ -57,27 +59,27 @@ impl EpDevice {
         EpDevice { handle }
     }
 
-    /// The name of the provider.
+    /// Returns the name of the provider.
     pub fn provider(&self) -> Result<String> {
         Ok(self.handle.provider()?)
     }
 
-    /// The vendor of the provider.
+    /// Returns the vendor of the provider.
     pub fn provider_vendor(&self) -> Result<String> {
         Ok(self.handle.provider_vendor()?)
     }
 
-    /// The metadata of the provider and the device.
+    /// Returns the metadata of the provider and the device.
     pub fn metadata(&self) -> Result<BTreeMap<String, String>> {
         Ok(self.handle.metadata()?)
     }
 
-    /// The options that the provider uses for this device by default.
+    /// Returns the options that the provider uses for this device by default.
     pub fn options(&self) -> Result<BTreeMap<String, String>> {
         Ok(self.handle.options()?)
     }
 
-    /// The device itself.
+    /// Returns the device itself.
     pub fn hardware(&self) -> Result<HardwareDevice> {
         let hardware_type = match self.handle.hardware_type()?.0 {
             0 => HardwareType::Cpu,
@@ -90,13 +92,14 @@ impl EpDevice {
         Ok(HardwareDevice { hardware_type, vendor, vendor_id, device_id, metadata })
     }
 
-    /// Memory of the device; `None` where it has none of that kind. Needs a library of 1.23.
+    /// Returns the place of the device's memory; `None` if it has no memory of that kind. Needs version 1.23 of the
+    /// library.
     pub fn memory(&self, kind: MemoryKind) -> Result<Option<MemoryInfo>> {
         Ok(self.handle.memory(kind.raw())?.map(MemoryInfo::of))
     }
 
-    /// The allocator that all sessions share for memory of the device. An error where it has none of that kind. Needs a
-    /// library of 1.23.
+    /// Returns the allocator that all sessions share for memory of the device. It is an error if the device has no
+    /// memory of that kind. Needs version 1.23 of the library.
     pub fn allocator(&self, kind: MemoryKind) -> Result<Allocator> {
         Ok(Allocator::of(self.handle.allocator(kind.raw())?))
     }
@@ -108,10 +111,11 @@ impl std::fmt::Debug for EpDevice {
     }
 }
 
-/// Copies tensors, to devices, from devices, or within the host; the copies are complete when the call returns.
+/// Copies tensors to devices, from devices, or within the host. The copies are complete when this returns.
 ///
-/// Each pair has one type and one shape. All sources lie in one memory, and all destinations do. Tensors of strings
-/// cannot be copied this way. Copies to and from devices need a library of 1.23 and a provider that does them.
+/// The tensors of a pair must have the same type and shape. All sources must be in one place, and so must all targets.
+/// Tensors of strings cannot be copied this way. Copies to and from devices need version 1.23 of the library and a
+/// provider that supports them.
 ///
 /// ```
 /// use onnx::Value;
@@ -123,7 +127,11 @@ impl std::fmt::Debug for EpDevice {
 /// ```
 pub fn copy_tensors(from: &[&Value], to: &mut [&mut Value]) -> Result<()> {
     if from.len() != to.len() {
-        return Err(OnnxError::invalid(format!("{} tensors are to be copied to {}: give as many", from.len(), to.len())));
+        return Err(OnnxError::invalid(format!(
+            "{} tensors cannot be copied to {}: pass as many targets as sources",
+            from.len(),
+            to.len()
+        )));
     }
     let mut within_host = true;
     for (at, (source, target)) in from.iter().zip(to.iter_mut()).enumerate() {
@@ -131,7 +139,7 @@ pub fn copy_tensors(from: &[&Value], to: &mut [&mut Value]) -> Result<()> {
         target.make_unique()?;
         within_host &= source.memory()?.is_host_accessible() && target.memory()?.is_host_accessible();
     }
-    // Libraries have no call that copies within the host.
+    // Libraries have no function that copies within the host.
     if !within_host {
         return Ok(ffi::copy_tensors(from.iter().map(|v| &v.inner), to.iter_mut().map(|v| &mut v.inner))?);
     }
@@ -141,7 +149,7 @@ pub fn copy_tensors(from: &[&Value], to: &mut [&mut Value]) -> Result<()> {
     Ok(())
 }
 
-/// The library does not check this: it would write beyond the end of a smaller tensor.
+/// Checks one pair. The library does not: it would write beyond the end of a smaller tensor.
 fn check_pair(at: usize, from: &Value, to: &Value) -> Result<()> {
     for value in [from, to] {
         let kind = value.kind()?;

@@ -1,15 +1,15 @@
-//! Types of elements.
+//! Element types.
 
 use crate::ffi;
 
 macro_rules! element_types {
     ($($(#[$meta:meta])* $name:ident = $raw:ident;)*) => {
-        /// The type of a tensor's elements.
+        /// The type of the elements of a tensor.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ElementType {
             $($(#[$meta])* $name,)*
-            /// A type that this crate does not know, or none.
+            /// A type that this crate does not know, or no type.
             Other(i32),
         }
 
@@ -28,8 +28,8 @@ macro_rules! element_types {
                 }
             }
 
-            /// How many bits an element takes; 0 for strings and for what this crate does not know. Elements of less
-            /// than eight bits are packed, the first into the lowest bits.
+            /// The number of bits of an element; 0 for strings and for types that this crate does not know. Elements of
+            /// less than eight bits are packed, the first in the lowest bits.
             #[must_use]
             pub const fn bits(self) -> usize {
                 match self {
@@ -56,7 +56,7 @@ element_types! {
     Int32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
     /// `i64`
     Int64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-    /// Text.
+    /// A string.
     String = ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
     /// `bool`, a byte that is 0 or 1.
     Bool = ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
@@ -68,31 +68,31 @@ element_types! {
     Uint32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
     /// `u64`
     Uint64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
-    /// Two `f32`.
+    /// A pair of `f32`.
     Complex64 = ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64;
-    /// Two `f64`.
+    /// A pair of `f64`.
     Complex128 = ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128;
     /// `half::bf16`
     Bfloat16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16;
-    /// Eight bits, four of them exponent.
+    /// An 8-bit float with four exponent bits.
     Float8E4M3FN = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN;
-    /// As before, without a negative zero.
+    /// An 8-bit float with four exponent bits and no negative zero.
     Float8E4M3FNUZ = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ;
-    /// Eight bits, five of them exponent.
+    /// An 8-bit float with five exponent bits.
     Float8E5M2 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2;
-    /// As before, without a negative zero.
+    /// An 8-bit float with five exponent bits and no negative zero.
     Float8E5M2FNUZ = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ;
-    /// Four bits, packed.
+    /// An unsigned 4-bit integer, packed.
     Uint4 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4;
-    /// Four bits, packed.
+    /// A signed 4-bit integer, packed.
     Int4 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4;
-    /// Four bits, packed, two of them exponent.
+    /// A 4-bit float with two exponent bits, packed.
     Float4E2M1 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1;
-    /// Two bits, packed.
+    /// An unsigned 2-bit integer, packed.
     Uint2 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2;
-    /// Two bits, packed.
+    /// A signed 2-bit integer, packed.
     Int2 = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2;
-    /// Eight bits of exponent.
+    /// A power of two: eight exponent bits and nothing else.
     Float8E8M0 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0;
 }
 
@@ -100,14 +100,15 @@ pub(crate) mod sealed {
     pub trait Sealed: crate::ffi::Element {}
 }
 
-/// A type of Rust that elements of tensors have: numbers, `bool`, and with the feature `half` also `f16` and `bf16`.
-/// Sealed: what a type means to the library is not for others to say.
+/// A Rust type that elements of tensors can have: numbers, `bool`, and with the feature `half` also `f16` and `bf16`.
+/// Sealed, because the crate guarantees that each type matches the library's.
 pub trait TensorElement: sealed::Sealed + Copy + Default + Send + Sync + 'static {
-    /// The type that the library knows it by.
+    /// The element type of the library.
     const TYPE: ElementType;
 }
 
-/// A type of elements whose every bit pattern is a value: all but `bool`. The library may write into memory of these.
+/// An element type for which every bit pattern is a valid value: all but `bool`. The library may write to memory of
+/// these.
 pub trait PlainElement: TensorElement {}
 
 macro_rules! elements {
@@ -115,7 +116,7 @@ macro_rules! elements {
         $(
             $(#[$meta])* impl sealed::Sealed for $type {}
             $(#[$meta])* impl TensorElement for $type { const TYPE: ElementType = ElementType::$name; }
-            // Both sides agree on the type.
+            // This crate and the module `ffi` use the same type.
             $(#[$meta])* const _: () = assert!(ElementType::$name.raw().0 == <$type as ffi::Element>::RAW.0);
         )*
     };

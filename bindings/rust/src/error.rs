@@ -5,32 +5,32 @@ use std::fmt;
 use crate::element::ElementType;
 use crate::ffi;
 
-/// `Result` with [`OnnxError`].
+/// A `Result` with [`OnnxError`].
 pub type Result<T, E = OnnxError> = std::result::Result<T, E>;
 
-/// The kind of an error. Libraries differ in the codes that they give to one mistake: test for success first.
+/// The kind of an error. Libraries use different codes for the same mistake, so test for success first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// Any error that has no code of its own.
+    /// An error without a code of its own.
     Fail,
-    /// An argument is wrong: a name, a type, a shape, a length.
+    /// An argument is not valid: a name, a type, a shape, a length.
     InvalidArgument,
     /// A file does not exist.
     NoSuchFile,
-    /// A model is missing.
+    /// There is no model.
     NoModel,
     /// The engine failed.
     EngineError,
-    /// An exception within the library.
+    /// An exception inside the library.
     RuntimeException,
     /// The bytes are not a model.
     InvalidProtobuf,
-    /// The session has a model already.
+    /// The session already has a model.
     ModelLoaded,
-    /// The library lacks the function that the caller asked for.
+    /// The library does not have the function.
     NotImplemented,
-    /// The model contradicts itself.
+    /// The graph of the model is not valid.
     InvalidGraph,
     /// An execution provider failed.
     EpFail,
@@ -38,11 +38,11 @@ pub enum ErrorCode {
     ModelLoadCanceled,
     /// The model must be compiled first.
     ModelRequiresCompilation,
-    /// Something that was named does not exist.
+    /// Nothing with the given name exists.
     NotFound,
     /// A device was reset, and its contents are lost.
     DeviceReset,
-    /// The loaded library is too old for the call, or was built without it.
+    /// The loaded library is too old for the call, or was built without the feature.
     NotSupported,
     /// No library could be loaded.
     NoLibrary,
@@ -73,23 +73,23 @@ impl ErrorCode {
     }
 }
 
-/// An error of the library or of this crate: a code, and a message that says what was wrong and what was wanted.
+/// An error of the library or of this crate: a code, and a message that says what is wrong and what is expected.
 ///
 /// ```
 /// use onnx::{ErrorCode, OnnxError};
-/// let error = OnnxError::new(ErrorCode::InvalidArgument, "the shape [2, 3] has 6 elements, the data 5");
-/// assert_eq!(error.to_string(), "the shape [2, 3] has 6 elements, the data 5 (InvalidArgument)");
+/// let error = OnnxError::new(ErrorCode::InvalidArgument, "the shape [2, 3] has 6 elements, but the data has 5");
+/// assert_eq!(error.to_string(), "the shape [2, 3] has 6 elements, but the data has 5 (InvalidArgument)");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnnxError {
     /// The kind of the error.
     pub code: ErrorCode,
-    /// What was wrong, and what was wanted.
+    /// What is wrong, and what is expected.
     pub message: String,
 }
 
 impl OnnxError {
-    /// An error with a code and a message.
+    /// Creates an error.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         OnnxError { code, message: message.into() }
     }
@@ -117,7 +117,7 @@ impl From<ffi::Error> for OnnxError {
             Error::TooOld { call, needed, found } => Self::new(
                 ErrorCode::NotSupported,
                 format!(
-                    "{call} came with version 1.{needed} of the library, the loaded one has the interface of 1.{found}: load a newer one"
+                    "{call} came with version 1.{needed} of the library, but the loaded one has the interface of 1.{found}: load a newer library"
                 ),
             ),
             Error::NotSupported(message) => Self::new(ErrorCode::NotSupported, message),
@@ -139,7 +139,7 @@ impl From<std::ffi::NulError> for OnnxError {
     fn from(error: std::ffi::NulError) -> Self {
         let at = error.nul_position();
         Self::invalid(format!(
-            "the text {:?} has a zero byte at {at}, where the C interface would end it",
+            "the string {:?} contains a zero byte at {at}, where the C interface would end it",
             String::from_utf8_lossy(&error.into_vec())
         ))
     }
@@ -147,7 +147,7 @@ impl From<std::ffi::NulError> for OnnxError {
 
 impl From<std::str::Utf8Error> for OnnxError {
     fn from(error: std::str::Utf8Error) -> Self {
-        Self::invalid(format!("a text of the library is not UTF-8: {error}"))
+        Self::invalid(format!("a string of the library is not UTF-8: {error}"))
     }
 }
 
@@ -159,7 +159,7 @@ impl From<std::string::FromUtf8Error> for OnnxError {
 
 impl From<std::num::TryFromIntError> for OnnxError {
     fn from(error: std::num::TryFromIntError) -> Self {
-        Self::invalid(format!("a number does not fit: {error}"))
+        Self::invalid(format!("a number is out of range: {error}"))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::run::{Places, finish_all, has_containers, input_places, output_places
 use crate::session::Session;
 use crate::value::Value;
 
-/// Where a run reports its end, and others wait for it.
+/// The state that a run and its future share.
 #[derive(Default)]
 struct Shared {
     progress: Mutex<Progress>,
@@ -32,7 +32,7 @@ impl Shared {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Called by the thread of the library, once.
+    /// Called once, by the thread of the library.
     fn finish(&self, result: Result<()>) {
         let waker = {
             let mut progress = self.progress();
@@ -51,26 +51,27 @@ impl Shared {
     }
 }
 
-/// A run in progress, made by [`Session::run_async`](crate::Session::run_async): it gives the outputs when the run is over.
+/// A run in progress, created by [`Session::run_async`](crate::Session::run_async). It gives the outputs when the run
+/// is over.
 ///
-/// The run has begun when the future is made; no executor is needed for it. Dropping the future cancels the run and waits
-/// until it is over; dropped by a waker on a thread of the library, it leaves the waiting to a new thread.
+/// The run starts when the future is created, and needs no executor. Dropping the future cancels the run and waits
+/// until it is over. If a waker drops the future on a thread of the library, a new thread waits instead.
 #[must_use = "a future that is dropped cancels its run"]
 pub struct RunFuture {
     shared: Arc<Shared>,
     given: Places,
     wanted: Places,
     ports: Arc<Ports>,
-    /// `None` when the outputs have been taken.
+    /// `None` after the outputs have been taken.
     run: Option<Box<ffi::InFlight<Value>>>,
 }
 
 impl Session {
-    /// As [`Session::run`], on a thread of the session: the call returns at once, and the future has the outputs.
+    /// Like [`Session::run`], on a thread of the session. The call returns at once, and the future gives the outputs.
     ///
-    /// Inputs are shared with the run, which keeps them (and the session) until it is over, so a future may be dropped,
-    /// or forgotten, at any time. Dropping it cancels the run and waits until it is over, for as long as the library
-    /// takes to notice: milliseconds as a rule. Needs a session of two threads or more
+    /// The run shares the inputs, and keeps them and the session alive until it is over, so the future may be dropped
+    /// or leaked at any time. Dropping it cancels the run and waits until the library has reacted, which usually takes
+    /// milliseconds. Needs a session with two or more threads
     /// ([`SessionBuilder::with_intra_threads`](crate::SessionBuilder::with_intra_threads)).
     pub fn run_async(&self, inputs: &[(&str, Arc<Value>)], outputs: &[&str]) -> Result<RunFuture> {
         let (given, wanted) = (input_places(&self.ports, inputs.iter().map(|i| i.0))?, output_places(&self.ports, outputs)?);
@@ -83,26 +84,26 @@ impl Session {
 }
 
 impl RunFuture {
-    /// Blocks this thread until the run is over.
+    /// Blocks this thread until the run is over, and returns the outputs.
     pub fn wait(mut self) -> Result<Vec<Value>> {
         let result = self.shared.wait();
         self.take(result)
     }
 
-    /// Ends the run as soon as the library notices; the future then has an error, unless the run was over before.
+    /// Cancels the run as soon as the library reacts. The future then gives an error, unless the run was already over.
     pub fn cancel(&self) -> Result<()> {
         Ok(self.run.as_ref().map_or(Ok(()), |run| run.options.terminate())?)
     }
 
     fn take(&mut self, result: Result<()>) -> Result<Vec<Value>> {
         let Some(run) = self.run.take() else {
-            return Err(OnnxError::invalid("the outputs of this run have been taken: a future gives them once"));
+            return Err(OnnxError::invalid("the outputs of this run have already been taken: a future gives them once"));
         };
         let result = result.map_err(|error| {
             let values = self.given.iter().copied().zip(run.inputs.iter().map(|value| &**value));
             mistakes::named(&self.ports, values, error)
         });
-        // A failed run may have left handles, which are released.
+        // A failed run may have left handles; taking them releases them.
         let results = run.take();
         result?;
         finish_all(&self.ports, results, &self.wanted, has_containers(&self.ports, self.given.iter().copied()))
@@ -130,14 +131,14 @@ impl Drop for RunFuture {
         let Some(run) = self.run.take() else { return };
         let _ = run.options.terminate();
         let shared = Arc::clone(&self.shared);
-        // Kept for ever where no thread can be started for it: the library may still write to it.
+        // Leaked if no thread can be started to wait for the run, because the library may still write to it.
         let run = ManuallyDrop::new(run);
         let end = move || {
             let _ = shared.wait();
             drop(ManuallyDrop::into_inner(run).take());
         };
         if ffi::is_in_callback() {
-            // The run may wait for this very thread.
+            // The run may be waiting for this thread.
             let _ = std::thread::Builder::new().spawn(end);
         } else {
             end();

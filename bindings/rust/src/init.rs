@@ -1,4 +1,4 @@
-//! The library behind the crate, and its environment: one per process, made by the first call that needs it, never released.
+//! The loaded library and its environment: one per process, created by the first call that needs it, never released.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -6,35 +6,35 @@ use std::sync::OnceLock;
 use crate::error::Result;
 use crate::ffi::{self, OrtLoggingLevel};
 
-/// The version of the loaded library, as it says itself, `"1.31.1"` for example.
+/// Returns the version of the loaded library, as it reports it: `"1.31.1"`, for example.
 pub fn version() -> Result<String> {
     Ok(ffi::version()?)
 }
 
-/// The version of the interface that is in use: that of the library, 31 at most. Calls that came later are
-/// [`NotSupported`](crate::ErrorCode::NotSupported).
+/// Returns the version of the interface in use: that of the library, at most 31. Calls that were added in later
+/// versions fail with [`NotSupported`](crate::ErrorCode::NotSupported).
 pub fn api_version() -> Result<u32> {
     Ok(ffi::api_version()?)
 }
 
-/// How the loaded library was built, in its own words.
+/// Returns the library's description of its build.
 pub fn build_info() -> Result<String> {
     Ok(ffi::build_info()?)
 }
 
-/// How much the library writes to standard error.
+/// The log level: how much the library writes to standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LogLevel {
     /// All messages.
     Verbose,
-    /// Messages on progress, and all that follow.
+    /// Messages about progress, and all of the following levels.
     Info,
-    /// Possible mistakes, and all that follow.
+    /// Warnings, and all of the following levels.
     #[default]
     Warning,
-    /// Failures, and all that follow.
+    /// Errors, and all of the following levels.
     Error,
-    /// Failures that end the process.
+    /// Errors that end the process.
     Fatal,
 }
 
@@ -50,7 +50,7 @@ impl LogLevel {
     }
 }
 
-/// The environment of the process. Thread-safe; there is one, and it lives as long as the process.
+/// The environment of the process. Thread-safe. There is only one, and it exists until the process ends.
 pub struct Environment {
     pub(crate) handle: &'static ffi::Environment,
 }
@@ -61,10 +61,10 @@ impl std::fmt::Debug for Environment {
     }
 }
 
-/// Loads the library and makes the environment, if that has not been done. Every function that needs them does it by
-/// itself: a program calls this to learn early whether there is a library.
+/// Loads the library and creates the environment, if that has not been done. Every function that needs them calls this.
+/// A program calls it itself to find out early whether there is a library.
 ///
-/// May be called often, and from several threads at once. A failure is not kept: the next call tries again.
+/// It may be called several times, and from several threads at once. If it fails, the next call tries again.
 ///
 /// ```
 /// let environment = onnx::init()?;
@@ -75,8 +75,8 @@ pub fn init() -> Result<&'static Environment> {
     Ok(of(ffi::Environment::get()?))
 }
 
-/// As [`init`], with a level of logging and a name for the lines of the log. Both are ignored where the
-/// environment has been made before, by this crate or by others in the process.
+/// Like [`init`], with a log level and a name for the log. Both are ignored if the environment already exists, whether
+/// this crate or other code in the process created it.
 pub fn init_with(level: LogLevel, name: &str) -> Result<&'static Environment> {
     Ok(of(ffi::Environment::with(level.raw(), name)?))
 }
@@ -87,21 +87,23 @@ fn of(handle: &'static ffi::Environment) -> &'static Environment {
 }
 
 impl Environment {
-    /// Names of the execution providers that are built into the library, best first.
+    /// Returns the names of the execution providers that are built into the library, best first.
     pub fn providers(&self) -> Result<Vec<String>> {
         Ok(ffi::providers()?)
     }
 
-    /// Loads the library of a plug-in provider and gives it a name; its devices are among [`Environment::devices`] then.
+    /// Loads the library of a plug-in provider and gives it a name. Afterwards, [`Environment::devices`] lists its
+    /// devices.
     ///
-    /// It stays until the process ends: ONNX Runtime would unload it without looking whether a session, a device or a
-    /// tensor needs it, so safe code must not be able to ask for that. The file runs as part of the process: name only
-    /// files that are trusted. An error where the name is taken or the file is not a provider. Needs a library of 1.22.
+    /// The library stays loaded until the process ends: ONNX Runtime would unload it even if sessions, devices or
+    /// tensors still use it, so safe code cannot be allowed to request that. The file runs as part of the process: use
+    /// trusted files only. It is an error if the name is in use or the file is not a provider. Needs version 1.22 of
+    /// the library.
     pub fn register_provider_library(&self, name: &str, path: impl AsRef<Path>) -> Result<()> {
         Ok(self.handle.register_provider_library(name, path.as_ref())?)
     }
 
-    /// Changes how much is logged from now on. Thread-safe.
+    /// Changes the log level from now on. Thread-safe.
     pub fn set_log_level(&self, level: LogLevel) -> Result<()> {
         Ok(self.handle.set_log_level(level.raw())?)
     }

@@ -2,7 +2,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(not(unix))]
-compile_error!("this crate runs on Unix: where paths of the C interface have wide characters, it would need other tables");
+compile_error!("this crate supports Unix only: on Windows, paths in the C interface have wide characters, which needs other tables");
 
 mod binding;
 mod builder;

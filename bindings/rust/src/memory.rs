@@ -46,10 +46,10 @@ impl DeviceType {
 /// Who can address the memory of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum MemoryKind {
-    /// The device.
+    /// Only the device.
     #[default]
     Device,
-    /// The device and the host: pinned memory.
+    /// The device and the host (pinned memory).
     HostAccessible,
 }
 
@@ -69,13 +69,13 @@ impl MemoryKind {
 /// Describes a place in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryDescription {
-    /// Its name, `"Cpu"` or `"Cuda"` for instance: a label, two names may mean one place.
+    /// The name, such as `"Cpu"` or `"Cuda"`. It is a label: two names may mean the same place.
     pub name: String,
     /// The kind of the device.
     pub device_type: DeviceType,
-    /// The number of the device among those of its kind.
+    /// The number of the device among those of its kind, from 0.
     pub device_id: i32,
-    /// The PCI number of the vendor of the device; 0 where it does not matter or the library is older than 1.23.
+    /// The PCI id of the vendor of the device; 0 if it does not matter or the library is older than 1.23.
     pub vendor_id: u32,
     /// Who can address the memory.
     pub kind: MemoryKind,
@@ -94,15 +94,15 @@ impl From<ffi::Description> for MemoryDescription {
 }
 
 impl MemoryDescription {
-    /// Whether the program can read and write it.
+    /// Returns whether the program can read and write the memory.
     #[must_use]
     pub fn is_host_accessible(&self) -> bool {
         self.device_type == DeviceType::Cpu || self.kind == MemoryKind::HostAccessible
     }
 }
 
-/// A place in memory, as the library knows it: what an output is bound to whose shape is not known. Immutable;
-/// a clone means the same place.
+/// A place in memory, as the library describes it. Outputs whose shape is not known are bound to such places.
+/// Immutable; a clone means the same place.
 #[derive(Clone)]
 pub struct MemoryInfo {
     pub(crate) handle: Arc<ffi::MemoryInfo>,
@@ -113,7 +113,7 @@ impl MemoryInfo {
         MemoryInfo { handle: Arc::new(handle) }
     }
 
-    /// Memory of the processor.
+    /// Returns the processor's memory.
     ///
     /// ```
     /// let memory = onnx::MemoryInfo::cpu()?;
@@ -124,12 +124,13 @@ impl MemoryInfo {
         Ok(Self::of(ffi::MemoryInfo::cpu()?))
     }
 
-    /// Memory by a name that the library knows: `"Cpu"`, `"Cuda"`, `"CudaPinned"` and others; an error for other names.
+    /// Returns memory by a name that the library knows: `"Cpu"`, `"Cuda"`, `"CudaPinned"` and others. Other names are
+    /// an error.
     pub fn named(name: &str, device_id: i32) -> Result<Self> {
         Ok(Self::of(ffi::MemoryInfo::named(name, device_id)?))
     }
 
-    /// Memory of any device; `name` is a label. Needs a library of 1.23.
+    /// Creates a place in the memory of any device; the name is a label. Needs version 1.23 of the library.
     pub fn new(description: &MemoryDescription) -> Result<Self> {
         let place = ffi::Description {
             name: description.name.clone(),
@@ -141,7 +142,7 @@ impl MemoryInfo {
         Ok(Self::of(ffi::MemoryInfo::new(&place)?))
     }
 
-    /// Describes the place.
+    /// Returns the properties of the place.
     pub fn describe(&self) -> Result<MemoryDescription> {
         Ok(self.handle.describe()?.into())
     }
@@ -159,8 +160,8 @@ impl std::fmt::Debug for MemoryInfo {
     }
 }
 
-/// Allocates memory for tensors, see [`Value::new_in`](crate::Value::new_in). Thread-safe; a clone means the same
-/// allocator, and tensors keep theirs alive.
+/// Allocates memory for tensors, see [`Value::new_in`](crate::Value::new_in). Thread-safe. A clone means the same
+/// allocator, and tensors keep their allocator alive.
 #[derive(Clone)]
 pub struct Allocator {
     pub(crate) handle: Arc<ffi::Allocator>,
@@ -171,22 +172,24 @@ impl Allocator {
         Allocator { handle: Arc::new(handle) }
     }
 
-    /// The library's own allocator, of the processor's memory.
+    /// Returns the library's default allocator, for the processor's memory.
     pub fn cpu() -> Result<Self> {
         Ok(Self::of(ffi::Allocator::cpu()?))
     }
 
-    /// The allocator that all sessions share for a place; `None` where there is none. Needs a library of 1.23.
+    /// Returns the allocator that all sessions share for a place; `None` if there is none. Needs version 1.23 of the
+    /// library.
     pub fn shared(memory: &MemoryInfo) -> Result<Option<Self>> {
         Ok(ffi::Allocator::shared(&memory.handle)?.map(Self::of))
     }
 
-    /// Describes the memory that it allocates.
+    /// Returns the properties of the memory that it allocates.
     pub fn describe(&self) -> Result<MemoryDescription> {
         Ok(self.handle.describe()?.into())
     }
 
-    /// Statistics of its allocations, by name. Needs a library of 1.23; an error for allocators that do not count.
+    /// Returns statistics of its allocations, by name. Needs version 1.23 of the library. It is an error if the
+    /// allocator has no statistics.
     pub fn statistics(&self) -> Result<std::collections::BTreeMap<String, String>> {
         Ok(self.handle.statistics()?)
     }

@@ -4,8 +4,8 @@ use crate::error::{ErrorCode, OnnxError};
 use crate::ports::{Ports, ValueType};
 use crate::value::{Value, ValueKind};
 
-/// Names the input that was not given, or that was given a value of another type than the model's: ONNX Runtime names only
-/// the types, or the operator that had nothing to read. `inputs` are those of the run, each with its place in the session.
+/// Adds the name of an input that was not given, or that was given a value of the wrong type: ONNX Runtime names only
+/// the types, or the operator that lacks an input. `inputs` are those of the run, each with its index in the session.
 #[cold]
 pub(crate) fn named<'v>(ports: &Ports, inputs: impl Iterator<Item = (usize, &'v Value)>, error: OnnxError) -> OnnxError {
     let inputs: Vec<(usize, &Value)> = inputs.collect();
@@ -22,14 +22,14 @@ pub(crate) fn named<'v>(ports: &Ports, inputs: impl Iterator<Item = (usize, &'v 
         let info = &ports.inputs[at];
         let Some((wanted, found)) = mismatch(&info.value_type, value) else { continue };
         if !error.message.contains(&format!("'{}'", info.name)) {
-            let message = format!("input '{}' takes a value of type {wanted}, {found} was given: {}", info.name, error.message);
+            let message = format!("input '{}' needs a value of type {wanted}, but {found} was given: {}", info.name, error.message);
             return OnnxError::new(error.code, message);
         }
     }
     error
 }
 
-/// The first input that must be given and was not.
+/// Returns the first required input that was not given.
 fn missing<'s>(ports: &'s Ports, inputs: &[(usize, &Value)]) -> Option<&'s str> {
     let needed = ports.inputs[..ports.required].iter().enumerate();
     let mut open =
@@ -37,7 +37,7 @@ fn missing<'s>(ports: &'s Ports, inputs: &[(usize, &Value)]) -> Option<&'s str> 
     open.next().map(|(_, info)| info.name.as_str())
 }
 
-/// The wanted type and what the value is instead; `None` where they agree, as far as the interface tells.
+/// Returns the wanted type and the type of the value; `None` if they agree, as far as the interface shows.
 fn mismatch(wanted: &ValueType, value: &Value) -> Option<(String, String)> {
     let kind = value.kind().ok()?;
     match (wanted, kind) {

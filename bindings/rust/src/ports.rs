@@ -12,23 +12,23 @@ use crate::ffi::{self, ONNXType};
 pub enum ValueType {
     /// A tensor.
     Tensor {
-        /// The type of its elements.
+        /// The type of the elements.
         element: ElementType,
-        /// Its extents, outermost first; -1 for an unknown extent.
+        /// The extents, outermost first; -1 for an unknown extent.
         shape: Vec<i64>,
-        /// The names of its extents, `""` for an extent without a name; as many as `shape` has.
+        /// The names of the extents, `""` for an extent without a name; as many as there are extents.
         names: Vec<String>,
     },
     /// A sequence of values of one type.
     Sequence(Box<ValueType>),
     /// A map.
     Map {
-        /// The type of its keys.
+        /// The type of the keys.
         key: ElementType,
-        /// The type of its values.
+        /// The type of the values.
         value: Box<ValueType>,
     },
-    /// A value that may be missing.
+    /// A value that may be absent.
     Optional(Box<ValueType>),
     /// A sparse tensor.
     SparseTensor,
@@ -39,14 +39,14 @@ pub enum ValueType {
 /// An input or output of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueInfo {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its type.
+    /// The type.
     pub value_type: ValueType,
 }
 
 impl ValueInfo {
-    /// The type of the elements of a tensor; `None` for other types.
+    /// Returns the type of the elements of a tensor; `None` for other types.
     #[must_use]
     pub fn element_type(&self) -> Option<ElementType> {
         match self.value_type {
@@ -78,17 +78,17 @@ impl ValueType {
 /// An output of a model.
 pub(crate) struct Output {
     pub(crate) info: ValueInfo,
-    /// The library may return the very memory of an input as the result: a model whose output is an input, or a sequence
-    /// of tensors that were inputs.
+    /// Whether the library may return the memory of an input as this output. This happens if an output of the model is
+    /// also an input of it, or is a sequence of tensors that were inputs.
     pub(crate) may_share: bool,
 }
 
 /// The inputs and outputs of a session, in its order.
 pub(crate) struct Ports {
-    /// The inputs, then the constants of the model that an input may replace.
+    /// The inputs, followed by the initializers that an input may replace.
     pub(crate) inputs: Vec<ValueInfo>,
     pub(crate) outputs: Vec<Output>,
-    /// How many of `inputs` are not constants.
+    /// The number of `inputs` that are not initializers.
     pub(crate) required: usize,
 }
 
@@ -105,12 +105,12 @@ impl Ports {
         Ok(Ports { outputs: outputs.collect(), required: session.required, inputs })
     }
 
-    /// The place of an input.
+    /// Returns the index of an input.
     pub(crate) fn input(&self, name: &str) -> Result<usize> {
         find(&self.inputs, |i| &i.name, name, "input")
     }
 
-    /// The place of an output.
+    /// Returns the index of an output.
     pub(crate) fn output(&self, name: &str) -> Result<usize> {
         find(&self.outputs, |o| &o.info.name, name, "output")
     }
@@ -119,7 +119,7 @@ impl Ports {
 fn find<P>(ports: &[P], name_of: impl Fn(&P) -> &str, name: &str, what: &str) -> Result<usize> {
     ports.iter().position(|p| name_of(p) == name).ok_or_else(|| {
         let names: Vec<&str> = ports.iter().map(name_of).collect();
-        OnnxError::invalid(format!("the model has no {what} '{name}', it has '{}'", names.join("', '")))
+        OnnxError::invalid(format!("the model has no {what} '{name}'; it has '{}'", names.join("', '")))
     })
 }
 
@@ -128,17 +128,17 @@ fn find<P>(ports: &[P], name_of: impl Fn(&P) -> &str, name: &str, what: &str) ->
 pub struct ModelMetadata {
     /// The program that wrote the model.
     pub producer: String,
-    /// The name of its graph.
+    /// The name of the graph.
     pub graph_name: String,
-    /// Its origin, as a reversed domain name.
+    /// The domain of the model, as a reversed domain name.
     pub domain: String,
     /// A description of the model.
     pub description: String,
-    /// A description of its graph.
+    /// A description of the graph.
     pub graph_description: String,
-    /// Its version, a number of its makers.
+    /// The version of the model, as its author numbers it.
     pub version: i64,
-    /// Further entries of its makers.
+    /// Further entries that the author added.
     pub custom: BTreeMap<String, String>,
 }
 

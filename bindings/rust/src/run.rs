@@ -10,39 +10,40 @@ use crate::ports::{Output, Ports, ValueType};
 use crate::session::Session;
 use crate::value::Value;
 
-/// Options of a run. One may serve several runs, also at once; [`RunOptions::terminate`] ends all of them.
+/// Options of runs. The same options may be used for several runs, also at the same time; [`RunOptions::terminate`]
+/// ends all of them.
 pub struct RunOptions {
     pub(crate) handle: ffi::RunOptions,
 }
 
 impl RunOptions {
-    /// Default options.
+    /// Creates options with default values.
     pub fn new() -> Result<Self> {
         Ok(RunOptions { handle: ffi::RunOptions::new()? })
     }
 
-    /// Ends runs with these options as soon as the library notices, with an error; and those that begin later, until
-    /// [`RunOptions::reset`].
+    /// Terminates runs with these options as soon as the library reacts; they return an error. Later runs fail as well,
+    /// until [`RunOptions::reset`] is called.
     pub fn terminate(&self) -> Result<()> {
         Ok(self.handle.terminate()?)
     }
 
-    /// Lets runs with these options go on again.
+    /// Allows runs with these options again.
     pub fn reset(&self) -> Result<()> {
         Ok(self.handle.reset()?)
     }
 
-    /// Sets a name for the lines of the run in the log.
+    /// Sets a name for the run in the log.
     pub fn set_tag(&mut self, tag: &str) -> Result<()> {
         Ok(self.handle.set_tag(tag)?)
     }
 
-    /// Sets how much of the run is logged.
+    /// Sets the log level of the run.
     pub fn set_log_level(&mut self, level: LogLevel) -> Result<()> {
         Ok(self.handle.set_log_level(level.raw())?)
     }
 
-    /// Sets an entry of configuration. Keys that carry addresses are refused.
+    /// Sets a config entry. Keys whose values are addresses are refused.
     pub fn set_config_entry(&mut self, key: &str, value: &str) -> Result<()> {
         Ok(self.handle.add_config_entry(key, value)?)
     }
@@ -55,15 +56,15 @@ impl std::fmt::Debug for RunOptions {
 }
 
 impl Session {
-    /// Runs the model: inputs by name, and the names of the wanted outputs, in the order of the result.
+    /// Runs the model with named inputs, and returns the named outputs in this order.
     ///
-    /// Inputs are read where they lie; each output is a new value of the processor's memory. Names that the model does
-    /// not have, names given twice, and inputs of another type or shape than the model's are errors.
+    /// Inputs are read in place. Each output is a new value in the processor's memory. It is an error if the model does
+    /// not have a name, a name is given twice, or an input has a different type or shape than the model's.
     pub fn run(&self, inputs: &[(&str, &Value)], outputs: &[&str]) -> Result<Vec<Value>> {
         self.run_with(None, inputs, outputs)
     }
 
-    /// As [`Session::run`], with options; [`RunOptions::terminate`] ends it from another thread, with an error.
+    /// Like [`Session::run`], with options. [`RunOptions::terminate`] ends the run from another thread, with an error.
     pub fn run_with_options(&self, options: &RunOptions, inputs: &[(&str, &Value)], outputs: &[&str]) -> Result<Vec<Value>> {
         self.run_with(Some(&options.handle), inputs, outputs)
     }
@@ -82,7 +83,7 @@ impl Session {
 
 pub(crate) type Places = SmallVec<[usize; 8]>;
 
-/// The places of inputs, each of which exists and comes once.
+/// Returns the indexes of inputs; an error if one does not exist or is given twice.
 pub(crate) fn input_places<'n>(ports: &Ports, names: impl Iterator<Item = &'n str>) -> Result<Places> {
     places(names, |name| ports.input(name), "input")
 }
@@ -96,19 +97,19 @@ fn places<'n>(names: impl Iterator<Item = &'n str>, find: impl Fn(&str) -> Resul
     for name in names {
         let place = find(name)?;
         if places.contains(&place) {
-            return Err(OnnxError::invalid(format!("the {what} '{name}' is named twice: name it once")));
+            return Err(OnnxError::invalid(format!("the {what} '{name}' is given twice: give it once")));
         }
         places.push(place);
     }
     Ok(places)
 }
 
-/// Whether one of these inputs is more than a tensor: outputs may then share memory with what lies in it.
+/// Returns whether one of these inputs is not a plain tensor. Outputs may then share memory with its elements.
 pub(crate) fn has_containers(ports: &Ports, mut inputs: impl Iterator<Item = usize>) -> bool {
     inputs.any(|at| !matches!(ports.inputs[at].value_type, ValueType::Tensor { .. }))
 }
 
-/// Makes an owned value of a result: it shares memory with nothing that can be changed or go away.
+/// Converts a result to an owned value, which shares memory with nothing that may be changed or freed.
 pub(crate) fn finish(output: &Output, handle: Option<ffi::ValueHandle>, containers: bool) -> Result<Value> {
     let mut value = Value::of(ffi::Value::of_library(handle.ok_or(ffi::Error::Null("OrtValue"))?));
     if output.may_share {
@@ -120,7 +121,7 @@ pub(crate) fn finish(output: &Output, handle: Option<ffi::ValueHandle>, containe
     Ok(value)
 }
 
-/// Makes values of all results of a run.
+/// Converts all results of a run to values.
 pub(crate) fn finish_all(
     ports: &Ports,
     results: impl IntoIterator<Item = Option<ffi::ValueHandle>>,

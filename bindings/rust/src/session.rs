@@ -1,4 +1,4 @@
-//! Sessions: models that are ready to run.
+//! Sessions: loaded models.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::ffi;
 use crate::memory::{Allocator, MemoryInfo};
 use crate::ports::{ModelMetadata, Ports, ValueInfo};
 
-/// A model made ready to run, by [`session_builder`](crate::session_builder). Thread-safe: several threads may run it at
-/// once. Bindings, futures and allocators made of it keep it alive.
+/// A loaded model, created by [`session_builder`](crate::session_builder). Thread-safe: several threads may run it at
+/// the same time. Bindings, futures and allocators of a session keep it alive.
 ///
 /// ```no_run
 /// use onnx::Value;
@@ -29,48 +29,50 @@ impl Session {
         Ok(Session { ports: Arc::new(Ports::of(&handle)?), handle: Arc::new(handle) })
     }
 
-    /// The inputs of the model, in its order.
+    /// Returns the inputs of the model, in its order.
     #[must_use]
     pub fn inputs(&self) -> Vec<&ValueInfo> {
         self.ports.inputs[..self.ports.required].iter().collect()
     }
 
-    /// The outputs of the model, in its order.
+    /// Returns the outputs of the model, in its order.
     #[must_use]
     pub fn outputs(&self) -> Vec<&ValueInfo> {
         self.ports.outputs.iter().map(|p| &p.info).collect()
     }
 
-    /// Constants of the model that an input may replace.
+    /// Returns the initializers of the model that an input may replace.
     #[must_use]
     pub fn overridable_initializers(&self) -> Vec<&ValueInfo> {
         self.ports.inputs[self.ports.required..].iter().collect()
     }
 
-    /// The metadata of the model.
+    /// Returns the metadata of the model.
     pub fn metadata(&self) -> Result<ModelMetadata> {
         ModelMetadata::of(&self.handle)
     }
 
-    /// The memory from which each input is read without a copy, in the order of [`Session::inputs`]. Needs a library of
-    /// 1.23.
+    /// Returns the memory from which each input is read without a copy, in the order of [`Session::inputs`]. Needs
+    /// version 1.23 of the library.
     pub fn input_memory(&self) -> Result<Vec<MemoryInfo>> {
         Ok(self.handle.input_memory()?.into_iter().map(MemoryInfo::of).collect())
     }
 
-    /// The memory in which each output is made, in the order of [`Session::outputs`]. Needs a library of 1.23.
+    /// Returns the memory in which each output is allocated, in the order of [`Session::outputs`]. Needs version 1.23
+    /// of the library.
     pub fn output_memory(&self) -> Result<Vec<MemoryInfo>> {
         Ok(self.handle.output_memory()?.into_iter().map(MemoryInfo::of).collect())
     }
 
-    /// The device that reads each input, `None` where its provider does not say. Needs a library of 1.23.
+    /// Returns the device that reads each input; `None` if its provider does not report one. Needs version 1.23 of the
+    /// library.
     pub fn input_devices(&self) -> Result<Vec<Option<EpDevice>>> {
         Ok(self.handle.input_devices()?.into_iter().map(|device| device.map(EpDevice::of)).collect())
     }
 }
 
 impl Allocator {
-    /// The allocator of a session for a place; an error where the session has none for it.
+    /// Creates an allocator of a session for a place. It is an error if the session has no allocator for it.
     pub fn of_session(session: &Session, memory: &MemoryInfo) -> Result<Self> {
         Ok(Self::of(session.handle.allocator(&memory.handle)?))
     }

@@ -1,4 +1,4 @@
-//! Runs that nobody waits for.
+//! Tests of asynchronous runs.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{add, floats, slow};
 use onnx::{RunFuture, Value};
 
-/// Wakes the thread that waits.
+/// Wakes a waiting thread.
 struct Unpark(std::thread::Thread, AtomicUsize);
 
 impl Wake for Unpark {
@@ -67,7 +67,7 @@ fn dropping_cancels_and_waits() {
     let begin = std::time::Instant::now();
     session.run(&[("x", &x)], &["y"]).unwrap();
     let whole = begin.elapsed();
-    // The fastest of some: another program may take the processor from one.
+    // The fastest of several, because other programs may delay one.
     let time = |_| {
         let begin = std::time::Instant::now();
         drop(session.run_async(&[("x", x.clone())], &["y"]).unwrap());
@@ -75,7 +75,7 @@ fn dropping_cancels_and_waits() {
     };
     let dropped = (0..5).map(time).min().unwrap();
     assert!(dropped < whole / 2, "dropped after {dropped:?}, a run takes {whole:?}");
-    // Nobody else holds the input then: the run is over.
+    // If nothing else has a reference to the input, the run is over.
     assert_eq!(Arc::strong_count(&x), 1);
 }
 
@@ -97,7 +97,7 @@ fn a_forgotten_future_keeps_what_its_run_needs() {
     drop(session);
 }
 
-/// Drops the future, and with it the last use of the session, on the thread that wakes it.
+/// When it is woken, drops a future and with it the last reference to the session, on the thread that wakes it.
 struct Dropper(std::sync::Mutex<Option<RunFuture>>, std::sync::mpsc::Sender<()>);
 
 impl Wake for Dropper {
@@ -130,7 +130,7 @@ fn the_thread_of_a_run_may_drop_another_run() {
     let x = Arc::new(Value::zeros::<f32>(&[256, 256]).unwrap());
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut first = session.run_async(&[("x", x.clone())], &["y"]).unwrap();
-    // Queued behind the first, on the one thread that the session has beside its callers.
+    // These are queued after the first, on the only thread that the session has besides its callers.
     let others = (0..4).map(|_| session.run_async(&[("x", x.clone())], &["y"]).unwrap()).collect::<Vec<_>>();
     let dropper = Arc::new(DropOthers(std::sync::Mutex::new(others), sender));
     let waker = Waker::from(dropper);
@@ -141,7 +141,7 @@ fn the_thread_of_a_run_may_drop_another_run() {
     first.wait().unwrap();
 }
 
-/// Drops runs that are still under way on the thread that wakes it.
+/// When it is woken, drops runs that are still in progress, on the thread that wakes it.
 struct DropOthers(std::sync::Mutex<Vec<RunFuture>>, std::sync::mpsc::Sender<()>);
 
 impl Wake for DropOthers {

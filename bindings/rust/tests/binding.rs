@@ -1,4 +1,4 @@
-//! Bindings.
+//! Tests of bindings.
 
 mod common;
 
@@ -99,7 +99,7 @@ fn a_cache_is_fed_back() {
         binding.input_mut::<f32>("row").unwrap().fill(f32::from(step));
         binding.run().unwrap();
         binding.feed_back("present", "past").unwrap();
-        // Looked at now and then, which changes where a library keeps it.
+        // Read from time to time, because reading changes where a library keeps the cache.
         if step % 7 == 3 {
             let past = binding.input_mut::<f32>("past").unwrap();
             assert_eq!(past.len(), 2 * (usize::from(step) + 1));
@@ -113,7 +113,7 @@ fn a_cache_is_fed_back() {
 }
 
 #[test]
-fn two_buffers_change_places() {
+fn two_buffers_are_swapped() {
     let session = add(&["2"]);
     let mut binding = session.io_binding().unwrap();
     binding.bind_input("x", floats(&[2], &[0.0, 0.0])).unwrap();
@@ -136,8 +136,8 @@ fn one_memory_is_read_and_written() {
         binding.run().unwrap();
     }
     assert_eq!(binding.output("sum").unwrap().extract_tensor::<f32>().unwrap(), [3.0, 6.0]);
-    // What is written through another name must not lose its memory.
-    assert!(binding.bind_input("x", floats(&[2], &[0.0; 2])).unwrap_err().message.contains("'sum' goes into"));
+    // The input must not lose its memory, since the output is written to it.
+    assert!(binding.bind_input("x", floats(&[2], &[0.0; 2])).unwrap_err().message.contains("'sum' is written to"));
     assert!(binding.clear_inputs().is_err());
     binding.bind_in_place("x", "sum", floats(&[2], &[7.0, 7.0])).unwrap();
     binding.run().unwrap();
@@ -147,7 +147,7 @@ fn one_memory_is_read_and_written() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let session = add(&["2"]);
     let mut binding = session.io_binding().unwrap();
     let error = binding.bind_input("z", floats(&[2], &[0.0; 2])).unwrap_err();
@@ -155,12 +155,12 @@ fn mistakes_are_told() {
     assert!(binding.bind_output_to("total", &MemoryInfo::cpu().unwrap()).unwrap_err().message.contains("'sum'"));
     let error = binding.bind_output("sum", Value::zeros::<i64>(&[2]).unwrap()).unwrap_err();
     assert!(error.message.contains("'sum'") && error.message.contains("Int64") && error.message.contains("Float32"), "{error}");
-    assert!(binding.output("sum").unwrap_err().message.contains("bound to nothing"));
-    assert!(binding.input("x").unwrap_err().message.contains("nothing is bound"));
+    assert!(binding.output("sum").unwrap_err().message.contains("'sum' is not bound"));
+    assert!(binding.input("x").unwrap_err().message.contains("'x' is not bound"));
     binding.run().unwrap_err();
     let mut short = [0f32; 1];
-    assert!(binding.bind_output_slice("sum", &[2], &mut short).unwrap_err().message.contains("2 elements, the data 1"));
-    // After all that it works.
+    assert!(binding.bind_output_slice("sum", &[2], &mut short).unwrap_err().message.contains("2 elements, but the data has 1"));
+    // After all these errors, the binding still works.
     binding.bind_input("x", floats(&[2], &[1.0, 2.0])).unwrap();
     binding.bind_input("y", floats(&[2], &[1.0, 2.0])).unwrap();
     binding.bind_output("sum", Value::zeros::<f32>(&[3]).unwrap()).unwrap();
@@ -187,7 +187,7 @@ fn an_output_that_is_an_input_outlives_it() {
 }
 
 #[test]
-fn outputs_that_go_leave_the_others() {
+fn unbinding_an_output_keeps_the_others() {
     let model = Model::new().input("x", FLOAT, &["n"]).output("a", FLOAT, &["n"]).output("b", FLOAT, &["n"]);
     let session = model.node("Neg", &["x"], &["a"], &[]).node("Abs", &["x"], &["b"], &[]).session();
     let mut binding = session.io_binding().unwrap();
@@ -219,7 +219,7 @@ fn bindings_keep_their_session_and_go_to_other_threads() {
 
 #[test]
 fn an_output_that_is_an_input() {
-    // ONNX Runtime takes a tensor for it, and does not write it.
+    // ONNX Runtime would accept a tensor for such an output without writing it.
     let model = Model::new().input("x", FLOAT, &["2"]).output("x", FLOAT, &["2"]).output("y", FLOAT, &["2"]);
     let session = model.node("Relu", &["x"], &["y"], &[]).session();
     let mut binding = session.io_binding().unwrap();

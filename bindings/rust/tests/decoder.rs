@@ -1,4 +1,4 @@
-//! A decoder's loop, with its cache bound in each of the ways that bindings have: all find the same tokens.
+//! Runs a decoder's loop with its cache bound in all ways that bindings offer. All must find the same tokens.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn empty_cache() -> Value {
     Value::zeros::<f32>(&[0, rows(WIDTH)]).unwrap()
 }
 
-/// Without a binding: the cache goes in and comes out by name.
+/// Runs without a binding: the cache is an input and an output by name.
 fn by_name(session: &Session) -> (Vec<Step>, Value) {
     let (mut steps, mut past, mut token) = (Vec::new(), empty_cache(), 1);
     for _ in 0..STEPS {
@@ -43,7 +43,7 @@ fn token_of(token: i64) -> Value {
     Value::from_slice(&[1], &[token]).unwrap()
 }
 
-/// The loop of a binding; `after` brings the cache to the next step.
+/// Runs the loop with a binding; `after` passes the cache to the next step.
 fn bound<'a>(binding: &mut IoBinding<'a>, mut after: impl FnMut(&mut IoBinding<'a>, usize)) -> Vec<Step> {
     binding.bind_input("token", token_of(1)).unwrap();
     let mut steps = Vec::new();
@@ -59,7 +59,7 @@ fn bound<'a>(binding: &mut IoBinding<'a>, mut after: impl FnMut(&mut IoBinding<'
 
 #[test]
 fn tokens_differ() {
-    // What the other tests compare is not one token over and over.
+    // The comparisons in the other tests would mean little if all tokens were the same.
     let (steps, _) = by_name(&growing().session());
     let mut found: Vec<i64> = steps.iter().map(|s| s.0).collect();
     found.sort_unstable();
@@ -68,7 +68,7 @@ fn tokens_differ() {
 }
 
 #[test]
-fn handed_back() {
+fn fed_back() {
     let session = growing().session();
     let (expected, cache) = by_name(&session);
     let mut binding = session.io_binding().unwrap();
@@ -80,7 +80,7 @@ fn handed_back() {
         binding.feed_back("present", "past").unwrap();
         let past = binding.input("past").unwrap();
         assert_eq!(past.shape().unwrap(), [rows(at + 1), rows(WIDTH)]);
-        assert_eq!(past.extract_tensor::<f32>().unwrap().as_ptr(), made, "what was handed back was copied");
+        assert_eq!(past.extract_tensor::<f32>().unwrap().as_ptr(), made, "the cache was copied");
     });
     assert_eq!(found, expected);
     assert_eq!(binding.input("past").unwrap().extract_bytes().unwrap(), cache.extract_bytes().unwrap());
@@ -115,7 +115,7 @@ fn taken_out_and_shared() {
     });
     assert_eq!(found, expected);
     drop(binding);
-    // No step wrote over the cache of an earlier one.
+    // No step overwrote the cache of an earlier one.
     let whole = cache.extract_tensor::<f32>().unwrap();
     for (at, one) in kept.iter().enumerate() {
         assert_eq!(one.extract_tensor::<f32>().unwrap(), &whole[..(at + 1) * WIDTH]);
@@ -142,7 +142,8 @@ fn preallocated_for_each_step() {
     assert_eq!(logits[..], expected.last().unwrap().1);
 }
 
-/// Binds all that a step with room needs but the cache; gives what changes from step to step to the closure.
+/// Binds everything that a step with a cache of fixed size needs, except the cache. The closure gets the binding in
+/// each step.
 fn with_mask<'a>(binding: &mut IoBinding<'a>, mut each: impl FnMut(&mut IoBinding<'a>)) -> Vec<Step> {
     let room = usize::try_from(ROOM).unwrap();
     let mut mask = vec![HIDDEN; room];
@@ -157,7 +158,7 @@ fn with_mask<'a>(binding: &mut IoBinding<'a>, mut each: impl FnMut(&mut IoBindin
     })
 }
 
-/// The same tokens; the logits are of other sums.
+/// Checks that the tokens are the same and the logits almost the same: their sums have a different order.
 fn alike(found: &[Step], expected: &[Step]) {
     for (at, (one, other)) in found.iter().zip(expected).enumerate() {
         assert_eq!(one.0, other.0, "step {at}: {one:?} {other:?}");
@@ -182,7 +183,7 @@ fn one_buffer() {
     for (a, b) in written.iter().zip(cache.extract_tensor::<f32>().unwrap()) {
         assert!((a - b).abs() < 1e-5, "{a} {b}");
     }
-    assert!(free.iter().all(|f| *f == 0.0), "a row was written that nobody asked for");
+    assert!(free.iter().all(|f| *f == 0.0), "an unexpected row was written");
 }
 
 #[test]
@@ -222,6 +223,6 @@ fn models_of_the_documentation_are_those_of_these_tests() {
         if std::env::var_os("WRITE_MODELS").is_some() {
             std::fs::write(&file, &made).unwrap();
         }
-        assert!(std::fs::read(&file).unwrap() == made, "{} is another: run this test with WRITE_MODELS=1", file.display());
+        assert!(std::fs::read(&file).unwrap() == made, "{} differs: run this test with WRITE_MODELS=1", file.display());
     }
 }

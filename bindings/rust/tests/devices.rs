@@ -1,4 +1,4 @@
-//! A device whose memory the host cannot read, made by the example provider; `RETORT_LOOPBACK` names its library.
+//! Tests with a device whose memory the host cannot read: the example provider, whose library `RETORT_LOOPBACK` names.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn inputs_and_outputs_stay_on_the_device() {
     assert!(x.try_clone().is_err());
     let mut binding = session.io_binding().unwrap();
     binding.bind_input("x", x).unwrap();
-    // Copied to the device now; gone before the run.
+    // The data is copied to the device now, and dropped before the run.
     let data = vec![10f32; 4];
     binding.bind_input("y", Value::from_vec(&[4], data).unwrap()).unwrap();
     binding.bind_output_to("z", &memory).unwrap();

@@ -1,12 +1,13 @@
-//! The library itself: named, not there, another file. Each in a process of its own, since a process has one library.
+//! Tests of the library itself: named by a variable, missing, or another file. Each case has its own process, because a
+//! process has one library.
 #![cfg(feature = "load-dynamic")]
 
 use std::process::Command;
 
 use onnx::ErrorCode;
 
-/// What a new process says of its library where these variables are set.
-fn told(variables: &[(&str, &str)]) -> String {
+/// Returns what a new process with these variables reports about its library.
+fn report(variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "in_its_own_process", "--nocapture"]).env_remove("RETORT_LIBRARY").env_remove("ORT_DYLIB_PATH");
     let done = command.envs(variables.iter().copied()).env("ONNX_TEST_TELL", "1").output().unwrap();
@@ -15,7 +16,7 @@ fn told(variables: &[(&str, &str)]) -> String {
     text
 }
 
-/// Not a test by itself: the program that [`told`] starts.
+/// Not a test by itself: this is the program that [`report`] starts.
 #[test]
 fn in_its_own_process() {
     if std::env::var_os("ONNX_TEST_TELL").is_none() {
@@ -28,7 +29,7 @@ fn in_its_own_process() {
         }
     }
     if let Err(error) = onnx::init() {
-        // Everything that needs the library says the same, and nothing ends the process.
+        // All functions that need the library return the same error, and none ends the process.
         assert_eq!(onnx::Value::from_slice(&[1], &[1f32]).unwrap_err(), error);
         assert_eq!(onnx::session_builder().unwrap_err(), error);
         assert_eq!(onnx::MemoryInfo::cpu().unwrap_err(), error);
@@ -40,7 +41,7 @@ fn in_its_own_process() {
 #[test]
 fn a_file_that_is_not_there() {
     for name in ["RETORT_LIBRARY", "ORT_DYLIB_PATH"] {
-        let text = told(&[(name, "no/such/library.so")]);
+        let text = report(&[(name, "no/such/library.so")]);
         for part in ["call 0: NoLibrary", "call 1: NoLibrary", "no/such/library.so", name] {
             assert!(text.contains(part), "'{part}' is not in {text}");
         }
@@ -49,15 +50,15 @@ fn a_file_that_is_not_there() {
 
 #[test]
 fn a_file_that_is_no_library() {
-    let text = told(&[("RETORT_LIBRARY", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))]);
+    let text = report(&[("RETORT_LIBRARY", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))]);
     assert!(text.contains("call 0: NoLibrary") && text.contains("Cargo.toml"), "{text}");
 }
 
 #[test]
 fn a_library_that_is_another() {
-    // The C library is there wherever these tests run on Linux.
-    let text = told(&[("RETORT_LIBRARY", "libc.so.6")]);
-    assert!(text.contains("call 0: NoLibrary") && text.contains("libc.so.6 is not the library"), "{text}");
+    // The C library exists wherever these tests run on Linux.
+    let text = report(&[("RETORT_LIBRARY", "libc.so.6")]);
+    assert!(text.contains("call 0: NoLibrary") && text.contains("libc.so.6 is not an ONNX Runtime library"), "{text}");
 }
 
 #[test]
@@ -68,7 +69,7 @@ fn the_first_variable_counts() {
         &[("RETORT_LIBRARY", library.as_str()), ("ORT_DYLIB_PATH", "no/such/library.so")][..],
         &[("RETORT_LIBRARY", ""), ("ORT_DYLIB_PATH", library.as_str())],
     ] {
-        let text = told(variables);
+        let text = report(variables);
         assert!(text.contains(&format!("call 0: version {version}")) && text.contains("call 1: version"), "{text}");
     }
 }

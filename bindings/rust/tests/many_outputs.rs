@@ -1,10 +1,10 @@
-//! Bindings with more outputs than their results' list has room for at first.
+//! Tests of bindings with more outputs than fit in the preallocated list of results.
 
 mod common;
 
 use onnx::MemoryInfo;
 
-/// A model that cuts its input into that many parts of one element.
+/// Builds a model that splits its input into that many parts of one element.
 fn split(parts: usize) -> onnx::Session {
     let names: Vec<String> = (0..parts).map(|at| format!("part{at}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

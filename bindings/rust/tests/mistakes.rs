@@ -1,4 +1,5 @@
-//! The same mistakes in each way to run a model: errors that name what was wrong, and a session that goes on.
+//! Makes the same mistakes with each way to run a model. The errors must name the mistake, and the session must remain
+//! usable.
 
 mod common;
 
@@ -23,7 +24,7 @@ fn elements(outputs: &[Value]) -> Vec<f32> {
     outputs[0].extract_tensor::<f32>().unwrap().to_vec()
 }
 
-/// Runs `sum` = `x` + `y` with this `y`.
+/// The ways to run `sum` = `x` + `y` with a given `y`.
 const WAYS: [(&str, Run); 3] = [
     ("by name", |session, y| Ok(elements(&session.run(&[("x", &x()), ("y", &y)], &["sum"])?))),
     ("on another thread", |session, y| {
@@ -40,7 +41,7 @@ const WAYS: [(&str, Run); 3] = [
     }),
 ];
 
-/// Fails with a value, then succeeds with a right one, in each way.
+/// Fails with a value and then succeeds with a correct one, in each way.
 fn fails(make: fn() -> Value, parts: &[&str]) {
     let session = add(&["2"]);
     for (way, run) in WAYS {
@@ -69,7 +70,7 @@ fn an_input_that_is_not_given() {
 
 #[test]
 fn another_type_of_elements() {
-    // Each library says both types, in words of its own; which input is meant, this crate where the library does not.
+    // Each library names both types, with its own words. If the library does not name the input, this crate does.
     fails(|| Value::from_slice(&[2], &[1i64, 2]).unwrap(), &["'y'", "int64", "float"]);
     fails(|| Value::from_slice(&[2], &[1f64, 2.0]).unwrap(), &["'y'", "float"]);
     fails(|| Value::from_strings(&[2], &["1", "2"]).unwrap(), &["'y'", "string"]);
@@ -133,14 +134,14 @@ fn a_buffer_that_is_too_short() {
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         says(&error, &["[2, 2]", "4 elements", found]);
     };
-    wrong(Value::from_slice(&[2, 2], &data).unwrap_err(), "the data 2");
-    wrong(Value::from_vec(&[2, 2], data.to_vec()).unwrap_err(), "the data 2");
-    wrong(Value::view(&[2, 2], &data).unwrap_err(), "the data 2");
-    wrong(Value::from_strings(&[2, 2], &["a"]).unwrap_err(), "the data 1");
+    wrong(Value::from_slice(&[2, 2], &data).unwrap_err(), "but the data has 2");
+    wrong(Value::from_vec(&[2, 2], data.to_vec()).unwrap_err(), "but the data has 2");
+    wrong(Value::view(&[2, 2], &data).unwrap_err(), "but the data has 2");
+    wrong(Value::from_strings(&[2, 2], &["a"]).unwrap_err(), "but the data has 1");
     let mut binding = session.io_binding().unwrap();
-    wrong(binding.bind_input_slice("x", &[2, 2], &data).unwrap_err(), "the data 2");
-    wrong(binding.bind_output_slice("sum", &[2, 2], &mut place).unwrap_err(), "the data 3");
-    // The buffer has what its shape says, the result has more: nothing is written behind its end.
+    wrong(binding.bind_input_slice("x", &[2, 2], &data).unwrap_err(), "but the data has 2");
+    wrong(binding.bind_output_slice("sum", &[2, 2], &mut place).unwrap_err(), "but the data has 3");
+    // The buffer matches the bound shape, but the result is larger: nothing may be written beyond the end.
     let mut guarded = [7f32; 4];
     {
         let mut binding = session.io_binding().unwrap();
@@ -185,7 +186,7 @@ fn no_model() {
 #[test]
 fn init_twice() {
     let first = onnx::init().unwrap();
-    // Arguments of the first alone count.
+    // Only the arguments of the first call have an effect.
     assert!(std::ptr::eq(first, onnx::init_with(onnx::LogLevel::Fatal, "another").unwrap()));
     assert!(std::ptr::eq(first, onnx::init().unwrap()));
     assert_eq!(onnx::version().unwrap(), onnx::version().unwrap());

@@ -1,9 +1,9 @@
-//! Who uses whom among the modules of the crate: no module uses itself by way of others, and `ffi` uses no other.
+//! Checks the uses between modules of the crate: there are no cycles, and `ffi` uses no other module.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The path of a module, `["value", "view"]` for instance; that of `lib.rs` is empty.
+/// The path of a module, such as `["value", "view"]`; empty for `lib.rs`.
 type Module = Vec<String>;
 type Graph = BTreeMap<Module, BTreeSet<Module>>;
 
@@ -12,7 +12,7 @@ fn module(file: &str) -> Module {
     if path == "lib" { Module::new() } else { path.split('/').map(str::to_owned).collect() }
 }
 
-/// Words and signs of a file, without comments and without its tests.
+/// Returns the words and symbols of a file, without comments and tests.
 fn tokens(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
@@ -33,7 +33,7 @@ fn tokens(text: &str) -> Vec<String> {
     found
 }
 
-/// Adds the paths that continue `path` from the token `at` on, and returns the token behind them.
+/// Adds the paths that continue `path` from token `at` on, and returns the index of the token after them.
 fn paths(tokens: &[String], mut at: usize, mut path: Module, found: &mut Vec<Module>) -> usize {
     let sign = |at: usize| tokens.get(at).map_or("", String::as_str);
     if sign(at) == "{" {
@@ -54,14 +54,14 @@ fn paths(tokens: &[String], mut at: usize, mut path: Module, found: &mut Vec<Mod
         }
     }
     found.push(path);
-    // An alias may follow in a list.
+    // In a list, an alias may follow.
     while sign(at) == "as" {
         at += 2;
     }
     at
 }
 
-/// The modules that a file names, by paths that begin with `crate`, `self`, `super` or a module below it.
+/// Returns the modules that a file uses, by paths that begin with `crate`, `self`, `super` or a module below it.
 fn used(of: &Module, text: &str, known: &BTreeSet<Module>) -> BTreeSet<Module> {
     let tokens = tokens(text);
     let below = |word: &str| known.contains(&[of.as_slice(), &[word.to_owned()]].concat());
@@ -101,7 +101,7 @@ fn graph(files: &[(String, String)]) -> Graph {
     files.iter().map(|(file, text)| (module(file), used(&module(file), text, &known))).collect()
 }
 
-/// Modules that use one another in a circle.
+/// Returns modules that use each other in a cycle.
 fn circle(graph: &Graph) -> Option<Vec<Module>> {
     fn walk(graph: &Graph, way: &mut Vec<Module>, done: &mut BTreeSet<Module>) -> Option<Vec<Module>> {
         let last = way.last().unwrap().clone();
@@ -124,7 +124,7 @@ fn circle(graph: &Graph) -> Option<Vec<Module>> {
     graph.keys().find_map(|start| walk(graph, &mut vec![start.clone()], &mut done))
 }
 
-/// Uses of a module outside of `ffi` by one inside.
+/// Returns the uses of modules outside `ffi` by modules inside.
 fn upward(graph: &Graph) -> Vec<(&Module, &Module)> {
     let raw = |module: &Module| module.first().is_some_and(|first| first == "ffi");
     graph.iter().filter(|(of, _)| raw(of)).flat_map(|(of, all)| all.iter().map(move |one| (of, one))).filter(|(_, one)| !raw(one)).collect()
@@ -148,7 +148,7 @@ fn of_the_crate() -> Graph {
 }
 
 #[test]
-fn modules_use_one_another_in_no_circle() {
+fn modules_have_no_cycles() {
     let graph = of_the_crate();
     let count: usize = graph.values().map(BTreeSet::len).sum();
     assert!(graph.len() > 25 && count > 100, "{} modules with {count} uses are too few", graph.len());
@@ -162,7 +162,7 @@ fn ffi_uses_no_module_above_it() {
     assert_eq!(upward(&graph), []);
 }
 
-/// Uses of a module whose row in a table is above that of its user, and modules that the table does not have.
+/// Returns the uses of modules in a higher row of a table, and the modules that are missing in the table.
 fn against(table: &str, graph: &Graph) -> Vec<(Module, Module)> {
     let cells = table.lines().filter(|line| line.starts_with("| `")).map(|line| line.split('|').nth(1).unwrap());
     let rows: Vec<BTreeSet<&str>> = cells.map(|cell| cell.split('`').collect()).collect();
@@ -183,7 +183,7 @@ fn modules_use_those_below_as_the_readme_says() {
     assert_eq!(against("| `a`, `b` | |", &graph).len(), 2);
 }
 
-/// Ways to write a circle and a use of a module above, each of which must be found.
+/// Checks that all ways to write a cycle, or a use of a higher module, are found.
 #[test]
 fn each_way_of_use_is_seen() {
     let ways = [
@@ -199,8 +199,8 @@ fn each_way_of_use_is_seen() {
     for way in ways {
         let files = [("a.rs", "use crate::ffi::c::Z;"), ("b.rs", ""), ("ffi/mod.rs", "pub(crate) use c::Z;"), ("ffi/c.rs", way)];
         let graph = graph(&files.map(|(file, text)| (file.to_owned(), text.to_owned())));
-        assert_eq!(circle(&graph).map(|found| found.len()), Some(2), "this was not found: {way}");
-        assert!(upward(&graph).iter().any(|(_, one)| **one == ["a"]), "this was not found: {way}");
+        assert_eq!(circle(&graph).map(|found| found.len()), Some(2), "not found: {way}");
+        assert!(upward(&graph).iter().any(|(_, one)| **one == ["a"]), "not found: {way}");
     }
     let fine = [
         ("a.rs", "use crate::ffi::Z; // crate::lib"),

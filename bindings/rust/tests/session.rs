@@ -1,4 +1,4 @@
-//! Sessions, runs by name, and mistakes.
+//! Tests of sessions, runs by name, and mistakes.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{FLOAT, INT64, Model, STRING, add, floats, unary};
 use onnx::{ElementType, ErrorCode, OnnxError, Session, Value, ValueType};
 
 #[test]
-fn versions_are_told() {
+fn versions_are_reported() {
     let version = onnx::version().unwrap();
     assert!(version.starts_with("1."), "{version}");
     let minor: u32 = version.split('.').nth(1).unwrap().parse().unwrap();
@@ -36,7 +36,7 @@ fn runs_by_name() {
 }
 
 #[test]
-fn inputs_are_read_where_they_lie() {
+fn inputs_are_read_in_place() {
     let session = add(&["n"]);
     let data = [1f32, 2.0, 3.0];
     let view = Value::view(&[3], &data).unwrap();
@@ -47,7 +47,7 @@ fn inputs_are_read_where_they_lie() {
 }
 
 #[test]
-fn models_tell_what_they_are() {
+fn models_have_metadata() {
     let session = add(&["batch", "3"]);
     let names: Vec<_> = session.inputs().iter().map(|i| i.name.clone()).collect();
     assert_eq!(names, ["x", "y"]);
@@ -66,7 +66,7 @@ fn says(error: &OnnxError, parts: &[&str]) {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let session = add(&["2"]);
     let (x, y) = (floats(&[2], &[1.0, 2.0]), floats(&[3], &[1.0, 2.0, 3.0]));
     let integers = Value::from_slice(&[2], &[1i64, 2]).unwrap();
@@ -75,11 +75,11 @@ fn mistakes_are_told() {
     assert_eq!(run(&x, &integers).code, ErrorCode::InvalidArgument);
     says(&session.run(&[("z", &x)], &["sum"]).unwrap_err(), &["'z'", "'x', 'y'"]);
     says(&session.run(&[("x", &x), ("y", &x)], &["total"]).unwrap_err(), &["'total'", "'sum'"]);
-    says(&session.run(&[("x", &x), ("x", &x)], &["sum"]).unwrap_err(), &["'x' is named twice"]);
-    says(&session.run(&[("x", &x), ("y", &x)], &["sum", "sum"]).unwrap_err(), &["'sum' is named twice"]);
+    says(&session.run(&[("x", &x), ("x", &x)], &["sum"]).unwrap_err(), &["'x' is given twice"]);
+    says(&session.run(&[("x", &x), ("y", &x)], &["sum", "sum"]).unwrap_err(), &["'sum' is given twice"]);
     assert_eq!(session.run(&[("x", &x), ("y", &x)], &[]).unwrap_err().code, ErrorCode::InvalidArgument);
     session.run(&[("x", &x)], &["sum"]).unwrap_err();
-    // And the session still runs.
+    // The session is still usable.
     session.run(&[("x", &x), ("y", &x)], &["sum"]).unwrap();
 }
 
@@ -122,7 +122,7 @@ fn initializers_are_replaced_and_kept() {
 }
 
 #[test]
-fn bytes_of_a_model_need_not_live_also_where_they_are_read_in_place() {
+fn bytes_of_a_model_may_be_dropped_even_if_they_are_read_in_place() {
     let model = Model::new().input("x", FLOAT, &["1"]).output("y", FLOAT, &["1"]).node("Neg", &["x"], &["y"], &[]);
     let builder = onnx::session_builder().unwrap().with_config_entry("session.use_ort_model_bytes_directly", "1").unwrap();
     let session = builder.commit_from_memory(&model.bytes()).unwrap();
@@ -152,7 +152,7 @@ fn many_threads_run_one_session() {
 
 #[test]
 fn results_share_nothing_with_inputs() {
-    // Outputs that are an input, by operators and by name; each is changed, the input stays.
+    // The outputs are inputs, passed on by name or by operators. Changing an output must not change the input.
     for model in [
         Model::new().input("x", FLOAT, &["n"]).output("y", FLOAT, &["n"]).node("Identity", &["x"], &["y"], &[]),
         Model::new().input("x", FLOAT, &["n"]).output("x", FLOAT, &["n"]).output("z", FLOAT, &["n"]).node("Neg", &["x"], &["z"], &[]),
@@ -194,7 +194,7 @@ fn sequences_share_nothing_with_inputs() {
     };
     assert_eq!(s.len().unwrap(), 2);
     assert_eq!(s.get(1).unwrap().extract_tensor::<f32>().unwrap(), [1.0, 2.0]);
-    // And back out of it: what is taken out is changed, the sequence stays.
+    // Taken out of the sequence again: changing the element must not change the sequence.
     let zero = 0i64.to_le_bytes();
     let model = Model::new().sequence(11, "s").output("y", FLOAT, &["n"]).constant("zero", INT64, &[], &zero);
     let session = model.node("SequenceAt", &["s", "zero"], &["y"], &[]).session();
@@ -205,7 +205,7 @@ fn sequences_share_nothing_with_inputs() {
 }
 
 #[test]
-fn what_comes_out_of_a_sequence_within_a_model_is_not_the_input() {
+fn elements_that_a_model_takes_out_of_a_sequence_are_not_its_inputs() {
     let zero = 0i64.to_le_bytes();
     let model = Model::new().input("x", FLOAT, &["n"]).output("y", FLOAT, &["n"]).constant("zero", INT64, &[], &zero);
     let session = model.node("SequenceConstruct", &["x"], &["s"], &[]).node("SequenceAt", &["s", "zero"], &["y"], &[]).session();
@@ -239,14 +239,14 @@ fn a_terminated_run_is_an_error() {
 }
 
 #[test]
-fn addresses_are_no_options() {
+fn options_with_addresses_are_refused() {
     let error = onnx::session_builder().unwrap().with_provider("CUDA", &[("user_compute_stream", "4096")]).unwrap_err();
     says(&error, &["user_compute_stream", "address"]);
 }
 
 #[cfg(feature = "cuda")]
 #[test]
-fn cuda_where_there_is_none_is_an_error() {
+fn cuda_is_an_error_without_a_provider() {
     let error = onnx::session_builder().unwrap().with_cuda(0).unwrap_err();
     assert!(!error.message.is_empty(), "{error}");
 }

@@ -1,8 +1,8 @@
-//! Rules for the source itself, of this package and of those beside it in the workspace.
+//! Rules for the source code of this package and of the other packages in the workspace.
 
 use std::path::{Path, PathBuf};
 
-/// Written in two parts, so that this file does not have the word that it looks for.
+/// Written in two parts, so that this file does not contain the word that it searches for.
 const WORD: &str = concat!("un", "safe");
 const LINT: &str = concat!("un", "safe_code");
 
@@ -10,7 +10,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Files below a folder whose name ends so, without what cargo builds and without hidden files.
+/// Collects the files below a folder whose names end with `end`, without build outputs and hidden files.
 fn files(folder: &Path, end: &str, found: &mut Vec<PathBuf>) {
     for entry in folder.read_dir().unwrap().map(|e| e.unwrap().path()) {
         let name = entry.file_name().unwrap().to_string_lossy().into_owned();
@@ -30,55 +30,57 @@ fn sources() -> Vec<(PathBuf, String)> {
     found.into_iter().map(|file| (named(&file), std::fs::read_to_string(file).unwrap())).collect()
 }
 
-/// Whether a line has the word, alone: the name of the lint is another one. A line that is a comment may say it; one that
-/// ends with a comment may not, since a text can contain what looks like the beginning of one.
+/// Returns whether a line contains the word by itself, which the name of the lint is not. Comment lines may contain it.
+/// A comment at the end of a line may not, because a string can contain something that looks like the start of a
+/// comment.
 fn says(line: &str, wanted: &str) -> bool {
     !line.trim_start().starts_with("//") && line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == wanted)
 }
 
-/// Lines of a file, named from the root of the package, that break the rules, each with its number.
+/// Returns the lines of a file that break the rules, with their numbers. The file is relative to the root of the
+/// package.
 fn breaks(file: &Path, text: &str) -> Vec<String> {
     let in_test = file.starts_with("tests");
     let raw = file.starts_with("src/ffi") || (in_test && file.ends_with("ffi.rs"));
     let may_allow = in_test || file == Path::new("src/lib.rs");
     let lines: Vec<&str> = text.lines().collect();
-    let told = |at: usize, why: &str| format!("{}:{}: {why}: {}", file.display(), at + 1, lines[at]);
+    let report = |at: usize, why: &str| format!("{}:{}: {why}: {}", file.display(), at + 1, lines[at]);
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let next = lines.get(at + 1).map_or("", |l| l.trim());
         if !raw && says(line, WORD) {
-            found.push(told(at, "only files in src/ffi and, of tests, those named ffi.rs may say it"));
+            found.push(report(at, "only files in src/ffi, and files of tests named ffi.rs, may contain it"));
         }
-        // However an attribute is broken into lines, one of them has the name of the lint.
+        // However an attribute is broken into lines, one of them contains the name of the lint.
         let plain = line.trim().strip_prefix("#[allow(").and_then(|rest| rest.strip_suffix(")]"));
         if says(line, LINT) && !(may_allow && next == "mod ffi;" && plain.is_some_and(|lints| lints.split(", ").any(|lint| lint == LINT))) {
-            found.push(told(at, "only src/lib.rs and tests may allow it, for their module ffi"));
+            found.push(report(at, "only src/lib.rs and tests may allow it, for their module ffi"));
         }
         if ["include", "path"].iter().any(|word| says(line, word)) && (raw || !line.contains("common/mod.rs")) && is_code_of(line) {
-            found.push(told(at, "code comes from files that are found by their names"));
+            found.push(report(at, "code must be in files that are found by their names"));
         }
         if line.trim_start().starts_with("pub mod ffi") || (line.trim_start().starts_with("pub use") && says(line, "ffi")) {
-            found.push(told(at, "what is raw is not public"));
+            found.push(report(at, "module ffi must not be public"));
         }
     }
     found
 }
 
-/// Whether the line takes the code of another file, rather than having a name that reads like it.
+/// Returns whether the line includes the code of another file, and does not just contain a similar name.
 fn is_code_of(line: &str) -> bool {
     let dense: String = line.chars().filter(|c| !c.is_whitespace()).collect();
     dense.contains("include!") || dense.contains("[path=") || dense.contains(",path=")
 }
 
 #[test]
-fn what_the_compiler_does_not_check_is_in_ffi() {
+fn unchecked_code_is_in_ffi() {
     let found: Vec<String> = sources().iter().filter(|(f, _)| !f.ends_with("tests/source.rs")).flat_map(|(f, t)| breaks(f, t)).collect();
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Ways around the rules, each of which must be found.
+/// Tests that the rules cannot be circumvented.
 #[test]
-fn no_way_leads_around_that() {
+fn the_rules_cannot_be_circumvented() {
     let ways = [
         ("src/a.rs", "fn f() { ? { g() } }"),
         ("src/a.rs", "let s = \"http://\"; ? { g() }"),
@@ -105,7 +107,7 @@ fn no_way_leads_around_that() {
     ];
     for (file, text) in ways {
         let text = text.replace('?', WORD);
-        assert!(!breaks(Path::new(file), &text).is_empty(), "this was not found in {file}: {text}");
+        assert!(!breaks(Path::new(file), &text).is_empty(), "not found in {file}: {text}");
     }
     let fine = [
         ("src/ffi/a.rs", "? { g() }"),
@@ -121,8 +123,8 @@ fn no_way_leads_around_that() {
     }
 }
 
-/// The compiler enforces what this file can only read: each package denies the lint, by itself or with the workspace, and
-/// asks clippy for its stricter lints.
+/// Each package must deny the lint, by itself or through the workspace, because the compiler enforces what this file
+/// can only search for; and each must enable clippy's stricter lints.
 #[test]
 fn each_package_has_the_lints() {
     let mut found = Vec::new();
@@ -133,7 +135,7 @@ fn each_package_has_the_lints() {
         let shared = text.contains("[lints]\nworkspace = true");
         let workspace = std::fs::read_to_string(root().join("Cargo.toml")).unwrap().contains("[workspace.lints.rust]");
         assert!(own || (shared && workspace), "{} does not deny {LINT}", file.display());
-        // As written, or as cargo writes it into a package.
+        // In the form that we write, or in the form that cargo writes when it makes a package.
         let pedantic = text.lines().any(|line| line.starts_with("pedantic = ") || line == "[lints.clippy.pedantic]");
         assert!(pedantic || (shared && workspace), "{} does not ask for the lints of clippy::pedantic", file.display());
     }

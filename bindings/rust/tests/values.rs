@@ -1,4 +1,4 @@
-//! Values, memory, devices.
+//! Tests of values, memory and devices.
 
 mod common;
 
@@ -29,10 +29,10 @@ fn values_without_elements() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let error = Value::from_slice(&[2, 3], &[0f32; 5]).unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidArgument);
-    assert!(error.message.contains("[2, 3] has 6 elements, the data 5"), "{error}");
+    assert!(error.message.contains("[2, 3] has 6 elements, but the data has 5"), "{error}");
     assert!(Value::from_vec(&[-1], vec![0f32]).unwrap_err().message.contains("negative"));
     let value = floats(&[1], &[1.0]);
     let error = value.extract_tensor::<f64>().unwrap_err();
@@ -45,7 +45,7 @@ fn mistakes_are_told() {
 }
 
 #[test]
-fn what_is_no_tensor_has_no_elements() {
+fn other_values_than_tensors_have_no_elements() {
     let sequence = Value::sequence(vec![floats(&[1], &[1.0])]).unwrap();
     let map = Value::map(Value::from_slice(&[1], &[1i64]).unwrap(), floats(&[1], &[1.0])).unwrap();
     for (mut value, kind) in [(sequence, ValueKind::Sequence), (map, ValueKind::Map)] {
@@ -60,7 +60,7 @@ fn what_is_no_tensor_has_no_elements() {
 }
 
 #[test]
-fn bytes_that_are_no_bool_are_refused() {
+fn bytes_other_than_0_and_1_are_not_bool() {
     let value = Value::from_bytes(ElementType::Bool, &[3], &[0, 1, 2]).unwrap();
     let error = value.extract_tensor::<bool>().unwrap_err();
     assert!(error.message.contains("element 2") && error.message.contains("is 2"), "{error}");
@@ -76,7 +76,7 @@ fn elements_of_a_sequence_keep_their_memory() {
     drop(sequence);
     let elements = copy.extract_sequence().unwrap();
     assert_eq!(elements[0].extract_tensor::<f32>().unwrap(), [1.0, 2.0]);
-    assert!(copy.get(2).unwrap_err().message.contains("2 was asked for of 2"));
+    assert!(copy.get(2).unwrap_err().message.contains("element 2 does not exist"));
     let keys = Value::from_slice(&[2], &[4i64, 5]).unwrap();
     let map = Value::map(keys, Value::from_vec(&[2], vec![1f32, 2.0]).unwrap()).unwrap().try_clone().unwrap();
     let (keys, values) = map.extract_map().unwrap();
@@ -113,7 +113,7 @@ fn memory_is_described() {
 }
 
 #[test]
-fn allocators_outlive_what_they_made() {
+fn allocators_outlive_their_tensors() {
     let session = common::add(&["2"]);
     let allocator = Allocator::of_session(&session, &MemoryInfo::cpu().unwrap()).unwrap();
     let mut value = Value::new_in::<f32>(&allocator, &[2]).unwrap();

@@ -1,5 +1,5 @@
-//! Each call through `onnx` and through `ort`, measured by criterion: distributions, and changes since the run before.
-//! For how the two compare, see the program `ratios`: here they are seconds apart.
+//! Measures each call through `onnx` and through `ort` with criterion, which shows distributions, and changes since the
+//! previous run. Use the program `ratios` to compare the two crates: here, their measurements are seconds apart.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 

@@ -1,4 +1,4 @@
-//! Runs, by name and bound.
+//! Runs with named inputs, and bound runs.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ use crate::{Case, Failure};
 
 const NAMES: [&str; 3] = ["x", "y", "z"];
 
-/// A model of one node: the negative of its input, or the sum of its three inputs.
+/// Builds a model of one node, which negates its input or adds its three inputs.
 fn model(inputs: usize, length: usize) -> Vec<u8> {
     let (length, names) = (length.to_string(), &NAMES[..inputs]);
     let mut model = Model::new();
@@ -31,7 +31,7 @@ fn sessions(environment: &Environment, inputs: usize, length: usize) -> Result<(
     Ok((ours, theirs))
 }
 
-/// The elements of an input.
+/// Returns the elements of an input.
 #[allow(clippy::cast_precision_loss)]
 pub(crate) fn data(input: usize, length: usize) -> Vec<f32> {
     (0..length).map(|at| (at * (input + 1)) as f32 / 8.0).collect()
@@ -58,7 +58,7 @@ fn name(what: &str, inputs: usize, length: usize) -> String {
     format!("{what}, {inputs} input{} of {length}", if inputs == 1 { "" } else { "s" })
 }
 
-/// A run by name, whose outputs nobody reads.
+/// Measures a run by name. The outputs are not read.
 pub(crate) fn run(environment: &Environment, inputs: usize, length: usize) -> Result<Case, Failure> {
     let (ours, mut theirs) = sessions(environment, inputs, length)?;
     let (x, y) = values(inputs, length)?;
@@ -85,7 +85,7 @@ pub(crate) fn run(environment: &Environment, inputs: usize, length: usize) -> Re
     ))
 }
 
-/// What programs do: a view of their data, a run, a look at the output.
+/// Measures what a typical program does: create a view of its data, run, and read the output.
 pub(crate) fn step(environment: &Environment, length: usize) -> Result<Case, Failure> {
     let (ours, mut theirs) = sessions(environment, 1, length)?;
     let (a, b) = (data(0, length), data(0, length));
@@ -105,7 +105,7 @@ pub(crate) fn step(environment: &Environment, length: usize) -> Result<Case, Fai
     ))
 }
 
-/// A run of a binding whose output has its place.
+/// Measures a bound run with a preallocated output.
 pub(crate) fn bound(environment: &Environment, inputs: usize, length: usize) -> Result<Case, Failure> {
     let (ours, mut theirs) = sessions(environment, inputs, length)?;
     let (x, y) = values(inputs, length)?;
@@ -126,7 +126,7 @@ pub(crate) fn bound(environment: &Environment, inputs: usize, length: usize) -> 
     ))
 }
 
-/// A run of a binding whose output the library makes, and a look at it.
+/// Measures a bound run whose output the library allocates, and reading it.
 pub(crate) fn bound_to_memory(environment: &Environment, length: usize) -> Result<Case, Failure> {
     let (ours, mut theirs) = sessions(environment, 1, length)?;
     let (mut x, mut y) = values(1, length)?;
@@ -140,7 +140,7 @@ pub(crate) fn bound_to_memory(environment: &Environment, length: usize) -> Resul
         &ort::memory::MemoryInfo::new(AllocationDevice::CPU, 0, AllocatorType::Device, MemoryType::Default)?,
     )?;
     Ok(Case::new(
-        format!("bound run to a memory and extract, 1 input of {length}"),
+        format!("bound run to a place in memory and extract, 1 input of {length}"),
         move || {
             one.run().unwrap();
             black_box(one.output("out").unwrap().extract_tensor::<f32>().unwrap()[1]);

@@ -1,7 +1,7 @@
-//! The same calls through crate `onnx` and through crate `ort`, on one library in one process.
+//! Makes the same calls through crate `onnx` and through crate `ort`, on one library in one process.
 //!
-//! Both crates open what `ORT_DYLIB_PATH` names. Each side has a session of its own of the same model, of one thread, and
-//! is called in the way that is fastest in its crate.
+//! Both crates open the library that `ORT_DYLIB_PATH` names. Each side has a session with one thread for the same
+//! model, and is called in the way that is fastest for its crate.
 
 mod calls;
 #[path = "../../tests/common/mod.rs"]
@@ -9,12 +9,12 @@ mod calls;
 mod common;
 mod values;
 
-/// What can go wrong on either side.
+/// An error of either side.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// One call, made through both crates.
 pub struct Case {
-    /// What is called.
+    /// The name of the call.
     pub name: String,
     /// The call through crate `onnx`.
     pub onnx: Box<dyn FnMut()>,
@@ -28,9 +28,9 @@ impl Case {
     }
 }
 
-/// The cases, in the order of the table. Each has been called once on both sides, which give the same numbers.
+/// Returns the cases, in the order of the table. Each has been called once on both sides, with equal results.
 pub fn cases() -> Result<Vec<Case>, Failure> {
-    let file = std::env::var("ORT_DYLIB_PATH").map_err(|_| "ORT_DYLIB_PATH is not set: name the library to measure")?;
+    let file = std::env::var("ORT_DYLIB_PATH").map_err(|_| "ORT_DYLIB_PATH is not set: set it to the library to measure")?;
     let environment = ort::init_from(&file)?.with_telemetry(false).build()?;
     let mut cases = Vec::new();
     for (inputs, length) in [(1, 4), (1, 1024), (3, 4), (3, 1024)] {

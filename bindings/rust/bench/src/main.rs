@@ -1,13 +1,15 @@
-//! The table of ratios: blocks of calls through `onnx` and through `ort` take turns.
+//! Prints the table of ratios. Blocks of calls through `onnx` and through `ort` alternate.
 //!
-//! `ratios [MILLISECONDS [NAME]]`: how long each case is measured, a second where not given; only cases with NAME in theirs.
+//! `ratios [MILLISECONDS [NAME]]`: measures each case for that time (default: 1000), or only the cases whose names
+//! contain NAME.
 #![allow(clippy::cast_precision_loss)]
 
 use std::time::{Duration, Instant};
 
 use onnx_bench::{Case, Failure};
 
-/// How long a block takes: short beside what else happens on the machine, long beside the clock.
+/// The duration of a block: short compared to disturbances on the machine, long compared to the resolution of the
+/// clock.
 const BLOCK: Duration = Duration::from_micros(500);
 
 fn main() -> Result<(), Failure> {
@@ -22,21 +24,21 @@ fn main() -> Result<(), Failure> {
             slower.push(case.name);
         }
     }
-    println!("\n{}, library {}", rounds_told(length), onnx::version()?);
+    println!("\n{}, library {}", title(length), onnx::version()?);
     if slower.is_empty() { Ok(()) } else { Err(format!("slower than ort: {}", slower.join("; ")).into()) }
 }
 
-fn rounds_told(length: u64) -> String {
-    format!("medians of blocks of {} µs that take turns, {length} ms a call", BLOCK.as_micros())
+fn title(length: u64) -> String {
+    format!("medians of blocks of {} µs that alternate, {length} ms per call", BLOCK.as_micros())
 }
 
-/// The medians of both sides in nanoseconds a call, and their ratio.
+/// Returns the medians of both sides in nanoseconds per call, and their ratio.
 fn measure(case: &mut Case, length: Duration) -> (f64, f64, f64) {
     let calls = calls_per_block(&mut case.ort).min(calls_per_block(&mut case.onnx));
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let begun = Instant::now();
     while begun.elapsed() < length || ours.len() < 9 {
-        // Who goes first changes from round to round.
+        // The order alternates from round to round.
         if ours.len() % 2 == 0 {
             ours.push(block(&mut case.onnx, calls));
             theirs.push(block(&mut case.ort, calls));
@@ -49,7 +51,7 @@ fn measure(case: &mut Case, length: Duration) -> (f64, f64, f64) {
     (ours, theirs, ours / theirs)
 }
 
-/// Warms up, too.
+/// Returns how many calls fill a block. This warms up, too.
 fn calls_per_block(call: &mut Box<dyn FnMut()>) -> u32 {
     let mut calls = 1;
     loop {
@@ -62,7 +64,7 @@ fn calls_per_block(call: &mut Box<dyn FnMut()>) -> u32 {
     }
 }
 
-/// Nanoseconds a call.
+/// Returns nanoseconds per call.
 fn block(call: &mut Box<dyn FnMut()>, calls: u32) -> f64 {
     let begun = Instant::now();
     (0..calls).for_each(|_| call());

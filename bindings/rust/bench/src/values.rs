@@ -1,4 +1,4 @@
-//! Values: made, and looked at.
+//! Creating values and reading their elements.
 
 use std::hint::black_box;
 
@@ -9,7 +9,8 @@ use ort::value::{Tensor, TensorRef};
 use crate::calls::data;
 use crate::{Case, Failure};
 
-/// Making a tensor by copy, by taking over a vector, over borrowed memory; and a look at the elements of one.
+/// Measures four calls: creating a tensor by copy, from a vector, and over borrowed memory, and reading the elements of
+/// one.
 pub(crate) fn all(length: usize) -> Result<[Case; 4], Failure> {
     let shape = [i64::try_from(length)?];
     Ok([copied(shape, length), taken_over(shape, length), viewed(shape, length), extracted(shape, length)?])
@@ -18,7 +19,7 @@ pub(crate) fn all(length: usize) -> Result<[Case; 4], Failure> {
 fn copied(shape: [i64; 1], length: usize) -> Case {
     let (a, b, allocator) = (data(0, length), data(0, length), Allocator::default());
     Case::new(
-        format!("value by copy of {length}"),
+        format!("value by copy, {length}"),
         move || drop(black_box(Value::from_slice(&shape, &a).unwrap())),
         move || {
             let mut made = Tensor::<f32>::new(&allocator, shape).unwrap();
@@ -31,7 +32,7 @@ fn copied(shape: [i64; 1], length: usize) -> Case {
 fn taken_over(shape: [i64; 1], length: usize) -> Case {
     let (a, b) = (data(0, length), data(0, length));
     Case::new(
-        format!("value of a vector of {length}"),
+        format!("value of a vector, {length}"),
         move || drop(black_box(Value::from_vec(&shape, a.clone()).unwrap())),
         move || drop(black_box(Tensor::from_array((shape, b.clone())).unwrap())),
     )
@@ -40,7 +41,7 @@ fn taken_over(shape: [i64; 1], length: usize) -> Case {
 fn viewed(shape: [i64; 1], length: usize) -> Case {
     let (a, b) = (data(0, length), data(0, length));
     Case::new(
-        format!("value over borrowed {length}"),
+        format!("value over borrowed memory, {length}"),
         move || drop(black_box(Value::view(&shape, &a).unwrap())),
         move || drop(black_box(TensorRef::from_array_view((shape, &b[..])).unwrap())),
     )

@@ -1,4 +1,4 @@
-//! Bindings: inputs and outputs are named once, for many runs.
+//! Bindings: inputs and outputs are bound by name once, for many runs.
 
 mod outputs;
 
@@ -19,37 +19,38 @@ use crate::session::Session;
 use crate::value::Value;
 use crate::value::view::ValueView;
 
-/// Results of the last run, in the order of the library; fetched when somebody asks.
+/// Results of the last run, in the order of the library; fetched at the first access.
 type Results = SmallVec<[Option<Value>; 2]>;
 
-/// What an input reads.
+/// The value that an input reads.
 enum Source {
     Owned(Value),
     Shared(Arc<Value>),
-    /// Over memory that is borrowed for as long as the binding is.
+    /// A value over memory that is borrowed for as long as the binding exists.
     Borrowed(Value),
 }
 
-/// Where an output goes.
+/// The place that an output is written to.
 enum Target {
     Owned(Value),
-    /// Over memory that is borrowed for as long as the binding is.
+    /// A value over memory that is borrowed for as long as the binding exists.
     Borrowed(Value),
-    /// Made by the library, in each run.
+    /// The library allocates the output here, in each run.
     Memory(MemoryInfo),
-    /// Into what this input reads.
+    /// The output is written to the value of this input.
     Input(usize),
 }
 
-/// Names once where a session reads its inputs and writes its outputs. A run is then one call without names: it allocates
-/// nothing in this crate, and nothing in Retort from the second run with the same shapes on.
+/// Binds inputs and outputs of a session to values by name, once for many runs. A run is then one call without names.
+/// This crate allocates nothing in a run, and neither does Retort from the second run with the same shapes on.
 ///
-/// The binding owns the values that are bound to it, or borrows them for `'a`; the program reads and writes them through
-/// [`IoBinding::input_mut`] and [`IoBinding::output`]. A binding belongs to one thread at a time; several
-/// bindings of one session may run at once.
+/// A binding owns the values that are bound to it, or borrows them for `'a`. The program reads and writes them through
+/// [`IoBinding::input_mut`] and [`IoBinding::output`]. One thread at a time can use a binding; several bindings of one
+/// session may run at the same time.
 ///
-/// An example is a decoder whose cache grows: its size is not known ahead, so the library makes it, and each step hands its
-/// cache to the next one without a copy. See [`IoBinding::bind_in_place`] for a cache that stays in one place.
+/// This example is a decoder whose cache grows. The size of the cache is not known in advance, so the library allocates
+/// it, and each step passes its cache to the next one without a copy. See [`IoBinding::bind_in_place`] for a cache that
+/// stays in one place.
 ///
 /// ```
 /// use onnx::{MemoryInfo, Value};
@@ -74,24 +75,25 @@ enum Target {
 /// # Ok::<(), onnx::OnnxError>(())
 /// ```
 pub struct IoBinding<'a> {
-    // Released before the memory that it refers to.
+    // Dropped before the memory that it refers to.
     handle: ffi::Binding,
     inputs: Vec<Option<Source>>,
     outputs: Vec<Option<Target>>,
-    /// The outputs that are bound, in the order of the library.
+    /// Indexes of the bound outputs, in the order of the library.
     order: Vec<usize>,
     has_run: bool,
     results: OnceCell<Results>,
-    /// Values that the library may still refer to, since binding them failed.
+    /// Values that the library may still refer to, because binding them failed.
     failed: Vec<Source>,
-    /// The same for inputs and outputs that were to change places; kept until the binding is dropped.
+    /// Values to which the same applies after a failed swap of an input and an output; kept until the binding is
+    /// dropped.
     parked: Vec<Value>,
     ports: Arc<Ports>,
     memory: PhantomData<&'a mut [u8]>,
 }
 
 impl Session {
-    /// A binding of this session: inputs and outputs named once, for many runs.
+    /// Creates a binding of this session with nothing bound.
     pub fn io_binding<'a>(&self) -> Result<IoBinding<'a>> {
         Ok(IoBinding {
             handle: ffi::Binding::of(&self.handle)?,
@@ -109,21 +111,22 @@ impl Session {
 }
 
 impl<'a> IoBinding<'a> {
-    /// Binds an input to a value, in place of the value that was bound before.
+    /// Binds an input to a value, which replaces the value that was bound before.
     ///
-    /// A value in memory that the model does not read directly is copied there now: bind it again when it has changed.
+    /// If the model does not read the memory of the value directly, the value is copied now: bind it again after
+    /// changing it.
     pub fn bind_input(&mut self, name: &str, value: Value) -> Result<()> {
         self.set_input(name, Source::Owned(value))
     }
 
-    /// Binds an input to a value that others may read at the same time.
+    /// Binds an input to a value that other readers may use at the same time.
     pub fn bind_input_shared(&mut self, name: &str, value: Arc<Value>) -> Result<()> {
         self.set_input(name, Source::Shared(value))
     }
 
-    /// Binds an input to borrowed memory, without a copy. `shape` as for [`Value::from_slice`].
+    /// Binds an input to borrowed data, without a copy. `shape` is as for [`Value::from_slice`].
     ///
-    /// The memory can be neither changed nor freed while the binding may read it:
+    /// The data can be neither changed nor freed while the binding may read it:
     ///
     /// ```compile_fail,E0506
     /// # fn bind(session: &onnx::Session) -> onnx::Result<()> {
@@ -142,7 +145,7 @@ impl<'a> IoBinding<'a> {
         let place = self.ports.input(name)?;
         self.check_not_in_place(place, name)?;
         match self.handle.bind_input(place, &source.value().inner) {
-            // The library lets go of the one before when it has the new one.
+            // The library drops the previous value when it gets the new one.
             Ok(()) => {
                 self.inputs[place] = Some(source);
                 Ok(())
@@ -154,43 +157,46 @@ impl<'a> IoBinding<'a> {
         }
     }
 
-    /// An output that goes into this input would be left with memory that nobody keeps.
+    /// Returns an error if an output is written to this input: replacing the input would free the memory of the output.
     fn check_not_in_place(&self, place: usize, name: &str) -> Result<()> {
         let written = self.outputs.iter().position(|t| matches!(t, Some(Target::Input(at)) if *at == place));
         written.map_or(Ok(()), |output| {
             let output = &self.ports.outputs[output].info.name;
-            Err(OnnxError::invalid(format!("output '{output}' goes into the memory of input '{name}': bind the output elsewhere first")))
+            Err(OnnxError::invalid(format!(
+                "output '{output}' is written to the memory of input '{name}': bind the output elsewhere first"
+            )))
         })
     }
 
     fn input_place(&self, name: &str) -> Result<usize> {
         let place = self.ports.input(name)?;
         if self.inputs[place].is_none() {
-            return Err(OnnxError::invalid(format!("nothing is bound to input '{name}': bind a value")));
+            return Err(OnnxError::invalid(format!("input '{name}' is not bound: bind it to a value")));
         }
         Ok(place)
     }
 
-    /// The value that is bound to an input.
+    /// Returns the value that is bound to an input.
     pub fn input(&self, name: &str) -> Result<&Value> {
         let place = self.input_place(name)?;
-        self.inputs[place].as_ref().map(Source::value).ok_or_else(|| OnnxError::invalid("nothing is bound"))
+        self.inputs[place].as_ref().map(Source::value).ok_or_else(|| OnnxError::invalid("the input is not bound"))
     }
 
-    /// The elements that are bound to an input, to be written before the next run. An error where the binding does not own
-    /// them: shared and borrowed inputs are for reading.
+    /// Returns the elements that are bound to an input, for writing before the next run. It is an error if the binding
+    /// does not own them: shared and borrowed inputs are read-only.
     ///
-    /// Where a device reads a copy of the input, the copy is made anew by [`IoBinding::refresh_input`].
+    /// If a device reads a copy of the input, [`IoBinding::refresh_input`] updates the copy.
     pub fn input_mut<T: TensorElement>(&mut self, name: &str) -> Result<&mut [T]> {
         let place = self.input_place(name)?;
         match &mut self.inputs[place] {
-            // Memory that others may read would be moved, and the library would go on reading the old.
+            // Writing to shared memory would copy the value first, and the library would continue to read the old
+            // memory.
             Some(Source::Owned(value)) if !value.is_shared() => value.extract_tensor_mut(),
-            _ => Err(OnnxError::invalid(format!("input '{name}' is shared or borrowed: bind a value of its own to write to it"))),
+            _ => Err(OnnxError::invalid(format!("input '{name}' is shared or borrowed: bind an owned value to write to it"))),
         }
     }
 
-    /// Binds the value of an input once more, so that a device gets a copy of its new contents.
+    /// Binds the value of an input again, so that a device gets a copy of its new contents.
     pub fn refresh_input(&mut self, name: &str) -> Result<()> {
         Ok(self.handle.bind_input(self.input_place(name)?, &self.input(name)?.inner)?)
     }
@@ -207,14 +213,14 @@ impl<'a> IoBinding<'a> {
         Ok(())
     }
 
-    /// Runs the session. This drops the results of the previous run that were not taken.
+    /// Runs the session. This drops the results of the previous run, except those that were taken.
     ///
-    /// Returns when all outputs are written, including those on devices.
+    /// Returns when all outputs have been written, including those on devices.
     pub fn run(&mut self) -> Result<()> {
         self.run_with(None)
     }
 
-    /// As [`IoBinding::run`], with options.
+    /// Like [`IoBinding::run`], with options.
     pub fn run_with_options(&mut self, options: &RunOptions) -> Result<()> {
         self.run_with(Some(options))
     }
@@ -226,7 +232,7 @@ impl<'a> IoBinding<'a> {
             mistakes::named(&self.ports, given, error.into())
         })?;
         self.has_run = true;
-        // A result that shares memory with an input is copied before the input can go away.
+        // A result that shares memory with an input is copied now, because the input may be dropped before it.
         let shares = |at: &usize| self.ports.outputs[*at].may_share && matches!(self.outputs[*at], Some(Target::Memory(_)));
         if self.order.iter().any(shares) {
             self.results()?;
@@ -236,7 +242,7 @@ impl<'a> IoBinding<'a> {
 
     fn discard_results(&mut self) {
         self.has_run = false;
-        // In place: taken out, they would be moved before they go.
+        // Dropped in place: taking them out would move them first.
         self.results = OnceCell::new();
     }
 }

@@ -9,34 +9,36 @@ use crate::value::Value;
 use crate::value::view::wrap_for_writing;
 
 impl<'a> IoBinding<'a> {
-    /// Binds an output to a tensor, which each run writes. An error where its elements are of another type than the
-    /// output; a wrong shape is one of the run.
+    /// Binds an output to a tensor, which each run writes. It is an error if the tensor has a different element type
+    /// than the output. A wrong shape is an error of the run.
     pub fn bind_output(&mut self, name: &str, mut value: Value) -> Result<()> {
         value.make_unique()?;
         self.set_output(name, Target::Owned(value))
     }
 
-    /// Binds an output to borrowed memory, which each run writes. `shape` as for [`Value::from_slice`].
+    /// Binds an output to borrowed memory, which each run writes. `shape` is as for [`Value::from_slice`].
     ///
-    /// The memory is free again when the binding is gone; until then, see [`IoBinding::output`].
+    /// The borrow ends when the binding is dropped; until then, read the memory through [`IoBinding::output`].
     pub fn bind_output_slice<T: PlainElement>(&mut self, name: &str, shape: &[i64], data: &'a mut [T]) -> Result<()> {
         self.set_output(name, Target::Borrowed(wrap_for_writing(shape, data)?))
     }
 
-    /// Binds an output to a memory: the library makes the result there, of any shape.
+    /// Binds an output to a place in memory: the library allocates the result there, with any shape.
     ///
-    /// Where the shape changes from run to run, ONNX Runtime wants the output bound again before each; Retort does not.
+    /// If the shape changes from run to run, ONNX Runtime needs the output to be bound again before each run; Retort
+    /// does not.
     pub fn bind_output_to(&mut self, name: &str, memory: &MemoryInfo) -> Result<()> {
         self.set_output(name, Target::Memory(memory.clone()))
     }
 
-    /// Binds one value as an input and as an output: what a run writes is what the next one reads, in one memory. For
-    /// models that write where they have read, such as those with a cache of fixed size.
+    /// Binds one value both as an input and as an output, so that each run reads what the previous run wrote, in the
+    /// same memory. This is for models that write to the memory that they read, such as those with a cache of fixed
+    /// size.
     ///
     /// ```
     /// use onnx::Value;
     /// # let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/with_room.onnx");
-    /// // A decoder with room for 16 tokens; each step writes the row 'place' of the cache, and reads those that 'mask' shows.
+    /// // A decoder with a cache of 16 rows. Each step writes row 'place', and reads the rows that 'mask' selects.
     /// let session = onnx::session_builder()?.commit_from_file(file)?;
     /// let mut binding = session.io_binding()?;
     /// binding.bind_in_place("past", "present", Value::zeros::<f32>(&[16, 8])?)?;
@@ -76,7 +78,7 @@ impl<'a> IoBinding<'a> {
         self.discard_results();
         let old = self.outputs[at].replace(target);
         if let Err(error) = self.bind_target(at) {
-            // The state of the library is unknown: unbind the output.
+            // The state of the library is unknown, so the output is unbound.
             self.outputs[at] = old;
             self.unbind(at)?;
             return Err(error);
@@ -87,22 +89,25 @@ impl<'a> IoBinding<'a> {
         Ok(())
     }
 
-    /// The library does not check the type of a tensor that it writes: it must be that of the output.
+    /// Checks the type of a tensor for an output. The library does not check it.
     fn check_output(&self, at: usize, value: &Value) -> Result<()> {
         let port = &self.ports.outputs[at];
         let info = &port.info;
         let Some(wanted) = info.element_type() else {
-            let message = format!("output '{}' is not a tensor but {:?}: bind it to a memory", info.name, info.value_type);
+            let message = format!("output '{}' is not a tensor but {:?}: bind it to a place in memory", info.name, info.value_type);
             return Err(OnnxError::invalid(message));
         };
-        // ONNX Runtime would report success, and leave the tensor as it was.
+        // ONNX Runtime would report success without writing the tensor.
         if port.may_share {
-            return Err(OnnxError::invalid(format!("output '{}' is an input, which no run writes anew: bind it to a memory", info.name)));
+            return Err(OnnxError::invalid(format!(
+                "output '{}' is an input of the model, which runs do not write: bind it to a place in memory",
+                info.name
+            )));
         }
         value.check_type(wanted).map_err(|e| OnnxError::invalid(format!("output '{}': {}", info.name, e.message)))
     }
 
-    /// Tells the library what an output is bound to.
+    /// Binds an output in the library to its target.
     fn bind_target(&self, at: usize) -> Result<()> {
         let value = match &self.outputs[at] {
             Some(Target::Memory(memory)) => return Ok(self.handle.bind_output_to(at, &memory.handle)?),
@@ -113,9 +118,9 @@ impl<'a> IoBinding<'a> {
         Ok(self.handle.bind_output(at, &value.ok_or_else(|| self.not_bound(at))?.inner)?)
     }
 
-    /// Unbinds one output. The library can only unbind all at once, so the others are bound again.
+    /// Unbinds one output. The library can only unbind all outputs at once, so the others are bound again.
     fn unbind(&mut self, at: usize) -> Result<Option<Target>> {
-        // The order of results changes, so those of the last run are dropped.
+        // The order of the results changes, so those of the last run are dropped.
         self.discard_results();
         let order = std::mem::take(&mut self.order);
         self.handle.clear_outputs()?;
@@ -137,10 +142,11 @@ impl<'a> IoBinding<'a> {
     }
 
     fn not_bound(&self, at: usize) -> OnnxError {
-        OnnxError::invalid(format!("output '{}' is bound to nothing: bind it to a value or a memory", self.ports.outputs[at].info.name))
+        OnnxError::invalid(format!("output '{}' is not bound: bind it to a value or a place in memory", self.ports.outputs[at].info.name))
     }
 
-    /// The value that an output is bound to; where that is a memory, the result of the last run. No copy.
+    /// Returns the value that an output is bound to or, if it is bound to a place in memory, the result of the last
+    /// run. Nothing is copied.
     pub fn output(&self, name: &str) -> Result<&Value> {
         let at = self.ports.output(name)?;
         match &self.outputs[at] {
@@ -161,17 +167,20 @@ impl<'a> IoBinding<'a> {
 
     fn no_result(&self, at: usize) -> OnnxError {
         let name = &self.ports.outputs[at].info.name;
-        OnnxError::new(ErrorCode::Fail, format!("output '{name}' has no result: run the binding first, or it was taken, or bound anew"))
+        OnnxError::new(
+            ErrorCode::Fail,
+            format!("output '{name}' has no result: it has not been computed yet, was taken, or was bound again"),
+        )
     }
 
-    /// Handles of all results, got once after each run.
+    /// Returns the handles of all results, which are fetched once after each run.
     pub(super) fn results(&self) -> Result<&Results> {
         if let Some(results) = self.results.get() {
             return Ok(results);
         }
         let handles = self.handle.results()?;
         if handles.len() != self.order.len() {
-            let message = format!("the library has {} results of a binding with {} outputs", handles.len(), self.order.len());
+            let message = format!("the library returned {} results for a binding with {} outputs", handles.len(), self.order.len());
             return Err(OnnxError::new(ErrorCode::Fail, message));
         }
         let given = (0..self.inputs.len()).filter(|&i| self.inputs[i].is_some());
@@ -188,8 +197,9 @@ impl<'a> IoBinding<'a> {
         Ok(self.results.get_or_init(|| results))
     }
 
-    /// Takes what an output is bound to, which is then bound to nothing; or, where it is bound to a memory, the result of
-    /// the last run, and the next run makes another. An error for borrowed memory and for outputs in place of an input.
+    /// Takes the value that an output is bound to, and unbinds the output. If the output is bound to a place in memory,
+    /// this takes the result of the last run, and the next run allocates another one. It is an error for borrowed
+    /// memory and for outputs that are written to an input.
     pub fn take_output(&mut self, name: &str) -> Result<Value> {
         let at = self.ports.output(name)?;
         match &self.outputs[at] {
@@ -198,7 +208,7 @@ impl<'a> IoBinding<'a> {
                 Some(Target::Owned(value)) => Ok(value),
                 _ => Err(self.not_bound(at)),
             },
-            Some(_) => Err(OnnxError::invalid(format!("the memory of output '{name}' does not belong to the binding: copy it"))),
+            Some(_) => Err(OnnxError::invalid(format!("the binding does not own the memory of output '{name}': copy it"))),
             None => Err(self.not_bound(at)),
         }
     }
@@ -208,16 +218,16 @@ impl<'a> IoBinding<'a> {
         self.results()?;
         let taken = self.results.get_mut().and_then(|r| r.get_mut(place)).and_then(Option::take);
         let taken = taken.ok_or_else(|| self.no_result(at))?;
-        // Binding again makes the library release the result, and make another one in the next run.
+        // Binding again makes the library release its result and allocate another one in the next run.
         self.bind_target(at)?;
         Ok(taken)
     }
 
-    /// Makes the last result of an output the value of an input, as decoders want it between two steps.
+    /// Makes the last result of an output the value of an input, as decoders need it between two steps.
     ///
-    /// Where the output is bound to a memory, the next run makes a new result. Where both are bound to values that the
-    /// binding owns, they change places: the next run reads what the last one wrote, and writes over what it read. No
-    /// copy in either case.
+    /// If the output is bound to a place in memory, the next run allocates a new result. If both are bound to values
+    /// that the binding owns, these are swapped: the next run reads what the last run wrote, and overwrites what the
+    /// last run read. Nothing is copied in either case.
     pub fn feed_back(&mut self, output: &str, input: &str) -> Result<()> {
         let (at, place) = (self.ports.output(output)?, self.ports.input(input)?);
         self.check_not_in_place(place, input)?;
@@ -229,7 +239,7 @@ impl<'a> IoBinding<'a> {
             (Some(Target::Owned(written)), Some(Source::Owned(read))) => {
                 if read.is_shared() || read.element_type()? != written.element_type()? {
                     return Err(OnnxError::invalid(format!(
-                        "input '{input}' and output '{output}' cannot change places: {read:?}, {written:?}"
+                        "input '{input}' and output '{output}' cannot be swapped: {read:?}, {written:?}"
                     )));
                 }
                 std::mem::swap(written, read);
@@ -240,12 +250,12 @@ impl<'a> IoBinding<'a> {
                 bound
             }
             _ => Err(OnnxError::invalid(format!(
-                "output '{output}' cannot be fed back to input '{input}': bind the output to a memory, or both to values of their own"
+                "output '{output}' cannot be fed back to input '{input}': bind the output to a place in memory, or bind both to owned values"
             ))),
         }
     }
 
-    /// Unbinds both without freeing either: nobody can tell which of them the library still refers to.
+    /// Unbinds both without dropping either, because it is unknown which of them the library still refers to.
     fn park(&mut self, output: usize, input: usize) {
         if let Some(Source::Owned(value)) = self.inputs[input].take() {
             self.parked.push(value);

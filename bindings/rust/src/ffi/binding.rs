@@ -15,10 +15,10 @@ use super::value::{Handles, Value};
 
 handle!(BindingHandle, OrtIoBinding, ReleaseIoBinding);
 
-/// A binding of a session. Inputs and outputs are places in the lists of the session. The caller keeps what is bound, and
-/// does not change it during a run.
+/// A binding of a session. Inputs and outputs are given by their indexes in the lists of the session. The caller keeps
+/// the bound values alive, and does not change them during a run.
 pub(crate) struct Binding {
-    // Released before the session.
+    // Dropped before the session.
     handle: BindingHandle,
     session: Arc<Session>,
 }
@@ -26,14 +26,15 @@ pub(crate) struct Binding {
 impl Binding {
     pub(crate) fn of(session: &Arc<Session>) -> Result<Self> {
         let mut raw = null_mut();
-        // SAFETY: the binding keeps the session.
+        // SAFETY: the binding keeps the session alive.
         unsafe { call!(CreateIoBinding(session.raw(), &raw mut raw))? };
         Ok(Binding { handle: BindingHandle::of(raw)?, session: Arc::clone(session) })
     }
 
-    /// Binds, and waits for copies to a device: afterwards a value that was copied may be written.
+    /// Binds an input, and waits for a copy to a device, if there is one. After that, the caller may write to a value
+    /// that was copied.
     pub(crate) fn bind_input(&self, at: usize, value: &Value) -> Result<()> {
-        // SAFETY: the name lives during the call, and the caller keeps the value for as long as it is bound.
+        // SAFETY: the name lives during the call, and the caller keeps the value alive for as long as it is bound.
         unsafe {
             call!(BindInput(self.handle.raw(), self.session.inputs[at].name.as_ptr(), value.raw()))?;
             call!(SynchronizeBoundInputs(self.handle.raw()))
@@ -46,26 +47,26 @@ impl Binding {
     }
 
     pub(crate) fn bind_output_to(&self, at: usize, memory: &MemoryInfo) -> Result<()> {
-        // SAFETY: the library copies the description.
+        // SAFETY: the library copies the memory info.
         unsafe { call!(BindOutputToDevice(self.handle.raw(), self.session.outputs[at].name.as_ptr(), memory.raw())) }
     }
 
     pub(crate) fn clear_inputs(&self) -> Result<()> {
-        // SAFETY: the binding lives.
+        // SAFETY: the binding is valid.
         unsafe { slot!(ClearBoundInputs)(self.handle.raw()) };
         Ok(())
     }
 
     pub(crate) fn clear_outputs(&self) -> Result<()> {
-        // SAFETY: the binding lives.
+        // SAFETY: the binding is valid.
         unsafe { slot!(ClearBoundOutputs)(self.handle.raw()) };
         Ok(())
     }
 
-    /// Runs, and waits for devices, also after a failure: they write into memory that the caller reads next.
+    /// Runs, and then waits for devices, even after a failure: they write to memory that the caller reads next.
     pub(crate) fn run(&mut self, options: Option<&RunOptions>) -> Result<()> {
         let options = options.map_or(null(), |o| o.raw().cast_const());
-        // SAFETY: session, options and all that is bound live during the call, and nobody else uses the binding.
+        // SAFETY: session, options and bound values live during the call, and no other thread uses the binding.
         unsafe {
             let done = call!(RunWithBinding(self.session.raw(), options, self.handle.raw()));
             let waited = call!(SynchronizeBoundOutputs(self.handle.raw()));
@@ -73,12 +74,12 @@ impl Binding {
         }
     }
 
-    /// New handles of the values of all outputs, in the order in which they were bound first.
+    /// Returns new handles of the values of all outputs, in the order in which they were first bound.
     pub(crate) fn results(&self) -> Result<Handles> {
         let (mut list, mut raw, mut count) = (List::new(), null_mut(), 0);
         let allocator = (&raw mut list).cast::<OrtAllocator>();
-        // SAFETY: the caller owns the array, which comes from the given allocator, and each handle in it. The library uses
-        // the allocator during the call alone.
+        // SAFETY: the caller owns the array, which comes from the given allocator, and each handle in it. The library
+        // uses the allocator only during the call.
         unsafe {
             call!(GetBoundOutputValues(self.handle.raw(), allocator, &raw mut raw, &raw mut count))?;
             let handles = if count == 0 { Handles::new() } else { take(std::slice::from_raw_parts(raw, count)) };
@@ -88,11 +89,11 @@ impl Binding {
     }
 }
 
-/// How many results a list has room for without another allocation.
+/// The number of results that a list can hold without another allocation.
 const ROOM: usize = 8;
 
-/// An allocator with room for one list of results, so that the library needs no memory for it: an aligned block would cost
-/// as much as all else that is asked after a run.
+/// An allocator with a buffer for one list of results, so that the library need not allocate one: an aligned block
+/// would cost as much as all other calls after a run together.
 #[repr(C)]
 struct List {
     base: OrtAllocator,
@@ -116,10 +117,10 @@ impl List {
     }
 }
 
-/// The room where it is free and large enough, else a block of the library's own allocator.
+/// Returns the buffer if it is free and large enough, otherwise a block of the library's own allocator.
 ///
 /// # Safety
-/// `this` is the first member of a `List`, which nobody else uses.
+/// `this` is the first member of a `List` that nothing else uses.
 unsafe extern "C" fn list_alloc(this: *mut OrtAllocator, size: usize) -> *mut c_void {
     // SAFETY: as above.
     let list = unsafe { &mut *this.cast::<List>() };
@@ -138,9 +139,9 @@ unsafe extern "C" fn list_alloc(this: *mut OrtAllocator, size: usize) -> *mut c_
 }
 
 /// # Safety
-/// As for `list_alloc`, which returned the block; or it is null.
+/// As for `list_alloc`; `block` comes from it, or is null.
 unsafe extern "C" fn list_free(this: *mut OrtAllocator, block: *mut c_void) {
-    // SAFETY: as above; the room goes with the list.
+    // SAFETY: as above. The buffer is freed with the list.
     unsafe {
         let list = this.cast::<List>();
         if block == (&raw mut (*list).room).cast() {

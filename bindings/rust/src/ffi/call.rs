@@ -1,10 +1,10 @@
-//! Calls by slot, statuses, owned handles.
+//! Calls by slot, checks of statuses, and owned handles.
 
 use super::error::{Error, Result};
 use super::tables::OrtStatus;
 use super::text::text;
 
-/// The function of a slot, or an error where the library is too old for it. For use within `unsafe`.
+/// Gets the function of a slot, or an error if the library is too old for it. For use inside `unsafe`.
 macro_rules! slot {
     ($name:ident) => {{
         let api = $crate::ffi::library::api()?;
@@ -12,7 +12,7 @@ macro_rules! slot {
         let found = if needed > $crate::ffi::library::OLDEST && needed > api.version {
             None
         } else {
-            // The table of an older library is shorter than the type: only this slot is read.
+            // The table of an older library is shorter than the type, so only this slot is read.
             std::ptr::addr_of!((*api.table).$name).read()
         };
         match found {
@@ -22,26 +22,26 @@ macro_rules! slot {
     }};
 }
 
-/// Calls a function that returns a status, and turns the status into a result. For use within `unsafe`.
+/// Calls a function that returns a status, and converts the status to a `Result`. For use inside `unsafe`.
 macro_rules! call {
     ($name:ident($($argument:expr),* $(,)?)) => {
         $crate::ffi::call::check($crate::ffi::call::slot!($name)($($argument),*))
     };
 }
 
-/// A type that owns a handle of the library and releases it.
+/// Defines a type that owns a handle of the library and releases it.
 macro_rules! handle {
     ($(#[$meta:meta])* $name:ident, $raw:ident, $release:ident) => {
         $(#[$meta])*
         pub(crate) struct $name(std::ptr::NonNull<$crate::ffi::tables::$raw>);
 
-        // SAFETY: handles belong to no thread; the types around them say who may use one at the same time.
+        // SAFETY: handles are not tied to a thread; the types that contain them restrict concurrent use.
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}
 
         impl $name {
-            /// Takes ownership of what the library returned.
+            /// Takes ownership of a handle that the library returned.
             pub(super) fn of(raw: *mut $crate::ffi::tables::$raw) -> $crate::ffi::error::Result<Self> {
                 std::ptr::NonNull::new(raw).map($name).ok_or($crate::ffi::error::Error::Null(stringify!($raw)))
             }
@@ -54,7 +54,7 @@ macro_rules! handle {
         impl Drop for $name {
             fn drop(&mut self) {
                 let release = || -> $crate::ffi::error::Result<()> {
-                    // SAFETY: the handle is owned, and this is the last use of it.
+                    // SAFETY: the handle is owned, and this is its last use.
                     unsafe { $crate::ffi::call::slot!($release)(self.raw()) };
                     Ok(())
                 };
@@ -64,12 +64,12 @@ macro_rules! handle {
     };
 }
 
-/// Methods that hand their arguments to one function, which copies them, and check its status.
+/// Defines methods that pass their arguments to one function, which copies them, and check its status.
 macro_rules! methods {
     ($($name:ident($($argument:ident: $type:ty),*) = $slot:ident($($value:expr),*);)*) => {
         $(
             pub(crate) fn $name(&self $(, $argument: $type)*) -> $crate::ffi::error::Result<()> {
-                // SAFETY: the handle lives, and the arguments live during the call.
+                // SAFETY: the handle and the arguments live during the call.
                 unsafe { $crate::ffi::call::call!($slot(self.raw() $(, $value)*)) }
             }
         )*
@@ -78,7 +78,7 @@ macro_rules! methods {
 
 pub(super) use {call, handle, methods, slot};
 
-/// Turns a status into a result, and releases the status.
+/// Converts a status to a `Result`, and releases it.
 #[inline]
 pub(super) fn check(status: *mut OrtStatus) -> Result<()> {
     if status.is_null() { Ok(()) } else { Err(error_of(status)) }
@@ -87,7 +87,7 @@ pub(super) fn check(status: *mut OrtStatus) -> Result<()> {
 #[cold]
 fn error_of(status: *mut OrtStatus) -> Error {
     let read = || -> Result<Error> {
-        // SAFETY: the status is owned; its text is copied before it is released, and it is not used again.
+        // SAFETY: the status is owned. Its message is copied before it is released, and it is not used again.
         unsafe {
             let code = slot!(GetErrorCode)(status);
             let message = text(slot!(GetErrorMessage)(status));

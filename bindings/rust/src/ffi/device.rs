@@ -14,14 +14,14 @@ use super::tables::{OrtAllocatorType, OrtDeviceMemoryType, OrtEpDevice, OrtHardw
 use super::text::{path, text};
 use super::value::Value;
 
-/// Held while the list of devices is read or changed: a new library moves it.
+/// Locked while the list of devices is read or changed, because a new library moves it.
 static LIST: Mutex<()> = Mutex::new(());
 
 /// A device together with its provider.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EpDevice(NonNull<OrtEpDevice>);
 
-// SAFETY: devices are immutable, and live as long as the process: libraries of providers are never unloaded.
+// SAFETY: devices are immutable, and exist until the process ends, because provider libraries are never unloaded.
 unsafe impl Send for EpDevice {}
 // SAFETY: as above.
 unsafe impl Sync for EpDevice {}
@@ -30,7 +30,7 @@ impl Environment {
     pub(crate) fn devices(&self) -> Result<Vec<EpDevice>> {
         let _one = LIST.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut raw, mut count) = (null(), 0);
-        // SAFETY: the array lives until the list changes, which the lock forbids; it is copied.
+        // SAFETY: the array is valid until the list changes, which the lock prevents. It is copied.
         unsafe {
             call!(GetEpDevices(self.raw(), &raw mut raw, &raw mut count))?;
             Ok((0..count).filter_map(|at| EpDevice::of(*raw.add(at))).collect())
@@ -40,7 +40,7 @@ impl Environment {
     pub(crate) fn register_provider_library(&self, name: &str, file: &Path) -> Result<()> {
         let (name, file) = (CString::new(name)?, path(file)?);
         let _one = LIST.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the environment lives; whoever names the file answers for what it does.
+        // SAFETY: the environment is valid. The caller is responsible for the file that it names.
         unsafe { call!(RegisterExecutionProviderLibrary(self.raw(), name.as_ptr(), file.as_ptr())) }
     }
 }
@@ -55,7 +55,7 @@ impl EpDevice {
     }
 
     pub(crate) fn provider(self) -> Result<String> {
-        // SAFETY: devices live, and the text is copied.
+        // SAFETY: devices are always valid, and the string is copied.
         unsafe { Ok(text(slot!(EpDevice_EpName)(self.raw()))) }
     }
 
@@ -75,40 +75,41 @@ impl EpDevice {
     }
 
     fn hardware(self) -> Result<*const OrtHardwareDevice> {
-        // SAFETY: devices live, and their hardware lives as long.
+        // SAFETY: devices and their hardware are always valid.
         let raw = unsafe { slot!(EpDevice_Device)(self.raw()) };
         if raw.is_null() { Err(Error::Null("OrtHardwareDevice")) } else { Ok(raw) }
     }
 
     pub(crate) fn hardware_type(self) -> Result<OrtHardwareDeviceType> {
-        // SAFETY: the hardware lives.
+        // SAFETY: the hardware is valid.
         unsafe { Ok(slot!(HardwareDevice_Type)(self.hardware()?)) }
     }
 
     pub(crate) fn hardware_vendor(self) -> Result<String> {
-        // SAFETY: the hardware lives, and the text is copied.
+        // SAFETY: the hardware is valid, and the string is copied.
         unsafe { Ok(text(slot!(HardwareDevice_Vendor)(self.hardware()?))) }
     }
 
-    /// The PCI numbers of the vendor and of the device.
+    /// Returns the PCI ids of the vendor and the device.
     pub(crate) fn hardware_ids(self) -> Result<(u32, u32)> {
         let raw = self.hardware()?;
-        // SAFETY: the hardware lives.
+        // SAFETY: the hardware is valid.
         unsafe { Ok((slot!(HardwareDevice_VendorId)(raw), slot!(HardwareDevice_DeviceId)(raw))) }
     }
 
     pub(crate) fn hardware_metadata(self) -> Result<BTreeMap<String, String>> {
-        // SAFETY: the hardware lives, and the pairs are copied.
+        // SAFETY: the hardware is valid, and the pairs are copied.
         unsafe { read_pairs(slot!(HardwareDevice_Metadata)(self.hardware()?)) }
     }
 
     pub(crate) fn memory(self, kind: OrtDeviceMemoryType) -> Result<Option<MemoryInfo>> {
-        // SAFETY: the description lives as long as the device.
+        // SAFETY: the memory info lives as long as the device.
         let raw = unsafe { slot!(EpDevice_MemoryInfo)(self.raw(), kind) };
         Ok(NonNull::new(raw.cast_mut()).map(|raw| MemoryInfo::View(raw, None)))
     }
 
-    /// The shared allocator. An existing one is used: making it again would end the one that tensors have.
+    /// Returns the shared allocator. An existing one is reused: creating it again would invalidate the one that tensors
+    /// use.
     pub(crate) fn allocator(self, kind: OrtDeviceMemoryType) -> Result<Allocator> {
         let _one = LIST.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(memory) = self.memory(kind)? {
@@ -123,11 +124,11 @@ impl EpDevice {
     }
 }
 
-/// Copies tensors. The caller has checked that the two of each pair have one type and one shape.
+/// Copies tensors. The caller has checked that the tensors of each pair have the same type and shape.
 pub(crate) fn copy_tensors<'v>(from: impl Iterator<Item = &'v Value>, to: impl Iterator<Item = &'v mut Value>) -> Result<()> {
     let environment = Environment::get()?.raw();
     let sources: Vec<*const OrtValue> = from.map(|v| v.raw().cast_const()).collect();
     let targets: Vec<*mut OrtValue> = to.map(|v| v.raw()).collect();
-    // SAFETY: types and sizes agree; all values live; without a stream the call waits for the copies.
+    // SAFETY: types and sizes agree, and all values are valid. Without a stream, the call waits for the copies.
     unsafe { call!(CopyTensors(environment, sources.as_ptr(), targets.as_ptr(), null_mut(), sources.len().min(targets.len()))) }
 }

@@ -1,12 +1,13 @@
-//! Types of elements and shapes, as far as memory depends on them.
+//! Element types and shapes, as far as the size of memory depends on them.
 
 use super::error::{Error, Result};
 use super::tables::ONNXTensorElementDataType as Type;
 
-/// A type of Rust that elements of the library have.
+/// A Rust type that elements of the library have.
 ///
 /// # Safety
-/// Elements of type `RAW` have the layout of the type, and their bits are a value of it: any bits, or for `bool` 0 and 1.
+/// Elements of type `RAW` must have the layout of the Rust type, and their bits must be a valid value of it: any bits
+/// or, for `bool`, 0 and 1.
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     const RAW: Type;
 }
@@ -14,7 +15,7 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 macro_rules! elements {
     ($($(#[$meta:meta])* $type:ty = $raw:ident;)*) => {
         $(
-            // SAFETY: the interface defines the types of its elements so.
+            // SAFETY: the interface defines its element types in this way.
             $(#[$meta])* unsafe impl Element for $type { const RAW: Type = Type::$raw; }
         )*
     };
@@ -36,17 +37,17 @@ elements! {
     #[cfg(feature = "half")] half::bf16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16;
 }
 
-/// How many bytes that many elements take; an error for strings and for sizes beyond memory.
+/// Returns the number of bytes of some elements; an error for strings and for sizes beyond the address space.
 pub(crate) fn bytes_of(element: Type, count: usize) -> Result<usize> {
     let bits = element.bits();
     if bits == 0 {
         return Err(Error::Elements(element, "have no size in bytes: use the functions for strings".to_owned()));
     }
     let all = count.checked_mul(bits).and_then(|b| b.checked_add(7)).filter(|b| isize::try_from(*b / 8).is_ok());
-    all.map(|b| b / 8).ok_or_else(|| Error::Elements(element, format!("do not fit into memory: {count} of them")))
+    all.map(|b| b / 8).ok_or_else(|| Error::Elements(element, format!("do not fit in memory, because there are {count} of them")))
 }
 
-/// How many elements a shape has; an error where an extent is negative or the product overflows.
+/// Returns the number of elements of a shape; an error if an extent is negative or the product overflows.
 pub(crate) fn count_of(shape: &[i64]) -> Result<usize> {
     let mut count = 1usize;
     for &extent in shape {
@@ -57,13 +58,13 @@ pub(crate) fn count_of(shape: &[i64]) -> Result<usize> {
     Ok(count)
 }
 
-/// An error where that many elements do not fill the shape.
+/// Returns an error if the number of elements does not match the shape.
 pub(crate) fn check_count(shape: &[i64], length: usize) -> Result<()> {
     let count = count_of(shape)?;
     if count == length {
         return Ok(());
     }
-    Err(Error::Invalid(format!("the shape {shape:?} has {count} elements, the data {length}: give as many as the shape says")))
+    Err(Error::Invalid(format!("the shape {shape:?} has {count} elements, but the data has {length}: the numbers must be equal")))
 }
 
 #[cfg(test)]
@@ -80,7 +81,7 @@ mod tests {
         assert_eq!(count_of(&[2, 0, 3]).unwrap(), 0);
         assert!(message(count_of(&[2, -1])).contains("-1"));
         assert!(count_of(&[i64::MAX, 4]).is_err());
-        assert!(message(check_count(&[2, 3], 5)).contains("[2, 3] has 6 elements, the data 5"));
+        assert!(message(check_count(&[2, 3], 5)).contains("[2, 3] has 6 elements, but the data has 5"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ handle!(Environment, OrtEnv, ReleaseEnv);
 static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
 
 impl Environment {
-    /// The environment, made by the first call.
+    /// Returns the environment; the first call creates it.
     #[inline]
     pub(crate) fn get() -> Result<&'static Self> {
         match ENVIRONMENT.get() {
@@ -23,13 +23,13 @@ impl Environment {
         }
     }
 
-    /// As above; level and name are for the first call.
+    /// As above. Only the first call uses the level and the name.
     pub(crate) fn with(level: OrtLoggingLevel, name: &str) -> Result<&'static Self> {
         static MAKING: Mutex<()> = Mutex::new(());
         let _one = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
         if ENVIRONMENT.get().is_none() {
             let (name, mut raw) = (CString::new(name)?, null_mut());
-            // SAFETY: the name lives during the call, the library copies it.
+            // SAFETY: the name lives during the call, and the library copies it.
             unsafe { call!(CreateEnv(level, name.as_ptr(), &raw mut raw))? };
             let _ = ENVIRONMENT.set(Environment::of(raw)?);
         }
@@ -37,15 +37,15 @@ impl Environment {
     }
 
     pub(crate) fn set_log_level(&self, level: OrtLoggingLevel) -> Result<()> {
-        // SAFETY: the environment lives as long as the process.
+        // SAFETY: the environment is always valid.
         unsafe { call!(UpdateEnvWithCustomLogLevel(self.raw(), level)) }
     }
 }
 
-/// Names of the providers that are built into the library.
+/// Returns the names of the providers that are built into the library.
 pub(crate) fn providers() -> Result<Vec<String>> {
     let (mut names, mut count) = (null_mut(), 0);
-    // SAFETY: the library returns an array of that many texts, which are copied before the array is released.
+    // SAFETY: the library returns an array of that many strings, which are copied before the array is released.
     unsafe {
         call!(GetAvailableProviders(&raw mut names, &raw mut count))?;
         let copies = (0..usize::try_from(count)?).map(|at| text(*names.add(at))).collect();
@@ -55,6 +55,6 @@ pub(crate) fn providers() -> Result<Vec<String>> {
 }
 
 pub(crate) fn build_info() -> Result<String> {
-    // SAFETY: the function takes nothing and returns a constant text.
+    // SAFETY: the function takes no arguments and returns a constant string.
     unsafe { Ok(text(slot!(GetBuildInfoString)())) }
 }

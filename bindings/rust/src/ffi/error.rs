@@ -1,4 +1,4 @@
-//! Why a call failed. The module `error` of the crate turns it into a code and a message.
+//! Reasons why a call failed. The module `error` of the crate converts them to codes and messages.
 
 use std::ffi::NulError;
 use std::num::TryFromIntError;
@@ -19,17 +19,17 @@ pub(crate) enum Error {
         needed: u32,
         found: u32,
     },
-    /// The loaded library lacks something else.
+    /// The loaded library does not have some other feature.
     NotSupported(String),
     #[cfg(feature = "load-dynamic")]
     NoLibrary(String),
     Invalid(String),
-    /// The tensor has elements of another type than the one that the caller wants.
+    /// The elements of the tensor have a different type than the caller wants.
     WrongType {
         found: ONNXTensorElementDataType,
         wanted: ONNXTensorElementDataType,
     },
-    /// What cannot be done with elements of a type; the text continues "elements of type T".
+    /// Something that cannot be done with elements of a type. The text continues "elements of type T".
     Elements(ONNXTensorElementDataType, String),
     Text(NulError),
     Number(TryFromIntError),

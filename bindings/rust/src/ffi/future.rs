@@ -11,12 +11,13 @@ use super::session::{Session, in_callback};
 use super::tables::{OrtStatus, OrtValue};
 use super::value::{Handles, Value};
 
-/// What has a value of the library in it, always the same one.
+/// A type that contains a value of the library, always the same one.
 pub(crate) trait InputValue: Send + Sync {
     fn value(&self) -> &Value;
 }
 
-/// All that the library reads and writes until the run is over. It must not be dropped before; it may be forgotten.
+/// Everything that the library reads and writes until the run is over. It must not be dropped before that, but it may
+/// be leaked.
 pub(crate) struct InFlight<V> {
     results: Vec<*mut OrtValue>,
     values: Vec<*const OrtValue>,
@@ -24,18 +25,20 @@ pub(crate) struct InFlight<V> {
     wanted: Names,
     pub(crate) options: RunOptions,
     pub(crate) inputs: Vec<Arc<V>>,
-    // Keeps the names.
+    // Keeps the names alive.
     session: Arc<Session>,
 }
 
-// SAFETY: the pointers are to what the fields own; the library is done with them before any are used here.
+// SAFETY: the pointers refer to memory that the fields own, and the library no longer uses them when they are used
+// here.
 unsafe impl<V: InputValue> Send for InFlight<V> {}
-// SAFETY: only the options, which others may terminate, and the inputs, which are shared anyway, are read by reference.
+// SAFETY: only the options, which other threads may use to terminate the run, and the inputs, which are shared anyway,
+// are used by reference.
 unsafe impl<V: InputValue> Sync for InFlight<V> {}
 
 impl<V: InputValue> InFlight<V> {
-    /// Starts a run of values for the inputs at `places`, for the outputs at `outputs`. `over` is called once, by a thread
-    /// of the library, when the run is over; it is not called where this function returns an error.
+    /// Starts a run with values for the inputs at `places` and for the outputs at `outputs`. A thread of the library
+    /// calls `over` once, when the run is over. If this returns an error, `over` is not called.
     pub(crate) fn start<F: FnOnce(Result<()>) + Send + 'static>(
         session: &Arc<Session>,
         options: RunOptions,
@@ -54,8 +57,8 @@ impl<V: InputValue> InFlight<V> {
             session: Arc::clone(session),
         });
         let user = Box::into_raw(Box::new(over));
-        // SAFETY: everything that the library is given lives in the box until the run is over, and `user` until the
-        // callback. The callback comes once; where the call fails, it does not come.
+        // SAFETY: everything that the library gets lives in the box until the run is over, and `user` lives until the
+        // callback. The callback is called once or, if the call fails, never.
         unsafe {
             let started = call!(RunAsync(
                 run.session.raw(),
@@ -77,16 +80,16 @@ impl<V: InputValue> InFlight<V> {
         Ok(run)
     }
 
-    /// The outputs; only when the run is over.
+    /// Returns the outputs. Only allowed when the run is over.
     pub(crate) fn take(self) -> Handles {
-        // SAFETY: the run is over: the caller owns the handles, and the box goes with this call.
+        // SAFETY: the run is over, so the caller owns the handles. The box is dropped in this call.
         unsafe { take(&self.results) }
     }
 }
 
-/// Called by a thread of the library when the run is over. The outputs are in the array that it was given.
+/// Called by a thread of the library when the run is over. The outputs are in the array that the library was given.
 unsafe extern "C" fn call_over<F: FnOnce(Result<()>)>(user: *mut c_void, _: *mut *mut OrtValue, _: usize, status: *mut OrtStatus) {
-    // SAFETY: `start` made the pointer, and this is the one call with it.
+    // SAFETY: `start` created the pointer, and this is the only call that uses it.
     let over = unsafe { Box::from_raw(user.cast::<F>()) };
     in_callback(|| over(check(status)));
 }

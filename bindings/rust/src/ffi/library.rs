@@ -1,4 +1,4 @@
-//! The loaded library: found, opened, and asked for the newest interface that both sides know.
+//! Finds and opens the library, and gets the newest version of the interface that both the library and this crate know.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -8,7 +8,7 @@ use super::tables::{ORT_API_VERSION, OrtApi, OrtApiBase, OrtSessionOptionsAppend
 use super::tables::{OrtSessionOptions, OrtStatus};
 use super::text::text;
 
-/// The oldest interface that this crate accepts: its slots need no check.
+/// The oldest version of the interface that this crate accepts. Slots of this version need no check.
 pub(super) const OLDEST: u32 = 17;
 
 /// The functions of the loaded library.
@@ -20,14 +20,14 @@ pub(super) struct Api {
     library: libloading::Library,
 }
 
-// SAFETY: the tables are constant, live as long as the process, and their functions may be called from every thread.
+// SAFETY: the tables are constant and always valid, and their functions may be called from every thread.
 unsafe impl Send for Api {}
 // SAFETY: as above.
 unsafe impl Sync for Api {}
 
 static API: OnceLock<Api> = OnceLock::new();
 
-/// The functions, loaded by the first call. A failure is not kept: the next call tries again.
+/// Returns the functions; the first call loads the library. If that fails, the next call tries again.
 #[inline]
 pub(super) fn api() -> Result<&'static Api> {
     match API.get() {
@@ -46,22 +46,22 @@ fn load() -> Result<&'static Api> {
     API.get().ok_or(Error::Null("OrtApi"))
 }
 
-/// The version of the library, as it says itself.
+/// Returns the version of the library, as it reports it.
 pub(crate) fn version() -> Result<String> {
     let api = api()?;
-    // SAFETY: the function takes nothing and returns a constant text.
+    // SAFETY: the function takes no arguments and returns a constant string.
     Ok(unsafe { (*api.base).GetVersionString.map(|f| text(f())).unwrap_or_default() })
 }
 
-/// The version of the interface that is in use.
+/// Returns the version of the interface in use.
 pub(crate) fn api_version() -> Result<u32> {
     Ok(api()?.version)
 }
 
-/// The newest interface that both sides know. A library that is asked for a newer one than its own complains on standard
-/// error, so it is asked for none beyond its version.
+/// Gets the newest version of the interface that both sides know. A library prints an error when it is asked for a
+/// newer version than its own, so it is not asked for one beyond its version.
 fn negotiate(base: *const OrtApiBase) -> Result<(*const OrtApi, u32)> {
-    // SAFETY: OrtGetApiBase returned the base; both functions may be called at any time.
+    // SAFETY: OrtGetApiBase returned the base, and both functions may be called at any time.
     unsafe {
         let (Some(get), Some(version)) = (base.as_ref().and_then(|b| b.GetApi), base.as_ref().and_then(|b| b.GetVersionString)) else {
             return Err(Error::Null("OrtApiBase"));
@@ -74,11 +74,11 @@ fn negotiate(base: *const OrtApiBase) -> Result<(*const OrtApi, u32)> {
                 return Ok((table, version));
             }
         }
-        Err(Error::NotSupported(format!("the library is version {named}: load version 1.{OLDEST} or newer")))
+        Err(Error::NotSupported(format!("the library has version {named}: load version 1.{OLDEST} or newer")))
     }
 }
 
-/// The minor version in `1.<minor>.<patch>`.
+/// Returns the minor version in `1.<minor>.<patch>`.
 fn minor_of(version: &str) -> Option<u32> {
     let mut parts = version.split('.');
     if parts.next()? != "1" {
@@ -95,14 +95,14 @@ unsafe extern "C" {
 
 #[cfg(not(feature = "load-dynamic"))]
 fn open() -> Result<Api> {
-    // SAFETY: the function takes nothing.
+    // SAFETY: the function takes no arguments.
     let base = unsafe { OrtGetApiBase() };
     let (table, version) = negotiate(base)?;
     Ok(Api { table, base, version })
 }
 
-/// Opens the file that `RETORT_LIBRARY` or else `ORT_DYLIB_PATH` names; where neither is set, the one that the system's
-/// loader finds.
+/// Opens the file that `RETORT_LIBRARY` or, if that is not set, `ORT_DYLIB_PATH` names. If neither is set, opens the
+/// library that the system's loader finds.
 #[cfg(feature = "load-dynamic")]
 fn open() -> Result<Api> {
     let named = ["RETORT_LIBRARY", "ORT_DYLIB_PATH"]
@@ -111,40 +111,40 @@ fn open() -> Result<Api> {
     let usual = ["libonnxruntime.so.1", "libonnxruntime.so", "libretort.so.1", "libonnxruntime.dylib"];
     let mut tried = Vec::new();
     let files: Vec<std::ffi::OsString> = match &named {
-        // No other library takes the place of the named one: that would surprise.
+        // If a variable names a library, no other is tried, because using a different library would be a surprise.
         Some((_, file)) => vec![file.clone()],
         None => usual.iter().map(Into::into).collect(),
     };
     for file in files {
-        // SAFETY: loading runs the initialisers of the library; whoever names the file answers for it.
+        // SAFETY: loading runs the initialisers of the library. The caller is responsible for the file that it names.
         match unsafe { libloading::Library::new(&file) } {
             Ok(library) => return opened(library, &file.to_string_lossy()),
             Err(error) => tried.push(format!("{}: {error}", file.to_string_lossy())),
         }
     }
     let place = named.map_or("RETORT_LIBRARY and ORT_DYLIB_PATH are not set".to_owned(), |(name, _)| format!("{name} is set"));
-    Err(Error::NoLibrary(format!("no library could be loaded ({place}); tried\n  {}\nname one by RETORT_LIBRARY", tried.join("\n  "))))
+    Err(Error::NoLibrary(format!("no library could be loaded ({place}); tried\n  {}\nset RETORT_LIBRARY to a library", tried.join("\n  "))))
 }
 
 #[cfg(feature = "load-dynamic")]
 fn opened(library: libloading::Library, name: &str) -> Result<Api> {
     // SAFETY: the symbol has this type in every library that exports it.
     let get = unsafe { library.get::<super::tables::OrtGetApiBaseFn>(b"OrtGetApiBase\0") };
-    let get = get.map_err(|e| Error::NoLibrary(format!("{name} is not the library: {e}")))?;
-    // SAFETY: the function takes nothing.
+    let get = get.map_err(|e| Error::NoLibrary(format!("{name} is not an ONNX Runtime library: {e}")))?;
+    // SAFETY: the function takes no arguments.
     let base = unsafe { get() };
     let (table, version) = negotiate(base)?;
     Ok(Api { table, base, version, library })
 }
 
-/// A function that the library exports beside the table.
+/// Returns a function that the library exports besides those in the table.
 #[cfg(feature = "load-dynamic")]
 fn exported<T: Copy>(name: &[u8]) -> Result<Option<T>> {
-    // SAFETY: the caller names the type that the symbol has in every library; the library is never closed.
+    // SAFETY: the caller passes the type that the symbol has in every library. The library is never closed.
     Ok(unsafe { api()?.library.get::<T>(name) }.ok().map(|f| *f))
 }
 
-/// As above, of the library that the program is linked with.
+/// As above, for the library that the program is linked with.
 #[cfg(all(feature = "cuda", not(feature = "load-dynamic")))]
 fn exported<T: Copy>(name: &[u8]) -> Result<Option<T>> {
     api()?;
@@ -152,21 +152,25 @@ fn exported<T: Copy>(name: &[u8]) -> Result<Option<T>> {
     Ok(unsafe { libloading::os::unix::Library::this().get::<T>(name) }.ok().map(|f| *f))
 }
 
-/// `OrtSessionOptionsAppendExecutionProvider_CPU` of the library.
+/// Returns `OrtSessionOptionsAppendExecutionProvider_CPU` of the library.
 #[cfg(feature = "load-dynamic")]
 pub(super) fn append_cpu() -> Result<OrtSessionOptionsAppendExecutionProvider_CPUFn> {
     let found = exported(b"OrtSessionOptionsAppendExecutionProvider_CPU\0")?;
-    found.ok_or_else(|| Error::NotSupported("the library does not export a CPU provider to append: leave it out".to_owned()))
+    found.ok_or_else(|| {
+        Error::NotSupported(
+            "the library does not export OrtSessionOptionsAppendExecutionProvider_CPU: leave the CPU provider out".to_owned(),
+        )
+    })
 }
 
-/// As above; returns a result as the other does.
+/// As above. It returns a `Result` only to have the same signature.
 #[cfg(not(feature = "load-dynamic"))]
 #[allow(clippy::unnecessary_wraps)]
 pub(super) fn append_cpu() -> Result<OrtSessionOptionsAppendExecutionProvider_CPUFn> {
     Ok(OrtSessionOptionsAppendExecutionProvider_CPU)
 }
 
-/// `OrtSessionOptionsAppendExecutionProvider_CUDA`; libraries for processors alone do not export it.
+/// Returns `OrtSessionOptionsAppendExecutionProvider_CUDA`. Libraries without GPU support do not export it.
 #[cfg(feature = "cuda")]
 pub(super) fn append_cuda() -> Result<Option<super::tables::OrtSessionOptionsAppendExecutionProvider_CUDAFn>> {
     exported(b"OrtSessionOptionsAppendExecutionProvider_CUDA\0")

@@ -15,32 +15,32 @@ use super::tables::{
 use super::text::text;
 
 handle!(
-    /// A description that was made here.
+    /// An OrtMemoryInfo that this crate created.
     InfoHandle, OrtMemoryInfo, ReleaseMemoryInfo
 );
 handle!(PairsHandle, OrtKeyValuePairs, ReleaseKeyValuePairs);
 
-/// Keeps the session that a handle is a view into.
+/// Keeps the session alive that a handle points into.
 pub(super) type Owner = Arc<dyn Send + Sync>;
 
-/// A description of a place in memory.
+/// Describes a place in memory.
 pub(crate) enum MemoryInfo {
     Owned(InfoHandle),
-    /// A view into its owner; one without an owner lives as long as the process.
+    /// A pointer into its owner; without an owner, it is valid until the process ends.
     View(NonNull<OrtMemoryInfo>, #[allow(dead_code)] Option<Owner>),
 }
 
-// SAFETY: descriptions are immutable, and their owners are kept.
+// SAFETY: memory infos are immutable, and their owners are kept alive.
 unsafe impl Send for MemoryInfo {}
 // SAFETY: as above.
 unsafe impl Sync for MemoryInfo {}
 
-/// What a description says.
+/// The properties of a place in memory.
 pub(crate) struct Description {
     pub(crate) name: String,
     pub(crate) device: OrtMemoryInfoDeviceType,
     pub(crate) id: i32,
-    /// 0 where the library is older than 1.23.
+    /// 0 if the library is older than 1.23.
     pub(crate) vendor: u32,
     pub(crate) kind: OrtDeviceMemoryType,
 }
@@ -53,10 +53,10 @@ impl MemoryInfo {
         }
     }
 
-    /// Memory of the processor.
+    /// Returns the processor's memory.
     pub(crate) fn cpu() -> Result<Self> {
         let mut raw = null_mut();
-        // SAFETY: the library returns a new description.
+        // SAFETY: the library returns a new memory info.
         unsafe { call!(CreateCpuMemoryInfo(OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault, &raw mut raw))? };
         InfoHandle::of(raw).map(MemoryInfo::Owned)
     }
@@ -64,32 +64,32 @@ impl MemoryInfo {
     pub(crate) fn named(name: &str, id: i32) -> Result<Self> {
         let (name, mut raw) = (CString::new(name)?, null_mut());
         let (form, kind) = (OrtAllocatorType::OrtDeviceAllocator, OrtMemType::OrtMemTypeDefault);
-        // SAFETY: the library copies the name and returns a new description.
+        // SAFETY: the library copies the name and returns a new memory info.
         unsafe { call!(CreateMemoryInfo(name.as_ptr(), form, id, kind, &raw mut raw))? };
         InfoHandle::of(raw).map(MemoryInfo::Owned)
     }
 
     pub(crate) fn new(place: &Description) -> Result<Self> {
         let (name, form, mut raw) = (CString::new(place.name.as_str())?, OrtAllocatorType::OrtDeviceAllocator, null_mut());
-        // SAFETY: the library copies the name and returns a new description.
+        // SAFETY: the library copies the name and returns a new memory info.
         unsafe { call!(CreateMemoryInfo_V2(name.as_ptr(), place.device, place.vendor, place.id, place.kind, 0, form, &raw mut raw))? };
         InfoHandle::of(raw).map(MemoryInfo::Owned)
     }
 
     pub(crate) fn describe(&self) -> Result<Description> {
-        // SAFETY: the description lives.
+        // SAFETY: the memory info is valid.
         unsafe { describe(self.raw()) }
     }
 
     pub(crate) fn equals(&self, other: &Self) -> Result<bool> {
         let mut differs = 1;
-        // SAFETY: both descriptions live.
+        // SAFETY: both memory infos are valid.
         unsafe { call!(CompareMemoryInfo(self.raw(), other.raw(), &raw mut differs))? };
         Ok(differs == 0)
     }
 }
 
-/// The processor's memory, described once: the description is immutable and lives as long as the process.
+/// Returns the memory info of the processor's memory, which is created once, is immutable, and is never released.
 pub(super) fn cpu_raw() -> Result<*const OrtMemoryInfo> {
     static CPU: OnceLock<MemoryInfo> = OnceLock::new();
     if let Some(known) = CPU.get() {
@@ -100,10 +100,10 @@ pub(super) fn cpu_raw() -> Result<*const OrtMemoryInfo> {
 }
 
 /// # Safety
-/// The description lives.
+/// The memory info must be valid.
 pub(super) unsafe fn describe(raw: *const OrtMemoryInfo) -> Result<Description> {
     let (mut name, mut id, mut device) = (null(), 0, OrtMemoryInfoDeviceType(0));
-    // SAFETY: as above; the name is copied.
+    // SAFETY: as above. The name is copied.
     unsafe {
         call!(MemoryInfoGetName(raw, &raw mut name))?;
         call!(MemoryInfoGetId(raw, &raw mut id))?;
@@ -117,7 +117,7 @@ pub(super) unsafe fn describe(raw: *const OrtMemoryInfo) -> Result<Description> 
 }
 
 /// # Safety
-/// The description lives.
+/// The memory info must be valid.
 pub(super) unsafe fn is_host_accessible(raw: *const OrtMemoryInfo) -> Result<bool> {
     let mut device = OrtMemoryInfoDeviceType(0);
     // SAFETY: as above.
@@ -131,17 +131,18 @@ pub(super) unsafe fn is_host_accessible(raw: *const OrtMemoryInfo) -> Result<boo
 
 pub(crate) struct Allocator {
     raw: NonNull<OrtAllocator>,
-    /// An allocator of a session is released here, before its session; the library's others live as long as the process.
+    /// If set, the allocator belongs to this session and is released before it. Other allocators are never released.
     session: Option<Owner>,
 }
 
-// SAFETY: the library's allocators lock by themselves.
+// SAFETY: the library's allocators use locks of their own.
 unsafe impl Send for Allocator {}
 // SAFETY: as above.
 unsafe impl Sync for Allocator {}
 
 impl Allocator {
-    /// Takes what the library returned: an allocator of this session, or one that lives as long as the process.
+    /// Takes an allocator from the library, which belongs to this session or, without a session, is valid until the
+    /// process ends.
     pub(super) fn of(raw: *mut OrtAllocator, session: Option<Owner>) -> Result<Self> {
         Ok(Allocator { raw: NonNull::new(raw).ok_or(Error::Null("OrtAllocator"))?, session })
     }
@@ -150,23 +151,23 @@ impl Allocator {
         self.raw.as_ptr()
     }
 
-    /// The library's own allocator, of the processor's memory.
+    /// Returns the library's default allocator, for the processor's memory.
     pub(crate) fn cpu() -> Result<Self> {
         Environment::get()?;
         Self::of(default_raw()?, None)
     }
 
-    /// The allocator that all sessions share for a place.
+    /// Returns the allocator that all sessions share for a place.
     pub(crate) fn shared(memory: &MemoryInfo) -> Result<Option<Self>> {
         let (environment, mut raw) = (Environment::get()?, null_mut());
-        // SAFETY: the environment owns the allocator, and this crate never replaces or releases one of those.
+        // SAFETY: the environment owns the allocator, and this crate never replaces or releases shared allocators.
         unsafe { call!(GetSharedAllocator(environment.raw(), memory.raw(), &raw mut raw))? };
         if raw.is_null() { Ok(None) } else { Self::of(raw, None).map(Some) }
     }
 
     pub(crate) fn describe(&self) -> Result<Description> {
         let mut raw = null();
-        // SAFETY: the allocator lives, and the view into it is used before that ends.
+        // SAFETY: the allocator is valid, and the pointer into it is used only while it is.
         unsafe {
             call!(AllocatorGetInfo(self.raw(), &raw mut raw))?;
             describe(raw)
@@ -175,7 +176,7 @@ impl Allocator {
 
     pub(crate) fn statistics(&self) -> Result<BTreeMap<String, String>> {
         let mut raw = null_mut();
-        // SAFETY: the allocator lives; the pairs are owned and read before they are released.
+        // SAFETY: the allocator is valid. The pairs are owned, and are copied before they are released.
         unsafe {
             call!(AllocatorGetStats(self.raw(), &raw mut raw))?;
             let pairs = PairsHandle::of(raw)?;
@@ -188,7 +189,7 @@ impl Drop for Allocator {
     fn drop(&mut self) {
         if self.session.is_some() {
             let release = || -> Result<()> {
-                // SAFETY: the allocator is owned, and none of its tensors is left: each keeps the owner.
+                // SAFETY: the allocator is owned, and none of its tensors is left, because each of them keeps it alive.
                 unsafe { slot!(ReleaseAllocator)(self.raw.as_ptr()) };
                 Ok(())
             };
@@ -197,7 +198,7 @@ impl Drop for Allocator {
     }
 }
 
-/// The library's own allocator, which lives as long as the process, asked for once.
+/// Returns the library's default allocator, which exists until the process ends. The library is asked once.
 pub(super) fn default_raw() -> Result<*mut OrtAllocator> {
     static DEFAULT: OnceLock<Allocator> = OnceLock::new();
     if let Some(known) = DEFAULT.get() {
@@ -210,26 +211,26 @@ pub(super) fn default_raw() -> Result<*mut OrtAllocator> {
     Ok(DEFAULT.get_or_init(|| found).raw())
 }
 
-/// A copy of pairs of the library.
+/// Copies pairs of the library.
 ///
 /// # Safety
-/// The pairs live, or are null.
+/// The pairs must be valid, or null.
 pub(super) unsafe fn read_pairs(raw: *const OrtKeyValuePairs) -> Result<BTreeMap<String, String>> {
     let (mut keys, mut values, mut count) = (null(), null(), 0);
     if raw.is_null() {
         return Ok(BTreeMap::new());
     }
-    // SAFETY: the library returns two arrays of that many texts.
+    // SAFETY: the library returns two arrays of that many strings.
     unsafe {
         slot!(GetKeyValuePairs)(raw, &raw mut keys, &raw mut values, &raw mut count);
         Ok((0..count).map(|at| (text(*keys.add(at)), text(*values.add(at)))).collect())
     }
 }
 
-/// Copies a text of the default allocator, and frees it.
+/// Copies a string that the default allocator allocated, and frees it.
 ///
 /// # Safety
-/// The caller owns the text, which comes from the default allocator, or it is null.
+/// The caller must own the string, which comes from the default allocator, or the pointer must be null.
 pub(super) unsafe fn take_text(raw: *mut c_char) -> Result<String> {
     // SAFETY: as above.
     unsafe {
@@ -239,10 +240,11 @@ pub(super) unsafe fn take_text(raw: *mut c_char) -> Result<String> {
     }
 }
 
-/// Gives a block back to the default allocator.
+/// Frees a block of the default allocator.
 ///
 /// # Safety
-/// The caller owns the block, which comes from the default allocator, or it is null; it is not used again.
+/// The caller must own the block, which comes from the default allocator, or the pointer must be null. It must not be
+/// used again.
 pub(super) unsafe fn free(raw: *mut c_void) -> Result<()> {
     if raw.is_null() {
         return Ok(());

@@ -1,7 +1,7 @@
-//! All `unsafe` code of the crate: the tables of the C interface, owned handles, and calls whose status is checked.
+//! All `unsafe` code of the crate: the tables of the C interface, owned handles, and calls with checked statuses.
 //!
-//! What is visible outside of this folder is safe to call; where a caller has to keep a promise that the compiler cannot
-//! see, the function says so. Nothing here uses a module outside of this folder.
+//! All items that are visible outside this folder are safe to call. If a caller must keep a promise that the compiler
+//! cannot check, the function documents it. Nothing here uses a module outside this folder.
 
 mod binding;
 mod call;

@@ -1,4 +1,4 @@
-//! Options of sessions. The library copies their texts.
+//! Options of sessions. The library copies their strings.
 
 use std::ffi::CString;
 use std::path::Path;
@@ -18,18 +18,18 @@ handle!(OptionsHandle, OrtSessionOptions, ReleaseSessionOptions);
 pub(crate) struct SessionOptions {
     handle: OptionsHandle,
     pub(super) kept: Kept,
-    /// An entry lets the session read the bytes of its model where they lie.
+    /// Whether a config entry makes the session read the bytes of its model in place.
     pub(super) keep_model: bool,
 }
 
-/// What a session reads for as long as it lives.
+/// The memory that a session reads for as long as it exists.
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) initializers: Vec<Value>,
     pub(super) model: Vec<u8>,
 }
 
-/// Refuses options whose text is an address: the library would read, write or call what lies there.
+/// Refuses options whose value is an address, because the library would read, write or call the memory there.
 pub(super) fn check_key(key: &str) -> Result<()> {
     const ADDRESSES: [&str; 16] = [
         "user_compute_stream",
@@ -51,7 +51,7 @@ pub(super) fn check_key(key: &str) -> Result<()> {
     ];
     let last = key.rsplit('.').next().unwrap_or(key).to_ascii_lowercase();
     if ADDRESSES.contains(&last.as_str()) {
-        return Err(Error::Invalid(format!("the option '{key}' carries an address, which safe code cannot vouch for: leave it out")));
+        return Err(Error::Invalid(format!("the value of option '{key}' is an address, which safe code cannot check: leave it out")));
     }
     Ok(())
 }
@@ -70,20 +70,20 @@ impl SessionOptions {
 
     pub(crate) fn append_cpu(&self) -> Result<()> {
         let append = append_cpu()?;
-        // SAFETY: the options live.
+        // SAFETY: the options are valid.
         check(unsafe { append(self.raw(), 1) })
     }
 
     #[cfg(feature = "cuda")]
     pub(crate) fn append_cuda(&self, device: i32) -> Result<()> {
         if let Some(append) = super::library::append_cuda()? {
-            // SAFETY: the options live.
+            // SAFETY: the options are valid.
             return check(unsafe { append(self.raw(), device) });
         }
         handle!(CudaHandle, OrtCUDAProviderOptionsV2, ReleaseCUDAProviderOptions);
         let number = device.to_string();
         let (pairs, mut raw) = (Pairs::of(&[("device_id", &number)])?, null_mut());
-        // SAFETY: options of CUDA are owned, and the options of the session copy them.
+        // SAFETY: the CUDA options are owned, and the session options copy them.
         unsafe {
             call!(CreateCUDAProviderOptions(&raw mut raw))?;
             let cuda = CudaHandle::of(raw)?;
@@ -96,7 +96,7 @@ impl SessionOptions {
         options.iter().try_for_each(|(key, _)| check_key(key))?;
         let (name, pairs) = (CString::new(name)?, Pairs::of(options)?);
         let (keys, values) = (pairs.keys.as_ptr(), pairs.values.as_ptr());
-        // SAFETY: the options live, and the arrays have the length that the library is given.
+        // SAFETY: the options are valid, and the arrays have the length that is passed.
         unsafe { call!(SessionOptionsAppendExecutionProvider(self.raw(), name.as_ptr(), keys, values, options.len())) }
     }
 
@@ -105,8 +105,7 @@ impl SessionOptions {
         let pairs = Pairs::of(options)?;
         let environment = Environment::get()?.raw();
         let devices: Vec<_> = devices.map(EpDevice::raw).collect();
-        // SAFETY: the options live, devices live as long as the process, and the arrays have the lengths that the library
-        // is given.
+        // SAFETY: the options and all devices are valid, and the arrays have the lengths that are passed.
         unsafe {
             call!(SessionOptionsAppendExecutionProvider_V2(
                 self.raw(),
@@ -121,10 +120,10 @@ impl SessionOptions {
     }
 
     pub(crate) fn set_optimization_level(&self, level: GraphOptimizationLevel) -> Result<()> {
-        // Older libraries have no level of its own for layouts, and change them at the level of everything.
+        // Older libraries have no separate level for layouts; their level for all optimisations includes them.
         let older = level == GraphOptimizationLevel::ORT_ENABLE_LAYOUT && api()?.version < 23;
         let level = if older { GraphOptimizationLevel::ORT_ENABLE_ALL } else { level };
-        // SAFETY: the options live.
+        // SAFETY: the options are valid.
         unsafe { call!(SetSessionGraphOptimizationLevel(self.raw(), level)) }
     }
 
@@ -146,13 +145,13 @@ impl SessionOptions {
         check_key(key)?;
         self.keep_model |= key.starts_with("session.use_ort_model_bytes");
         let (key, value) = (CString::new(key)?, CString::new(value)?);
-        // SAFETY: the options live.
+        // SAFETY: the options are valid.
         unsafe { call!(AddSessionConfigEntry(self.raw(), key.as_ptr(), value.as_ptr())) }
     }
 
     pub(crate) fn add_initializer(&mut self, name: &str, value: Value) -> Result<()> {
         let name = CString::new(name)?;
-        // SAFETY: the options live; they keep the value, and the session does afterwards.
+        // SAFETY: the options are valid. They keep the value alive, and later the session does.
         unsafe { call!(AddInitializer(self.raw(), name.as_ptr(), value.raw()))? };
         self.kept.initializers.push(value);
         Ok(())
@@ -160,7 +159,7 @@ impl SessionOptions {
 
     pub(crate) fn add_operator_library(&self, file: &Path) -> Result<()> {
         let file = path(file)?;
-        // SAFETY: the options live; whoever names the file answers for what it does.
+        // SAFETY: the options are valid. The caller is responsible for the file that it names.
         unsafe { call!(RegisterCustomOpsLibrary_V2(self.raw(), file.as_ptr())) }
     }
 }

@@ -13,8 +13,8 @@ use super::tables::{OrtLoggingLevel, OrtValue};
 use super::value::{Handles, Value, ValueHandle};
 
 handle!(
-    /// Options of runs. Several threads may run with them at once. While a run has them the caller only ends it: the other
-    /// methods are for options that no run has.
+    /// Options of runs. Several threads may run with the same options at once. During a run, the caller may only
+    /// terminate it; the other methods need exclusive access.
     RunOptions, OrtRunOptions, ReleaseRunOptions
 );
 
@@ -36,14 +36,14 @@ impl RunOptions {
     pub(crate) fn add_config_entry(&self, key: &str, value: &str) -> Result<()> {
         check_key(key)?;
         let (key, value) = (CString::new(key)?, CString::new(value)?);
-        // SAFETY: the options live, and the library copies both texts.
+        // SAFETY: the options are valid, and the library copies both strings.
         unsafe { call!(AddRunConfigEntry(self.raw(), key.as_ptr(), value.as_ptr())) }
     }
 }
 
 pub(super) type Names = SmallVec<[*const c_char; 8]>;
 
-/// Names of a session for the library, by their places; they live as long as the session.
+/// Returns pointers to names of a session, by their indexes; they are valid as long as the session.
 pub(super) fn names(ports: &[Port], places: &[usize]) -> Names {
     places.iter().map(|&at| ports[at].name.as_ptr()).collect()
 }
@@ -51,13 +51,14 @@ pub(super) fn names(ports: &[Port], places: &[usize]) -> Names {
 /// Takes ownership of results.
 ///
 /// # Safety
-/// Each pointer is null or a handle that the caller owns; none is used again.
+/// Each pointer must be null or a handle that the caller owns, and must not be used again.
 pub(super) unsafe fn take(raw: &[*mut OrtValue]) -> Handles {
     raw.iter().map(|&one| ValueHandle::of(one).ok()).collect()
 }
 
 impl Session {
-    /// Runs the model. Inputs and outputs are places in the lists of the session; `values` has one for each input.
+    /// Runs the model. Inputs and outputs are given by their indexes in the lists of the session; `values` has one
+    /// value for each input.
     pub(crate) fn run<'v>(
         &self,
         options: Option<&RunOptions>,
@@ -69,8 +70,8 @@ impl Session {
         let values: SmallVec<[*const OrtValue; 8]> = values.map(|v| v.raw().cast_const()).collect();
         let mut results: SmallVec<[*mut OrtValue; 8]> = SmallVec::from_elem(null_mut(), outputs.len());
         let options = options.map_or(null(), |o| o.raw().cast_const());
-        // SAFETY: session, options and inputs live during the call, and all arrays have the lengths that the library is
-        // given. Handles that a failed run has left are taken, too, and released.
+        // SAFETY: session, options and inputs live during the call, and all arrays have the lengths that are passed.
+        // Handles that a failed run leaves behind are taken as well, and released.
         unsafe {
             let done = call!(Run(
                 self.raw(),

@@ -1,4 +1,4 @@
-//! Sessions: what they own, and what they tell of their model.
+//! Sessions: what they own, and the properties of their models.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -23,34 +23,35 @@ handle!(
 handle!(ModelMetadata, OrtModelMetadata, ReleaseModelMetadata);
 
 thread_local! {
-    /// Whether this thread runs a callback of the library.
+    /// Whether this thread is running a callback of the library.
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f` as part of a callback, on a thread of the library.
+/// Runs `f` as a part of a callback, on a thread of the library.
 pub(super) fn in_callback(f: impl FnOnce()) {
     let before = IN_CALLBACK.replace(true);
     f();
     IN_CALLBACK.set(before);
 }
 
-/// Whether this thread belongs to the library and runs a callback: it must not wait for other threads of the library.
+/// Returns whether this thread belongs to the library and is running a callback. Such a thread must not wait for other
+/// threads of the library.
 pub(crate) fn is_in_callback() -> bool {
     IN_CALLBACK.get()
 }
 
-/// A session of the library, and what it reads. Several threads may run and question it at once.
+/// A session of the library, and the memory that it reads. Several threads may run and query it at once.
 pub(crate) struct Session {
     raw: NonNull<OrtSession>,
     kept: Kept,
-    /// The inputs, then the constants of the model that an input may replace.
+    /// The inputs, followed by the initializers that an input may replace.
     pub(crate) inputs: Vec<Port>,
     pub(crate) outputs: Vec<Port>,
-    /// How many of `inputs` are not constants.
+    /// The number of `inputs` that are not initializers.
     pub(crate) required: usize,
 }
 
-// SAFETY: the library allows runs and questions from several threads at once; nothing else is done with it.
+// SAFETY: the library allows concurrent runs and queries, and no other functions are called on a session.
 unsafe impl Send for Session {}
 // SAFETY: as above.
 unsafe impl Sync for Session {}
@@ -61,14 +62,14 @@ pub(crate) struct Port {
     pub(crate) info: TypeInfo,
 }
 
-/// A session on its way to its end, on whichever thread.
+/// A session that is about to be released, on any thread.
 struct Ending(NonNull<OrtSession>, Kept);
-// SAFETY: a session may be released by any thread.
+// SAFETY: any thread may release a session.
 unsafe impl Send for Ending {}
 
 impl Ending {
     fn release(self) -> Result<()> {
-        // SAFETY: the session is owned, and this is the last use of it; what it reads goes afterwards.
+        // SAFETY: the session is owned, and this is its last use. The memory that it reads is dropped afterwards.
         unsafe { slot!(ReleaseSession)(self.0.as_ptr()) };
         drop(self.1);
         Ok(())
@@ -79,7 +80,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         let ending = Ending(self.raw, std::mem::take(&mut self.kept));
         if is_in_callback() {
-            // The threads of the session end with it, and this is one of them: it cannot wait for itself.
+            // Releasing a session joins its threads, and this thread is one of them: it cannot wait for itself.
             let _ = std::thread::Builder::new().spawn(move || ending.release().is_ok());
         } else {
             let _ = ending.release();
@@ -92,22 +93,22 @@ type Naming = unsafe extern "C" fn(*const OrtSession, usize, *mut OrtAllocator, 
 type Typing = unsafe extern "C" fn(*const OrtSession, usize, *mut *mut OrtTypeInfo) -> *mut OrtStatus;
 
 impl Session {
-    /// A session of a model in a file.
+    /// Creates a session from a model in a file.
     pub(crate) fn of_file(options: SessionOptions, file: &Path) -> Result<Self> {
         let (environment, file, mut raw) = (Environment::get()?.raw(), path(file)?, null_mut());
-        // SAFETY: the options live and are copied; the session keeps what they point to.
+        // SAFETY: the options are valid and are copied. The session keeps what they point to alive.
         unsafe { call!(CreateSession(environment, file.as_ptr(), options.raw(), &raw mut raw))? };
         Self::of(raw, options.kept)
     }
 
-    /// A session of a model in memory.
+    /// Creates a session from a model in memory.
     pub(crate) fn of_memory(mut options: SessionOptions, model: &[u8]) -> Result<Self> {
         if options.keep_model {
             options.kept.model = model.to_vec();
         }
         let model = if options.keep_model { &options.kept.model } else { model };
         let (environment, mut raw) = (Environment::get()?.raw(), null_mut());
-        // SAFETY: as above; the session keeps the bytes where it reads them after the call.
+        // SAFETY: as above. If the library reads the bytes after the call, the session keeps them alive.
         unsafe { call!(CreateSessionFromArray(environment, model.as_ptr().cast(), model.len(), options.raw(), &raw mut raw))? };
         Self::of(raw, options.kept)
     }
@@ -115,7 +116,7 @@ impl Session {
     fn of(raw: *mut OrtSession, kept: Kept) -> Result<Self> {
         let raw = NonNull::new(raw).ok_or(Error::Null("OrtSession"))?;
         let mut made = Session { raw, kept, inputs: Vec::new(), outputs: Vec::new(), required: 0 };
-        // SAFETY: the functions of the table are only looked up here.
+        // SAFETY: the functions are only read from the table here, not called.
         unsafe {
             made.inputs = made.ports(slot!(SessionGetInputCount), slot!(SessionGetInputName), slot!(SessionGetInputTypeInfo))?;
             made.required = made.inputs.len();
@@ -132,11 +133,11 @@ impl Session {
 
     fn ports(&self, counting: Counting, naming: Naming, typing: Typing) -> Result<Vec<Port>> {
         let mut count = 0;
-        // SAFETY: the session lives, and the indexes are below its count.
+        // SAFETY: the session is valid, and the indexes are below its count.
         unsafe { check(counting(self.raw(), &raw mut count))? };
         let one = |at: usize| {
             let (mut name, mut raw) = (null_mut(), null_mut());
-            // SAFETY: as above; the text is copied and freed, the description is owned.
+            // SAFETY: as above. The string is copied and freed, and the type info is owned.
             unsafe {
                 check(naming(self.raw(), at, default_raw()?, &raw mut name))?;
                 let name = CString::new(take_text(name)?)?;
@@ -149,15 +150,15 @@ impl Session {
 
     pub(crate) fn metadata(&self) -> Result<ModelMetadata> {
         let mut raw = null_mut();
-        // SAFETY: the session lives, and the metadata is owned.
+        // SAFETY: the session is valid, and the metadata is owned.
         unsafe { call!(SessionGetModelMetadata(self.raw(), &raw mut raw))? };
         ModelMetadata::of(raw)
     }
 
     pub(crate) fn input_memory(self: &Arc<Self>) -> Result<Vec<MemoryInfo>> {
         let mut found = vec![null(); self.required];
-        // SAFETY: the array has the length that the library is given; the views live as long as the session, which each
-        // keeps.
+        // SAFETY: the array has the length that is passed. The memory infos are valid as long as the session, which
+        // each of them keeps alive.
         unsafe { call!(SessionGetMemoryInfoForInputs(self.raw(), found.as_mut_ptr(), found.len()))? };
         found.into_iter().map(|raw| self.view(raw)).collect()
     }
@@ -179,21 +180,21 @@ impl Session {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        // SAFETY: the array has the length that the library is given; devices live as long as the process.
+        // SAFETY: the array has the length that is passed, and devices are always valid.
         unsafe { call!(SessionGetEpDeviceForInputs(self.raw(), found.as_mut_ptr(), found.len()))? };
         Ok(found.into_iter().map(EpDevice::of).collect())
     }
 
-    /// The allocator of the session for a place.
+    /// Creates an allocator of the session for a place.
     pub(crate) fn allocator(self: &Arc<Self>, memory: &MemoryInfo) -> Result<Allocator> {
         let mut raw = null_mut();
-        // SAFETY: session and description live; the allocator keeps the session.
+        // SAFETY: the session and the memory info are valid, and the allocator keeps the session alive.
         unsafe { call!(CreateAllocator(self.raw(), memory.raw(), &raw mut raw))? };
         Allocator::of(raw, Some(self.clone()))
     }
 }
 
-/// A view into a description of that kind; the library returns none for other kinds.
+/// Checks a pointer into a type info: the library returns null if the type is of another kind.
 fn present<T>(view: *const T) -> Result<*const T> {
     if view.is_null() { Err(Error::Null("description of this type")) } else { Ok(view) }
 }
@@ -201,15 +202,16 @@ fn present<T>(view: *const T) -> Result<*const T> {
 impl TypeInfo {
     pub(crate) fn kind(&self) -> Result<ONNXType> {
         let mut kind = ONNXType(0);
-        // SAFETY: the description lives.
+        // SAFETY: the type info is valid.
         unsafe { call!(GetOnnxTypeFromTypeInfo(self.raw(), &raw mut kind))? };
         Ok(kind)
     }
 
-    /// Elements, extents and names of extents of a tensor.
+    /// Returns the element type, extents and names of extents of a tensor.
     pub(crate) fn tensor(&self) -> Result<(ONNXTensorElementDataType, Vec<i64>, Vec<String>)> {
         let (mut view, mut element, mut rank) = (null(), ONNXTensorElementDataType(0), 0);
-        // SAFETY: views into the description are used while it lives; the arrays have the lengths that the library is given.
+        // SAFETY: pointers into the type info are used while it is valid, and the arrays have the lengths that are
+        // passed.
         unsafe {
             call!(CastTypeInfoToTensorInfo(self.raw(), &raw mut view))?;
             let view = present(view)?;
@@ -222,10 +224,10 @@ impl TypeInfo {
         }
     }
 
-    /// The type of the elements of a sequence.
+    /// Returns the type of the elements of a sequence.
     pub(crate) fn sequence(&self) -> Result<TypeInfo> {
         let (mut view, mut inner) = (null(), null_mut());
-        // SAFETY: the view is used while the description lives; the inner description is owned.
+        // SAFETY: the pointer is used while the type info is valid, and the inner type info is owned.
         unsafe {
             call!(CastTypeInfoToSequenceTypeInfo(self.raw(), &raw mut view))?;
             call!(GetSequenceElementType(present(view)?, &raw mut inner))?;
@@ -233,7 +235,7 @@ impl TypeInfo {
         TypeInfo::of(inner)
     }
 
-    /// The type of an optional value where it is present.
+    /// Returns the type of the content of an optional value.
     pub(crate) fn optional(&self) -> Result<TypeInfo> {
         let (mut view, mut inner) = (null(), null_mut());
         // SAFETY: as above.
@@ -244,7 +246,7 @@ impl TypeInfo {
         TypeInfo::of(inner)
     }
 
-    /// The types of the keys and of the values of a map.
+    /// Returns the types of the keys and of the values of a map.
     pub(crate) fn map(&self) -> Result<(ONNXTensorElementDataType, TypeInfo)> {
         let (mut view, mut key, mut inner) = (null(), ONNXTensorElementDataType(0), null_mut());
         // SAFETY: as above.
@@ -263,7 +265,7 @@ macro_rules! texts {
         $(
             pub(crate) fn $name(&self) -> Result<String> {
                 let mut text = null_mut();
-                // SAFETY: the metadata lives; the text is copied and freed.
+                // SAFETY: the metadata is valid, and the string is copied and freed.
                 unsafe {
                     call!($slot(self.raw(), default_raw()?, &raw mut text))?;
                     take_text(text)
@@ -284,14 +286,14 @@ impl ModelMetadata {
 
     pub(crate) fn version(&self) -> Result<i64> {
         let mut version = 0;
-        // SAFETY: the metadata lives.
+        // SAFETY: the metadata is valid.
         unsafe { call!(ModelMetadataGetVersion(self.raw(), &raw mut version))? };
         Ok(version)
     }
 
     pub(crate) fn custom(&self) -> Result<BTreeMap<String, String>> {
         let (allocator, mut keys, mut count, mut custom) = (default_raw()?, null_mut(), 0, BTreeMap::new());
-        // SAFETY: the metadata lives; the caller owns all texts and the array, which are copied and freed.
+        // SAFETY: the metadata is valid. The caller owns the array and its strings, which are copied and freed.
         unsafe {
             call!(ModelMetadataGetCustomMetadataMapKeys(self.raw(), allocator, &raw mut keys, &raw mut count))?;
             for at in 0..usize::try_from(count)? {

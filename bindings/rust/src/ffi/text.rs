@@ -1,4 +1,4 @@
-//! Texts of C.
+//! C strings.
 
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::error::Result;
 
-/// A copy of a text of the library. Bytes that are not UTF-8 are replaced; null is empty.
+/// Copies a string of the library. Bytes that are not UTF-8 are replaced; null gives an empty string.
 ///
 /// # Safety
-/// The pointer is null or points to a text that ends with a zero.
+/// The pointer must be null or point to a zero-terminated string.
 pub(super) unsafe fn text(raw: *const c_char) -> String {
     if raw.is_null() {
         return String::new();
@@ -18,12 +18,12 @@ pub(super) unsafe fn text(raw: *const c_char) -> String {
     unsafe { CStr::from_ptr(raw) }.to_string_lossy().into_owned()
 }
 
-/// A path as the C interface takes it.
+/// Converts a path to a C string.
 pub(super) fn path(path: &Path) -> Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)
 }
 
-/// Names and values as arrays of C texts.
+/// Names and values as arrays of C strings.
 pub(super) struct Pairs {
     _texts: Vec<CString>,
     pub(super) keys: Vec<*const c_char>,

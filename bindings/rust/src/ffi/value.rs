@@ -1,4 +1,4 @@
-//! Values: handles of the library, what keeps their memory, and their elements as slices.
+//! Values: handles of the library, what keeps their memory alive, and their elements as slices.
 
 use std::ffi::{c_char, c_void};
 use std::mem::ManuallyDrop;
@@ -18,50 +18,50 @@ use super::tables::{ONNXTensorElementDataType, ONNXType, OrtAllocator, OrtMemory
 handle!(ValueHandle, OrtValue, ReleaseValue);
 handle!(ShapeHandle, OrtTensorTypeAndShapeInfo, ReleaseTensorTypeAndShapeInfo);
 
-/// Results of a run; `None` where the library returned none.
+/// Results of a run; `None` for an output that the library did not return.
 pub(super) type Handles = SmallVec<[Option<ValueHandle>; 8]>;
 type Dims = SmallVec<[i64; 8]>;
 
-/// A value of the library, and what keeps its memory.
+/// A value of the library, and what keeps its memory alive.
 pub(crate) struct Value {
-    // Released before what keeps its memory.
+    // Dropped before what keeps its memory alive.
     handle: ValueHandle,
-    /// Known once somebody has asked for the elements.
+    /// Set when the elements are first accessed.
     elements: OnceLock<Elements>,
     keep: Keep,
 }
 
 enum Keep {
-    /// The library keeps the memory, for as long as somebody has a handle.
+    /// The library keeps the memory alive, as long as there is a handle.
     Library,
-    /// The library keeps it, and the allocator must live as long.
+    /// The library keeps the memory alive, and the allocator must live as long.
     Allocator(#[allow(dead_code)] Arc<Allocator>),
-    /// The value has taken over a vector.
+    /// The value owns a vector.
     Vector(#[allow(dead_code)] Box<dyn Send + Sync>),
-    /// The caller keeps it.
+    /// The caller keeps the memory alive.
     Borrowed,
 }
 
-/// A vector in parts: the library writes its memory, so nothing here may claim to be the only way to it.
+/// A vector, taken apart. The library writes to its memory, so no Rust type here may claim unique access to it.
 struct RawVector<T> {
     data: *mut T,
     capacity: usize,
 }
 
-// SAFETY: it is the vector, which elements of these types may send and share.
+// SAFETY: this is a vector, whose elements may be sent and shared.
 unsafe impl<T: Element> Send for RawVector<T> {}
 // SAFETY: as above.
 unsafe impl<T: Element> Sync for RawVector<T> {}
 
 impl<T> Drop for RawVector<T> {
     fn drop(&mut self) {
-        // SAFETY: the parts are those of one vector. Its elements have nothing to drop, so a length of 0 serves.
+        // SAFETY: these are the parts of one vector. Its elements need no drop, so the length can be 0.
         drop(unsafe { Vec::from_raw_parts(self.data, 0, self.capacity) });
     }
 }
 
-/// Where the elements of a tensor lie, of which type and how many: memory that the program can read. This does not change
-/// while the handle lives, so the library is asked once.
+/// Address, type and number of the elements of a tensor in memory that the program can read. They do not change while
+/// the handle exists, so the library is asked once.
 #[derive(Clone, Copy)]
 struct Elements {
     element: ONNXTensorElementDataType,
@@ -69,7 +69,7 @@ struct Elements {
     data: *mut c_void,
 }
 
-// SAFETY: an address; the value says who may read or write what lies there.
+// SAFETY: this is an address; the value determines who may read or write there.
 unsafe impl Send for Elements {}
 // SAFETY: as above.
 unsafe impl Sync for Elements {}
@@ -77,17 +77,17 @@ unsafe impl Sync for Elements {}
 fn new_tensor(allocator: *mut OrtAllocator, element: ONNXTensorElementDataType, shape: &[i64]) -> Result<ValueHandle> {
     count_of(shape)?;
     let mut raw = null_mut();
-    // SAFETY: the allocator lives; the library copies the shape.
+    // SAFETY: the allocator is valid, and the library copies the shape.
     unsafe { call!(CreateTensorAsOrtValue(allocator, shape.as_ptr(), shape.len(), element, &raw mut raw))? };
     ValueHandle::of(raw)
 }
 
-/// Memory of the program as a tensor.
+/// Creates a tensor over memory of the program.
 fn wrapped<T: Element>(shape: &[i64], data: *mut T, length: usize, keep: Keep) -> Result<Value> {
     check_count(shape, length)?;
     Environment::get()?;
     let (memory, mut raw, bytes) = (cpu_raw()?, null_mut(), length * size_of::<T>());
-    // SAFETY: the callers have that many bytes there, and know who keeps them. The library copies the shape.
+    // SAFETY: the callers pass that many bytes, and what keeps them alive. The library copies the shape.
     unsafe {
         call!(CreateTensorWithDataAsOrtValue(memory, data.cast(), bytes, shape.as_ptr(), shape.len(), T::RAW, &raw mut raw))?;
     }
@@ -99,7 +99,7 @@ impl Value {
         Value { handle, elements: OnceLock::new(), keep }
     }
 
-    /// A value whose memory the library keeps.
+    /// Wraps a value whose memory the library keeps alive.
     pub(crate) fn of_library(handle: ValueHandle) -> Self {
         Self::of(handle, Keep::Library)
     }
@@ -112,51 +112,51 @@ impl Value {
         matches!(self.keep, Keep::Library)
     }
 
-    /// A tensor over memory of the caller, who keeps it for as long as the value is used.
+    /// Creates a tensor over memory of the caller, who keeps it alive as long as the value is used.
     pub(crate) fn view<T: Element>(shape: &[i64], data: &[T]) -> Result<Self> {
         wrapped(shape, data.as_ptr().cast_mut(), data.len(), Keep::Borrowed)
     }
 
-    /// As above, for the library to write: it may write any bits, which `bool` forbids.
+    /// As above, for the library to write. It may write any bits, so `T` must not be `bool`.
     pub(crate) fn view_mut<T: Element>(shape: &[i64], data: &mut [T]) -> Result<Self> {
         const { assert!(T::RAW.0 != ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL.0) };
         wrapped(shape, data.as_mut_ptr(), data.len(), Keep::Borrowed)
     }
 
-    /// A tensor that takes over the data.
+    /// Creates a tensor that owns the data.
     pub(crate) fn of_vec<T: Element>(shape: &[i64], data: Vec<T>) -> Result<Self> {
         let mut data = ManuallyDrop::new(data);
         let kept = RawVector { data: data.as_mut_ptr(), capacity: data.capacity() };
         wrapped(shape, kept.data, data.len(), Keep::Vector(Box::new(kept)))
     }
 
-    /// A tensor with a copy of the data.
+    /// Creates a tensor with a copy of the data.
     pub(crate) fn of_slice<T: Element>(shape: &[i64], data: &[T]) -> Result<Self> {
         check_count(shape, data.len())?;
         Environment::get()?;
         let handle = new_tensor(default_raw()?, T::RAW, shape)?;
         let to = raw_data(&handle)?.cast::<T>();
         if !data.is_empty() {
-            // SAFETY: the tensor was made with room for as many elements of this type, and nobody else has it.
+            // SAFETY: the new tensor has space for that many elements of this type, and nothing else uses it.
             unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len()) };
         }
         Ok(Self::of_library(handle))
     }
 
-    /// A tensor of zeros in the processor's memory, or in memory of an allocator. Memory that the program cannot write is
-    /// left as it is.
+    /// Creates a tensor of zeros in the processor's memory, or in memory of an allocator. Memory that the program
+    /// cannot write is not initialised.
     pub(crate) fn zeros(allocator: Option<&Arc<Allocator>>, element: ONNXTensorElementDataType, shape: &[i64]) -> Result<Self> {
         Environment::get()?;
         let bytes = bytes_of(element, count_of(shape)?)?;
         let handle = new_tensor(allocator.map_or_else(default_raw, |a| Ok(a.raw()))?, element, shape)?;
         if bytes > 0 && on_host(&handle)? {
-            // SAFETY: the tensor was made with room for that many bytes, and nobody else has it.
+            // SAFETY: the new tensor has space for that many bytes, and nothing else uses it.
             unsafe { std::ptr::write_bytes(raw_data(&handle)?.cast::<u8>(), 0, bytes) };
         }
         Ok(Self::of(handle, allocator.map_or(Keep::Library, |a| Keep::Allocator(Arc::clone(a)))))
     }
 
-    /// A copy of a tensor.
+    /// Copies a tensor.
     pub(crate) fn copy_of_tensor(&self) -> Result<Self> {
         let (element, shape) = self.facts()?;
         if element != ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING {
@@ -174,15 +174,15 @@ impl Value {
         Ok(made)
     }
 
-    /// Type and shape of a tensor.
+    /// Returns type and shape of a tensor.
     pub(crate) fn facts(&self) -> Result<(ONNXTensorElementDataType, Dims)> {
         facts(&self.handle)
     }
 
-    /// What the value is; `None` for an optional value that is absent.
+    /// Returns the kind of the value; `None` for an optional value that is absent.
     pub(crate) fn kind(&self) -> Result<Option<ONNXType>> {
         let (mut kind, mut present) = (ONNXType(0), 1);
-        // SAFETY: the value lives.
+        // SAFETY: the value is valid.
         unsafe {
             call!(HasValue(self.raw(), &raw mut present))?;
             if present == 0 {
@@ -193,13 +193,13 @@ impl Value {
         Ok(Some(kind))
     }
 
-    /// The place of a tensor.
+    /// Returns the place of a tensor.
     pub(crate) fn memory(&self) -> Result<Description> {
-        // SAFETY: the description lives as long as the value.
+        // SAFETY: the memory info lives as long as the value.
         unsafe { describe(memory_of(&self.handle)?) }
     }
 
-    /// The elements; an error where they are of another type than the wanted one.
+    /// Returns the elements; an error if they have a different type than the wanted one.
     #[inline]
     fn elements(&self, wanted: Option<ONNXTensorElementDataType>) -> Result<Elements> {
         match (self.elements.get(), wanted) {
@@ -212,7 +212,7 @@ impl Value {
         }
     }
 
-    /// The elements as a pointer for `T`; dangling, and never read, where there are none.
+    /// Returns the elements as a pointer to `T`. If there are none, the pointer is dangling and must not be read.
     fn pointer<T: Element>(&self) -> Result<(*mut T, usize)> {
         let Elements { element, count, data } = self.elements(Some(T::RAW))?;
         let data = data.cast::<T>();
@@ -223,10 +223,12 @@ impl Value {
             return Err(Error::Elements(element, format!("at address {data:?} cannot be read in place: copy the tensor")));
         }
         if T::RAW == ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL {
-            // SAFETY: that many bytes lie there; any bits are a byte.
+            // SAFETY: there are that many bytes, and any bits are a valid byte.
             let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), count) };
             if let Some((at, byte)) = bytes.iter().enumerate().find(|(_, b)| **b > 1) {
-                return Err(Error::Invalid(format!("element {at} of the tensor of Bool is {byte}, neither 0 nor 1: read its bytes")));
+                return Err(Error::Invalid(format!(
+                    "element {at} of the tensor of Bool is {byte}, neither 0 nor 1: read the tensor as bytes"
+                )));
             }
         }
         Ok((data, count))
@@ -234,14 +236,15 @@ impl Value {
 
     pub(crate) fn slice<T: Element>(&self) -> Result<&[T]> {
         let (data, count) = self.pointer::<T>()?;
-        // SAFETY: as many initialised elements of this type lie there; nobody writes them while the value is borrowed.
+        // SAFETY: there are that many initialised elements of this type, and nothing writes them while the value is
+        // borrowed.
         Ok(unsafe { std::slice::from_raw_parts(data, count) })
     }
 
-    /// The elements, to be written. The caller has made sure that no other value reads their memory.
+    /// Returns the elements for writing. The caller has made sure that no other value reads their memory.
     pub(crate) fn slice_mut<T: Element>(&mut self) -> Result<&mut [T]> {
         let (data, count) = self.pointer::<T>()?;
-        // SAFETY: as above; the value is borrowed for writing.
+        // SAFETY: as above. The value is borrowed mutably.
         Ok(unsafe { std::slice::from_raw_parts_mut(data, count) })
     }
 
@@ -253,18 +256,18 @@ impl Value {
 
     pub(crate) fn bytes(&self) -> Result<&[u8]> {
         let (data, length) = self.raw_bytes()?;
-        // SAFETY: as for `slice`; any bits are a byte.
+        // SAFETY: as for `slice`. Any bits are a valid byte.
         Ok(unsafe { std::slice::from_raw_parts(data, length) })
     }
 
-    /// As `slice_mut`, in bytes.
+    /// Like `slice_mut`, in bytes.
     pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8]> {
         let (data, length) = self.raw_bytes()?;
         // SAFETY: as for `slice_mut`.
         Ok(unsafe { std::slice::from_raw_parts_mut(data, length) })
     }
 
-    /// A tensor of empty strings.
+    /// Creates a tensor of empty strings.
     pub(crate) fn of_strings(shape: &[i64]) -> Result<Self> {
         Environment::get()?;
         let element = ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
@@ -274,7 +277,7 @@ impl Value {
     /// Writes one string of a tensor.
     pub(crate) fn set_string(&mut self, at: usize, text: &[u8]) -> Result<()> {
         let mut room: *mut c_char = null_mut();
-        // SAFETY: the library makes room for that many bytes in the string and says where.
+        // SAFETY: the library resizes the string to that many bytes and returns its address.
         unsafe {
             call!(GetResizedStringTensorElementBuffer(self.raw(), at, text.len(), &raw mut room))?;
             if !text.is_empty() {
@@ -284,13 +287,13 @@ impl Value {
         Ok(())
     }
 
-    /// All bytes of the strings, and where each begins.
+    /// Returns the bytes of all strings, and the offset of each.
     pub(crate) fn string_content(&self) -> Result<(Vec<u8>, Vec<usize>)> {
         let (mut length, count) = (0, count_of(&self.facts()?.1)?);
         if count == 0 {
             return Ok((Vec::new(), Vec::new()));
         }
-        // SAFETY: the arrays have the lengths that the library is given.
+        // SAFETY: the arrays have the lengths that are passed.
         unsafe {
             call!(GetStringTensorDataLength(self.raw(), &raw mut length))?;
             let (mut bytes, mut starts) = (vec![0u8; length.max(1)], vec![0; count]);
@@ -300,27 +303,27 @@ impl Value {
         }
     }
 
-    /// A sequence or a map of values whose memory the library keeps: they share it.
+    /// Creates a sequence or a map of values whose memory the library keeps alive; it shares that memory.
     pub(crate) fn container<'v>(elements: impl Iterator<Item = &'v Self>, form: ONNXType) -> Result<Self> {
         let handles: Vec<*const OrtValue> = elements.map(|v| v.raw().cast_const()).collect();
         let mut raw = null_mut();
-        // SAFETY: the elements live during the call; the library keeps references to their memory, which is its own.
+        // SAFETY: the elements live during the call. The library keeps references to their memory, which it owns.
         unsafe { call!(CreateValue(handles.as_ptr(), handles.len(), form, &raw mut raw))? };
         Ok(Self::of_library(ValueHandle::of(raw)?))
     }
 
-    /// How many elements a sequence or a map has.
+    /// Returns the number of elements of a sequence or a map.
     pub(crate) fn count(&self) -> Result<usize> {
         let mut count = 0;
-        // SAFETY: the value lives.
+        // SAFETY: the value is valid.
         unsafe { call!(GetValueCount(self.raw(), &raw mut count))? };
         Ok(count)
     }
 
-    /// A copy of one element of a sequence or a map.
+    /// Copies one element of a sequence or a map.
     pub(crate) fn element(&self, index: usize) -> Result<Self> {
         let mut raw = null_mut();
-        // SAFETY: the value lives; the caller owns the new handle.
+        // SAFETY: the value is valid, and the caller owns the new handle.
         unsafe { call!(GetValue(self.raw(), i32::try_from(index)?, default_raw()?, &raw mut raw))? };
         Ok(Self::of_library(ValueHandle::of(raw)?))
     }
@@ -330,7 +333,7 @@ fn facts(value: &ValueHandle) -> Result<(ONNXTensorElementDataType, Dims)> {
     let mut element = ONNXTensorElementDataType(0);
     if api()?.version >= since::GetTensorElementTypeAndShapeDataReference {
         let (mut extents, mut rank) = (null(), 0);
-        // SAFETY: the view into the value is copied at once.
+        // SAFETY: the pointer into the value is read at once.
         let shape = unsafe {
             call!(GetTensorElementTypeAndShapeDataReference(value.raw(), &raw mut element, &raw mut extents, &raw mut rank))?;
             if rank == 0 { Dims::new() } else { Dims::from_slice(std::slice::from_raw_parts(extents, rank)) }
@@ -338,7 +341,7 @@ fn facts(value: &ValueHandle) -> Result<(ONNXTensorElementDataType, Dims)> {
         return Ok((element, shape));
     }
     let (mut raw, mut rank) = (null_mut(), 0);
-    // SAFETY: the description is owned, and the array has the length that the library is given.
+    // SAFETY: the type info is owned, and the array has the length that is passed.
     unsafe {
         call!(GetTensorTypeAndShape(value.raw(), &raw mut raw))?;
         let info = ShapeHandle::of(raw)?;
@@ -352,19 +355,19 @@ fn facts(value: &ValueHandle) -> Result<(ONNXTensorElementDataType, Dims)> {
 
 fn memory_of(value: &ValueHandle) -> Result<*const OrtMemoryInfo> {
     let mut raw = null();
-    // SAFETY: the value lives; the description is a view into it.
+    // SAFETY: the value is valid, and the memory info is a pointer into it.
     unsafe { call!(GetTensorMemoryInfo(value.raw(), &raw mut raw))? };
     Ok(raw)
 }
 
 fn on_host(value: &ValueHandle) -> Result<bool> {
-    // SAFETY: the description lives as long as the value.
+    // SAFETY: the memory info lives as long as the value.
     unsafe { is_host_accessible(memory_of(value)?) }
 }
 
 fn raw_data(value: &ValueHandle) -> Result<*mut c_void> {
     let mut raw = null_mut();
-    // SAFETY: the value lives; the question where its memory is writes nothing.
+    // SAFETY: the value is valid. Asking for the address of its memory writes nothing.
     unsafe { call!(GetTensorMutableData(value.raw(), &raw mut raw))? };
     Ok(raw)
 }
@@ -378,10 +381,10 @@ fn readable(value: &ValueHandle, wanted: Option<ONNXTensorElementDataType>) -> R
     let count = count_of(&shape)?;
     bytes_of(element, count)?;
     if !on_host(value)? {
-        // SAFETY: the description lives as long as the value.
+        // SAFETY: the memory info lives as long as the value.
         let Description { name, id, .. } = unsafe { describe(memory_of(value)?)? };
         return Err(Error::Invalid(format!(
-            "the tensor lies in {name} memory of device {id}, which the program cannot read: copy it to the host"
+            "the tensor is in {name} memory of device {id}, which the program cannot read: copy it to the host"
         )));
     }
     Ok(Elements { element, count, data: raw_data(value)? })

@@ -1,4 +1,4 @@
-//! Values made of arrays, and values read as arrays (feature `ndarray`).
+//! Conversions from and to arrays (feature `ndarray`).
 
 use ndarray::{Array, ArrayBase, ArrayViewD, ArrayViewMutD, Data, Dimension, IxDyn, ShapeError};
 
@@ -10,7 +10,7 @@ use crate::ffi;
 
 impl From<ShapeError> for OnnxError {
     fn from(error: ShapeError) -> Self {
-        OnnxError::invalid(format!("the shape of an array does not fit: {error}"))
+        OnnxError::invalid(format!("the shape of the array is not valid: {error}"))
     }
 }
 
@@ -24,7 +24,8 @@ fn places(value: &Value) -> Result<IxDyn> {
 }
 
 impl Value {
-    /// A tensor that takes over an array; one that is not in standard layout is copied into it.
+    /// Creates a tensor that owns the elements of an array. If the array is not in standard layout, the elements are
+    /// copied.
     ///
     /// ```
     /// # #[cfg(feature = "ndarray")] {
@@ -47,7 +48,8 @@ impl Value {
         Self::from_vec(&shape, array.iter().copied().collect())
     }
 
-    /// A tensor over the memory of an array, without a copy. An error where the array is not in standard layout.
+    /// Creates a tensor over the memory of an array, without a copy. It is an error if the array is not in standard
+    /// layout.
     pub fn view_array<'a, T: TensorElement, S: Data<Elem = T>, D: Dimension>(array: &'a ArrayBase<S, D>) -> Result<ValueView<'a>> {
         let data = array
             .as_slice()
@@ -55,12 +57,12 @@ impl Value {
         Self::view(&extents(array.shape())?, data)
     }
 
-    /// The elements of a tensor as an array; no copy. Errors as for [`Value::extract_tensor`].
+    /// Returns the elements of a tensor as an array, without a copy. Errors are as for [`Value::extract_tensor`].
     pub fn extract_array<T: TensorElement>(&self) -> Result<ArrayViewD<'_, T>> {
         Ok(ArrayViewD::from_shape(places(self)?, self.extract_tensor()?)?)
     }
 
-    /// As [`Value::extract_array`], to be written.
+    /// Like [`Value::extract_array`], for writing.
     pub fn extract_array_mut<T: TensorElement>(&mut self) -> Result<ArrayViewMutD<'_, T>> {
         let places = places(self)?;
         Ok(ArrayViewMutD::from_shape(places, self.extract_tensor_mut()?)?)

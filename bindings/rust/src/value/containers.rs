@@ -5,7 +5,8 @@ use crate::error::{OnnxError, Result};
 use crate::ffi::{self, ONNXType};
 
 impl Value {
-    /// A sequence of values of one type, at least one: the library makes no empty sequence.
+    /// Creates a sequence of values of one type. There must be at least one, because the library does not create empty
+    /// sequences.
     ///
     /// ```
     /// use onnx::Value;
@@ -15,18 +16,18 @@ impl Value {
     /// # Ok::<(), onnx::OnnxError>(())
     /// ```
     pub fn sequence(elements: Vec<Value>) -> Result<Self> {
-        // The sequence shares the memory of its elements, and hands it to whoever shares the sequence.
+        // The sequence shares the memory of its elements, and others may share it with the sequence.
         let elements = elements.into_iter().map(Value::into_library_memory).collect::<Result<Vec<_>>>()?;
         Ok(Self::of(ffi::Value::container(elements.iter().map(|v| &v.inner), ONNXType::ONNX_TYPE_SEQUENCE)?))
     }
 
-    /// A map: a tensor of keys (int64 or strings), one of as many values.
+    /// Creates a map from a tensor of keys (int64 or strings) and a tensor with as many values.
     pub fn map(keys: Value, values: Value) -> Result<Self> {
         let parts = [keys.into_library_memory()?, values.into_library_memory()?];
         Ok(Self::of(ffi::Value::container(parts.iter().map(|v| &v.inner), ONNXType::ONNX_TYPE_MAP)?))
     }
 
-    /// How many elements a sequence has, 2 for a map, the number of elements of a tensor.
+    /// Returns the number of elements of a sequence or a tensor; 2 for a map.
     pub fn len(&self) -> Result<usize> {
         match self.kind()? {
             ValueKind::Tensor => Ok(ffi::count_of(&self.inner.facts()?.1)?),
@@ -34,30 +35,32 @@ impl Value {
         }
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// A copy of the element `index` of a sequence, or the keys (0) or values (1) of a map.
+    /// Returns a copy of element `index` of a sequence, or of the keys (0) or values (1) of a map.
     pub fn get(&self, index: usize) -> Result<Value> {
         let count = match self.kind()? {
             ValueKind::Sequence | ValueKind::Map => self.inner.count()?,
-            other => return Err(OnnxError::invalid(format!("a value of kind {other:?} has no elements to get: only sequences and maps"))),
+            other => {
+                return Err(OnnxError::invalid(format!("a value of kind {other:?} has no elements to get: only sequences and maps have")));
+            }
         };
         if index >= count {
-            return Err(OnnxError::invalid(format!("element {index} was asked for of {count}")));
+            return Err(OnnxError::invalid(format!("element {index} does not exist: there are {count} elements")));
         }
         Ok(Self::of(self.inner.element(index)?))
     }
 
-    /// Copies of the elements of a sequence.
+    /// Returns copies of the elements of a sequence.
     pub fn extract_sequence(&self) -> Result<Vec<Value>> {
         self.expect_kind(ValueKind::Sequence)?;
         (0..self.len()?).map(|at| self.get(at)).collect()
     }
 
-    /// Copies of the keys and of the values of a map, two tensors of the same length.
+    /// Returns copies of the keys and of the values of a map, as two tensors of the same length.
     ///
     /// ```
     /// use onnx::Value;
@@ -77,16 +80,18 @@ impl Value {
         if found == wanted { Ok(()) } else { Err(OnnxError::invalid(format!("the value is of kind {found:?}, not {wanted:?}"))) }
     }
 
-    /// The value itself where the library owns its memory, otherwise a copy.
+    /// Returns the value itself if the library owns its memory, otherwise a copy.
     fn into_library_memory(self) -> Result<Value> {
         if self.inner.owns_library_memory() { Ok(self) } else { self.try_clone() }
     }
 
-    /// Makes sure that a result shares no memory with the inputs of its run; an input that the model passes on does.
+    /// Makes sure that a result shares no memory with the inputs of its run. An input that the model passes on would do
+    /// so.
     pub(crate) fn detached(self) -> Result<Value> {
         match self.kind()? {
             ValueKind::Tensor => self.try_clone(),
-            // An empty one shares nothing. A sequence of maps has copies already, and cannot always be made anew.
+            // An empty sequence shares nothing. The elements of a sequence of maps are already copies, and cannot
+            // always be copied again.
             ValueKind::Sequence if self.len()? > 0 && self.get(0)?.kind()? == ValueKind::Tensor => self.try_clone(),
             _ => Ok(self),
         }

@@ -25,14 +25,14 @@ pub enum ValueKind {
     SparseTensor,
     /// An optional value that is absent.
     None,
-    /// Of a type that a custom operator defines, or that this crate does not know.
+    /// A type that a custom operator defines, or that this crate does not know.
     Other,
 }
 
-/// A value that models take and return: it owns its memory, or shares it with nobody who could change it.
+/// A value that models take and return. It owns its memory, or shares it only with values that cannot change it.
 ///
-/// Several threads may read one value at a time, and run sessions with it. Elements are read through a view that
-/// lives as long as the value is borrowed.
+/// Several threads may read a value at the same time, and run sessions with it. Elements are read through a slice that
+/// borrows the value.
 ///
 /// ```
 /// use onnx::Value;
@@ -44,7 +44,7 @@ pub enum ValueKind {
 /// ```
 pub struct Value {
     pub(crate) inner: ffi::Value,
-    /// Another value may read the same memory: it is copied before it is written.
+    /// Whether another value may read the same memory. If so, the memory is copied before it is written.
     shared: bool,
 }
 
@@ -67,24 +67,25 @@ impl Value {
         self.shared
     }
 
-    /// A tensor with a copy of the data, in memory of the library.
+    /// Creates a tensor with a copy of the data, in memory of the library.
     ///
-    /// `shape` has the extents, outermost first; none for a scalar. An error where they do not multiply to the length of
-    /// the data.
+    /// `shape` has the extents, outermost first; it is empty for a scalar. It is an error if their product is not the
+    /// length of the data.
     pub fn from_slice<T: TensorElement>(shape: &[i64], data: &[T]) -> Result<Self> {
         Ok(Self::of(ffi::Value::of_slice(shape, data)?))
     }
 
-    /// A tensor that takes over the data without copying it. Errors as for [`Value::from_slice`].
+    /// Creates a tensor that owns the data, without copying it. Errors are as for [`Value::from_slice`].
     pub fn from_vec<T: TensorElement>(shape: &[i64], data: Vec<T>) -> Result<Self> {
         Ok(Self::of(ffi::Value::of_vec(shape, data)?))
     }
 
-    /// A tensor with a copy of bytes, for types of elements that Rust lacks: little-endian, packed.
+    /// Creates a tensor with a copy of bytes, for element types that Rust does not have. The elements are little-endian
+    /// and packed.
     pub fn from_bytes(element: ElementType, shape: &[i64], data: &[u8]) -> Result<Self> {
         let wanted = ffi::bytes_of(element.raw(), ffi::count_of(shape)?)?;
         if wanted != data.len() {
-            let message = format!("the shape {shape:?} of {element:?} takes {wanted} bytes, the data has {}", data.len());
+            let message = format!("the shape {shape:?} of {element:?} takes {wanted} bytes, but the data has {}", data.len());
             return Err(OnnxError::invalid(message));
         }
         let mut made = ffi::Value::zeros(None, element.raw(), shape)?;
@@ -92,17 +93,18 @@ impl Value {
         Ok(Self::of(made))
     }
 
-    /// A tensor of zeros, in memory of the library.
+    /// Creates a tensor of zeros, in memory of the library.
     pub fn zeros<T: TensorElement>(shape: &[i64]) -> Result<Self> {
         Ok(Self::of(ffi::Value::zeros(None, T::RAW, shape)?))
     }
 
-    /// A tensor in memory of an allocator: zeros where the program can write it; elsewhere its contents are undefined.
+    /// Creates a tensor in memory of an allocator. Its elements are zero if the program can write the memory, otherwise
+    /// undefined.
     pub fn new_in<T: TensorElement>(allocator: &Allocator, shape: &[i64]) -> Result<Self> {
         Ok(Self::of(ffi::Value::zeros(Some(&allocator.handle), T::RAW, shape)?))
     }
 
-    /// The kind of the value.
+    /// Returns the kind of the value.
     pub fn kind(&self) -> Result<ValueKind> {
         Ok(match self.inner.kind()? {
             None => ValueKind::None,
@@ -114,42 +116,43 @@ impl Value {
         })
     }
 
-    /// The type of a tensor's elements; an error for other values.
+    /// Returns the type of the elements of a tensor; an error for other values.
     pub fn element_type(&self) -> Result<ElementType> {
         Ok(ElementType::from_raw(self.inner.facts()?.0))
     }
 
-    /// The extents of a tensor, outermost first; an error for other values.
+    /// Returns the extents of a tensor, outermost first; an error for other values.
     pub fn shape(&self) -> Result<Vec<i64>> {
         Ok(self.inner.facts()?.1.into_vec())
     }
 
-    /// The memory of a tensor.
+    /// Returns the memory of a tensor.
     pub fn memory(&self) -> Result<MemoryDescription> {
         Ok(self.inner.memory()?.into())
     }
 
-    /// The elements of a tensor, the last extent fastest; no copy.
+    /// Returns the elements of a tensor in row-major order, without a copy.
     ///
-    /// An error where the elements are of another type, where the memory is that of a device (see
-    /// [`copy_tensors`](crate::copy_tensors)), or where a byte of `bool` is neither 0 nor 1.
+    /// It is an error if the elements have a different type, if the memory belongs to a device (see
+    /// [`copy_tensors`](crate::copy_tensors)), or if a byte of a `bool` tensor is neither 0 nor 1.
     pub fn extract_tensor<T: TensorElement>(&self) -> Result<&[T]> {
         Ok(self.inner.slice()?)
     }
 
-    /// As [`Value::extract_tensor`], to be written.
+    /// Like [`Value::extract_tensor`], for writing.
     pub fn extract_tensor_mut<T: TensorElement>(&mut self) -> Result<&mut [T]> {
         self.make_unique()?;
         Ok(self.inner.slice_mut()?)
     }
 
-    /// The bytes of a tensor of any type but strings; no copy. Errors as for [`Value::extract_tensor`].
+    /// Returns the bytes of a tensor of any type except strings, without a copy. Errors are as for
+    /// [`Value::extract_tensor`].
     pub fn extract_bytes(&self) -> Result<&[u8]> {
         Ok(self.inner.bytes()?)
     }
 
-    /// A copy that shares no memory with the value. An error for tensors in memory of a device, for sparse tensors and for
-    /// types of custom operators.
+    /// Returns a copy that shares no memory with the value. It is an error for tensors in device memory, for sparse
+    /// tensors and for types of custom operators.
     pub fn try_clone(&self) -> Result<Self> {
         match self.kind()? {
             ValueKind::Tensor => Ok(Self::of(self.inner.copy_of_tensor()?)),
@@ -167,7 +170,7 @@ impl Value {
         Ok(self.inner.bytes_mut()?)
     }
 
-    /// Copies memory that another value may read.
+    /// Copies the memory if another value may read it.
     pub(crate) fn make_unique(&mut self) -> Result<()> {
         if self.shared {
             *self = self.try_clone()?;
@@ -175,7 +178,7 @@ impl Value {
         Ok(())
     }
 
-    /// An error where the value is not a tensor of that type.
+    /// Returns an error if the value is not a tensor of that type.
     pub(crate) fn check_type(&self, wanted: ElementType) -> Result<()> {
         let found = self.inner.facts()?.0;
         if found == wanted.raw() { Ok(()) } else { Err(ffi::Error::WrongType { found, wanted: wanted.raw() }.into()) }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ffi;
 
 impl Value {
-    /// A tensor of strings, copied.
+    /// Creates a tensor of copies of strings.
     ///
     /// ```
     /// let value = onnx::Value::from_strings(&[2], &["", "one\0two"])?;
@@ -22,7 +22,8 @@ impl Value {
         Ok(Self::of(value))
     }
 
-    /// Copies of the strings of a tensor. An error where the elements are of another type, or where one is not UTF-8.
+    /// Returns copies of the strings of a tensor. It is an error if the elements have a different type, or a string is
+    /// not UTF-8.
     pub fn extract_strings(&self) -> Result<Vec<String>> {
         self.check_type(ElementType::String)?;
         let (bytes, starts) = self.inner.string_content()?;

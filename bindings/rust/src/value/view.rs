@@ -8,16 +8,16 @@ use crate::element::{PlainElement, TensorElement};
 use crate::error::Result;
 use crate::ffi;
 
-/// A tensor that reads borrowed memory, made by [`Value::view`]. Usable wherever a `&Value` is.
+/// A tensor over borrowed memory, created by [`Value::view`]. It can be used as a `&Value`.
 #[derive(Debug)]
 pub struct ValueView<'a> {
-    // Handed out as `&Value` alone: a `Value` that could be moved out would outlive the memory.
+    // Only given out as `&Value`: a `Value` that could be moved out would outlive the memory.
     value: Value,
     memory: PhantomData<&'a [u8]>,
 }
 
 impl Value {
-    /// A tensor over borrowed data, without a copy.
+    /// Creates a tensor over borrowed data, without a copy.
     ///
     /// ```
     /// let data = [1i64, 2, 3];
@@ -26,7 +26,7 @@ impl Value {
     /// # Ok::<(), onnx::OnnxError>(())
     /// ```
     ///
-    /// The data cannot go away before the view:
+    /// The data cannot be dropped before the view:
     ///
     /// ```compile_fail,E0597
     /// let view = {
@@ -41,7 +41,7 @@ impl Value {
 }
 
 impl ValueView<'_> {
-    /// The value, to be kept where its memory is known to be borrowed as long.
+    /// Returns the value, for callers that make sure that its memory is borrowed long enough.
     pub(crate) fn into_inner(self) -> Value {
         self.value
     }
@@ -55,8 +55,8 @@ impl Deref for ValueView<'_> {
     }
 }
 
-/// Memory of the program that the library may write: only of `PlainElement`s, since it may write any bits. The caller
-/// keeps it borrowed for as long as the value is used.
+/// Creates a tensor over memory of the program that the library may write. Only for `PlainElement`s, because the
+/// library may write any bits. The caller keeps the memory borrowed as long as the value is used.
 pub(crate) fn wrap_for_writing<T: PlainElement>(shape: &[i64], data: &mut [T]) -> Result<Value> {
     Ok(Value::of(ffi::Value::view_mut(shape, data)?))
 }

@@ -1,4 +1,4 @@
-//! An allocator that counts for the thread that asks.
+//! An allocator that counts the allocations of each thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,21 +9,21 @@ thread_local! {
 
 pub struct Counting;
 
-// SAFETY: everything goes to the system's allocator.
+// SAFETY: all calls are passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller's.
+        // SAFETY: the caller's promises are passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, data: *mut u8, layout: Layout) {
-        // SAFETY: as the caller's.
+        // SAFETY: the caller's promises are passed on.
         unsafe { System.dealloc(data, layout) }
     }
 }
 
-/// How often this thread has allocated by Rust's allocator.
+/// Returns how often this thread has allocated with Rust's allocator.
 pub fn count() -> usize {
     COUNT.get()
 }

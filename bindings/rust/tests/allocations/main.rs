@@ -1,4 +1,4 @@
-//! A bound run allocates nothing in this crate.
+//! Tests that a bound run allocates nothing in this crate.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -32,7 +32,7 @@ fn bound_runs_allocate_nothing() {
     (0..100).for_each(|_| binding.run().unwrap());
     assert_eq!(ffi::count(), before);
     assert_eq!(runs(&mut binding), 0);
-    // The count counts: a run by name gives a list of its outputs.
+    // Check that the counter works: a run by name returns a list of its outputs.
     let x = common::floats(&[2], &[1.0, 2.0]);
     (0..100).for_each(|_| drop(session.run(&[("x", &x), ("y", &x)], &["sum"]).unwrap()));
     assert!(ffi::count() >= before + 100);

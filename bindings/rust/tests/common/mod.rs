@@ -1,4 +1,4 @@
-//! Models of tests, written here byte by byte; the same each time.
+//! Builds the models of the tests byte by byte; they are the same each time.
 #![allow(dead_code, unreachable_pub, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
 pub mod decoder;
@@ -11,7 +11,7 @@ pub const STRING: u64 = 8;
 pub const BOOL: u64 = 9;
 pub const FLOAT16: u64 = 10;
 
-/// A message of protocol buffers.
+/// A protobuf message.
 #[derive(Default, Clone)]
 struct Message(Vec<u8>);
 
@@ -46,7 +46,7 @@ impl Message {
     }
 }
 
-/// A model in the making.
+/// A model under construction.
 #[derive(Default, Clone)]
 pub struct Model {
     graph: Message,
@@ -83,7 +83,7 @@ impl Model {
         self.port(12, name, &tensor_type(element, dims))
     }
 
-    /// A sequence of float tensors, as an input (11) or output (12).
+    /// Adds a sequence of float tensors, as an input (field 11) or output (field 12).
     pub fn sequence(self, field: u64, name: &str) -> Self {
         let element = tensor_type(FLOAT, &["n"]);
         self.port(field, name, &Message::default().message(4, &Message::default().message(1, &element)))
@@ -105,7 +105,7 @@ impl Model {
         self
     }
 
-    /// A constant of raw bytes.
+    /// Adds an initializer with raw bytes.
     pub fn constant(mut self, name: &str, element: u64, dims: &[u64], bytes: &[u8]) -> Self {
         let mut tensor = Message::default();
         for dim in dims {
@@ -128,24 +128,24 @@ impl Model {
     }
 }
 
-/// `sum` = `x` + `y`, of the extents.
+/// Builds `sum` = `x` + `y`, with these extents.
 pub fn add(dims: &[&str]) -> Session {
     let model = Model::new().input("x", FLOAT, dims).input("y", FLOAT, dims).output("sum", FLOAT, dims);
     model.node("Add", &["x", "y"], &["sum"], &[]).session()
 }
 
-/// `y` = `x` and `z` = `x`, both by name and by operators that change nothing.
+/// Builds a model with the output `x`, which is the input itself, and with outputs by operators that change nothing.
 pub fn unary(operator: &str, element: u64, dims: &[&str]) -> Session {
     Model::new().input("x", element, dims).output("y", element, dims).node(operator, &["x"], &["y"], &[]).session()
 }
 
-/// A cache: `present` = `past` with `row` behind it.
+/// Builds a cache: `present` is `past` with `row` appended.
 pub fn cache() -> Session {
     let model = Model::new().input("past", FLOAT, &["n", "2"]).input("row", FLOAT, &["1", "2"]);
     model.output("present", FLOAT, &["m", "2"]).node("Concat", &["past", "row"], &["present"], &[("axis", 0)]).session()
 }
 
-/// A model that runs for a while: products of a large square matrix, one after the other.
+/// Builds a slow model: products of a large square matrix, one after the other.
 pub fn slow(products: usize) -> Session {
     let mut model = Model::new().input("x", FLOAT, &["n", "n"]).output("y", FLOAT, &["n", "n"]);
     let mut last = "x".to_owned();

@@ -1,4 +1,4 @@
-//! The models, and their inputs from a seeded generator.
+//! The models and their inputs, which come from a seeded generator.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use onnx::{ElementType, Value};
 use super::common::decoder::{HIDDEN, Random, TOKENS, WIDTH, growing, with_room};
 use super::common::{FLOAT, FLOAT16, INT64, Model, STRING};
 
-/// How an input goes on from step to step; the words are those of `case.tsv`.
+/// How an input changes from step to step; the names are those in `case.tsv`.
 pub(crate) enum Mode {
-    /// Another tensor for each step.
+    /// The input has a different tensor in each step.
     Each,
-    /// One for the first step, then what this output was.
+    /// The first step has a tensor; later steps get the previous value of this output.
     Back(&'static str),
-    /// One, in memory that this output is written to.
+    /// One tensor, to whose memory this output is written.
     Over(&'static str),
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Input {
     pub(crate) element: ElementType,
     pub(crate) shape: Vec<i64>,
     pub(crate) mode: Mode,
-    /// Of all steps; texts end with a NUL.
+    /// The data of all steps. Strings end with a NUL.
     pub(crate) data: Vec<u8>,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct Case {
     pub(crate) model: Vec<u8>,
     pub(crate) steps: usize,
     pub(crate) inputs: Vec<Input>,
-    /// Past and present must be one buffer, as only a binding has it.
+    /// Whether past and present must be one buffer, which only bindings support.
     pub(crate) only_bound: bool,
 }
 
 impl Input {
-    /// The tensor of a step.
+    /// Returns the tensor of a step.
     pub(crate) fn value(&self, step: usize) -> Value {
         let step = if matches!(self.mode, Mode::Each) { step } else { 0 };
         let count = usize::try_from(self.shape.iter().product::<i64>()).unwrap();
@@ -53,13 +53,13 @@ fn input(name: &'static str, element: ElementType, shape: &[i64], mode: Mode, da
     Input { name, element, shape: shape.to_vec(), mode, data }
 }
 
-/// Floats, others in each step.
+/// Returns floats, different ones in each step.
 fn floats(random: &mut Random, name: &'static str, steps: usize, shape: &[i64]) -> Input {
     let count = usize::try_from(shape.iter().product::<i64>()).unwrap();
     input(name, ElementType::Float32, shape, Mode::Each, random.floats(steps * count))
 }
 
-/// A cache that is empty or zero at first.
+/// Returns a cache that is empty or zero at first.
 fn cache(name: &'static str, shape: &[i64], mode: Mode) -> Input {
     let count = usize::try_from(shape.iter().product::<i64>()).unwrap();
     input(name, ElementType::Float32, shape, mode, vec![0; 4 * count])
@@ -74,7 +74,7 @@ fn file(name: &str) -> Vec<u8> {
     std::fs::read(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }
 
-/// Two layers with a softmax behind them, and extents that are free.
+/// Two layers followed by a softmax, with free extents.
 fn layers(random: &mut Random) -> Case {
     let model = Model::new().input("x", FLOAT, &["n", "24"]).output("y", FLOAT, &["n", "10"]);
     let model = model.constant("a", FLOAT, &[24, 40], &random.floats(960)).constant("b", FLOAT, &[40], &random.floats(40));
@@ -84,7 +84,7 @@ fn layers(random: &mut Random) -> Case {
     Case { name: "layers", model: model.bytes(), steps: 3, inputs: vec![floats(random, "x", 3, &[5, 24])], only_bound: false }
 }
 
-/// Bytes of 16-bit floats of both signs, a quarter to one.
+/// Returns the bytes of 16-bit floats of both signs, with magnitudes from a quarter to one.
 fn halves(random: &mut Random, count: usize) -> Vec<u8> {
     let one = |bits: u64| u16::try_from(0x3400 + bits % 0x800 + (bits >> 12) % 2 * 0x8000).unwrap();
     numbers((0..count).map(|_| one(random.bits()).to_le_bytes()))
@@ -97,7 +97,7 @@ fn half(random: &mut Random) -> Case {
     Case { name: "half", model: model.node("Tanh", &["xw"], &["y"], &[]).bytes(), steps: 2, inputs: vec![x], only_bound: false }
 }
 
-/// A product in eight bits, with all that is made on the way.
+/// A product in 8-bit arithmetic, with all intermediate values as outputs.
 fn quantised(random: &mut Random) -> Case {
     const INT8: u64 = 3;
     let weights: Vec<u8> = (0..320).map(|_| random.bits().to_le_bytes()[0]).collect();
@@ -109,7 +109,7 @@ fn quantised(random: &mut Random) -> Case {
     Case { name: "quantised", model: model.bytes(), steps: 2, inputs: vec![floats(random, "x", 2, &[3, 32])], only_bound: false }
 }
 
-/// Strings, of which some are given more than once; how many results there are, only the run knows.
+/// Strings, some of which occur several times, so that only the run determines the number of results.
 fn texts() -> Case {
     let model =
         Model::new().input("x", STRING, &["n"]).output("u", STRING, &["m"]).output("at", INT64, &["m"]).output("twice", STRING, &["k"]);
@@ -119,7 +119,7 @@ fn texts() -> Case {
     Case { name: "texts", model: model.bytes(), steps: 2, inputs: vec![x], only_bound: false }
 }
 
-/// Results whose extent depends on the data, and is another in each step.
+/// Outputs whose extent depends on the data, and differs in each step.
 fn places(random: &mut Random) -> Case {
     let model = Model::new().input("x", FLOAT, &["n", "6"]).output("y", INT64, &["2", "found"]);
     let model = model.node("Relu", &["x"], &["r"], &[]).node("NonZero", &["r"], &["y"], &[]);
@@ -137,7 +137,7 @@ fn grown(random: &mut Random) -> Case {
     Case { name: "grown", model: growing().bytes(), steps: 24, inputs: vec![tokens(random, 24), past], only_bound: false }
 }
 
-/// One with a cache in one place.
+/// A decoder whose cache stays in one place.
 fn one_buffer(random: &mut Random) -> Case {
     const ROOM: usize = 32;
     let room = i64::try_from(ROOM).unwrap();
@@ -154,7 +154,7 @@ fn one_buffer(random: &mut Random) -> Case {
     }
 }
 
-/// One with `GroupQueryAttention`, which writes the caches where it read them.
+/// A decoder with `GroupQueryAttention`, which updates the caches in place.
 fn attention(random: &mut Random) -> Case {
     let count = |name, first: i32| input(name, ElementType::Int32, &[1], Mode::Each, numbers((first..first + 12).map(i32::to_le_bytes)));
     let mut inputs = vec![floats(random, "x", 12, &[1, 1, 16]), count("last", 0), count("total", 1)];
@@ -164,7 +164,7 @@ fn attention(random: &mut Random) -> Case {
     Case { name: "attention", model: file("examples/io_binding/decoder.onnx"), steps: 12, inputs, only_bound: true }
 }
 
-/// All that the library has operators for.
+/// Returns all cases; those with operators that the library does not have are left out.
 pub(crate) fn all() -> Vec<Case> {
     let mut random = Random(20);
     let mut cases = vec![layers(&mut random), half(&mut random), quantised(&mut random), texts(), places(&mut random)];

@@ -1,5 +1,5 @@
-//! The same models on the same inputs give the same bytes, to the last, in Rust and in C++: `run_cases.cc`, which `test.sh`
-//! builds and names by `RETORT_CPP`.
+//! Tests that the same models on the same inputs give the same bytes in Rust and in C++. The C++ program is
+//! `run_cases.cc`, which `test.sh` builds; `RETORT_CPP` names it.
 
 mod cases;
 #[path = "../common/mod.rs"]
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use cases::{Case, Mode, all};
 use onnx::{ElementType, IoBinding, MemoryInfo, Session, Value, ValueKind};
 
-/// Removes the folder also after a failure.
+/// A folder that is removed even after a failure.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -33,7 +33,7 @@ fn raw(element: ElementType) -> i64 {
     }
 }
 
-/// What `run_cases.cc` reads, with the model and the data beside it.
+/// Writes the files that `run_cases.cc` reads, with the model and the data.
 fn write(case: &Case, folder: &Path) {
     std::fs::create_dir(folder).unwrap();
     std::fs::write(folder.join("model.onnx"), &case.model).unwrap();
@@ -55,7 +55,7 @@ fn number(to: &mut Vec<u8>, value: impl TryInto<i64, Error: std::fmt::Debug>) {
     to.extend(value.try_into().unwrap().to_ne_bytes());
 }
 
-/// As `write` of `run_cases.cc`.
+/// The same as `write` in `run_cases.cc`.
 fn append(to: &mut Vec<u8>, value: &Value) {
     let kind = value.kind().unwrap();
     number(to, [ValueKind::Tensor, ValueKind::Sequence, ValueKind::Map].iter().position(|k| *k == kind).unwrap() + 1);
@@ -85,7 +85,7 @@ fn names(session: &Session) -> Vec<String> {
     session.outputs().iter().map(|o| o.name.clone()).collect()
 }
 
-/// Inputs and outputs by name, in each step.
+/// Runs all steps with named inputs and outputs.
 fn by_name(case: &Case, session: &Session) -> Vec<u8> {
     let (outputs, mut all) = (names(session), Vec::new());
     let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();

@@ -1,17 +1,18 @@
-// The program in C++ beside main.rs: runs models on inputs from files and writes what comes out.
+// The C++ program for main.rs: runs models on inputs from files and writes the outputs to files.
 //
 //   run_cases LIBRARY FOLDER...
 //
-// A folder has model.onnx and case.tsv: a line `steps COUNT`, then one for each input, with name, element type (a number of
-// ONNXTensorElementDataType), extents with commas between, how it goes on from step to step, and the output that this is
-// about or '-'. The data of the input in line i, counted from 0, is in i.bin; texts end with a NUL there.
+// A folder contains model.onnx and case.tsv: a line `steps COUNT`, then one line for each input with its name, element
+// type (a value of ONNXTensorElementDataType), extents separated by commas, mode, and the output that the mode refers
+// to, or '-'. The data of input i, counted from 0, is in i.bin; strings end with a NUL there. The modes are:
 //
 //   each  the data has a tensor for each step
-//   back  one for the first step; then what that output was
-//   over  one, in memory that the output is written to
+//   back  the data has the tensor of the first step; later steps get the previous value of the output
+//   over  the data has one tensor, to whose memory the output is written
 //
-// All outputs of all steps go into cpp.bin: kind; for tensors element type, rank, extents, then the bytes, or length and
-// bytes of each text; for sequences and maps the number of items, then those. Numbers are 64-bit, in the processor's order.
+// All outputs of all steps are written to cpp.bin. A value is its kind, followed, for tensors, by element type, rank,
+// extents and the bytes (for strings: length and bytes of each) and, for sequences and maps, by the number of items and
+// the items. Numbers have 64 bits in native byte order.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -86,7 +87,7 @@ size_t count(const Input& input) {
   return n;
 }
 
-/// The tensor of a step, over the input's data but for texts.
+/// Returns the tensor of a step. It uses the input's data in place, unless it has strings.
 api::Value tensor(Input& input, int step) {
   const int place = input.mode == "each" ? step : 0;
   if (input.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
@@ -124,7 +125,7 @@ void write(std::ostream& to, const api::Value& value) {
   }
 }
 
-/// Binds what begins with this step, and the outputs: results of an unknown shape are bound again for each.
+/// Binds inputs that change in this step, and the outputs. Outputs of unknown shape are bound again in each step.
 void bind(Case& c, api::IoBinding& binding, const std::vector<api::Port>& outputs, int step) {
   std::map<std::string, api::Value> in_place;
   for (Input& input : c.inputs) {

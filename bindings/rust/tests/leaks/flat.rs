@@ -1,4 +1,4 @@
-//! How a test tells that memory stays as it is.
+//! Checks that memory does not grow.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -6,27 +6,28 @@ use std::time::Duration;
 use super::ffi::blocks;
 
 const CYCLES: usize = 100_000;
-/// After a quarter of the cycles to warm up, memory is looked at after each of some windows. What leaks does so in all of
-/// them; what a thread of the test's harness or a pool of the library does, in one or two.
+/// The number of windows. After a quarter of the cycles to warm up, memory is read after each window of cycles. A leak
+/// grows in all windows; a thread of the test harness or a pool of the library grows in one or two.
 const WINDOWS: usize = 5;
 const WINDOW: usize = CYCLES * 3 / 4 / WINDOWS;
-/// Where memory grew in these windows there are more of them, until it does not or until there were so many.
+/// If memory grew in these windows, more windows follow, until it stops growing or until there were this many.
 const AT_MOST: usize = 3 * WINDOWS;
-/// Resident bytes that each window may take: the smallest block of malloc for a twentieth of its cycles. Without a leak the
-/// window that takes the least takes none.
+/// Resident bytes by which a window may grow: the smallest block of malloc for a twentieth of its cycles. Without a
+/// leak, the window with the least growth does not grow at all.
 const RESIDENT: i64 = 24_000;
 
-/// Blocks are counted for the process, so that tests take turns.
+/// Blocks are counted for the whole process, so only one test may run at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Resident memory in bytes, as Linux counts it; none where it does not tell.
+/// Returns the resident memory in bytes, as Linux counts it; `None` if it is not available.
 fn resident() -> Option<i64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|l| l.starts_with("VmRSS:"))?;
     line.split_whitespace().nth(1)?.parse::<i64>().ok().map(|kib| kib * 1024)
 }
 
-/// Blocks when threads of the library have let go of what they still held: that takes moments after a run is over.
+/// Returns the number of blocks after threads of the library have freed theirs, which happens shortly after a run is
+/// over.
 fn settled(before: i64) -> i64 {
     for _ in 0..200 {
         if blocks() <= before {
@@ -37,14 +38,14 @@ fn settled(before: i64) -> i64 {
     blocks()
 }
 
-/// What each window took more.
+/// The growth of each window.
 struct Growth {
     blocks: Vec<i64>,
     resident: Vec<i64>,
 }
 
 impl Growth {
-    /// The window in the middle counts: the harness may take or free a block at any time.
+    /// The median window counts, because the harness may allocate or free a block at any time.
     fn keeps_blocks(&self) -> bool {
         let mut sorted = self.blocks.clone();
         sorted.sort_unstable();
@@ -56,7 +57,7 @@ impl Growth {
     }
 }
 
-/// Runs cycles, each with its number; neither blocks nor resident memory may grow window after window.
+/// Runs cycles, each with its number. Neither blocks nor resident memory may grow in every window.
 pub(crate) fn stays_flat(what: &str, mut cycle: impl FnMut(usize)) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let warm = CYCLES - WINDOWS * WINDOW;
@@ -77,7 +78,7 @@ pub(crate) fn stays_flat(what: &str, mut cycle: impl FnMut(usize)) {
     }
     let time = begin.elapsed() / u32::try_from(growth.blocks.len() * WINDOW).unwrap();
     let Growth { blocks, resident } = &growth;
-    println!("{what}: {time:?} for a cycle; in windows of {WINDOW}: blocks {blocks:?}, resident bytes {resident:?}");
-    assert!(growth.keeps_blocks(), "{what}: blocks of Rust that {WINDOW} cycles took more, by window: {blocks:?}");
-    assert!(growth.keeps_resident(), "{what}: bytes that each {WINDOW} cycles took more: {resident:?}");
+    println!("{what}: {time:?} per cycle; in windows of {WINDOW}: blocks {blocks:?}, resident bytes {resident:?}");
+    assert!(growth.keeps_blocks(), "{what}: growth in blocks of Rust's allocator by window of {WINDOW} cycles: {blocks:?}");
+    assert!(growth.keeps_resident(), "{what}: growth in bytes by window of {WINDOW} cycles: {resident:?}");
 }

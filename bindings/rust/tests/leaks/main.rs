@@ -1,5 +1,5 @@
-//! Memory stays as it is over a hundred thousand cycles: of plain runs with values of each kind, of bindings, of mistakes, and
-//! of runs that nobody waits for.
+//! Tests that memory does not grow over a hundred thousand cycles of plain runs with values of each kind, of bindings,
+//! of mistakes, and of asynchronous runs.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -20,7 +20,7 @@ static COUNTING: ffi::Counting = ffi::Counting;
 const FOUR: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
 const TEXTS: [&str; 3] = ["a", "", "a text that is too long for a small string of the library"];
 
-/// Things that take long are done once in so many cycles.
+/// Slow operations run once in this many cycles.
 const RARELY: usize = 250;
 
 fn four() -> Value {
@@ -109,7 +109,7 @@ fn with_options(sessions: &Sessions) {
     sessions.add.run_with_options(&options, &[("x", &x), ("y", &x)], &["sum"]).unwrap();
 }
 
-/// A session, all that it says, and a thread that runs it.
+/// Creates a session, reads all its properties, and runs it on another thread.
 fn session() {
     let session = add(&["n"]);
     assert_eq!((session.inputs().len(), session.metadata().unwrap().version), (2, 3));
@@ -173,7 +173,7 @@ fn bind<'a>(binding: &mut IoBinding<'a>, data: &'a [f32]) {
     binding.bind_output("sum", Value::zeros::<f32>(&[4]).unwrap()).unwrap();
 }
 
-/// One of the ways in which a binding is used, after it was bound and run.
+/// Uses a binding in one of several ways, after it was bound and run.
 fn used(i: usize, binding: &mut IoBinding<'_>, shared: &Arc<Value>) {
     match i % 8 {
         0 => drop(binding.take_output("sum").unwrap()),
@@ -196,7 +196,7 @@ fn used(i: usize, binding: &mut IoBinding<'_>, shared: &Arc<Value>) {
         5 => {
             binding.bind_in_place("y", "sum", four()).unwrap();
             binding.run().unwrap();
-            // In place of one that is in place.
+            // Replaces a value that is bound in place by another.
             binding.bind_in_place("y", "sum", four()).unwrap();
         }
         6 => {
@@ -231,7 +231,7 @@ fn bindings_made_and_dropped() {
 
 #[test]
 fn runs_that_nobody_waits_for() {
-    // Threads that wait by spinning take the processor from those that have something to do.
+    // Threads that wait by spinning would take processor time from those that work.
     let builder = onnx::session_builder().unwrap().with_intra_threads(2).unwrap();
     let builder = builder.with_config_entry("session.intra_op.allow_spinning", "0").unwrap();
     let model = Model::new().input("x", FLOAT, &["n"]).output("y", FLOAT, &["n"]).node("Neg", &["x"], &["y"], &[]);

@@ -1,4 +1,4 @@
-//! A mistake in each step, over and over: each is an error, and nothing is left of it.
+//! Repeats mistakes in each step. Each must be an error and must not leak.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ const OF_RUNS: [Mistake; 10] = [
     |s| s.session.run(&[("x", &s.x), ("y", &s.x)], &["total"]).map(drop),
     |s| s.session.run(&[("x", &s.x), ("y", &s.x)], &["sum", "sum"]).map(drop),
     |s| s.session.run_with_options(&s.terminated, &[("x", &s.x), ("y", &s.x)], &["sum"]).map(drop),
-    // Fails in the midst of a run, when an output is there already.
+    // This fails in the middle of a run, when one output already exists.
     |s| s.gather.run(&[("table", &s.x), ("place", &s.place)], &["copy", "g"]).map(drop),
 ];
 
@@ -85,7 +85,7 @@ const OF_VALUES: [Mistake; 11] = [
     |s| onnx::copy_tensors(&[&s.x], &mut [&mut Value::zeros::<f32>(&[3])?]),
 ];
 
-/// A builder of sessions without threads, which take longer to make than to fail.
+/// Returns a builder of sessions without extra threads, because starting threads would take longer than the failure.
 fn alone() -> Result<SessionBuilder, OnnxError> {
     onnx::session_builder()?.with_intra_threads(1)
 }
@@ -100,13 +100,13 @@ const OF_THE_REST: [Mistake; 12] = [
     |_| MemoryInfo::named("NoSuchMemory", 0).map(drop),
     |_| Allocator::shared(&MemoryInfo::named("NoSuchMemory", 0)?).map(drop),
     |s| s.session.run_async(&[("z", s.x.clone())], &["sum"]).map(drop),
-    // Refused by the call itself: a session of one thread has none to run it on.
+    // The call itself refuses this: a session of one thread has no thread for the run.
     |s| s.single.run_async(&[("table", s.x.clone())], &["copy"]).map(drop),
     |s| s.session.run_async(&[("x", s.x.clone()), ("y", s.x.clone())], &[]).and_then(RunFuture::wait).map(drop),
     |s| s.session.run_async(&[("x", s.x.clone()), ("y", s.long.clone())], &["sum"]).and_then(RunFuture::wait).map(drop),
 ];
 
-/// Sessions that log nothing but what ends the process: official libraries write a line for each run that fails.
+/// Creates a session that only logs fatal errors, because official libraries log each failing run.
 fn quiet(model: &Model, threads: usize) -> Session {
     let builder = onnx::session_builder().unwrap().with_log_level(LogLevel::Fatal).unwrap();
     builder.with_intra_threads(threads).unwrap().commit_from_memory(&model.clone().bytes()).unwrap()

@@ -26,7 +26,7 @@ def constants():
     lengths[0] = 3
     return {
         "embedding": normal(VOCABULARY, WIDTH, scale=1),
-        # Frames that a token takes, whole numbers: far from where rounding turns, so that engines agree.
+        # Whole numbers of frames, because numbers near .5 might be rounded differently by two engines.
         "lengths": lengths,
         "style_weights": normal(STYLE, WIDTH, scale=0.08),
         "mix": normal(WIDTH, WIDTH, 5, scale=0.09),
@@ -50,7 +50,7 @@ def constants():
 
 
 NODES = [
-    # Features of each token: of itself, of the style, and of those beside it.
+    # Features of each token: its own embedding, the style, and the embeddings beside it.
     ("Gather", "embedding tokens", "embedded", {}),
     ("MatMul", "style style_weights", "styled", {}),
     ("Add", "embedded styled", "features", {}),
@@ -59,7 +59,7 @@ NODES = [
     ("Tanh", "mixed", "bounded", {}),
     ("Transpose", "bounded", "rows3", {"perm": [0, 2, 1]}),
     ("Squeeze", "rows3 first", "rows", {}),
-    # How many frames each takes.
+    # The number of frames of each token.
     ("Gather", "lengths tokens", "usual2", {}),
     ("Squeeze", "usual2 first", "usual", {}),
     ("MatMul", "rows length_weights", "longer2", {}),
@@ -73,7 +73,7 @@ NODES = [
     ("Cast", "at_least_one", "frames", {"to": T.INT64}),
     ("CumSum", "frames zero64", "ends", {}),
     ("Sub", "ends frames", "begins", {}),
-    # Which token each frame belongs to.
+    # The token that each frame belongs to.
     ("ReduceSum", "frames", "count", {"keepdims": 0}),
     ("Range", "zero64 count one64", "every", {}),
     ("Unsqueeze", "every second", "every2", {}),
@@ -82,7 +82,8 @@ NODES = [
     ("And", "before_end after_begin", "inside", {}),
     ("Cast", "inside", "alignment", {"to": T.FLOAT}),
     ("MatMul", "alignment rows", "frame_rows", {}),
-    # Pitch, and the phase at the begin of each frame: summed as doubles, since engines sum in different orders.
+    # The pitch, and the phase at the start of each frame. Phases are summed as doubles, because engines sum in
+    # different orders.
     ("MatMul", "frame_rows pitch_weights", "pitch_raw", {}),
     ("Tanh", "pitch_raw", "pitch_bounded", {}),
     ("Mul", "pitch_bounded pitch_range", "pitch_offset", {}),
@@ -98,7 +99,7 @@ NODES = [
     ("Unsqueeze", "phase2 first", "phase", {}),
     ("Mul", "phase harmonics", "angles", {}),
     ("Sin", "angles", "waves", {}),
-    # How loud each harmonic is.
+    # The loudness of each harmonic.
     ("MatMul", "frame_rows loudness_weights", "loudness_raw", {}),
     ("Add", "loudness_raw loudness_bias", "loudness_shifted", {}),
     ("Sigmoid", "loudness_shifted", "loudness_rows", {}),
@@ -127,7 +128,7 @@ def model():
 
 
 def style_row(seed, row):
-    """As Voice::seeded: numbers of -1 to 1 out of splitmix64, each row from its own place in the sequence."""
+    """The same as Voice::seeded: numbers from -1 to 1 by splitmix64; each row starts at its own place in the sequence."""
     mask = (1 << 64) - 1
     values = []
     for at in range(STYLE):
@@ -148,7 +149,7 @@ def wav(samples):
 def main():
     made = model()
     onnx.save(made, os.path.join(HERE, "tts.onnx"))
-    # həlˈO wˈɜɹld. with voice 7 at speed 1.25
+    # These tokens are həlˈO wˈɜɹld. with voice 7 at speed 1.25.
     tokens = [50, 83, 54, 156, 31, 16, 65, 156, 87, 123, 54, 46, 4]
     given = {"tokens": np.array([[0, *tokens, 0]], np.int64), "style": style_row(7, len(tokens) - 1), "speed": np.array([1.25], np.float32)}
     audio = ReferenceEvaluator(made).run(None, given)[0]

@@ -1,39 +1,39 @@
-//! What can go wrong, as one type.
+//! The error type of this example.
 
 use std::fmt;
 
 use onnx::OnnxError;
 
-/// `Result` with [`InferError`].
+/// A `Result` with [`InferError`].
 pub type Result<T, E = InferError> = std::result::Result<T, E>;
 
-/// An error of making speech. Those of the library and of files come by `?`.
+/// An error during speech synthesis. The operator `?` converts errors of the library and of files.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InferError {
-    /// The library, or what it was given.
+    /// The library reported an error.
     Onnx(OnnxError),
-    /// A file.
+    /// Reading or writing a file failed.
     Io(std::io::Error),
-    /// A character without a token: which, and how many characters come before it.
+    /// A character that has no token.
     Symbol {
         /// The character.
         symbol: char,
-        /// How many characters come before it.
+        /// The number of characters before it.
         at: usize,
     },
-    /// There is nothing to say.
+    /// The text or the list of tokens is empty.
     Empty,
-    /// More tokens than a model takes at once.
+    /// There are more tokens than a model accepts at once.
     TooLong {
-        /// How many were given.
+        /// The number of tokens that were given.
         tokens: usize,
-        /// How many are possible.
+        /// The number of tokens that are possible.
         most: usize,
     },
-    /// Tokens, a voice, a speed or a model that cannot be: what was wrong, what is wanted.
+    /// Tokens, a voice, a speed or a model is not valid. The message says what is wrong and what is expected.
     Invalid(String),
-    /// Something was sent into a stream that had been closed.
+    /// Something was sent to a stream that had been closed.
     Closed,
 }
 
@@ -43,12 +43,14 @@ impl fmt::Display for InferError {
             InferError::Onnx(error) => write!(f, "{error}"),
             InferError::Io(error) => write!(f, "{error}"),
             InferError::Symbol { symbol, at } => {
-                write!(f, "{symbol:?} behind {at} characters has no token: write phonemes (IPA) and punctuation")
+                write!(f, "{symbol:?} after {at} characters has no token: write phonemes (IPA) and punctuation")
             }
-            InferError::Empty => write!(f, "there is nothing to say: give at least one token"),
-            InferError::TooLong { tokens, most } => write!(f, "{tokens} tokens, a model takes {most} at once: cut them into pieces"),
+            InferError::Empty => write!(f, "the input is empty: give at least one token"),
+            InferError::TooLong { tokens, most } => {
+                write!(f, "there are {tokens} tokens, but a model accepts {most} at once: cut them into pieces")
+            }
             InferError::Invalid(message) => write!(f, "{message}"),
-            InferError::Closed => write!(f, "the stream was closed: make another for what is to be said yet"),
+            InferError::Closed => write!(f, "the stream was closed: create another one"),
         }
     }
 }

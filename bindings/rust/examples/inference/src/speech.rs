@@ -1,4 +1,4 @@
-//! Speech: a model, a voice and a speed.
+//! Speech synthesis with a model, a voice and a speed.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,25 +7,25 @@ use onnx::{ElementType, RunFuture, Session, Value, ValueInfo};
 
 use crate::{InferError, MAX_TOKENS, Result, Voice};
 
-/// Samples a second of what models of this kind say.
+/// Samples per second in the output of these models.
 pub const SAMPLE_RATE: u32 = 24_000;
 
-/// Loads the library where that has not been done, so that a program can tell early that there is none. Idempotent and
-/// thread-safe; everything here does it by itself, too.
+/// Loads the library if it is not loaded, so that a program can find out early whether there is one. It may be called
+/// several times. Thread-safe. The other functions do this as well.
 pub fn ensure_onnx_init() -> Result<()> {
     onnx::init()?;
     Ok(())
 }
 
-/// What was said.
+/// Speech as sound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audio {
-    /// Samples of -1 to 1, [`SAMPLE_RATE`] a second, one channel.
+    /// Samples from -1 to 1, one channel, [`SAMPLE_RATE`] per second.
     pub samples: Vec<f32>,
 }
 
 impl Audio {
-    /// How long it is, in seconds.
+    /// Returns the duration in seconds.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn seconds(&self) -> f64 {
@@ -33,7 +33,7 @@ impl Audio {
     }
 }
 
-/// The names that a model has for its inputs and its output.
+/// The names of the inputs and the output of a model.
 #[derive(Debug)]
 struct Names {
     tokens: String,
@@ -42,12 +42,12 @@ struct Names {
     audio: String,
 }
 
-/// Makes speech of tokens, by a model of Kokoro's interface: `tokens` (or `input_ids`) int64 `[1, n]`, `style` float
-/// `[1, 256]`, `speed` float `[1]`, giving float `[m]` or `[1, m]`.
+/// Converts tokens to speech, with a model that has Kokoro's interface: the inputs `tokens` (or `input_ids`) int64 `[1,
+/// n]`, `style` float `[1, 256]`, `speed` float `[1]`, and an output float `[m]` or `[1, m]`.
 ///
-/// A clone shares the session; clones may speak at the same time, on any threads and in any tasks. The session stands
-/// behind a lock, so that a program may keep it elsewhere, too, and have it to itself; it is held here while a run is
-/// started, never while one is waited for.
+/// A clone shares the session; clones may be used at the same time, on any thread and in any task. The session is
+/// behind a lock, so that a program may also keep it elsewhere and use it exclusively. The lock is held here while a
+/// run is started, but not while one is waited for.
 #[derive(Clone, Debug)]
 pub struct Speech {
     session: Arc<Mutex<Session>>,
@@ -59,56 +59,56 @@ pub struct Speech {
 impl Speech {
     /// Loads a model from a file.
     pub fn from_file(path: impl AsRef<Path>, voice: Voice) -> Result<Self> {
-        // A run that nobody waits for needs a second thread.
+        // Asynchronous runs need a second thread.
         let session = onnx::session_builder()?.with_intra_threads(2)?.commit_from_file(path)?;
         Self::new(Arc::new(Mutex::new(session)), voice)
     }
 
-    /// Speaks by a session that was made elsewhere, of two threads or more. An error where its model has other inputs.
+    /// Uses an existing session, which must have two or more threads. It is an error if its model has other inputs.
     pub fn new(session: Arc<Mutex<Session>>, voice: Voice) -> Result<Self> {
         let names = Names::of(&session.lock().unwrap_or_else(PoisonError::into_inner))?;
         Ok(Speech { session, names: Arc::new(names), voice: Arc::new(voice), speed: 1.0 })
     }
 
-    /// The same model with another voice.
+    /// Returns a clone with another voice.
     #[must_use]
     pub fn with_voice(&self, voice: Voice) -> Self {
         Speech { voice: Arc::new(voice), ..self.clone() }
     }
 
-    /// The same model at another speed: 2 is twice as fast. An error outside of 0.1 to 10.
+    /// Returns a clone with another speed: 2 is twice as fast. Speeds outside 0.1 to 10 are an error.
     pub fn with_speed(&self, speed: f32) -> Result<Self> {
         if (0.1..=10.0).contains(&speed) {
             return Ok(Speech { speed, ..self.clone() });
         }
-        Err(InferError::Invalid(format!("a speed of {speed}: give one of 0.1 to 10, 1 is the usual one")))
+        Err(InferError::Invalid(format!("a speed of {speed} is not possible: give a number from 0.1 to 10; normal is 1")))
     }
 
-    /// The session, shared with all clones.
+    /// Returns the session, which is shared with all clones.
     #[must_use]
     pub fn session(&self) -> &Arc<Mutex<Session>> {
         &self.session
     }
 
-    /// Says one piece, and waits for it on this thread. Between one token and [`MAX_TOKENS`], without those of silence
-    /// around them, which are put there.
+    /// Says one piece, and blocks this thread until it is done. `tokens` must have between one and [`MAX_TOKENS`]
+    /// tokens, without the tokens for silence around them, which are added here.
     pub fn say(&self, tokens: &[i64]) -> Result<Audio> {
         self.audio(self.begin(tokens)?.wait())
     }
 
-    /// As [`Speech::say`], without keeping the thread; dropped, it cancels the run.
+    /// Like [`Speech::say`], without blocking the thread. Dropping the future cancels the run.
     pub async fn say_later(&self, tokens: &[i64]) -> Result<Audio> {
         let run = self.begin(tokens)?;
         self.audio(run.await)
     }
 
-    /// An error where that cannot be said at once.
+    /// Returns an error if these tokens cannot be said at once.
     pub(crate) fn check(&self, tokens: &[i64]) -> Result<()> {
         if tokens.len() > MAX_TOKENS {
             return Err(InferError::TooLong { tokens: tokens.len(), most: MAX_TOKENS });
         }
         self.voice.style(tokens.len())?;
-        // A model would count such a token from the end of its table.
+        // The model would read a negative token as an index from the end of its table.
         match tokens.iter().position(|t| *t < 0) {
             Some(at) => Err(InferError::Invalid(format!("token {at} is {}: tokens are 0 or more", tokens[at]))),
             None => Ok(()),
@@ -135,11 +135,11 @@ impl Speech {
         Ok(session.run_async(&inputs, &[&names.audio])?)
     }
 
-    /// What a run has given.
+    /// Converts the outputs of a run.
     pub(crate) fn audio(&self, outputs: onnx::Result<Vec<Value>>) -> Result<Audio> {
         let outputs = outputs?;
         let Some(audio) = outputs.first() else {
-            return Err(InferError::Invalid(format!("the model gave no '{}'", self.names.audio)));
+            return Err(InferError::Invalid(format!("the model returned no '{}'", self.names.audio)));
         };
         Ok(Audio { samples: audio.extract_tensor::<f32>()?.to_vec() })
     }
@@ -155,7 +155,7 @@ impl Names {
         if inputs.len() != 3 {
             let names: Vec<&str> = inputs.iter().map(|i| i.name.as_str()).collect();
             return Err(InferError::Invalid(format!(
-                "the model has {} inputs, {}: load one of Kokoro's interface, which has three",
+                "the model has {} inputs, {}: load a model with Kokoro's interface, which has three",
                 names.len(),
                 names.join(", ")
             )));
@@ -172,5 +172,5 @@ impl Names {
 
 fn unlike(name: &str, element: ElementType, found: &[&ValueInfo]) -> InferError {
     let found: Vec<String> = found.iter().map(|i| format!("'{}' of {:?}", i.name, i.element_type())).collect();
-    InferError::Invalid(format!("the model has no '{name}' of {element:?} but {}: load one of Kokoro's interface", found.join(", ")))
+    InferError::Invalid(format!("the model has no '{name}' of {element:?} but {}: load a model with Kokoro's interface", found.join(", ")))
 }

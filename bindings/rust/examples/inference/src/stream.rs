@@ -1,4 +1,4 @@
-//! Texts in, sound out.
+//! A stream that converts texts to sound.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -11,12 +11,12 @@ use onnx::RunFuture;
 
 use crate::{Audio, InferError, Result, Speech, pieces};
 
-/// What is to be said.
+/// A text or tokens to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Utterance {
-    /// A text of phonemes, of any length: it is cut into pieces where sentences end.
+    /// A text of phonemes, of any length. It is cut into pieces at the ends of sentences.
     Text(String),
-    /// Tokens of one piece.
+    /// The tokens of one piece.
     Tokens(Vec<i64>),
 }
 
@@ -38,25 +38,25 @@ impl From<Vec<i64>> for Utterance {
     }
 }
 
-/// A sink of what is to be said and a stream of what was said, piece by piece and in the same order, made by
+/// A sink of utterances and a stream of their sound, piece by piece and in the same order, created by
 /// [`Speech::stream`].
 ///
-/// One piece is in the making at a time, from when it was sent, on a thread of the session; the next one begins when the
-/// stream has given it away. The sink is not ready while as many pieces as were agreed have not been taken from the stream:
-/// what is sent faster than it is heard waits outside. A text is taken whole, even one of more pieces than that.
+/// One piece at a time is computed, on a thread of the session, starting when it is sent; the next piece is started
+/// when the stream has returned it. The sink is not ready while it holds as many pieces as its capacity, so a fast
+/// sender waits. A text is accepted as a whole, even if it has more pieces than that.
 ///
-/// What cannot be said is an error of the sink, and leaves the stream as it was; a run that fails is an item of the stream,
-/// which goes on behind it. When the sink has been closed, the stream ends behind the last piece. Dropped, it cancels the
-/// run under way, and the pieces that wait are never begun.
+/// An utterance that cannot be said is an error of the sink, and has no effect on the stream. A run that fails is an
+/// item of the stream, which continues after it. When the sink has been closed, the stream ends after the last piece.
+/// Dropping the stream cancels the current run, and waiting pieces are never started.
 ///
-/// Both halves may be polled by tasks of their own (`futures::StreamExt::split`).
+/// Both halves may be polled by separate tasks (`futures::StreamExt::split`).
 #[derive(Debug)]
 pub struct SpeechStream {
     speech: Speech,
-    /// How many pieces may be here before the sink is not ready.
+    /// The number of pieces from which on the sink is not ready.
     capacity: usize,
     waiting: VecDeque<Vec<i64>>,
-    /// The run under way, or why it could not begin.
+    /// The current run, or the error that prevented its start.
     running: Option<Result<RunFuture>>,
     closed: bool,
     sender: Option<Waker>,
@@ -64,7 +64,7 @@ pub struct SpeechStream {
 }
 
 impl Speech {
-    /// A stream of this speech that holds up to `capacity` pieces, one at least.
+    /// Creates a stream that holds up to `capacity` pieces, at least one.
     #[must_use]
     pub fn stream(&self, capacity: usize) -> SpeechStream {
         SpeechStream {
@@ -80,7 +80,7 @@ impl Speech {
 }
 
 impl SpeechStream {
-    /// How many pieces are here: in the making, or waiting for it.
+    /// Returns the number of pieces that are waiting or being computed.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.waiting.len() + usize::from(self.running.is_some())
@@ -132,8 +132,8 @@ impl Sink<Utterance> for SpeechStream {
         Ok(())
     }
 
-    /// Ready at once: what was sent is kept here until the stream gives it away, and a sender who waited for that in the
-    /// task that listens would wait for ever.
+    /// Ready at once. Pieces are kept until the stream returns them; if flushing waited for that, a task that both
+    /// sends and receives would wait forever.
     fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Result<()>> {
         Poll::Ready(Ok(()))
     }

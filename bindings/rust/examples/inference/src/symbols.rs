@@ -1,11 +1,12 @@
-//! Which token each phoneme is, and texts cut into pieces that a model takes.
+//! The tokens of phonemes, and cutting texts into pieces that a model accepts.
 
 use crate::{InferError, Result};
 
-/// How many tokens a model takes at once, without the two that stand for silence around them.
+/// The number of tokens that a model accepts at once, without the two that stand for silence around them.
 pub const MAX_TOKENS: usize = 510;
 
-/// The symbols that Kokoro's models know, in runs of tokens that follow each other: the first one's token, the symbols.
+/// The symbols that Kokoro's models know, in runs of consecutive tokens: the token of the first symbol, and the
+/// symbols.
 const RUNS: [(i64, &str); 30] = [
     (1, ";:,.!?"),
     (9, "—…\"()“” \u{303}ʣʥʦʨᵝꭧAI"),
@@ -39,13 +40,14 @@ const RUNS: [(i64, &str); 30] = [
     (177, "ᵻ"),
 ];
 
-/// The token of a symbol. A plain `g` is taken for the phoneme `ɡ`, which looks the same.
+/// Returns the token of a symbol. A plain `g` counts as the phoneme `ɡ`, which looks the same.
 fn token(symbol: char) -> Option<i64> {
     let symbol = if symbol == 'g' { 'ɡ' } else { symbol };
     RUNS.iter().find_map(|(first, run)| (*first..).zip(run.chars()).find(|(_, known)| *known == symbol).map(|(token, _)| token))
 }
 
-/// The tokens of a text of phonemes, one for each character. An error where one has no token; a text may be of any length.
+/// Converts a text of phonemes, of any length, to tokens, one for each character. It is an error if a character has no
+/// token.
 ///
 /// ```
 /// assert_eq!(inference::tokens("həlˈO")?, [50, 83, 54, 156, 31]);
@@ -56,10 +58,10 @@ pub fn tokens(text: &str) -> Result<Vec<i64>> {
     text.chars().enumerate().map(|(at, symbol)| token(symbol).ok_or(InferError::Symbol { symbol, at })).collect()
 }
 
-/// A text as pieces of at most [`MAX_TOKENS`] tokens each: cut behind the last end of a sentence that fits, or else the
-/// last other mark, or else the last space. Empty for a text of spaces alone.
+/// Cuts a text into pieces of at most [`MAX_TOKENS`] tokens: after the last end of a sentence that fits, or else after
+/// the last other punctuation mark, or else at the last space. The result is empty for a text of spaces.
 ///
-/// An error where a character has no token, and where so many come without a place to cut.
+/// It is an error if a character has no token, or if more tokens than that follow each other without a place to cut.
 pub fn pieces(text: &str) -> Result<Vec<Vec<i64>>> {
     let space = token(' ');
     let all = tokens(text)?;
@@ -76,7 +78,7 @@ pub fn pieces(text: &str) -> Result<Vec<Vec<i64>>> {
     }
 }
 
-/// How many of these tokens make the next piece.
+/// Returns how many of these tokens form the next piece.
 fn cut(tokens: &[i64]) -> Result<usize> {
     if tokens.len() <= MAX_TOKENS {
         return Ok(tokens.len());
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_without_a_token_are_told() {
+    fn symbols_without_a_token_are_errors() {
         assert!(matches!(tokens("həl%"), Err(InferError::Symbol { symbol: '%', at: 3 })));
         assert!(matches!(pieces("ab\ncd"), Err(InferError::Symbol { symbol: '\n', at: 2 })));
         assert_eq!(tokens("").unwrap(), []);
@@ -121,7 +123,7 @@ mod tests {
         let text = format!("{sentence} {sentence} {}, {}", "b".repeat(400), "c".repeat(500));
         let found = pieces(&text).unwrap();
         assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [300, 300, 401, 500]);
-        // What was cut away is spaces.
+        // Only spaces were cut away.
         let said: usize = found.iter().map(Vec::len).sum();
         assert_eq!(said, text.chars().count() - 3);
     }

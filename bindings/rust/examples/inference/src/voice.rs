@@ -1,53 +1,58 @@
-//! Voices: a style for each length of what is said.
+//! Voices: a style for each number of tokens.
 
 use std::path::Path;
 
 use crate::{InferError, MAX_TOKENS, Result};
 
-/// How many numbers a style has.
+/// The number of elements of a style.
 pub const STYLE: usize = 256;
 
-/// A voice, as Kokoro's files have it: styles of [`STYLE`] numbers, one for each count of tokens from one on, usually 510.
-/// Immutable.
+/// A voice, in the form of Kokoro's files: styles of [`STYLE`] numbers, one for each number of tokens from one on,
+/// usually up to 510. Immutable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Voice {
     styles: Vec<f32>,
 }
 
 impl Voice {
-    /// A voice of styles, one behind the other. An error where there is none, one is not whole, or a number is not finite.
+    /// Creates a voice from consecutive styles. It is an error if there is none, one is incomplete, or a number is not
+    /// finite.
     pub fn new(styles: Vec<f32>) -> Result<Self> {
         if styles.is_empty() || styles.len() % STYLE != 0 {
             return Err(InferError::Invalid(format!(
-                "a voice of {} numbers: give styles of {STYLE} numbers each, one at least",
+                "a voice of {} numbers is not valid: give at least one style, of {STYLE} numbers each",
                 styles.len()
             )));
         }
         if let Some(at) = styles.iter().position(|v| !v.is_finite()) {
-            return Err(InferError::Invalid(format!("number {at} of the voice is {}: is the file one of a voice?", styles[at])));
+            return Err(InferError::Invalid(format!("number {at} of the voice is {}: is the file a voice?", styles[at])));
         }
         Ok(Voice { styles })
     }
 
-    /// Reads a file of numbers of 32 bits, little-endian.
+    /// Reads a file of little-endian 32-bit floats.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let told = |e: std::io::Error| std::io::Error::new(e.kind(), format!("{}: {e}", path.display()));
-        let bytes = std::fs::read(path).map_err(told)?;
+        let with_path = |e: std::io::Error| std::io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+        let bytes = std::fs::read(path).map_err(with_path)?;
         if bytes.len() % 4 != 0 {
-            return Err(InferError::Invalid(format!("{} has {} bytes, not a multiple of 4: no voice", path.display(), bytes.len())));
+            return Err(InferError::Invalid(format!(
+                "{} has {} bytes, not a multiple of 4: it is not a voice",
+                path.display(),
+                bytes.len()
+            )));
         }
         Self::new(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
     }
 
-    /// A made-up voice for every length of up to [`MAX_TOKENS`] tokens, the same for the same seed.
+    /// Creates a pseudo-random voice for up to [`MAX_TOKENS`] tokens. The same seed gives the same voice.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         let number = |at: u64| {
             let mut z = seed.wrapping_add((at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
             z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            // 24 bits, which a float has: no rounding.
+            // 24 bits fit in a float without rounding.
             #[allow(clippy::cast_precision_loss)]
             let part = ((z ^ (z >> 31)) >> 40) as f32;
             part / 8_388_608.0 - 1.0
@@ -55,13 +60,13 @@ impl Voice {
         Voice { styles: (0..).take(MAX_TOKENS * STYLE).map(number).collect() }
     }
 
-    /// The numbers, style behind style.
+    /// Returns the numbers of all styles, one style after the other.
     #[must_use]
     pub fn styles(&self) -> &[f32] {
         &self.styles
     }
 
-    /// The style for that many tokens. An error where the voice has none.
+    /// Returns the style for that many tokens; an error if the voice has none.
     pub fn style(&self, tokens: usize) -> Result<&[f32]> {
         let most = self.styles.len() / STYLE;
         match tokens {

@@ -1,36 +1,37 @@
-//! Files of sound.
+//! WAV files.
 
 use std::io::{Seek, SeekFrom, Write};
 
 use crate::{InferError, Result};
 
-/// Bytes before the samples.
+/// The number of bytes before the samples.
 const HEADER: u32 = 44;
 
-/// Writes a WAV file of one channel and 16-bit samples (PCM), piece by piece. The header is right when
-/// [`WavWriter::finish`] has been called.
+/// Writes a WAV file with one channel and 16-bit samples (PCM), piece by piece. The header is only valid after
+/// [`WavWriter::finish`].
 #[derive(Debug)]
 pub struct WavWriter<W: Write + Seek> {
     to: W,
     rate: u32,
-    /// Bytes of samples so far.
+    /// The number of bytes of samples that have been written.
     written: u32,
 }
 
 impl<W: Write + Seek> WavWriter<W> {
-    /// Begins a file of that many samples a second.
+    /// Starts a file with that many samples per second.
     pub fn new(mut to: W, rate: u32) -> Result<Self> {
         to.write_all(&header(rate, 0))?;
         Ok(WavWriter { to, rate, written: 0 })
     }
 
-    /// Writes samples of -1 to 1; louder ones are cut off, and what is no number is silence. An error where a file would be
-    /// longer than the format can say (about 25 hours at 24,000 samples a second).
+    /// Writes samples from -1 to 1. Louder ones are clipped, and NaN becomes silence. It is an error if the file would
+    /// be longer than the format allows (about 25 hours at 24,000 samples per second).
     pub fn write(&mut self, samples: &[f32]) -> Result<()> {
         let more = samples.len().checked_mul(2).and_then(|b| u32::try_from(b).ok());
         let length = more.and_then(|m| self.written.checked_add(m)).filter(|l| *l <= u32::MAX - HEADER);
         let Some(length) = length else {
-            let message = format!("{} bytes of samples and {} more samples: a WAV file holds 4 GiB", self.written, samples.len());
+            let message =
+                format!("{} bytes of samples and {} more samples are too much: a WAV file has at most 4 GiB", self.written, samples.len());
             return Err(InferError::Invalid(message));
         };
         let bytes: Vec<u8> = samples.iter().flat_map(|s| sample(*s).to_le_bytes()).collect();
@@ -39,7 +40,7 @@ impl<W: Write + Seek> WavWriter<W> {
         Ok(())
     }
 
-    /// Writes the lengths into the header, and gives back what was written to.
+    /// Writes the lengths to the header, and returns the underlying writer.
     pub fn finish(mut self) -> Result<W> {
         self.to.seek(SeekFrom::Start(0))?;
         self.to.write_all(&header(self.rate, self.written))?;
@@ -51,7 +52,7 @@ impl<W: Write + Seek> WavWriter<W> {
 
 #[allow(clippy::cast_possible_truncation)]
 fn sample(value: f32) -> i16 {
-    // Casts of numbers that are none give 0.
+    // Casts of NaN give 0.
     (value.clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i16
 }
 
@@ -62,7 +63,7 @@ fn header(rate: u32, bytes: u32) -> Vec<u8> {
     put(&(bytes + HEADER - 8).to_le_bytes());
     put(b"WAVEfmt ");
     put(&16u32.to_le_bytes());
-    // PCM, one channel.
+    // Format PCM, one channel.
     put(&1u16.to_le_bytes());
     put(&1u16.to_le_bytes());
     put(&rate.to_le_bytes());

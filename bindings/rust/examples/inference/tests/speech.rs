@@ -1,4 +1,4 @@
-//! Speech by the model of this example, against samples that neither library has made.
+//! Tests of speech with the model of this example. The expected samples were not computed by the library under test.
 
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
@@ -40,9 +40,9 @@ fn a_file_of_speech_is_the_one_of_the_reference_evaluator() {
     };
     let (found, wanted) = (samples(file), samples(expected));
     assert_eq!(found.len(), 13_500);
-    assert!(wanted.iter().map(|s| s.abs()).max() > Some(5000), "the reference is no silence");
+    assert!(wanted.iter().map(|s| s.abs()).max() > Some(5000), "the reference is silent");
     let apart = found.iter().zip(&wanted).map(|(a, b)| (a - b).abs()).max();
-    // Two in 32,767: the sines of engines differ in their last bits.
+    // Two units of 1/32,767, because sines of engines differ in their last bits.
     assert!(apart <= Some(2), "{apart:?}");
 }
 
@@ -65,20 +65,20 @@ fn what_cannot_be_said_is_an_error() {
     assert!(matches!(speech.say(&[1; MAX_TOKENS + 1]), Err(InferError::TooLong { tokens: 511, most: 510 })));
     let error = speech.say(&[1, 2, -3]).unwrap_err().to_string();
     assert!(error.contains("token 2 is -3"), "{error}");
-    // The library tells of those that the model does not know.
+    // The library reports tokens that the model does not know.
     assert!(matches!(speech.say(&[1, 178]), Err(InferError::Onnx(_))));
     assert!(speech.say(&[1, 177]).is_ok());
     for speed in [0.0, -1.0, f32::NAN, 11.0] {
         assert!(speech.with_speed(speed).unwrap_err().to_string().contains("speed"), "{speed}");
     }
-    // A voice that is shorter than what is said.
+    // This voice has styles for fewer tokens than are said.
     let short = speech.with_voice(Voice::new(vec![0.5; 256 * 3]).unwrap());
     assert!(short.say(&[1; 3]).is_ok());
     assert!(matches!(short.say(&[1; 4]), Err(InferError::TooLong { tokens: 4, most: 3 })));
 }
 
 #[test]
-fn models_that_are_none_of_speech_are_told() {
+fn other_models_are_errors() {
     let missing = Speech::from_file("no/such/model.onnx", Voice::seeded(1)).unwrap_err();
     assert!(matches!(&missing, InferError::Onnx(e) if e.code == onnx::ErrorCode::NoSuchFile), "{missing}");
     let sound = Speech::from_file(EXPECTED, Voice::seeded(1)).unwrap_err();
@@ -95,7 +95,7 @@ fn the_session_may_be_kept_elsewhere() {
     let speech = Speech::new(Arc::clone(&session), Voice::seeded(7)).unwrap();
     let wanted = speech.say(&[50, 83]).unwrap();
     assert!(Arc::ptr_eq(&session, speech.session()));
-    // Whoever panics with the session leaves it usable.
+    // If a thread panics while it has the session, the session remains usable.
     let other = Arc::clone(&session);
     let panicked = std::thread::spawn(move || {
         let _held = other.lock().unwrap();

@@ -1,4 +1,4 @@
-//! Streams of speech, in tasks of tokio.
+//! Tests of streams of speech, in tasks of tokio.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ fn speech() -> Speech {
     Speech::from_file(MODEL, Voice::seeded(7)).unwrap()
 }
 
-/// Tokens of a short piece, others for each number.
+/// Returns the tokens of a short piece, different ones for each number.
 fn piece(number: i64) -> Vec<i64> {
     vec![50, 83, 54, 156, 31, 43 + number]
 }
@@ -35,7 +35,7 @@ async fn clones_speak_at_once_in_tasks() {
             tokio::spawn(is_send(async move {
                 let mut last = None;
                 for _ in 0..20 {
-                    // Kept across an await, on whichever thread goes on.
+                    // Kept across an await, after which another thread may continue.
                     last = Some(speech.say_later(&piece(number)).await.unwrap());
                     tokio::task::yield_now().await;
                 }
@@ -49,7 +49,7 @@ async fn clones_speak_at_once_in_tasks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_sent_comes_out_in_order() {
+async fn pieces_come_out_in_order() {
     let speech = speech();
     let (mut sink, stream) = is_send(speech.stream(2)).split();
     let sender = tokio::spawn(async move {
@@ -67,7 +67,7 @@ async fn what_is_sent_comes_out_in_order() {
     }
 }
 
-/// Sends without waiting: whether the sink was ready.
+/// Sends without waiting; returns whether the sink was ready.
 fn try_send(stream: &mut SpeechStream, number: i64) -> bool {
     stream.send(Utterance::from(piece(number))).now_or_never().is_some_and(|sent| sent.is_ok())
 }
@@ -77,7 +77,7 @@ async fn the_sink_is_not_ready_while_too_much_waits() {
     let speech = speech();
     let mut stream = speech.stream(3);
     assert!((0..3).all(|number| try_send(&mut stream, number)));
-    // Made, but not taken: nothing more is accepted, however long one waits.
+    // The pieces are complete but not taken, so nothing more is accepted, however long one waits.
     assert!(!try_send(&mut stream, 3));
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(!try_send(&mut stream, 3));
@@ -85,7 +85,7 @@ async fn the_sink_is_not_ready_while_too_much_waits() {
     assert_eq!(stream.next().await.unwrap().unwrap(), speech.say(&piece(0)).unwrap());
     assert!(try_send(&mut stream, 3));
     assert!(!try_send(&mut stream, 4));
-    // A capacity of none is one.
+    // A capacity of 0 counts as 1.
     let mut narrow = speech.stream(0);
     assert!(try_send(&mut narrow, 0) && !try_send(&mut narrow, 1));
 }
@@ -108,7 +108,7 @@ async fn a_text_of_several_pieces_is_one_item_of_the_sink() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_said_leaves_the_stream_as_it_was() {
+async fn utterances_that_cannot_be_said_do_not_change_the_stream() {
     let mut stream = speech().stream(4);
     assert!(matches!(stream.send(Utterance::from("")).await, Err(InferError::Empty)));
     assert!(matches!(stream.send(Utterance::from("  ")).await, Err(InferError::Empty)));
@@ -117,7 +117,7 @@ async fn what_cannot_be_said_leaves_the_stream_as_it_was() {
     assert!(matches!(stream.send(Utterance::from(vec![1; MAX_TOKENS + 1])).await, Err(InferError::TooLong { .. })));
     assert!(matches!(stream.send(Utterance::from("a".repeat(MAX_TOKENS + 1))).await, Err(InferError::TooLong { .. })));
     assert_eq!(stream.pending(), 0);
-    // A run that fails is an item, and those behind it come.
+    // A run that fails is an item of the stream, and the items after it follow.
     stream.send(Utterance::from(piece(0))).await.unwrap();
     stream.send(Utterance::from(vec![178])).await.unwrap();
     stream.send(Utterance::from(piece(1))).await.unwrap();
@@ -133,7 +133,7 @@ async fn a_listener_is_woken_by_what_is_sent_and_by_the_end() {
         let first = stream.next().await.unwrap().unwrap();
         (first, stream.next().await.is_none())
     });
-    // Long enough that it waits already, most of the time; right in either case.
+    // Usually long enough for the listener to wait already; the test is correct either way.
     tokio::time::sleep(Duration::from_millis(20)).await;
     sink.send(Utterance::from(piece(0))).await.unwrap();
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -144,7 +144,7 @@ async fn a_listener_is_woken_by_what_is_sent_and_by_the_end() {
 }
 
 #[tokio::test]
-async fn dropping_a_stream_cancels_what_it_was_to_say() {
+async fn dropping_a_stream_cancels_its_pieces() {
     let speech = speech();
     let long = vec![60; MAX_TOKENS];
     speech.say(&long).unwrap();
@@ -160,9 +160,9 @@ async fn dropping_a_stream_cancels_what_it_was_to_say() {
     assert!(stream.next().await.unwrap().is_ok());
     let begun = Instant::now();
     drop(stream);
-    // One run at most is waited for; all would be a hundred times `ten`.
+    // At most one run is waited for; all of them would take a hundred times `ten`.
     assert!(begun.elapsed() < ten * 20, "{:?} {ten:?}", begun.elapsed());
-    // Nothing goes on behind it: the session is gone with the last that had it.
+    // No run continues: the session is dropped with the last object that used it.
     let session = Arc::downgrade(speech.session());
     assert!(speech.say(&piece(0)).is_ok());
     drop(speech);
@@ -170,11 +170,11 @@ async fn dropping_a_stream_cancels_what_it_was_to_say() {
 }
 
 #[tokio::test]
-async fn a_run_that_nobody_waits_for_any_more_leaves_the_session_usable() {
+async fn an_abandoned_run_leaves_the_session_usable() {
     let speech = speech();
     let long = vec![60; MAX_TOKENS];
     for _ in 0..20 {
-        // Begun by the first poll, and dropped behind it.
+        // The first poll starts the run, and then the future is dropped.
         drop(speech.say_later(&long).now_or_never());
     }
     assert!(speech.say(&long).is_ok());

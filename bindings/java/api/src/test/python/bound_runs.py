@@ -2,12 +2,13 @@
 
     bound_runs.py LIBRARY FOLDER
 
-Each folder in FOLDER is a case: model.onnx, case.tsv (a line per input: name, FLOAT or INT64, extents with commas between, a file, the
-output that it takes the value of after the first step or '-') and steps.txt. A file has a tensor, or one for each step. The bytes of all
-outputs of all steps, in the order of the model, are written to python.bin.
+Each folder in FOLDER is a case with model.onnx, case.tsv and steps.txt (the number of steps). case.tsv has a line per
+input: name, FLOAT or INT64, extents separated by commas, a file, and the output whose value it takes after the first
+step, or '-'. A file contains one tensor for all steps, or one for each step. The bytes of all outputs of all steps, in
+the order of the model, are written to python.bin.
 
-The official library is used as Python's users do, by the package onnxruntime, which brings it: the versions must be equal, else the
-program ends with 3. Any other is used by its C interface."""
+The official library is used through the package onnxruntime, which contains a copy of it. If the package and the
+library have different versions, the program exits with 3. Every other library is used through its C interface."""
 import csv
 import ctypes
 import os
@@ -70,7 +71,7 @@ def by_package(case):
 
 
 class ByInterface:
-    """The same through the C interface. No object is released, because the process ends soon."""
+    """Runs a case through the C interface. No object is released, because the process ends soon."""
 
     def __init__(self, library):
         sys.path.insert(0, os.path.join(ROOT, "tests"))
@@ -129,7 +130,7 @@ class ByInterface:
 
 
 def version(library):
-    """The version of a library, and its build information."""
+    """The version of a library."""
     base = ctypes.CDLL(library).OrtGetApiBase
     base.restype = ctypes.POINTER(ctypes.c_void_p)
     return ctypes.CFUNCTYPE(ctypes.c_char_p)(base()[1])().decode()

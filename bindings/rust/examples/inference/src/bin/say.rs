@@ -1,4 +1,4 @@
-//! Says a text, or tokens, into a file of sound.
+//! Says a text, or tokens, and writes the sound to a file.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -16,7 +16,7 @@ const USAGE: &str = "say [--model FILE] [--voice FILE or NUMBER] [--speed X] [--
   --tokens  TEXT is numbers of tokens, with commas or spaces between them
   TEXT      phonemes (IPA) and punctuation";
 
-/// What was asked for.
+/// The arguments of the program.
 struct Wanted {
     model: String,
     voice: String,
@@ -34,16 +34,16 @@ fn arguments(given: impl IntoIterator<Item = String>) -> Result<Wanted> {
     let mut model = concat!(env!("CARGO_MANIFEST_DIR"), "/model/tts.onnx").to_owned();
     let (mut voice, mut speed) = ("7".to_owned(), 1.0);
     while let Some(argument) = given.next() {
-        let mut value = || given.next().ok_or_else(|| invalid(format!("{argument} has nothing behind it")));
+        let mut value = || given.next().ok_or_else(|| invalid(format!("{argument} needs a value")));
         match argument.as_str() {
             "--model" => model = value()?,
             "--voice" => voice = value()?,
             "--speed" => {
                 let text = value()?;
-                speed = text.parse().map_err(|_| invalid(format!("--speed {text}: give a number")))?;
+                speed = text.parse().map_err(|_| invalid(format!("--speed {text}: it must be a number")))?;
             }
             "--tokens" => as_tokens = true,
-            option if option.starts_with("--") => return Err(invalid(format!("{option} is no option"))),
+            option if option.starts_with("--") => return Err(invalid(format!("{option} is not an option"))),
             _ => others.push(argument),
         }
     }
@@ -56,7 +56,7 @@ fn arguments(given: impl IntoIterator<Item = String>) -> Result<Wanted> {
 
 fn numbers(text: &str) -> Result<Vec<i64>> {
     let parts = text.split([',', ' ']).filter(|p| !p.is_empty());
-    parts.map(|p| p.parse().map_err(|_| invalid(format!("--tokens: '{p}' is no number")))).collect()
+    parts.map(|p| p.parse().map_err(|_| invalid(format!("--tokens: '{p}' is not a number")))).collect()
 }
 
 async fn say(wanted: Wanted) -> Result<()> {
@@ -70,7 +70,7 @@ async fn say(wanted: Wanted) -> Result<()> {
     let mut stream = speech.stream(2);
     stream.send(wanted.what).await?;
     stream.close().await?;
-    let mut writer = None; // no file before there is sound for it
+    let mut writer = None; // opened when there is sound for it
     let (begun, mut seconds, mut count) = (Instant::now(), 0.0, 0);
     while let Some(audio) = stream.next().await {
         let audio = audio?;

@@ -6,8 +6,9 @@ import java.util.concurrent.Executors;
 import java.util.function.Function;
 
 /**
- * A run in another thread. The thread waits inside the call, which holds the arenas of the values open. The library's own
- * asynchronous run returns before it reads the memory of the values, so nothing could hold them.
+ * Runs a session in another thread. That thread waits inside the native call, which keeps the arenas of the values
+ * open. The library's own asynchronous run (RunAsync) cannot do this: it returns before it reads the memory of the
+ * values, so the program could close the arenas too early.
  */
 final class AsyncRun extends CompletableFuture<OrtValues> {
   private static final Executor THREADS = Executors.newCachedThreadPool(task -> {
@@ -17,12 +18,12 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
   });
 
   private final RunOptions options;
-  /** Whether the run itself completes the future. */
+  /** Set when the native call has returned, before the run completes the future. */
   private volatile boolean over;
 
   private AsyncRun(RunOptions options) {
     this.options = options;
-    // Whoever completed the future: nobody will get the results of the run.
+    // If something else completes the future, nobody will get the results of the run, so the run is terminated.
     whenComplete((values, failure) -> end());
   }
 
@@ -31,7 +32,7 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
     AsyncRun future = new AsyncRun(options);
     try {
       (executor == null ? THREADS : executor).execute(() -> future.run(run, given == null));
-    } catch (Throwable e) {  // refused, or thrown by an executor that runs it here
+    } catch (Throwable e) {  // the executor refused the task, or ran it here and it threw
       if (given == null) options.close();
       throw e;
     }
@@ -46,21 +47,22 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
     } catch (Throwable e) {
       failure = e;
     }
-    // Before anybody learns that the run is over: by then everything of it is released.
+    // Everything is released before the future completes, so a thread that sees the result sees no resources of the
+    // run.
     over = true;
     if (ownOptions) options.close();
     if (failure != null) completeExceptionally(failure);
-    // Nobody will get the results of a run that was cancelled too late.
+    // The future was completed by something else, so nobody else will close the results.
     else if (!complete(values)) values.close();
   }
 
-  /** Ends the run of a future that somebody else completed: cancelled, at its timeout, with a value. */
+  /** Terminates the run if something else has completed the future (cancellation, a timeout, a value). */
   private void end() {
     if (over) return;
     try {
       options.terminate();
     } catch (IllegalStateException closed) {
-      // The run ended meanwhile.
+      // The run has just ended and closed its options.
     }
   }
 }

@@ -6,15 +6,18 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** An OrtIoBinding and the values that it holds. Used by one thread at a time, which {@link NativeObject#enter} makes sure of. */
+/**
+ * Owns an OrtIoBinding and a reference to each bound value. One thread uses it at a time, which {@link
+ * NativeObject#enter} enforces.
+ */
 final class BindingHandle extends Handle {
   final SessionHandle session;
-  /** The bound values, in the order of first binding; outputs bound to a device have none. */
+  /** The bound values in the order of their first binding. An output that is bound to a device has the value null. */
   final Map<String, ValueHandle> inputs = new LinkedHashMap<>();
   final Map<String, ValueHandle> outputs = new LinkedHashMap<>();
-  /** Segments that a run keeps alive; null where they have to be found anew. */
+  /** Segments that a run must keep alive; null when they have to be collected again. */
   private MemorySegment[] kept;
-  /** Results that {@code getBoundOutputCpuValues} returned views of. */
+  /** Results of which {@code getBoundOutputCpuValues} returned views. */
   private Collection<ValueHandle> shown = List.of();
 
   BindingHandle(OrtApiFFM api, MemorySegment address, SessionHandle session) {
@@ -22,7 +25,7 @@ final class BindingHandle extends Handle {
     this.session = session;
   }
 
-  /** Notes a bound value; takes over one hold of it. */
+  /** Records a bound value and takes over one reference to it. */
   void put(Map<String, ValueHandle> side, String name, ValueHandle value) {
     ValueHandle before = side.put(name, value);
     if (before != null) before.release();
@@ -50,19 +53,19 @@ final class BindingHandle extends Handle {
     return kept;
   }
 
-  /** Ends the views of the last results, and begins those of others; takes over one hold of each. */
+  /** Ends the views of the previous results and stores the next ones; takes over one reference to each. */
   void show(Collection<ValueHandle> next) {
-    // Each run comes here: an iterator would be its only garbage.
+    // Every run calls this. The check avoids an iterator, which would be the only garbage of a run.
     if (!shown.isEmpty()) shown.forEach(Handle::release);
     shown = next;
   }
 
-  /** The error of a run that the linker refused. */
+  /** Returns the exception for a run whose arguments the linker refused. */
   RuntimeException refused(RuntimeException cause) {
     for (Map<String, ValueHandle> side : List.of(inputs, outputs)) {
       for (var bound : side.entrySet()) {
-        RuntimeException told = bound.getValue() == null ? null : bound.getValue().refused("'" + bound.getKey() + "'", cause);
-        if (told != null) return told;
+        RuntimeException refusal = bound.getValue() == null ? null : bound.getValue().refused("'" + bound.getKey() + "'", cause);
+        if (refusal != null) return refusal;
       }
     }
     return session.refused(cause);

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** Results of bound runs. */
+/** Reads the results of bound runs. */
 final class BoundResults {
   private final OrtApiFFM api;
 
@@ -20,7 +20,7 @@ final class BoundResults {
     this.api = api;
   }
 
-  /** The names, as the library has them. */
+  /** Returns the names of the bound outputs, as the library reports them. */
   List<String> names(BindingHandle binding) {
     List<String> names = new ArrayList<>();
     try (Arena arena = Arena.ofConfined()) {
@@ -42,7 +42,10 @@ final class BoundResults {
     return names;
   }
 
-  /** The values; the caller holds each. Where all were bound, the library need not be asked. */
+  /**
+   * Returns the outputs by name; the caller gets a reference to each. If values were bound for all outputs, these are
+   * returned without a call of the library.
+   */
   Map<String, ValueHandle> values(BindingHandle binding) {
     Map<String, ValueHandle> values = new LinkedHashMap<>();
     if (!binding.outputs.containsValue(null)) {
@@ -74,7 +77,10 @@ final class BoundResults {
     }
   }
 
-  /** Values on the host, where outputs that lie there are themselves; the caller holds each. */
+  /**
+   * Returns the outputs on the host; the caller gets a reference to each. An output that is on the host already is
+   * returned as it is.
+   */
   Map<String, ValueHandle> onHost(BindingHandle binding) {
     Map<String, ValueHandle> all = values(binding);
     Map<String, ValueHandle> host = new LinkedHashMap<>();
@@ -101,7 +107,7 @@ final class BoundResults {
     }
   }
 
-  /** The library copies from one place per call. */
+  /** Copies tensors, with one call of the library per source device: one call takes sources of one device only. */
   private static void copy(BindingHandle binding, List<ValueHandle> from, List<ValueHandle> to) {
     Map<DeviceSpec, List<Integer>> places = new LinkedHashMap<>();
     for (int i = 0; i < from.size(); ++i) places.computeIfAbsent(from.get(i).device(), d -> new ArrayList<>()).add(i);
@@ -110,7 +116,7 @@ final class BoundResults {
     }
   }
 
-  /** Views, which end with the next run. */
+  /** Returns views of the outputs. They end with the next run. */
   Map<String, MemorySegment> views(BindingHandle binding) {
     Map<String, ValueHandle> host = onHost(binding);
     binding.show(host.values());

@@ -6,9 +6,9 @@ public enum DeviceType {
   CPU(0),
   /** A graphics processor. */
   GPU(1),
-  /** Programmable logic; no hardware device has this kind. */
+  /** Programmable logic. No {@link HardwareDevice} has this type. */
   FPGA(2),
-  /** A neural processor. */
+  /** A neural processor (NPU). */
   NPU(3);
 
   private final int value;
@@ -21,10 +21,10 @@ public enum DeviceType {
     for (DeviceType one : values()) {
       if (one.value == value) return one;
     }
-    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered DeviceType " + value + ", which this version of the binding does not know");
+    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library returned DeviceType " + value + ", which this version of the binding does not know");
   }
 
-  /** {@return the number in the C interface} */
+  /** {@return the value of this constant in the C interface} */
   public int value() {
     return value;
   }

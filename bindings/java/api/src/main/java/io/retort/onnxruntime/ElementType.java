@@ -1,60 +1,60 @@
 package io.retort.onnxruntime;
 
-/** Types of the elements of tensors, in the order of the C interface. */
+/** Element types of tensors, in the order of the C interface. */
 public enum ElementType {
-  /** No type. */
+  /** No type is known. */
   UNDEFINED(0),
   /** 32-bit floats: {@code float}. */
   FLOAT(32),
-  /** Bytes without sign. */
+  /** Unsigned 8-bit integers. */
   UINT8(8),
-  /** Bytes: {@code byte}. */
+  /** 8-bit integers: {@code byte}. */
   INT8(8),
-  /** 16-bit numbers without sign. */
+  /** Unsigned 16-bit integers. */
   UINT16(16),
-  /** 16-bit numbers: {@code short}. */
+  /** 16-bit integers: {@code short}. */
   INT16(16),
-  /** 32-bit numbers: {@code int}. */
+  /** 32-bit integers: {@code int}. */
   INT32(32),
-  /** 64-bit numbers: {@code long}. */
+  /** 64-bit integers: {@code long}. */
   INT64(64),
-  /** Texts in UTF-8; their memory is not that of a segment. */
+  /** Strings in UTF-8. Segments cannot hold them. */
   STRING(0),
   /** A byte that is 0 or 1. */
   BOOL(8),
-  /** 16-bit floats of IEEE 754. */
+  /** 16-bit floats of IEEE 754 (binary16). */
   FLOAT16(16),
   /** 64-bit floats: {@code double}. */
   DOUBLE(64),
-  /** 32-bit numbers without sign. */
+  /** Unsigned 32-bit integers. */
   UINT32(32),
-  /** 64-bit numbers without sign. */
+  /** Unsigned 64-bit integers. */
   UINT64(64),
-  /** Pairs of 32-bit floats. */
+  /** Complex numbers: pairs of 32-bit floats. */
   COMPLEX64(64),
-  /** Pairs of 64-bit floats. */
+  /** Complex numbers: pairs of 64-bit floats. */
   COMPLEX128(128),
-  /** The upper half of 32-bit floats. */
+  /** bfloat16: the upper half of a 32-bit float. */
   BFLOAT16(16),
-  /** 8-bit floats with 4 bits of exponent, finite. */
+  /** 8-bit floats with 4 exponent bits and no infinities. */
   FLOAT8E4M3FN(8),
-  /** 8-bit floats with 4 bits of exponent, finite, one zero. */
+  /** 8-bit floats with 4 exponent bits, no infinities and no negative zero. */
   FLOAT8E4M3FNUZ(8),
-  /** 8-bit floats with 5 bits of exponent. */
+  /** 8-bit floats with 5 exponent bits. */
   FLOAT8E5M2(8),
-  /** 8-bit floats with 5 bits of exponent, finite, one zero. */
+  /** 8-bit floats with 5 exponent bits, no infinities and no negative zero. */
   FLOAT8E5M2FNUZ(8),
-  /** Two numbers without sign in a byte, the first in the lower half. */
+  /** Unsigned 4-bit integers, two in a byte, the first in the lower half. */
   UINT4(4),
-  /** Two numbers in a byte, the first in the lower half. */
+  /** 4-bit integers, two in a byte, the first in the lower half. */
   INT4(4),
-  /** Two floats in a byte, the first in the lower half. */
+  /** 4-bit floats, two in a byte, the first in the lower half. */
   FLOAT4E2M1(4),
-  /** Four numbers without sign in a byte. */
+  /** Unsigned 2-bit integers, four in a byte, the first in the lowest bits. */
   UINT2(2),
-  /** Four numbers in a byte. */
+  /** 2-bit integers, four in a byte, the first in the lowest bits. */
   INT2(2),
-  /** Powers of two, in a byte. */
+  /** Powers of two: 8 exponent bits and nothing else. */
   FLOAT8E8M0(8);
 
   private static final ElementType[] TYPES = values();
@@ -68,21 +68,21 @@ public enum ElementType {
     return value >= 0 && value < TYPES.length ? TYPES[value] : UNDEFINED;
   }
 
-  /** {@return bits of an element; 0 for texts} */
+  /** {@return the number of bits of an element; 0 for strings and types without a fixed size} */
   public int bits() {
     return bits;
   }
 
-  /** {@return the number in the C interface} */
+  /** {@return the value of this constant in the C interface} */
   public int value() {
     return ordinal();
   }
 
   /**
-   * {@return bytes that they take together}
+   * {@return the number of bytes of a number of elements}
    *
-   * @param elements how many elements
-   * @throws OrtException if that is more than a {@code long} holds, or the type has no size
+   * @param elements number of elements
+   * @throws OrtException if the result does not fit in a {@code long}, or elements of this type have no fixed size
    */
   public long bytes(long elements) {
     if (bits == 0) throw OrtException.invalid("elements of " + this + " have no size in bytes");
@@ -90,7 +90,7 @@ public enum ElementType {
       long all = Math.multiplyExact(elements, (long) bits);
       return (all + 7) / 8;
     } catch (ArithmeticException e) {
-      throw OrtException.invalid(elements + " elements of " + this + " are more than memory can hold");
+      throw OrtException.invalid(elements + " elements of " + this + " do not fit in memory");
     }
   }
 }

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A device together with the execution provider that drives it. It belongs to its environment and is gone when the library of
- * its provider is unregistered; what was read of it stays. Thread-safe.
+ * A device together with the execution provider that drives it. It belongs to its environment. When the library of its
+ * provider is unregistered, the device can no longer be used, but its properties can still be read. Thread-safe.
  */
 public final class EpDevice {
   final MemorySegment address;
@@ -46,41 +46,42 @@ public final class EpDevice {
         api.keyValues(api.c.hardwareDevice_Metadata(device)));
   }
 
-  /** {@return name of the provider, as {@code CPUExecutionProvider}} */
+  /** {@return the name of the provider, such as {@code CPUExecutionProvider}} */
   public String epName() {
     return epName;
   }
 
-  /** {@return who made the provider} */
+  /** {@return the vendor of the provider} */
   public String epVendor() {
     return epVendor;
   }
 
-  /** {@return what the provider says of itself} */
+  /** {@return the metadata that the provider reports} */
   public Map<String, String> metadata() {
     return metadata;
   }
 
-  /** {@return options that the provider uses by default} */
+  /** {@return the options that the provider uses by default} */
   public Map<String, String> options() {
     return options;
   }
 
-  /** {@return the device} */
+  /** {@return the hardware} */
   public HardwareDevice hardware() {
     return hardware;
   }
 
   /**
-   * {@return where tensors in that memory lie; empty where the device has none, as the processor, whose memory is {@link DeviceSpec#CPU}}
+   * {@return the place of tensors in the device's memory of a kind; empty if the device has no such memory. The
+   * processor has none: its memory is {@link DeviceSpec#CPU}}
    *
-   * @param kind kind of memory
+   * @param kind kind of the memory
    */
   public Optional<DeviceSpec> memory(MemoryKind kind) {
     return Optional.ofNullable(kind == MemoryKind.DEFAULT ? memory : pinned);
   }
 
-  /** Provider and device, for messages. */
+  /** Returns the provider and the device, for messages. */
   @Override
   public String toString() {
     return epName + " on " + hardware.type() + " of " + hardware.vendor();

@@ -1,20 +1,20 @@
 package io.retort.onnxruntime;
 
-/** Which devices a session chooses by itself. */
+/** Rules by which a session chooses its devices. */
 public enum EpSelectionPolicy {
-  /** As the library thinks best. */
+  /** The library decides. */
   DEFAULT(0),
-  /** The processor. */
+  /** Prefer the processor. */
   PREFER_CPU(1),
-  /** A neural processor, if there is one. */
+  /** Prefer a neural processor. */
   PREFER_NPU(2),
-  /** A graphics processor, if there is one. */
+  /** Prefer a graphics processor. */
   PREFER_GPU(3),
-  /** The fastest. */
+  /** Prefer the fastest device. */
   MAX_PERFORMANCE(4),
-  /** The most efficient. */
+  /** Prefer the most efficient device. */
   MAX_EFFICIENCY(5),
-  /** What takes the least power. */
+  /** Prefer the device with the lowest power consumption. */
   MIN_OVERALL_POWER(6);
 
   private final int value;
@@ -27,10 +27,10 @@ public enum EpSelectionPolicy {
     for (EpSelectionPolicy one : values()) {
       if (one.value == value) return one;
     }
-    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered EpSelectionPolicy " + value + ", which this version of the binding does not know");
+    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library returned EpSelectionPolicy " + value + ", which this version of the binding does not know");
   }
 
-  /** {@return the number in the C interface} */
+  /** {@return the value of this constant in the C interface} */
   public int value() {
     return value;
   }

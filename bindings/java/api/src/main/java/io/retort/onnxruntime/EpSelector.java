@@ -3,16 +3,17 @@ package io.retort.onnxruntime;
 import java.util.List;
 import java.util.Map;
 
-/** Chooses the devices of a session while it is made. Called from the thread that makes the session. */
+/** Chooses the devices of a session. The library calls it while a session is created, in the thread that creates it. */
 @FunctionalInterface
 public interface EpSelector {
   /**
-   * {@return the chosen ones, of {@code devices}, most wanted first. An exception fails the session with its message}
+   * {@return the chosen devices, all of them elements of {@code devices}, the most wanted first. If this throws,
+   * creating the session fails with the message of the exception}
    *
-   * @param devices those that there are, in the order in which the library would take them
-   * @param modelMetadata entries of the model
-   * @param runtimeMetadata what the library knows of the session
-   * @param most how many may be chosen
+   * @param devices the available devices, in the library's order of preference
+   * @param modelMetadata metadata of the model
+   * @param runtimeMetadata metadata that the library has about the session
+   * @param most maximum number of devices that may be chosen
    */
   List<EpDevice> select(List<EpDevice> devices, Map<String, String> modelMetadata, Map<String, String> runtimeMetadata, int most);
 }

@@ -1,10 +1,10 @@
 package io.retort.onnxruntime;
 
-/** How branches of a graph run. */
+/** The order in which the branches of a graph run. */
 public enum ExecutionMode {
-  /** One after the other. */
+  /** Branches run one after the other. */
   SEQUENTIAL(0),
-  /** At the same time where that promises to be sooner. */
+  /** Branches run at the same time where the library expects this to be faster. */
   PARALLEL(1);
 
   private final int value;
@@ -17,10 +17,10 @@ public enum ExecutionMode {
     for (ExecutionMode one : values()) {
       if (one.value == value) return one;
     }
-    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered ExecutionMode " + value + ", which this version of the binding does not know");
+    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library returned ExecutionMode " + value + ", which this version of the binding does not know");
   }
 
-  /** {@return the number in the C interface} */
+  /** {@return the value of this constant in the C interface} */
   public int value() {
     return value;
   }

@@ -3,25 +3,27 @@ package io.retort.onnxruntime;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Threads that sessions with {@link SessionOptions#disablePerSessionThreads()} share, in place of threads of their own.
+ * Threads that all sessions with {@link SessionOptions#disablePerSessionThreads()} share instead of having their own.
  *
- * @param intraOp how many compute an operator, the caller's included; 0 for as many as there are cores
- * @param interOp how many branches run at the same time under {@link ExecutionMode#PARALLEL}; 0 for the library's choice
- * @param spinning whether threads without work look for it a while before they sleep: faster, at the cost of the processor
- * @param denormalsAreZero whether the threads take numbers near zero (denormals), with which processors are slow, for zero
+ * @param intraOp number of threads that compute an operator, including the caller's; 0 for one per core
+ * @param interOp number of branches that run at the same time under {@link ExecutionMode#PARALLEL}; 0 to let the
+ * library choose
+ * @param spinning whether idle threads poll for work for a while before they sleep, which is faster but uses the
+ * processor
+ * @param denormalsAreZero whether the threads treat denormal numbers, with which processors are slow, as zero
  */
 public record GlobalThreads(int intraOp, int interOp, boolean spinning, boolean denormalsAreZero) {
   /**
-   * Checks the numbers.
+   * Checks the numbers of threads.
    *
-   * @throws OrtException if one is negative
+   * @throws OrtException if a number is negative
    */
   public GlobalThreads {
-    if (intraOp < 0) throw OrtException.invalid(intraOp + " threads for an operator: give 0 for the library's choice, 1 for none besides the caller's");
-    if (interOp < 0) throw OrtException.invalid(interOp + " threads for branches: give 0 for the library's choice");
+    if (intraOp < 0) throw OrtException.invalid(intraOp + " threads for an operator: use 0 to let the library choose, or 1 for the caller's thread alone");
+    if (interOp < 0) throw OrtException.invalid(interOp + " threads for branches: use 0 to let the library choose");
   }
 
-  /** OrtThreadingOptions, which the caller releases. */
+  /** Creates an OrtThreadingOptions; the caller releases it. */
   MemorySegment create(OrtApiFFM api) {
     MemorySegment made = api.pointer(api.c::createThreadingOptions);
     try {

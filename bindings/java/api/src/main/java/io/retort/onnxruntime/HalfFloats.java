@@ -3,7 +3,7 @@ package io.retort.onnxruntime;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Conversion between {@code float} and the 16-bit floats of tensors; rounds to nearest, ties to even. Thread-safe. */
+/** Converts between {@code float} and the 16-bit floats of tensors. Rounds to nearest, ties to even. Thread-safe. */
 public final class HalfFloats {
   private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED;
 
@@ -12,28 +12,28 @@ public final class HalfFloats {
   /**
    * {@return the nearest bfloat16}
    *
-   * @param value a number
+   * @param value the number to convert
    */
   public static short toBfloat16(float value) {
     int bits = Float.floatToRawIntBits(value);
-    // A NaN whose payload lies in the lower half alone would become infinity.
+    // Keep a NaN a NaN: if only the lower half of its payload is set, cutting it off would give infinity.
     if (Float.isNaN(value)) return (short) (bits >>> 16 | 0x40);
     return (short) (bits + 0x7fff + (bits >>> 16 & 1) >>> 16);
   }
 
   /**
-   * {@return the number}
+   * {@return the value of a bfloat16}
    *
-   * @param value a bfloat16
+   * @param value the bits of the bfloat16
    */
   public static float fromBfloat16(short value) {
     return Float.intBitsToFloat(value << 16);
   }
 
   /**
-   * {@return the numbers}
+   * {@return the numbers of a segment as floats}
    *
-   * @param segment numbers of {@code type}
+   * @param segment elements of {@code type}
    * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}
    * @throws OrtException for another type
    */
@@ -53,10 +53,10 @@ public final class HalfFloats {
   }
 
   /**
-   * Writes numbers, rounded to the nearest of the type.
+   * Writes numbers to a segment, rounded to the nearest value of the type.
    *
-   * @param floats the numbers
-   * @param segment where they are written, of {@code type}
+   * @param floats the numbers to write
+   * @param segment receives the elements, of {@code type}; at least as long as the numbers need
    * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}
    * @throws OrtException for another type, or if the segment is too short
    */
@@ -76,6 +76,6 @@ public final class HalfFloats {
 
   private static ElementType checked(ElementType type) {
     if (type == ElementType.FLOAT || type == ElementType.FLOAT16 || type == ElementType.BFLOAT16) return type;
-    throw OrtException.invalid("elements are " + type + ", not FLOAT, FLOAT16 or BFLOAT16: read them as what they are");
+    throw OrtException.invalid("elements are " + type + ", not FLOAT, FLOAT16 or BFLOAT16: read them with the accessor of that type");
   }
 }

@@ -5,8 +5,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * A native object and the number of its holders: references of the program, running calls, and other handles that need it. The
- * thread of the last holder releases it. Thread-safe.
+ * A native object with a reference count. References are held by objects of the program, by running calls, and by other
+ * handles that need the object. The thread that drops the last reference releases the object. Thread-safe.
  */
 abstract class Handle {
   private static final VarHandle HOLDERS;
@@ -24,11 +24,11 @@ abstract class Handle {
   final ObjectKind kind;
   final MemorySegment address;
   private final Handle[] parents;
-  /** The number of holders, plus {@link #ENTERED} where one of them is inside. */
+  /** The reference count, plus {@link #ENTERED} while a thread has exclusive use. */
   private volatile int holders = 1;
 
   /**
-   * @param parents what must outlive this; the maker holds each of them during the call
+   * @param parents handles that must outlive this one; the caller holds a reference to each during the call
    */
   Handle(OrtApiFFM api, ObjectKind kind, MemorySegment address, Handle... parents) {
     this.api = api;
@@ -39,10 +39,10 @@ abstract class Handle {
     LiveObjects.born(kind);
   }
 
-  /** Calls the function that releases the object. */
+  /** Calls the function of the library that releases the object. */
   abstract void free();
 
-  /** Adds a holder, unless the object is released. */
+  /** Adds a reference, unless the object has been released. */
   final boolean tryRetain() {
     for (int n = holders; n > 0; n = holders) {
       if (HOLDERS.weakCompareAndSet(this, n, n + 1)) return true;
@@ -50,14 +50,14 @@ abstract class Handle {
     return false;
   }
 
-  /** Adds a holder to a handle that has one. */
+  /** Adds a reference to a handle that already has one. */
   final void retain() {
-    if (!tryRetain()) throw new IllegalStateException("a native object of kind " + kind + " is released already");
+    if (!tryRetain()) throw new IllegalStateException("a native object of kind " + kind + " has already been released");
   }
 
   /**
-   * Becomes a holder that excludes others of its kind; false where there is one. The number of holders alone does not tell: a
-   * reference may be closed while its user is still inside.
+   * Adds a reference with exclusive use; returns false if another thread has exclusive use. The reference count alone
+   * does not show this: a reference may be closed while its user is still inside a call.
    */
   final boolean tryEnter() {
     for (int n = holders; n > 0 && n < ENTERED; n = holders) {
@@ -66,12 +66,12 @@ abstract class Handle {
     return false;
   }
 
-  /** Ends what {@link #tryEnter} began. */
+  /** Ends the exclusive use that {@link #tryEnter} began. */
   final void leave() {
     if ((int) HOLDERS.getAndAdd(this, -ENTERED - 1) == ENTERED + 1) end();
   }
 
-  /** Takes a holder away; the last one releases the object. */
+  /** Drops a reference. The last one releases the object. */
   final void release() {
     if ((int) HOLDERS.getAndAdd(this, -1) == 1) end();
   }

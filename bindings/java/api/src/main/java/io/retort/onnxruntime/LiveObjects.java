@@ -4,7 +4,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** Counts native objects, for tests for leaks. Thread-safe. */
+/** Counts native objects, so that tests can find leaks. Thread-safe. */
 public final class LiveObjects {
   private static final AtomicLongArray COUNTS = new AtomicLongArray(ObjectKind.values().length);
 
@@ -19,22 +19,22 @@ public final class LiveObjects {
   }
 
   /**
-   * {@return how many of this kind were made and not released}
+   * {@return the number of objects of a kind that have been created and not released}
    *
-   * @param kind what to count
+   * @param kind kind of the objects to count
    */
   public static long count(ObjectKind kind) {
     return COUNTS.get(kind.ordinal());
   }
 
-  /** {@return how many of all kinds were made and not released} */
+  /** {@return the number of objects of all kinds that have been created and not released} */
   public static long total() {
     long sum = 0;
     for (int i = 0; i < COUNTS.length(); ++i) sum += COUNTS.get(i);
     return sum;
   }
 
-  /** {@return how many there are of each kind that there are any of} */
+  /** {@return the number of live objects of each kind that has any} */
   public static Map<ObjectKind, Long> counts() {
     Map<ObjectKind, Long> all = new EnumMap<>(ObjectKind.class);
     for (ObjectKind kind : ObjectKind.values()) {

@@ -1,16 +1,16 @@
 package io.retort.onnxruntime;
 
-/** How important a message of the log is. */
+/** Severity of a log message. */
 public enum LogLevel {
-  /** Everything. */
+  /** Details for debugging. */
   VERBOSE(0),
-  /** What is of interest. */
+  /** Information. */
   INFO(1),
-  /** What may be wrong. */
+  /** Something may be wrong. */
   WARNING(2),
-  /** What went wrong. */
+  /** Something went wrong. */
   ERROR(3),
-  /** What ends the work. */
+  /** The program cannot continue. */
   FATAL(4);
 
   private final int value;
@@ -23,10 +23,10 @@ public enum LogLevel {
     for (LogLevel one : values()) {
       if (one.value == value) return one;
     }
-    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered LogLevel " + value + ", which this version of the binding does not know");
+    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library returned LogLevel " + value + ", which this version of the binding does not know");
   }
 
-  /** {@return the number in the C interface} */
+  /** {@return the value of this constant in the C interface} */
   public int value() {
     return value;
   }

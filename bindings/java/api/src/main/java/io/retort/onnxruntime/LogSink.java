@@ -1,16 +1,19 @@
 package io.retort.onnxruntime;
 
-/** Receives messages of the library's log, from any thread and possibly from several at once. Must not call the library. */
+/**
+ * Receives messages of the library's log, from any thread and possibly from several at once. It must not call the
+ * library.
+ */
 @FunctionalInterface
 public interface LogSink {
   /**
-   * Receives a message. An exception goes to the thread's handler of uncaught ones.
+   * Receives a message. If this throws, the thread's handler for uncaught exceptions gets the exception.
    *
-   * @param level how important it is
-   * @param category what part of the library
-   * @param id of the session or environment
-   * @param location place in the library's sources
-   * @param message the text
+   * @param level severity of the message
+   * @param category part of the library that logs the message
+   * @param id name of the session or environment
+   * @param location place in the library's source code
+   * @param message text of the message
    */
   void log(LogLevel level, String category, String id, String location, String message);
 }

@@ -7,8 +7,9 @@ import java.nio.file.Path;
 import java.util.function.BiFunction;
 
 /**
- * Values for inputs of a model that was made for adapters (LoRA), from a file in the format of ONNX Runtime ({@code .onnx_adapter}).
- * {@link RunOptions#addActiveLoraAdapter} gives them to runs. May be closed while options still have it. Thread-safe.
+ * A LoRA adapter: values for inputs of a model that was made for adapters, from a file in the format of ONNX Runtime
+ * ({@code .onnx_adapter}). {@link RunOptions#addActiveLoraAdapter} applies it to runs. It may be closed while run
+ * options still use it. Thread-safe.
  */
 public final class LoraAdapter extends NativeObject {
   private static final class AdapterHandle extends Handle {
@@ -30,7 +31,7 @@ public final class LoraAdapter extends NativeObject {
    * Loads an adapter from a file.
    *
    * @param env the environment
-   * @param file the adapter
+   * @param file file of the adapter
    * @return the adapter
    * @throws OrtException if the file is not an adapter, or the library is older than 1.20
    */
@@ -42,9 +43,10 @@ public final class LoraAdapter extends NativeObject {
    * Loads an adapter from bytes.
    *
    * @param env the environment
-   * @param adapter the bytes, which are copied. They are not checked in full by all libraries: ONNX Runtime may crash at those of a file that is cut off
+   * @param adapter the content of an adapter file, which is copied. Not all libraries check it completely: ONNX Runtime
+   * may crash if the content is truncated
    * @return the adapter
-   * @throws OrtException if they are none, or the library is older than 1.20
+   * @throws OrtException if the bytes are not an adapter, or the library is older than 1.20
    */
   public static LoraAdapter create(OrtEnvironmentFFM env, byte[] adapter) {
     return make(env, (arena, out) -> env.api().c.createLoraAdapterFromArray(arena.allocateFrom(ValueLayout.JAVA_BYTE, adapter), adapter.length, MemorySegment.NULL, out));

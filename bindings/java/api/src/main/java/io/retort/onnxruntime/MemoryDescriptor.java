@@ -4,16 +4,16 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * What a tensor in memory is.
+ * Element type and shape of a tensor.
  *
- * @param type type of its elements
- * @param shape its extents, outermost first, none negative; no extents for a scalar
+ * @param type type of the elements
+ * @param shape the extents, outermost first, none of them negative; none for a scalar
  */
 public record MemoryDescriptor(ElementType type, long... shape) {
   /**
-   * Checks the shape, and copies it.
+   * Checks and copies the shape.
    *
-   * @throws OrtException if an extent is negative, or there are more elements than memory can hold
+   * @throws OrtException if an extent is negative, or the elements do not fit in memory
    */
   public MemoryDescriptor {
     Objects.requireNonNull(type, "type");
@@ -21,7 +21,7 @@ public record MemoryDescriptor(ElementType type, long... shape) {
     elements(shape);
   }
 
-  /** How many elements a shape has. */
+  /** Returns the number of elements of a shape. */
   static long elements(long[] shape) {
     long count = 1;
     boolean empty = false;
@@ -33,7 +33,7 @@ public record MemoryDescriptor(ElementType type, long... shape) {
     try {
       for (long extent : shape) count = Math.multiplyExact(count, extent);
     } catch (ArithmeticException e) {
-      throw OrtException.invalid("shape " + Arrays.toString(shape) + " has more elements than memory can hold");
+      throw OrtException.invalid("shape " + Arrays.toString(shape) + " has more elements than fit in memory");
     }
     return count;
   }
@@ -44,15 +44,15 @@ public record MemoryDescriptor(ElementType type, long... shape) {
     return shape.clone();
   }
 
-  /** {@return how many elements there are} */
+  /** {@return the number of elements} */
   public long elements() {
     return elements(shape);
   }
 
   /**
-   * {@return how many bytes they take}
+   * {@return the number of bytes of the elements}
    *
-   * @throws OrtException if elements of this type have no size
+   * @throws OrtException if elements of this type have no fixed size
    */
   public long bytes() {
     return type.bytes(elements());

@@ -1,10 +1,10 @@
 package io.retort.onnxruntime;
 
-/** Kinds of a device's memory. */
+/** Kinds of memory of a device. */
 public enum MemoryKind {
-  /** The memory that the device computes in. */
+  /** The device's own memory, in which it computes. */
   DEFAULT(0),
-  /** Memory that host and device can both address (pinned, shared). */
+  /** Memory that both the host and the device can address (pinned or shared). */
   HOST_ACCESSIBLE(5);
 
   private final int value;
@@ -17,10 +17,10 @@ public enum MemoryKind {
     for (MemoryKind one : values()) {
       if (one.value == value) return one;
     }
-    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered MemoryKind " + value + ", which this version of the binding does not know");
+    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library returned MemoryKind " + value + ", which this version of the binding does not know");
   }
 
-  /** {@return the number in the C interface} */
+  /** {@return the value of this constant in the C interface} */
   public int value() {
     return value;
   }

@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads what a model says of itself. */
+/** Reads the metadata of a model. */
 final class MetadataReader {
   private MetadataReader() {}
 

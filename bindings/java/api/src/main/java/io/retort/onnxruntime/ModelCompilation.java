@@ -10,8 +10,9 @@ import java.nio.file.Path;
 import java.util.function.Function;
 
 /**
- * Compiles a model for the providers of session options, ahead of its use: what comes out is a model again, with the providers' parts compiled,
- * which sessions load faster. One input is set, then {@link #compile(Path)} or {@link #compile()} is called. For one thread at a time.
+ * Compiles a model ahead of time for the providers of session options. The result is again a model, in which the
+ * providers' parts are compiled, so that sessions load it faster. Set one input, then call {@link #compile(Path)} or
+ * {@link #compile()}. Not thread-safe.
  */
 public final class ModelCompilation extends NativeObject {
   private static final int ERROR_IF_NO_NODES_COMPILED = 1;
@@ -20,7 +21,7 @@ public final class ModelCompilation extends NativeObject {
   private static final class CompilationHandle extends Handle {
     final OrtCompileApi c;
     final SessionOptionsHandle options;
-    /** Bytes of the model, which the library reads when it compiles. */
+    /** Holds the bytes of the model until the library reads them in {@code compile}. */
     final Arena model = Arena.ofShared();
 
     CompilationHandle(OrtApiFFM api, OrtCompileApi c, MemorySegment address, Handle env, SessionOptionsHandle options) {
@@ -44,10 +45,10 @@ public final class ModelCompilation extends NativeObject {
   }
 
   /**
-   * A compilation with nothing set.
+   * Creates a compilation with no input.
    *
    * @param env the environment
-   * @param options say which providers compile; changes that are made to them later have no effect
+   * @param options options with the providers that compile; later changes to them have no effect
    * @return the compilation
    * @throws OrtException if the library is older than 1.22
    */
@@ -86,9 +87,9 @@ public final class ModelCompilation extends NativeObject {
   }
 
   /**
-   * Says which model is compiled.
+   * Sets the model to compile.
    *
-   * @param model its file
+   * @param model file of the model
    * @return this
    */
   public ModelCompilation setInput(Path model) {
@@ -98,9 +99,9 @@ public final class ModelCompilation extends NativeObject {
   }
 
   /**
-   * Says which model is compiled.
+   * Sets the model to compile.
    *
-   * @param model its bytes, which are copied
+   * @param model content of the model file, which is copied
    * @return this
    */
   public ModelCompilation setInput(byte[] model) {
@@ -108,14 +109,14 @@ public final class ModelCompilation extends NativeObject {
   }
 
   /**
-   * Has weights written beside the model, which is written to a file.
+   * Writes the weights to a file beside the compiled model. Applies if the compiled model is written to a file.
    *
-   * @param file the file for weights, in the folder of the model
-   * @param threshold bytes of weights that stay in the model, at most
+   * @param file file for the weights, in the folder of the compiled model
+   * @param threshold weights of at most this many bytes stay in the model
    * @return this
    */
   public ModelCompilation setExternalInitializers(Path file, long threshold) {
-    if (threshold < 0) throw OrtException.invalid("a threshold of " + threshold + " bytes: give 0 to have all weights written beside the model");
+    if (threshold < 0) throw OrtException.invalid("a threshold of " + threshold + " bytes: use 0 to write all weights beside the model");
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment path = OrtApiFFM.text(arena, "file", file.toString());
       return set(h -> h.c.modelCompilationOptions_SetOutputModelExternalInitializersFile(h.address, path, threshold));
@@ -123,9 +124,9 @@ public final class ModelCompilation extends NativeObject {
   }
 
   /**
-   * Says where what providers compiled is kept.
+   * Sets where the compiled parts are stored.
    *
-   * @param embed in the model (true) or in files beside it (false), which is how a library begins
+   * @param embed true to store them in the model, false (the default) to store them in files beside it
    * @return this
    */
   public ModelCompilation setEpContextEmbedMode(boolean embed) {
@@ -133,10 +134,10 @@ public final class ModelCompilation extends NativeObject {
   }
 
   /**
-   * Says what is an error.
+   * Sets which situations are errors.
    *
-   * @param nothingCompiled whether it is one that no provider compiled a part of the model
-   * @param fileExists whether it is one that the file of the compiled model is there already
+   * @param nothingCompiled whether it is an error if no provider compiles a part of the model
+   * @param fileExists whether it is an error if the output file already exists
    * @return this
    * @throws OrtException if the library is older than 1.23
    */
@@ -146,10 +147,10 @@ public final class ModelCompilation extends NativeObject {
   }
 
   /**
-   * Compiles the model.
+   * Compiles the model and writes it to a file.
    *
-   * @param output file that the compiled model is written to
-   * @throws OrtException if no input was set, it cannot be read, or a provider fails
+   * @param output the file to write
+   * @throws OrtException if no input was set, the input cannot be read, or a provider fails
    */
   public void compile(Path output) {
     try (Arena arena = Arena.ofConfined()) {
@@ -161,7 +162,7 @@ public final class ModelCompilation extends NativeObject {
   }
 
   /**
-   * Compiles the model.
+   * Compiles the model in memory.
    *
    * @return the compiled model
    * @throws OrtException as {@link #compile(Path)}
@@ -183,7 +184,9 @@ public final class ModelCompilation extends NativeObject {
     }
   }
 
-  /** Initializers that the program lends are read: their arenas stay open meanwhile. */
+  /**
+   * Compiles while the arenas of initializers that belong to the program are kept open, because the library reads them.
+   */
   private MemorySegment run(CompilationHandle h) {
     Handle used = env.use();
     try {

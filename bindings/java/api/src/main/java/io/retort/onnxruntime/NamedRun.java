@@ -10,20 +10,20 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A run by names.
+ * A run whose inputs and outputs are given by name.
  *
- * @param session the session, held
- * @param inputs its inputs
- * @param outputs its outputs
+ * @param session the session; the caller holds a reference to it
+ * @param inputs inputs of the session
+ * @param outputs outputs of the session
  */
 record NamedRun(SessionHandle session, Ports inputs, Ports outputs) {
   /**
-   * Runs the session on values that the caller holds.
+   * Runs the session. The caller holds a reference to each value.
    *
-   * @param names of the inputs
-   * @param values as many
+   * @param names names of the inputs
+   * @param values values of the inputs, in the same order
    * @param options RunOptions, or null
-   * @return the outputs by name; the caller holds each
+   * @return the outputs by name; the caller gets a reference to each
    */
   Map<String, ValueHandle> run(Collection<String> names, List<ValueHandle> values, Collection<String> wanted, Handle options) {
     if (wanted.isEmpty()) throw OrtException.invalid("no outputs: name at least one of " + outputs.names());
@@ -69,8 +69,8 @@ record NamedRun(SessionHandle session, Ports inputs, Ports outputs) {
     } catch (IllegalStateException | WrongThreadException e) {
       int i = 0;
       for (String name : names) {
-        RuntimeException told = values.get(i++).refused("'" + name + "'", e);
-        if (told != null) throw told;
+        RuntimeException refusal = values.get(i++).refused("'" + name + "'", e);
+        if (refusal != null) throw refusal;
       }
       throw session.refused(e);
     }

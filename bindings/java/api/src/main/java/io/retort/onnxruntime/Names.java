@@ -2,11 +2,11 @@ package io.retort.onnxruntime;
 
 import java.util.Collection;
 
-/** Names that are near a wrong one. */
+/** Suggests known names that are similar to an unknown one. */
 final class Names {
   private Names() {}
 
-  /** An error for a name that is not among the known ones; it tells the nearest. */
+  /** Returns an error for a name that is not among the known ones. The message suggests the most similar name. */
   static OrtException unknown(String what, String name, Collection<String> known) {
     String nearest = null;
     int best = Integer.MAX_VALUE;
@@ -21,7 +21,7 @@ final class Names {
     return OrtException.invalid("no " + what + " has the name '" + name + "', there are " + known + hint);
   }
 
-  /** How many letters must be put in, taken out or changed. */
+  /** Returns the edit distance: the number of letters to insert, remove or replace. */
   private static int distance(String a, String b) {
     int[] row = new int[b.length() + 1];
     for (int j = 0; j <= b.length(); ++j) row[j] = j;

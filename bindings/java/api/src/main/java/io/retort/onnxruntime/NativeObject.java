@@ -3,17 +3,17 @@ package io.retort.onnxruntime;
 import java.lang.ref.Cleaner;
 
 /**
- * An object of the library that the program holds. {@link #close()} releases it. A forgotten object is released when the garbage
- * collector finds it, which may be late: the collector does not count memory of the library.
+ * An object of the library. {@link #close()} releases it. If the program forgets to close it, the garbage collector
+ * releases it, which may happen late: the collector does not know how much memory of the library the object uses.
  *
- * <p>Closing is safe at any time and from any thread. Where a call on the object runs in another thread, or another
- * object needs it (a binding its session, a session its environment), the native object stays until that has ended.
- * Using a closed object throws {@link IllegalStateException}.
+ * <p>Closing is safe at any time and from any thread. If another thread is inside a call on the object, or another
+ * object needs it (a binding needs its session, a session its environment), the native object is released when these
+ * are done. Using a closed object throws {@link IllegalStateException}.
  */
 public abstract class NativeObject implements AutoCloseable {
   private static final Cleaner CLEANER = Cleaner.create();
 
-  /** The part that the cleaner holds: it must not reach the object itself. */
+  /** The part that the cleaner holds. It must not refer to the object itself, which could then never be collected. */
   private static final class Reference implements Runnable {
     final Handle handle;
     volatile boolean closed;
@@ -32,27 +32,27 @@ public abstract class NativeObject implements AutoCloseable {
   private final Reference reference;
   private final Cleaner.Cleanable cleanable;
 
-  /** Takes over one hold of the handle. */
+  /** Takes over one reference to the handle. */
   NativeObject(Handle handle) {
     reference = new Reference(handle);
     cleanable = CLEANER.register(this, reference);
   }
 
-  /** The name of this object in errors. */
+  /** Returns the name of this object for error messages. */
   abstract String title();
 
-  /** The handle, without a hold. */
+  /** Returns the handle without adding a reference. */
   final Handle handle() {
     return reference.handle;
   }
 
-  /** Holds the native object for a call; the caller releases the handle. */
+  /** Adds a reference for a call; the caller calls {@code release()} on the handle. */
   final Handle use() {
     if (reference.closed || !reference.handle.tryRetain()) throw closedError();
     return reference.handle;
   }
 
-  /** Holds the native object for a call that excludes others; the caller leaves the handle. */
+  /** Adds a reference with exclusive use for a call; the caller calls {@code leave()} on the handle. */
   final Handle enter() {
     if (reference.closed) throw closedError();
     if (reference.handle.tryEnter()) return reference.handle;
@@ -60,7 +60,7 @@ public abstract class NativeObject implements AutoCloseable {
     throw new OrtException(OrtErrorCode.FAIL, title() + " is used by another thread: give each thread its own, or wait for the run to end");
   }
 
-  /** Refuses a closed object, where its handle is not needed. */
+  /** Throws if the object is closed; for uses that do not need the handle. */
   final void requireNotClosed() {
     if (reference.closed) throw closedError();
   }

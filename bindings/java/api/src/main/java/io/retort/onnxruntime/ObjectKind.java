@@ -6,15 +6,15 @@ public enum ObjectKind {
   ENVIRONMENT,
   /** Options of sessions. */
   SESSION_OPTIONS,
-  /** Sessions, those that another binding owns included. */
+  /** Sessions, including those that the official Java package owns. */
   SESSION,
   /** Options of runs. */
   RUN_OPTIONS,
   /** I/O bindings. */
   IO_BINDING,
-  /** Values; several references to one count once. */
+  /** Values. Several references to one value count once. */
   VALUE,
-  /** Allocators that a session made. */
+  /** Allocators that sessions created. */
   ALLOCATOR,
   /** Streams. */
   SYNC_STREAM,

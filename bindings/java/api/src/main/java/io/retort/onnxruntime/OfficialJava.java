@@ -7,29 +7,29 @@ import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Field;
 import java.util.function.BooleanSupplier;
 
-/** Reads native handles of the official Java package, which its classes keep to themselves. */
+/** Reads the native handles of the official Java package, which are private fields of its classes. */
 final class OfficialJava {
-  /** The version of the C interface that the package asks for at least, in all its releases with plug-in providers. */
+  /** The oldest version of the C interface that releases of the package with plug-in providers ask for. */
   private static final int ASSURED = 22;
 
-  /** Open until the process ends, as the package's own environment is. */
+  /** Stays open until the process ends, as the package's own environment does. */
   private static OrtEnvironmentFFM shared;
 
   private OfficialJava() {}
 
-  /** The native session; an error where it is closed. */
+  /** Returns the native session; throws if the session is closed. */
   static MemorySegment address(ai.onnxruntime.OrtSession session) {
     if (closed(session).getAsBoolean()) throw new IllegalStateException("the ai.onnxruntime.OrtSession is closed");
     return MemorySegment.ofAddress(number(field(ai.onnxruntime.OrtSession.class, "nativeHandle"), session));
   }
 
-  /** Tells whether the session is closed. */
+  /** Returns a function that reports whether the session is closed. */
   static BooleanSupplier closed(ai.onnxruntime.OrtSession session) {
     Field closed = field(ai.onnxruntime.OrtSession.class, "closed");
     return () -> (Boolean) value(closed, session);
   }
 
-  /** The environment of the library that the package loaded; the same as the package's. */
+  /** Returns the environment of the library that the package loaded. It is the same as the package's. */
   static synchronized OrtEnvironmentFFM environment() {
     if (shared == null) {
       try {
@@ -43,13 +43,13 @@ final class OfficialJava {
     return shared;
   }
 
-  /** The loader knows which library the package runs on; where it cannot tell, this uses the table itself. */
+  /** Finds the library that the package uses. If the system does not tell, the result uses the table alone. */
   private static OrtApiFFM find(MemorySegment table) {
     try {
       OrtLibrary library = OrtLibrary.open(NativeLibrary.loaded());
       if (library.address().address() == table.address()) return new OrtApiFFM(library);
     } catch (UnsatisfiedLinkError unknown) {
-      // As above.
+      // Use the table alone, see above.
     }
     return new OrtApiFFM(new OrtLibrary(null, ASSURED, "unknown", new OrtApi(table, ASSURED), table));
   }
@@ -65,7 +65,7 @@ final class OfficialJava {
   }
 
   private static OrtException unreadable(String what, Exception cause) {
-    return new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "cannot read " + what + " of the official Java package: use a release from 1.22 on, and, where it is a module, start Java with "
+    return new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "cannot read " + what + " of the official Java package: use release 1.22 or later and, if the package is a module, start Java with "
         + "--add-opens com.microsoft.onnxruntime/ai.onnxruntime=io.retort.onnxruntime", cause);
   }
 

@@ -1,16 +1,16 @@
 package io.retort.onnxruntime;
 
-/** What is done to a graph when it is loaded. */
+/** How much a graph is optimised when it is loaded. */
 public enum OptimizationLevel {
-  /** Nothing. */
+  /** No optimisation. */
   DISABLE_ALL(0),
-  /** What needs no certain provider. */
+  /** Optimisations that do not depend on the provider. */
   BASIC(1),
-  /** Fusions, too. */
+  /** {@code BASIC} and fusions. */
   EXTENDED(2),
-  /** Layouts of memory, too. */
+  /** {@code EXTENDED} and changes of memory layouts. */
   LAYOUT(3),
-  /** Everything. */
+  /** All optimisations. */
   ALL(99);
 
   private final int value;
@@ -23,10 +23,10 @@ public enum OptimizationLevel {
     for (OptimizationLevel one : values()) {
       if (one.value == value) return one;
     }
-    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered OptimizationLevel " + value + ", which this version of the binding does not know");
+    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library returned OptimizationLevel " + value + ", which this version of the binding does not know");
   }
 
-  /** {@return the number in the C interface} */
+  /** {@return the value of this constant in the C interface} */
   public int value() {
     return value;
   }

@@ -5,8 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 
 /**
- * Makes tensors in one place. It belongs to the environment, whose sessions share it, or to a session. Tensors keep their allocator alive.
- * Thread-safe.
+ * Allocates tensors in one place. An allocator belongs to the environment, whose sessions share it, or to one session.
+ * A tensor keeps its allocator alive. Thread-safe.
  */
 public final class OrtAllocatorFFM extends NativeObject {
   private static final class AllocatorHandle extends Handle {
@@ -25,7 +25,7 @@ public final class OrtAllocatorFFM extends NativeObject {
 
   private final OrtApiFFM api;
   private final DeviceSpec device;
-  /** The environment that owns the allocator and may remove it; null where it stays. */
+  /** The environment that owns the allocator and may remove it; null if the allocator cannot be removed. */
   private final Handle lender;
 
   private OrtAllocatorFFM(OrtApiFFM api, MemorySegment address, boolean owned, Handle parent, DeviceSpec device) {
@@ -35,23 +35,26 @@ public final class OrtAllocatorFFM extends NativeObject {
     lender = owned || address.equals(api.defaultAllocator) ? null : parent;
   }
 
-  /** An allocator that belongs to the environment. */
+  /** Wraps an allocator that belongs to the environment. */
   static OrtAllocatorFFM shared(OrtApiFFM api, MemorySegment address, Handle env) {
     return new OrtAllocatorFFM(api, address, false, env, place(api, address));
   }
 
-  /** The allocator that the environment has for a place. */
+  /** Returns the environment's allocator for a place. */
   static OrtAllocatorFFM shared(Handle env, DeviceSpec device) {
     OrtApiFFM api = env.api;
     if (device.equals(DeviceSpec.CPU)) return shared(api, api.defaultAllocator, env);
     api.require(23, "a shared allocator");
     MemorySegment found = api.pointer(out -> api.c.getSharedAllocator(env.address, api.memoryInfo(device), out));
     if (found.address() == 0)
-      throw new OrtException(OrtErrorCode.NOT_FOUND, "no shared allocator for " + device + ": make one with createSharedAllocator, or take that of a session");
+      throw new OrtException(OrtErrorCode.NOT_FOUND, "no shared allocator for " + device + ": create one with createSharedAllocator, or use the allocator of a session");
     return shared(api, found, env);
   }
 
-  /** The allocator for sessions there: the shared one of the environment, else one that the session makes. */
+  /**
+   * Returns an allocator for a session: the environment's shared one if it exists, otherwise one that the session
+   * creates.
+   */
   static OrtAllocatorFFM of(SessionHandle session, DeviceSpec device) {
     OrtApiFFM api = session.api;
     if (device.equals(DeviceSpec.CPU) || api.apiVersion() >= 23) {
@@ -69,7 +72,10 @@ public final class OrtAllocatorFFM extends NativeObject {
     return api.device(api.pointer(out -> api.c.allocatorGetInfo(allocator, out)));
   }
 
-  /** Holds the allocator for a call, if the environment still has it: a new one of the device would take its place. */
+  /**
+   * Adds a reference for a call. Throws if the environment no longer has the allocator: the library may have reused it
+   * for a new one.
+   */
   private Handle useIfThere() {
     Handle allocator = use();
     if (lender == null) return allocator;
@@ -85,9 +91,9 @@ public final class OrtAllocatorFFM extends NativeObject {
   }
 
   /**
-   * {@return a tensor whose contents are not set; texts are empty}
+   * {@return a new tensor whose contents are undefined; its strings are empty}
    *
-   * @param what type and shape
+   * @param what element type and shape
    * @throws OrtException if there is not enough memory
    */
   public OrtValueRef allocate(MemoryDescriptor what) {
@@ -99,12 +105,12 @@ public final class OrtAllocatorFFM extends NativeObject {
     }
   }
 
-  /** {@return the place of its tensors} */
+  /** {@return the place of the tensors} */
   public DeviceSpec device() {
     return device;
   }
 
-  /** {@return statistics of the allocator, by names of its own; empty where it counts nothing} */
+  /** {@return statistics by names that the allocator defines; empty if it has none} */
   public Map<String, String> statistics() {
     api.require(23, "statistics of an allocator");
     Handle allocator = useIfThere();

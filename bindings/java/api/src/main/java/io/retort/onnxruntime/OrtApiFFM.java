@@ -19,8 +19,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 
 /**
- * A loaded library: Retort, or official ONNX Runtime. It stays loaded until the process ends. A process may use several at
- * once; objects of one cannot be given to another.
+ * A loaded library: Retort or official ONNX Runtime. It stays loaded until the process ends. A process may use several
+ * libraries at once, but objects of one cannot be used with another.
  *
  * <p>Thread-safe.
  */
@@ -33,8 +33,9 @@ public final class OrtApiFFM {
   final MemorySegment defaultAllocator;
   private final OrtLibrary library;
   /**
-   * Descriptions of memory for the library. They are few, one per place that was ever named, and stay, so that bound runs need
-   * not make them. Those of providers are the providers' own, which say more (alignment) than can be asked for.
+   * OrtMemoryInfo objects, one for each place that was ever used. There are few of them, and they are kept until the
+   * process ends so that bound runs need not create them. The objects of providers take precedence: they have an
+   * alignment, which one cannot ask for.
    */
   private final Map<DeviceSpec, MemorySegment> memoryInfos = new ConcurrentHashMap<>();
   private final Map<DeviceSpec, MemorySegment> providerInfos = new ConcurrentHashMap<>();
@@ -48,11 +49,11 @@ public final class OrtApiFFM {
   }
 
   /**
-   * The library that is found by itself: the file or folder that {@code ORT_NATIVE_LIB_PATH} or {@code RETORT_LIBRARY} names,
-   * the one in the jar with classifier {@code native}, or that of the system.
+   * Finds and loads a library: the file or folder that {@code ORT_NATIVE_LIB_PATH} or {@code RETORT_LIBRARY} names,
+   * else the library in the jar with classifier {@code native}, else that of the system.
    *
-   * @return the library, the same for each call
-   * @throws UnsatisfiedLinkError if none can be used; its message lists what was tried
+   * @return the library, the same one for every call
+   * @throws UnsatisfiedLinkError if no library can be used; the message lists what was tried
    */
   public static synchronized OrtApiFFM get() {
     if (found == null) found = new OrtApiFFM(OrtLibrary.open(NativeLibrary.load()));
@@ -60,36 +61,36 @@ public final class OrtApiFFM {
   }
 
   /**
-   * {@return that library}
+   * {@return the library in a file, loaded if it was not}
    *
-   * @param file a library
-   * @throws UnsatisfiedLinkError if it cannot be loaded, is not an engine, or is too old
+   * @param file file of a library
+   * @throws UnsatisfiedLinkError if the file cannot be loaded, is not an engine, or is too old
    */
   public static OrtApiFFM load(Path file) {
     return new OrtApiFFM(OrtLibrary.open(NativeLibrary.load(file)));
   }
 
-  /** {@return the file that was loaded; null where the system does not tell it} */
+  /** {@return the file of the library; null if the system does not tell} */
   public Path libraryPath() {
     return library.path();
   }
 
-  /** {@return version of the library, as {@code 1.31.1}} */
+  /** {@return the version of the library, such as {@code 1.31.1}} */
   public String versionString() {
     return library.versionString();
   }
 
-  /** {@return version of the C interface in use, at most the one that this was made for} */
+  /** {@return the version of the C interface in use, at most the one that this package was generated for} */
   public int apiVersion() {
     return library.version();
   }
 
-  /** {@return what the library says of how it was built; Retort names itself here} */
+  /** {@return the library's description of its build; Retort gives its name here} */
   public String buildInfo() {
     return Memory.string(c.getBuildInfoString());
   }
 
-  /** {@return names of the execution providers that are built in} */
+  /** {@return the names of the execution providers that are built in} */
   public List<String> availableProviders() {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment names = arena.allocate(ValueLayout.ADDRESS);
@@ -107,12 +108,12 @@ public final class OrtApiFFM {
     return library.address();
   }
 
-  /** Throws what a status says, and releases it. */
+  /** Throws the error of a status, which is released; does nothing for NULL. */
   void check(MemorySegment status) {
     if (status.address() != 0) throw error(status);
   }
 
-  /** The same for the address of a status. */
+  /** As above, for the address of a status. */
   void check(long status) {
     if (status != 0) throw error(MemorySegment.ofAddress(status));
   }
@@ -123,21 +124,21 @@ public final class OrtApiFFM {
     return error;
   }
 
-  /** A status for the library, which releases it. */
+  /** Creates a status for the library, which releases it. */
   MemorySegment status(OrtErrorCode code, String message) {
     try (Arena arena = Arena.ofConfined()) {
       return c.createStatus(code.value(), arena.allocateFrom(message));
     }
   }
 
-  /** Refuses what the library is too old for. */
+  /** Throws if the library is older than a version of the interface. */
   void require(int version, String what) {
     if (apiVersion() >= version) return;
     throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, what + " came with version " + version + " of the C interface, " + libraryPath() + " has version " + apiVersion()
         + ": load a newer library");
   }
 
-  /** Refuses objects of another library. */
+  /** Throws if another object belongs to another library. */
   void same(OrtApiFFM other, String what) {
     if (other.library.address().address() != library.address().address())
       throw OrtException.invalid(what + " belongs to " + other.libraryPath() + ", this object to " + libraryPath() + ": objects of two libraries do not mix");
@@ -171,7 +172,7 @@ public final class OrtApiFFM {
     }
   }
 
-  /** A text that came from the default allocator; it is freed. */
+  /** Returns a string that the library allocated with the default allocator, and frees the original. */
   String text(UnaryOperator<MemorySegment> call) {
     MemorySegment chars = pointer(call);
     if (chars.address() == 0) return "";
@@ -180,7 +181,7 @@ public final class OrtApiFFM {
     return text;
   }
 
-  /** Texts of an array, which stays. */
+  /** Copies the strings of an array, which is not freed. */
   static List<String> strings(MemorySegment array, long count) {
     List<String> all = new ArrayList<>();
     MemorySegment view = Memory.view(array, 8 * count);
@@ -188,7 +189,7 @@ public final class OrtApiFFM {
     return all;
   }
 
-  /** Pointers of an array, which stays. */
+  /** Copies the pointers of an array, which is not freed. */
   static List<MemorySegment> pointers(MemorySegment array, long count) {
     List<MemorySegment> all = new ArrayList<>();
     MemorySegment view = Memory.view(array, 8 * count);
@@ -196,10 +197,10 @@ public final class OrtApiFFM {
     return all;
   }
 
-  /** A text for the library, which would cut it at a zero. */
+  /** Allocates a string for the library. Throws if it contains U+0000, where the library would cut it. */
   static MemorySegment text(Arena arena, String what, String text) {
     Objects.requireNonNull(text, what);
-    if (text.indexOf('\0') >= 0) throw OrtException.invalid(what + " '" + text.replace('\0', '\u2400') + "' has a zero (U+0000), where the library would cut it: take it out");
+    if (text.indexOf('\0') >= 0) throw OrtException.invalid(what + " '" + text.replace('\0', '\u2400') + "' contains U+0000, where the library would cut it: remove that character");
     return arena.allocateFrom(text);
   }
 
@@ -210,13 +211,13 @@ public final class OrtApiFFM {
     return array;
   }
 
-  /** Paths are wide on Windows. */
+  /** Allocates a path for the library. Paths are UTF-16 on Windows. */
   static MemorySegment path(Arena arena, Path path) {
     String text = path.toAbsolutePath().toString();
     return WINDOWS ? arena.allocateFrom(text, StandardCharsets.UTF_16LE) : arena.allocateFrom(text);
   }
 
-  /** Entries of OrtKeyValuePairs; none for NULL. */
+  /** Copies the entries of an OrtKeyValuePairs; NULL has none. */
   Map<String, String> keyValues(MemorySegment pairs) {
     Map<String, String> all = new LinkedHashMap<>();
     if (pairs.address() == 0) return all;
@@ -231,7 +232,7 @@ public final class OrtApiFFM {
     return all;
   }
 
-  /** OrtKeyValuePairs of entries, which the caller releases; NULL for none. */
+  /** Creates an OrtKeyValuePairs, which the caller releases; returns NULL for no entries. */
   MemorySegment keyValues(Arena arena, Map<String, String> entries) {
     if (entries.isEmpty()) return MemorySegment.NULL;
     MemorySegment keys = array(arena, "the key of an option", entries.keySet());
@@ -243,7 +244,7 @@ public final class OrtApiFFM {
     return pairs;
   }
 
-  /** OrtMemoryInfo of a place; belongs to this object. */
+  /** Returns the OrtMemoryInfo of a place; it belongs to this object. */
   MemorySegment memoryInfo(DeviceSpec device) {
     MemorySegment own = providerInfos.get(Objects.requireNonNull(device, "device"));
     return own != null ? own : memoryInfos.computeIfAbsent(device, this::makeMemoryInfo);
@@ -260,7 +261,7 @@ public final class OrtApiFFM {
     }
   }
 
-  /** Where an OrtMemoryInfo is. */
+  /** Returns the place that an OrtMemoryInfo describes. */
   DeviceSpec device(MemorySegment info) {
     DeviceType type;
     try (Arena arena = Arena.ofConfined()) {
@@ -276,19 +277,21 @@ public final class OrtApiFFM {
     return new DeviceSpec(name, type, newer ? c.memoryInfoGetVendorId(info) : 0, Math.max(0, id), MemoryKind.of(kind), 0);
   }
 
-  /** A place in the memory of a provider, whose own description is used from then on. */
+  /**
+   * Returns the place that a provider's OrtMemoryInfo describes, and uses that OrtMemoryInfo for the place from now on.
+   */
   DeviceSpec providerDevice(MemorySegment info) {
     DeviceSpec device = device(info);
     if (!device.equals(DeviceSpec.CPU)) providerInfos.put(device, info);
     return device;
   }
 
-  /** Forgets the descriptions of providers, some of which are gone. */
+  /** Removes the OrtMemoryInfo objects of providers, some of which have been freed. */
   void forgetProviders() {
     providerInfos.clear();
   }
 
-  /** File and version of the library, for messages. */
+  /** Returns file and version of the library, for messages. */
   @Override
   public String toString() {
     return libraryPath() + " (" + versionString() + ")";

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The environment of a library: its log, its devices, its allocators. A process has one per library; several of these objects
- * share it. Thread-safe.
+ * The environment of a library: its log, devices and shared allocators. A process has one environment per library,
+ * which several objects of this class may share. Thread-safe.
  */
 public final class OrtEnvironmentFFM extends NativeObject {
   private static final class EnvironmentHandle extends Handle {
@@ -33,17 +33,17 @@ public final class OrtEnvironmentFFM extends NativeObject {
     this.api = api;
   }
 
-  /** {@return the environment of {@link OrtApiFFM#get()}} */
+  /** {@return the environment of {@link OrtApiFFM#get()}; the caller closes it} */
   public static OrtEnvironmentFFM create() {
     return create(OrtApiFFM.get(), EnvironmentOptions.DEFAULT);
   }
 
   /**
-   * {@return the environment, to be closed by the caller}
+   * {@return the environment; the caller closes it}
    *
    * @param api the library
-   * @param options how it is made; they count for the first environment of the process only
-   * @throws OrtException if it cannot be made
+   * @param options options, which apply if this is the first environment of the process
+   * @throws OrtException if the environment cannot be created
    */
   public static OrtEnvironmentFFM create(OrtApiFFM api, EnvironmentOptions options) {
     try (Arena arena = Arena.ofConfined()) {
@@ -62,7 +62,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     boolean own = threads.address() == 0;
     LogSink log = options.log();
     if (log == null) return own ? c.createEnv(level, name, out) : c.createEnvWithGlobalThreadPools(level, name, threads, out);
-    // The library may log until the process ends, from threads that nobody waits for.
+    // The global arena, because the library may log until the process ends, from threads that nobody joins.
     MemorySegment sink = Upcalls.logging((l, category, id, at, text) -> log.log(LogLevel.of(l), category, id, at, text), Arena.global());
     return own ? c.createEnvWithCustomLogger(sink, MemorySegment.NULL, level, name, out)
         : c.createEnvWithCustomLoggerAndGlobalThreadPools(sink, MemorySegment.NULL, level, name, threads, out);
@@ -78,16 +78,16 @@ public final class OrtEnvironmentFFM extends NativeObject {
     return api;
   }
 
-  /** The library, for what is made in this environment. */
+  /** Returns the library, for objects that are created in this environment. Throws if the environment is closed. */
   OrtApiFFM requireOpen() {
     requireNotClosed();
     return api;
   }
 
   /**
-   * Changes what is logged, for the process.
+   * Changes the log level of the process.
    *
-   * @param level messages below are not logged from now on
+   * @param level least severe level that is logged from now on
    */
   public void setLogLevel(LogLevel level) {
     Handle env = use();
@@ -99,11 +99,11 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
-   * Loads a library that brings execution providers.
+   * Loads a library of execution providers.
    *
-   * @param name name for {@link #unregisterExecutionProviderLibrary}
-   * @param library its file
-   * @throws OrtException if it cannot be loaded, or the name is taken
+   * @param name name by which {@link #unregisterExecutionProviderLibrary} finds the library
+   * @param library file of the library
+   * @throws OrtException if the library cannot be loaded, or the name is in use
    */
   public void registerExecutionProviderLibrary(String name, Path library) {
     api.require(22, "registering a library of providers");
@@ -117,9 +117,9 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
-   * Unloads a library of providers. Sessions that use it, and tensors in its memory, must be closed first.
+   * Unloads a library of execution providers. First close all sessions that use it and all tensors in its memory.
    *
-   * @param name name that it was registered under
+   * @param name name that the library was registered with
    * @throws OrtException if no library has that name
    */
   public void unregisterExecutionProviderLibrary(String name) {
@@ -134,7 +134,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     }
   }
 
-  /** {@return the devices of all providers, the processor's included} */
+  /** {@return the devices of all providers, including the processor} */
   public List<EpDevice> epDevices() {
     api.require(22, "the list of devices");
     Handle env = use();
@@ -145,7 +145,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     }
   }
 
-  /** Lists the devices; from then on places go by the descriptions of their providers. */
+  /** Lists the devices. From then on, the OrtMemoryInfo objects of their providers are used for their places. */
   private List<EpDevice> describe(Handle env) {
     List<EpDevice> devices = new ArrayList<>();
     for (MemorySegment device : deviceAddresses(env)) devices.add(new EpDevice(api, device));
@@ -160,22 +160,22 @@ public final class OrtEnvironmentFFM extends NativeObject {
     }
   }
 
-  /** Refuses devices whose library was unregistered: their memory is gone. */
+  /** Throws if the library of a device was unregistered, because the native device no longer exists. */
   void present(Handle env, EpDevice device) {
     for (MemorySegment one : deviceAddresses(env)) {
       if (one.address() == device.address.address()) return;
     }
-    throw OrtException.invalid("device " + device + " is gone: its library was unregistered, or it is one of another engine; ask this environment for epDevices()");
+    throw OrtException.invalid("device " + device + " is gone: its library was unregistered, or it belongs to another engine; call epDevices() of this environment");
   }
 
   /**
-   * Makes the allocator of a device that all sessions share, in place of an existing one.
+   * Creates the allocator of a device that all sessions share. It replaces an existing one.
    *
    * @param device the device
-   * @param kind kind of its memory
-   * @param options options of the provider
+   * @param kind kind of the memory
+   * @param options options for the provider
    * @return the allocator
-   * @throws OrtException if the device has no such memory, as the processor
+   * @throws OrtException if the device has no such memory; the processor has none
    */
   public OrtAllocatorFFM createSharedAllocator(EpDevice device, MemoryKind kind, Map<String, String> options) {
     api.require(23, "a shared allocator");
@@ -195,9 +195,9 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
-   * {@return the allocator that sessions share there; the default one for the processor}
+   * {@return the allocator that sessions share for a place; for the processor, the default allocator}
    *
-   * @param device a place
+   * @param device the place
    * @throws OrtException if the place has no shared allocator
    */
   public OrtAllocatorFFM sharedAllocator(DeviceSpec device) {
@@ -213,7 +213,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
    * Removes the shared allocator of a device.
    *
    * @param device the device
-   * @param kind kind of its memory
+   * @param kind kind of the memory
    * @throws OrtException if the device has no shared allocator
    */
   public void releaseSharedAllocator(EpDevice device, MemoryKind kind) {
@@ -228,12 +228,13 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
-   * Copies tensors, from and to devices. Between two tensors of the host, the host copies.
+   * Copies tensors between devices, or between a device and the host. Copies from host to host do not use a provider.
    *
-   * @param from the sources, all in one place
-   * @param to as many tensors of the same types and shapes, all in one place; they are written
-   * @param stream the stream for copies of a device, which may still run when this returns; null to wait for them
-   * @throws OrtException if they do not fit, or no provider copies between the places
+   * @param from the sources, all in the same place
+   * @param to the targets: as many tensors of the same types and shapes, all in the same place
+   * @param stream stream in which the device copies; the copies may then still run when this returns. Null to wait for
+   * them
+   * @throws OrtException if the tensors do not match, or no provider copies between the places
    */
   public void copyTensors(List<OrtValueRef> from, List<OrtValueRef> to, SyncStream stream) {
     List<Handle> held = new ArrayList<>(List.of(use()));
@@ -248,11 +249,11 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
-   * {@return a stream of a device}
+   * {@return a new stream of a device; the caller closes it}
    *
-   * @param device a device that computes in streams
-   * @param options options of the provider
-   * @throws OrtException if the device has none, as the processor
+   * @param device a device whose provider supports streams
+   * @param options options for the provider
+   * @throws OrtException if the device has no streams; the processor has none
    */
   public SyncStream createSyncStream(EpDevice device, Map<String, String> options) {
     api.require(23, "a stream");
@@ -270,7 +271,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     }
   }
 
-  /** The library, or that the environment is closed, for messages. */
+  /** Returns the library, or reports that the environment is closed; for messages. */
   @Override
   public String toString() {
     return isClosed() ? "environment (closed)" : "environment of " + api;

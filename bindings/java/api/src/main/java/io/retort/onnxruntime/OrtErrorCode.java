@@ -1,16 +1,16 @@
 package io.retort.onnxruntime;
 
-/** The codes of ONNX Runtime's C interface. */
+/** The error codes of ONNX Runtime's C interface. */
 public enum OrtErrorCode {
-  /** No error; never the code of an exception. */
+  /** No error. No exception has this code. */
   OK,
   /** An error without a code of its own. */
   FAIL,
-  /** An argument that the call does not take. */
+  /** An argument is not valid. */
   INVALID_ARGUMENT,
-  /** A file that is not there. */
+  /** A file does not exist. */
   NO_SUCH_FILE,
-  /** No model. */
+  /** There is no model. */
   NO_MODEL,
   /** An error inside the engine. */
   ENGINE_ERROR,
@@ -20,29 +20,29 @@ public enum OrtErrorCode {
   INVALID_PROTOBUF,
   /** A model is loaded already. */
   MODEL_LOADED,
-  /** Something that this library does not do, or that came with a later version of it. */
+  /** This library does not support the function, or is too old for it. */
   NOT_IMPLEMENTED,
-  /** A model that contradicts itself. */
+  /** The graph of the model is not valid. */
   INVALID_GRAPH,
-  /** An error of an execution provider. */
+  /** An execution provider reported an error. */
   EP_FAIL,
   /** Loading was cancelled. */
   MODEL_LOAD_CANCELED,
   /** The model must be compiled for this provider first. */
   MODEL_REQUIRES_COMPILATION,
-  /** Something asked for by name is not there. */
+  /** Nothing with the given name exists. */
   NOT_FOUND,
   /** The device was reset. */
   DEVICE_RESET;
 
   private static final OrtErrorCode[] CODES = values();
 
-  /** The code of a number; numbers of later versions are {@link #FAIL}. */
+  /** Returns the code with a number; {@link #FAIL} for a number of a later version. */
   static OrtErrorCode of(int value) {
     return value >= 0 && value < CODES.length ? CODES[value] : FAIL;
   }
 
-  /** {@return the number in the C interface} */
+  /** {@return the value of this constant in the C interface} */
   public int value() {
     return ordinal();
   }

@@ -1,19 +1,19 @@
 package io.retort.onnxruntime;
 
 /**
- * An error of the library, or a mistake found before the library was called. The message says what is, what is wanted
- * and what to do. Using a closed object throws an {@link IllegalStateException} instead.
+ * An error of the library, or a mistake that was found before the library was called. The message says what is wrong,
+ * what is expected and what to do. Using a closed object throws an {@link IllegalStateException} instead.
  */
 public final class OrtException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** What kind of error. */
+  /** The kind of the error. */
   private final OrtErrorCode code;
 
   /**
-   * An error that was found here.
+   * Creates an error.
    *
-   * @param code what kind of error
+   * @param code kind of the error
    * @param message what is wrong and what to do
    */
   public OrtException(OrtErrorCode code, String message) {
@@ -22,11 +22,11 @@ public final class OrtException extends RuntimeException {
   }
 
   /**
-   * An error with what led to it.
+   * Creates an error with a cause.
    *
-   * @param code what kind of error
+   * @param code kind of the error
    * @param message what is wrong and what to do
-   * @param cause what was thrown first
+   * @param cause the exception that led to the error
    */
   public OrtException(OrtErrorCode code, String message, Throwable cause) {
     super(message, cause);
@@ -37,12 +37,12 @@ public final class OrtException extends RuntimeException {
     return new OrtException(OrtErrorCode.INVALID_ARGUMENT, message);
   }
 
-  /** {@return what kind of error} */
+  /** {@return the kind of the error} */
   public OrtErrorCode code() {
     return code;
   }
 
-  /** {@return code and message} */
+  /** {@return the code and the message} */
   @Override
   public String toString() {
     return "OrtException: " + code + ": " + getMessage();

@@ -10,12 +10,15 @@ import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 
 /**
- * Names once where inputs are read and outputs are written; a run is then one call without names, and data stays where it is used.
+ * Binds inputs and outputs of a session to memory once. A run is then one call without names, and data stays in the
+ * place where it is used.
  *
- * <p>Values that are bound are held, so their references may be closed; the memory behind tensors over segments must stay open.
- * A run holds the arenas of its segments: closing one meanwhile fails in the thread that tries.
+ * <p>The binding keeps bound values alive, so the program may close its references to them. The memory behind tensors
+ * over segments must stay open. During a run, the arenas of its segments cannot be closed: the thread that tries gets
+ * an exception.
  *
- * <p>For one thread at a time: a second one gets an {@link OrtException}. Several bindings of a session may run at once.
+ * <p>Not thread-safe: if a second thread uses a binding, it gets an {@link OrtException}. Several bindings of one
+ * session may run at the same time.
  */
 public final class OrtIoBindingFFM extends NativeObject {
   private final OrtSessionFFM session;
@@ -23,19 +26,19 @@ public final class OrtIoBindingFFM extends NativeObject {
   private final BoundResults results;
 
   /**
-   * A binding of a session, with nothing bound.
+   * Creates a binding with nothing bound.
    *
-   * @param session the session; it may be closed, the binding keeps what it needs
+   * @param session the session; it may be closed, since the binding keeps what it needs
    */
   public OrtIoBindingFFM(OrtSessionFFM session) {
     this(session, false);
   }
 
   /**
-   * A binding of a session of the official Java package, on its native session.
+   * Creates a binding for a session of the official Java package. It uses the same native session.
    *
-   * @param session the session; it must be open while the binding is used
-   * @throws OrtException as {@link OrtSessionFFM#createFromOrtSession}
+   * @param session the session; it must stay open while the binding is used
+   * @throws OrtException as for {@link OrtSessionFFM#createFromOrtSession}
    */
   public OrtIoBindingFFM(ai.onnxruntime.OrtSession session) {
     this(OrtSessionFFM.createFromOrtSession(session), true);
@@ -48,7 +51,10 @@ public final class OrtIoBindingFFM extends NativeObject {
     results = new BoundResults(api);
   }
 
-  /** Closes a session that was made for the binding alone: the binding keeps what it needs of it. */
+  /**
+   * Creates the native binding. Closes the session if it was made for the binding alone, since the binding keeps what
+   * it needs.
+   */
   private static BindingHandle make(OrtSessionFFM session, boolean own) {
     SessionHandle held = session.useSession();
     try {
@@ -65,7 +71,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     return "I/O binding";
   }
 
-  /** {@return the session; closed where the binding was made of one of the official Java package} */
+  /** {@return the session; it is closed if the binding was created from a session of the official Java package} */
   public OrtSessionFFM session() {
     return session;
   }
@@ -84,12 +90,13 @@ public final class OrtIoBindingFFM extends NativeObject {
    * Binds an input to memory of the program.
    *
    * @param name name of the input
-   * @param segment native memory with the elements; each run reads it where the session reads there; otherwise it is copied now
-   * @param shape extents, outermost first
+   * @param segment native memory with the elements. If the session reads the input in this kind of memory, each run
+   * reads it in place; otherwise it is copied now
+   * @param shape the extents, outermost first
    * @param type type of the elements
-   * @param device where the memory is; on a device, a segment without a size (a pointer) is taken to be long enough
-   * @throws OrtException if the name is unknown, type or shape are not those of the model, or the segment is too short, not aligned, on the heap, or
-   *     confined to another thread
+   * @param device place of the memory. For a device, a segment of size 0 (a pointer) is assumed to be long enough
+   * @throws OrtException if the name is unknown, type or shape are not those of the model, or the segment is too short,
+   * not aligned, on the heap, or confined to another thread
    */
   public void bindInput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {
     MemoryDescriptor what = new MemoryDescriptor(type, shape);
@@ -102,10 +109,10 @@ public final class OrtIoBindingFFM extends NativeObject {
   /**
    * Binds an input to a value.
    *
-   * @param name name of the input
+   * @param value the value; the binding keeps it alive
    * @param value the value; the binding holds it
-   * @throws OrtException if the name is unknown, type or shape are not those of the model, or the value lies in a segment that is confined to another
-   *     thread
+   * @throws OrtException if the name is unknown, type or shape are not those of the model, or the value is in a segment
+   * that is confined to another thread
    * @throws IllegalStateException if the arena of its segment is closed
    */
   public void bindInput(String name, OrtValueRef value) {
@@ -122,7 +129,10 @@ public final class OrtIoBindingFFM extends NativeObject {
     });
   }
 
-  /** A value that the session reads elsewhere is copied now: its arena stays open meanwhile. */
+  /**
+   * Binds an input. If the session reads the input on another device, the value is copied now, and its arena stays open
+   * during the copy.
+   */
   private long bind(BindingHandle binding, Ports.Port port, ValueHandle value) {
     try {
       return KeptCalls.bindInput(api.c, binding.address, port.nativeName(), value.address, ValueHandle.scopes(List.of(value)));
@@ -147,9 +157,9 @@ public final class OrtIoBindingFFM extends NativeObject {
    * Binds an output to a value, which runs write.
    *
    * @param name name of the output
-   * @param value a tensor of the shape that the run computes; the binding holds it
-   * @throws OrtException if the name is unknown, the type is not that of the model, or the memory is read-only or of a device that the session does not
-   *     drive
+   * @param value a tensor of the shape that the run computes; the binding keeps it alive
+   * @throws OrtException if the name is unknown, the type is not that of the model, or the memory is read-only or on a
+   * device that no provider of the session drives
    */
   public void bindOutput(String name, OrtValueRef value) {
     Ports.Port port = session.outputPorts().get(name);
@@ -172,10 +182,11 @@ public final class OrtIoBindingFFM extends NativeObject {
    *
    * @param name name of the output
    * @param segment native memory, at least as long as the elements
-   * @param shape extents, outermost first
+   * @param shape the extents, outermost first
    * @param type type of the elements
-   * @param device where the memory is; on a device, a segment without a size (a pointer) is taken to be long enough
-   * @throws OrtException if the name is unknown, the type is not that of the model, or the segment is too short, not aligned, read-only or on the heap
+   * @param device place of the memory. For a device, a segment of size 0 (a pointer) is assumed to be long enough
+   * @throws OrtException if the name is unknown, the type is not that of the model, or the segment is too short, not
+   * aligned, read-only, or on the heap
    */
   public void bindOutput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {
     MemoryDescriptor what = new MemoryDescriptor(type, shape);
@@ -186,12 +197,13 @@ public final class OrtIoBindingFFM extends NativeObject {
   }
 
   /**
-   * Binds an output to a tensor that is made now, once.
+   * Binds an output to a new tensor, which is allocated once, now.
    *
    * @param name name of the output
-   * @param what type and shape
-   * @param device where it is made
-   * @throws OrtException if the name is unknown, the type is not that of the model, or nothing allocates there
+   * @param what element type and shape
+   * @param device place of the new tensor
+   * @throws OrtException if the name is unknown, the type is not that of the model, or no allocator exists for the
+   * place
    */
   public void bindOutput(String name, MemoryDescriptor what, DeviceSpec device) {
     session.outputPorts().fits(session.outputPorts().get(name), what);
@@ -201,7 +213,8 @@ public final class OrtIoBindingFFM extends NativeObject {
   }
 
   /**
-   * Binds an output to a place: each run makes its result there. Official ONNX Runtime wants it bound again when its shape changes.
+   * Binds an output to a place. Each run allocates its result there. On official ONNX Runtime, bind the output again
+   * when its shape changes.
    *
    * @param name name of the output
    * @param device the place
@@ -210,23 +223,24 @@ public final class OrtIoBindingFFM extends NativeObject {
   public void bindOutputToDevice(String name, DeviceSpec device) {
     Ports.Port port = session.outputPorts().get(name);
     with(binding -> {
-      binding.session.requireDrives("output '" + name + "' was to be made", device);
+      binding.session.requireDrives("output '" + name + "' was to be allocated", device);
       api.check(api.c.bindOutputToDevice(binding.address, port.nativeName(), api.memoryInfo(device)));
       binding.put(binding.outputs, name, null);
     });
   }
 
-  /** Runs the model. Nothing is allocated; the results are where they were bound. */
+  /** Runs the model. Nothing is allocated; the results are in the bound memory. */
   public void run() {
     run(null);
   }
 
   /**
-   * Runs the model. Nothing is allocated; the results are where they were bound.
+   * Runs the model. Nothing is allocated; the results are in the bound memory.
    *
    * @param options the options; null for none
-   * @throws OrtException if the run fails or is terminated, something is not bound, or another thread uses the binding
-   * @throws IllegalStateException if the binding is closed, or the arena of a bound segment
+   * @throws OrtException if the run fails or is terminated, an input or output is not bound, or another thread uses the
+   * binding
+   * @throws IllegalStateException if the binding or the arena of a bound segment is closed
    */
   public void run(RunOptions options) {
     BindingHandle binding = (BindingHandle) enter();
@@ -257,9 +271,9 @@ public final class OrtIoBindingFFM extends NativeObject {
    * Runs the model.
    *
    * @param options the options; null for none
-   * @return references to the outputs by name, to be closed by the caller; on Retort later runs do not overwrite them unless
-   *     they are values that were bound
-   * @throws OrtException as {@link #run(RunOptions)}
+   * @return references to the outputs by name; the caller closes them. On Retort, later runs do not overwrite these
+   * values, except for values that were bound
+   * @throws OrtException as for {@link #run(RunOptions)}
    */
   public OrtValues runWithBindings(RunOptions options) {
     BindingHandle binding = (BindingHandle) enter();
@@ -272,33 +286,36 @@ public final class OrtIoBindingFFM extends NativeObject {
   }
 
   /**
-   * Runs the model in another thread; arenas of bound segments must be shared ones. The binding is in use until the run has ended.
-   * Completing the future from outside ({@code cancel}, {@code orTimeout}, {@code complete}) ends the run, as soon as it notices, and
-   * releases its results; completing a future that was derived from it does not. Such a run may have written some of its outputs.
+   * Runs the model in another thread. Arenas of bound segments must be shared. The binding is in use until the run has
+   * ended. If the program completes the future ({@code cancel}, {@code orTimeout}, {@code complete}), the run is
+   * terminated at the next opportunity and its results are released; it may have written some of its outputs.
+   * Completing a future that was derived from this one does not terminate the run.
    *
-   * @param options the options; null for none. Ending the run sets their terminate flag, which is that of all runs with them
-   * @param executor runs the call; null for threads of this library
-   * @return references to the outputs by name, to be closed by whoever gets them
+   * @param options the options; null for none. Terminating the run sets their terminate flag, which affects all runs
+   * with these options
+   * @param executor executes the run; null for threads of this package
+   * @return references to the outputs by name; the receiver closes them
    */
   public CompletableFuture<OrtValues> runAsync(RunOptions options, Executor executor) {
     return AsyncRun.start(api, options, executor, this::runWithBindings);
   }
 
-  /** {@return names of the bound outputs, in the order in which they were first bound} */
+  /** {@return the names of the bound outputs, in the order of their first binding} */
   public List<String> getBoundOutputNames() {
     return result(results::names);
   }
 
-  /** {@return references to the outputs by name, to be closed by the caller; empty values before the first run} */
+  /** {@return references to the outputs by name; the caller closes them. Before the first run, the values are empty} */
   public OrtValues getBoundOutputValues() {
     return result(binding -> new OrtValues(results.values(binding)));
   }
 
   /**
-   * Views of the outputs on the host; those on devices are copied. Outputs bound to segments are these segments. Other views
-   * end at the next run, at the next call of this, at clearing and closing: reading them then throws {@link IllegalStateException}.
+   * Returns views of the outputs on the host. Outputs on devices are copied. For an output that is bound to a segment,
+   * the view is that segment. Other views end at the next run, at the next call of this method, and when the outputs
+   * are cleared or the binding is closed: reading them then throws {@link IllegalStateException}.
    *
-   * @return memory of the outputs by name
+   * @return the memory of the outputs by name
    * @throws OrtException if an output is not a tensor of numbers
    */
   public Map<String, MemorySegment> getBoundOutputCpuValues() {
@@ -306,10 +323,10 @@ public final class OrtIoBindingFFM extends NativeObject {
   }
 
   /**
-   * Copies of the outputs on the host.
+   * Copies the outputs to the host.
    *
-   * @param arena where they are allocated
-   * @return memory of the outputs by name, which lives as long as the arena
+   * @param arena arena in which the copies are allocated
+   * @return the copies by name; they live as long as the arena
    * @throws OrtException if an output is not a tensor of numbers
    */
   public Map<String, MemorySegment> getBoundOutputCpuValues(Arena arena) {
@@ -317,9 +334,10 @@ public final class OrtIoBindingFFM extends NativeObject {
   }
 
   /**
-   * Brings the outputs to the host.
+   * Copies the outputs that are on devices to the host.
    *
-   * @return references to the outputs by name, to be closed by the caller: copies of those on devices, the others themselves
+   * @return references to the outputs by name; the caller closes them. Outputs that are on the host are returned
+   * without a copy
    */
   public OrtValues copyOutputsToCpu() {
     return result(binding -> new OrtValues(results.onHost(binding)));
@@ -339,17 +357,17 @@ public final class OrtIoBindingFFM extends NativeObject {
     }
   }
 
-  /** Waits until bound inputs are where the session reads them. */
+  /** Waits until the bound inputs have been copied to the place where the session reads them. */
   public void synchronizeInputs() {
     with(binding -> api.check(api.c.synchronizeBoundInputs(binding.address)));
   }
 
-  /** Waits until the outputs are written: on devices a run may end earlier. */
+  /** Waits until the outputs have been written. On a device, a run may return earlier. */
   public void synchronizeOutputs() {
     with(binding -> api.check(api.c.synchronizeBoundOutputs(binding.address)));
   }
 
-  /** Unbinds all inputs; values that only the binding held are released. */
+  /** Unbinds all inputs. Values that nothing else references are released. */
   public void clearBoundInputs() {
     with(binding -> {
       api.c.clearBoundInputs(binding.address);
@@ -357,7 +375,7 @@ public final class OrtIoBindingFFM extends NativeObject {
     });
   }
 
-  /** Unbinds all outputs; values that only the binding held are released. */
+  /** Unbinds all outputs. Values that nothing else references are released. */
   public void clearBoundOutputs() {
     with(binding -> {
       binding.show(List.of());

@@ -17,8 +17,8 @@ import java.util.concurrent.Executor;
 import java.util.function.Function;
 
 /**
- * A loaded model. Runs of several threads may go on at once; bindings of it are for one thread each. Bindings and values keep
- * what they need of it when it is closed. Thread-safe.
+ * A loaded model. Several threads may run it at the same time; each binding is for one thread. Bindings and values keep
+ * what they need of the session after it is closed. Thread-safe.
  */
 public final class OrtSessionFFM extends NativeObject {
   private interface Maker {
@@ -42,10 +42,10 @@ public final class OrtSessionFFM extends NativeObject {
    * Loads a model from a file.
    *
    * @param env the environment
-   * @param model the file
+   * @param model file of the model
    * @param options the options; null for none
    * @return the session
-   * @throws OrtException if it cannot be loaded
+   * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, Path model, SessionOptions options) {
     try (Arena arena = Arena.ofConfined()) {
@@ -58,10 +58,10 @@ public final class OrtSessionFFM extends NativeObject {
    * Loads a model from bytes.
    *
    * @param env the environment
-   * @param model the bytes; they are copied where they are needed afterwards
+   * @param model content of the model file; the library copies what it needs later
    * @param options the options; null for none
    * @return the session
-   * @throws OrtException if it cannot be loaded
+   * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, byte[] model, SessionOptions options) {
     if (options != null && options.readsModelInPlace()) return create(env, Arena.ofAuto().allocateFrom(ValueLayout.JAVA_BYTE, model), options);
@@ -71,20 +71,21 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
-   * Loads a model from memory, as a mapped file.
+   * Loads a model from memory, such as a mapped file.
    *
    * @param env the environment
-   * @param model the bytes; not needed afterwards, except under config entries that use them directly
-   *     ({@code session.use_ort_model_bytes_directly}): then their arena must stay open, and runs hold it as they do those of values
+   * @param model content of the model file. It is not needed after the session is created, except with config entries
+   * that use it directly ({@code session.use_ort_model_bytes_directly}): then its arena must stay open, and runs keep
+   * it open as they do the arenas of values
    * @param options the options; null for none
    * @return the session
-   * @throws OrtException if it cannot be loaded
+   * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
     if (!model.isNative()) return create(env, model.toArray(ValueLayout.JAVA_BYTE), options);
     if (!model.scope().isAlive()) throw new IllegalStateException("the arena of the model is closed");
-    if (!model.isAccessibleBy(Thread.currentThread())) throw OrtException.invalid("the model lies in a confined arena of another thread: use Arena.ofShared()");
-    // Asked before the session is made: another thread may close the options.
+    if (!model.isAccessibleBy(Thread.currentThread())) throw OrtException.invalid("the model is in a confined arena of another thread: allocate it in Arena.ofShared()");
+    // Read the options before the session is created, because another thread may close them.
     boolean inPlace = options != null && options.readsModelInPlace();
     OrtSessionFFM session = make(env, options, (e, o, kept, out) -> KeptCalls.createSession(env.api().c, e, model, model.byteSize(), o, out, kept));
     if (!inPlace) return session;
@@ -98,13 +99,15 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
-   * Shares a session of the official Java package: both use the same native session, through the library that the package
-   * loaded. The other session stays its owner's and must be open while this one or a binding of it is used.
+   * Shares a session of the official Java package. Both objects use the same native session, through the library that
+   * the package loaded. The package's session remains the owner and must stay open while this session or a binding of
+   * it is used.
    *
-   * @param session the session
+   * @param session session of the official Java package
    * @return a session on the same native handle
-   * @throws IllegalStateException if it is closed
-   * @throws OrtException if its native handle cannot be read: the package's version is another, or its module is not open
+   * @throws IllegalStateException if that session is closed
+   * @throws OrtException if its native handle cannot be read, because the package has an unsupported version or its
+   * module is not open
    */
   public static OrtSessionFFM createFromOrtSession(ai.onnxruntime.OrtSession session) {
     MemorySegment address = OfficialJava.address(session);
@@ -137,7 +140,10 @@ public final class OrtSessionFFM extends NativeObject {
     }
   }
 
-  /** The library folds and packs initializers: the arenas of those that lie in memory of the program stay open meanwhile. */
+  /**
+   * Creates the native session. The library reads initializers that are in memory of the program, so their arenas stay
+   * open during the call.
+   */
   private static long made(Maker maker, Handle env, SessionOptionsHandle options, MemorySegment out) {
     if (options == null) return maker.make(env.address, MemorySegment.NULL, ValueHandle.scopes(List.of()), out);
     List<ValueHandle> lent = options.needs.values();
@@ -148,7 +154,7 @@ public final class OrtSessionFFM extends NativeObject {
     }
   }
 
-  /** Reads inputs and outputs of the model; releases the session if that fails. */
+  /** Reads the inputs and outputs of the model; releases the session if that fails. */
   private static OrtSessionFFM finished(OrtEnvironmentFFM env, SessionHandle handle) {
     try {
       return new OrtSessionFFM(env, handle, Ports.inputs(env.api(), handle.address), Ports.outputs(env.api(), handle.address));
@@ -158,7 +164,7 @@ public final class OrtSessionFFM extends NativeObject {
     }
   }
 
-  /** Makes runs hold the memory of the model, as a tensor of bytes that the session reads. */
+  /** Makes runs keep the memory of the model open, by adding it as a tensor of bytes that the session reads. */
   private void keep(MemorySegment model) {
     ((SessionHandle) handle()).lend(ValueMaker.wrap(api, model, new MemoryDescriptor(ElementType.UINT8, model.byteSize()), DeviceSpec.CPU));
   }
@@ -168,7 +174,7 @@ public final class OrtSessionFFM extends NativeObject {
     return "session";
   }
 
-  /** Holds the session for a call. */
+  /** Adds a reference to the native session for a call. */
   SessionHandle useSession() {
     SessionHandle session = (SessionHandle) use();
     try {
@@ -202,17 +208,17 @@ public final class OrtSessionFFM extends NativeObject {
     return env;
   }
 
-  /** {@return names and types of the inputs, in the order of the model} */
+  /** {@return the names and types of the inputs, in the order of the model} */
   public List<ValueInfo> inputs() {
     return inputs.infos();
   }
 
-  /** {@return names and types of the outputs, in the order of the model} */
+  /** {@return the names and types of the outputs, in the order of the model} */
   public List<ValueInfo> outputs() {
     return outputs.infos();
   }
 
-  /** {@return initializers that a run may replace, as inputs} */
+  /** {@return the initializers that a run may replace by inputs} */
   public List<ValueInfo> overridableInitializers() {
     return with(session -> Ports.overridable(api, session.address).infos());
   }
@@ -222,25 +228,25 @@ public final class OrtSessionFFM extends NativeObject {
     return with(session -> MetadataReader.read(api, session.address));
   }
 
-  /** {@return where the session reads each input, in the order of the model} */
+  /** {@return the place in which the session reads each input, in the order of the model} */
   public List<DeviceSpec> inputDevices() {
     api.require(23, "the places of inputs");
     return with(session -> devices(inputs.names().size(), (array, n) -> api.c.sessionGetMemoryInfoForInputs(session.address, array, n)));
   }
 
-  /** {@return where the session writes each output, in the order of the model} */
+  /** {@return the place in which the session writes each output, in the order of the model} */
   public List<DeviceSpec> outputDevices() {
     api.require(23, "the places of outputs");
     return with(session -> devices(outputs.names().size(), (array, n) -> api.c.sessionGetMemoryInfoForOutputs(session.address, array, n)));
   }
 
-  /** {@return the device that reads each input, in the order of the model; null where its provider has none} */
+  /** {@return the device that reads each input, in the order of the model; null if its provider has no device} */
   public List<EpDevice> inputEpDevices() {
     api.require(23, "the devices of inputs");
     return with(session -> epDevices(inputs.names().size(), (array, n) -> api.c.sessionGetEpDeviceForInputs(session.address, array, n)));
   }
 
-  /** {@return the device that writes each output, in the order of the model; null where its provider has none} */
+  /** {@return the device that writes each output, in the order of the model; null if its provider has no device} */
   public List<EpDevice> outputEpDevices() {
     api.require(24, "the devices of outputs");
     return with(session -> epDevices(outputs.names().size(), (array, n) -> api.c.sessionGetEpDeviceForOutputs(session.address, array, n)));
@@ -273,39 +279,40 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
-   * {@return the allocator there: the shared one of the environment, else one that the session makes}
+   * {@return an allocator for a place: the environment's shared one if it exists, otherwise one that the session
+   * creates}
    *
    * @param device a place that a provider of the session drives
-   * @throws OrtException if nothing allocates there
+   * @throws OrtException if there is no allocator for the place
    */
   public OrtAllocatorFFM allocator(DeviceSpec device) {
     return with(session -> OrtAllocatorFFM.of(session, device));
   }
 
-  /** {@return a binding of inputs and outputs to memory} */
+  /** {@return a new binding with nothing bound; the caller closes it} */
   public OrtIoBindingFFM createBinding() {
     return new OrtIoBindingFFM(this);
   }
 
   /**
-   * Runs the model; all outputs are made by the library.
+   * Runs the model and returns all outputs, which the library allocates.
    *
    * @param values the inputs by name
-   * @return the outputs by name, to be closed by the caller
-   * @throws OrtException if an input is missing or of the wrong type or shape, or the run fails
+   * @return the outputs by name; the caller closes them
+   * @throws OrtException if an input is missing or has the wrong type or shape, or the run fails
    */
   public OrtValues run(Map<String, OrtValueRef> values) {
     return run(values, outputs.names(), null);
   }
 
   /**
-   * Runs the model.
+   * Runs the model and returns some of its outputs, which the library allocates.
    *
    * @param values the inputs by name
-   * @param wanted names of the outputs that are computed, at least one
+   * @param wanted names of the outputs to compute, at least one
    * @param options the options; null for none
-   * @return these outputs by name, to be closed by the caller
-   * @throws OrtException if an input is missing or of the wrong type or shape, an output is unknown, or the run fails
+   * @return these outputs by name; the caller closes them
+   * @throws OrtException if an input is missing or has the wrong type or shape, an output is unknown, or the run fails
    */
   public OrtValues run(Map<String, OrtValueRef> values, Collection<String> wanted, RunOptions options) {
     return with(session -> {
@@ -321,15 +328,16 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
-   * Runs the model in another thread. Arenas of the values must be shared ones. Completing the future from outside ({@code cancel},
-   * {@code orTimeout}, {@code complete}) ends the run, as soon as it notices, and releases its results; completing a future that was
-   * derived from it does not.
+   * Runs the model in another thread. Arenas of the values must be shared. If the program completes the future ({@code
+   * cancel}, {@code orTimeout}, {@code complete}), the run is terminated at the next opportunity and its results are
+   * released. Completing a future that was derived from this one does not terminate the run.
    *
-   * @param values the inputs by name; the references may be closed at once
-   * @param wanted names of the outputs that are computed
-   * @param options the options; null for none. Ending the run sets their terminate flag, which is that of all runs with them
-   * @param executor runs the call; null for threads of this library
-   * @return the outputs by name, to be closed by whoever gets them
+   * @param values the inputs by name; the program may close its references at once
+   * @param wanted names of the outputs to compute
+   * @param options the options; null for none. Terminating the run sets their terminate flag, which affects all runs
+   * with these options
+   * @param executor executes the run; null for threads of this package
+   * @return the outputs by name; the receiver closes them
    */
   public CompletableFuture<OrtValues> runAsync(Map<String, OrtValueRef> values, Collection<String> wanted, RunOptions options, Executor executor) {
     List<String> names = List.copyOf(wanted);
@@ -350,9 +358,9 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
-   * Changes options of the session's providers.
+   * Changes options of the session's providers while the session exists.
    *
-   * @param options what they take, at least one entry
+   * @param options options that the providers define, at least one entry
    */
   public void setEpDynamicOptions(Map<String, String> options) {
     api.require(20, "dynamic options of providers");
@@ -366,23 +374,23 @@ public final class OrtSessionFFM extends NativeObject {
   }
 
   /**
-   * {@return bytes that the engine has copied between its own and bound memory since the session was created, 0 as long as it works
-   * in bound memory; empty for engines other than Retort, which do not count them}
+   * {@return the number of bytes that the engine has copied by itself since the session was created: 0 as long as it
+   * works in bound memory; empty for engines other than Retort, which do not count them}
    */
   public OptionalLong copiedBytes() {
     return with(session -> ExperimentalCalls.copiedBytes(api.c, session.address));
   }
 
   /**
-   * Ends profiling.
+   * Ends profiling and writes the profile.
    *
-   * @return the file that the profile was written to
+   * @return the file of the profile
    */
   public Path endProfiling() {
     return with(session -> Path.of(api.text(out -> api.c.sessionEndProfiling(session.address, api.defaultAllocator, out))));
   }
 
-  /** Inputs and outputs, for messages. */
+  /** Returns the inputs and outputs, for messages. */
   @Override
   public String toString() {
     return "session " + inputs.infos() + " -> " + outputs.infos();

@@ -16,22 +16,24 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A reference to a value of the library: a tensor, a sequence or a map. Values are counted: {@link #retain()} makes a second
- * reference, and the value is released when all references are closed, its bindings are cleared, and runs with it are over.
+ * A reference to a value of the library: a tensor, a sequence or a map. Values are reference-counted: {@link #retain()}
+ * returns a second reference. A value is released when all references to it are closed, no binding holds it, and no run
+ * uses it.
  *
- * <p>A tensor over a segment of the program reads and writes that segment; nothing is copied. The segment's arena must stay
- * open as long as the value is used: a run with a closed one is an {@link IllegalStateException}, and while a run is under way
- * its arenas cannot be closed. Values that the library made lie in its memory, and views of that end with the value.
+ * <p>A tensor over a segment of the program reads and writes that segment; nothing is copied. The arena of the segment
+ * must stay open as long as the value is used: a run with a closed arena throws {@link IllegalStateException}, and an
+ * arena cannot be closed while a run uses it. The library allocates the memory of other values. Views of it end when
+ * the value is released.
  *
- * <p>Thread-safe; contents are not guarded against runs that write them.
+ * <p>Thread-safe, but nothing prevents a run from writing the contents while another thread reads them.
  */
 public final class OrtValueRef extends NativeObject {
-  /** Takes over one hold of the handle. */
+  /** Takes over one reference to the handle. */
   OrtValueRef(ValueHandle handle) {
     super(handle);
   }
 
-  /** The handles of values for a call. Adds them to {@code held}, which the caller releases. */
+  /** Returns the handles of values for a call. Adds them to {@code held}; the caller releases these. */
   static List<ValueHandle> hold(Collection<OrtValueRef> values, List<Handle> held) {
     List<ValueHandle> handles = new ArrayList<>();
     for (OrtValueRef value : values) {
@@ -51,26 +53,27 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * A tensor over memory of the program on the host.
+   * Creates a tensor over host memory of the program.
    *
    * @param env the environment
-   * @param segment native memory, at least as long as the elements; it is used where it lies
+   * @param segment native memory, at least as long as the elements; it is used in place
    * @param type type of the elements
-   * @param shape extents, outermost first
+   * @param shape the extents, outermost first
    * @return the tensor
-   * @throws OrtException if the segment is too short or on the heap, or elements of the type lie elsewhere
+   * @throws OrtException if the segment is too short or on the heap, or segments cannot hold elements of the type
    */
   public static OrtValueRef wrap(OrtEnvironmentFFM env, MemorySegment segment, ElementType type, long... shape) {
     return new OrtValueRef(ValueMaker.wrap(env.requireOpen(), segment, new MemoryDescriptor(type, shape), DeviceSpec.CPU));
   }
 
   /**
-   * A tensor over memory of the program anywhere.
+   * Creates a tensor over memory of the program in any place.
    *
    * @param env the environment
-   * @param segment address and size of the memory; on a device, that of the device, where one without a size is taken to be long enough
-   * @param what type and shape
-   * @param device where the memory is
+   * @param segment address and size of the memory. For a device, a device address; a segment of size 0 is assumed to be
+   * long enough
+   * @param what element type and shape
+   * @param device place of the memory
    * @return the tensor
    * @throws OrtException if the segment is too short or on the heap
    */
@@ -79,23 +82,23 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * A tensor in memory of the library on the host.
+   * Creates a tensor in host memory of the library.
    *
    * @param env the environment
    * @param type type of the elements
-   * @param shape extents, outermost first
-   * @return the tensor; its contents are not set
+   * @param shape the extents, outermost first
+   * @return the tensor; its contents are undefined
    */
   public static OrtValueRef allocate(OrtEnvironmentFFM env, ElementType type, long... shape) {
     return new OrtValueRef(ValueMaker.onHost(env.requireOpen(), new MemoryDescriptor(type, shape)));
   }
 
   /**
-   * A tensor of copies of numbers.
+   * Creates a tensor with copies of numbers.
    *
    * @param env the environment
    * @param floats the numbers, as many as the shape has elements
-   * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}, to which they are rounded
+   * @param shape the extents, outermost first
    * @param shape extents, outermost first
    * @return the tensor
    */
@@ -104,11 +107,12 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * A tensor of texts.
+   * Creates a tensor of strings.
    *
    * @param env the environment
-   * @param texts as many as the shape has elements; they are copied. A text with a zero (U+0000) is refused: the library would cut it there
-   * @param shape extents, outermost first
+   * @param texts as many strings as the shape has elements; they are copied. A string with U+0000 is refused, because
+   * the library would cut it there
+   * @param shape the extents, outermost first
    * @return the tensor
    */
   public static OrtValueRef ofStrings(OrtEnvironmentFFM env, String[] texts, long... shape) {
@@ -116,10 +120,10 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * A sequence.
+   * Creates a sequence.
    *
    * @param env the environment
-   * @param elements at least one, all tensors or all maps; the sequence holds them
+   * @param elements at least one value, all of them tensors or all of them maps; the sequence keeps them alive
    * @return the sequence
    */
   public static OrtValueRef ofSequence(OrtEnvironmentFFM env, List<OrtValueRef> elements) {
@@ -127,11 +131,11 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * A map.
+   * Creates a map.
    *
    * @param env the environment
-   * @param keys tensor of one dimension, of texts or INT64
-   * @param values tensor of as many values; the map holds both
+   * @param keys tensor with one dimension, of STRING or INT64
+   * @param values tensor with as many values as there are keys; the map keeps both tensors alive
    * @return the map
    */
   public static OrtValueRef ofMap(OrtEnvironmentFFM env, OrtValueRef keys, OrtValueRef values) {
@@ -156,7 +160,7 @@ public final class OrtValueRef extends NativeObject {
     }
   }
 
-  /** {@return a second reference to the same value, to be closed by itself} */
+  /** {@return a second reference to the same value; the caller closes it, too} */
   public OrtValueRef retain() {
     return new OrtValueRef((ValueHandle) use());
   }
@@ -167,7 +171,7 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * {@return type and shape of a tensor}
+   * {@return element type and shape of a tensor}
    *
    * @throws OrtException if the value is not a tensor, or is empty
    */
@@ -175,12 +179,12 @@ public final class OrtValueRef extends NativeObject {
     return read(ValueHandle::descriptor);
   }
 
-  /** {@return type of the elements of a tensor} */
+  /** {@return the type of the elements of a tensor} */
   public ElementType elementType() {
     return descriptor().type();
   }
 
-  /** {@return extents of a tensor, outermost first} */
+  /** {@return the extents of a tensor, outermost first} */
   public long[] shape() {
     return descriptor().shape();
   }
@@ -191,25 +195,28 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * The memory of a tensor on the host. For a tensor over a segment of the program, that segment; else a view that ends when
-   * the value is released: reading it then throws {@link IllegalStateException}. Any thread may read it, so where the library made
-   * the value, its release waits until all threads of Java have noticed: some microseconds, hundreds on a busy machine.
-   * {@link #asSegment(Arena)}, {@link #toFloats} and {@link #copyTo} do not wait.
+   * Returns the memory of a tensor on the host. For a tensor over a segment of the program, this is that segment.
+   * Otherwise it is a view, which ends when the value is released: reading it then throws {@link
+   * IllegalStateException}. Any thread may read the view. Therefore the release of a value with such a view waits until
+   * all Java threads have noticed that the view has ended, which takes some microseconds, or hundreds on a busy
+   * machine. {@link #asSegment(Arena)}, {@link #toFloats} and {@link #copyTo} avoid this wait.
    *
-   * @return its bytes, in the order of elements
-   * @throws OrtException if the value is not a tensor, holds texts, or lies on a device
+   * @return the bytes of the tensor, in the order of its elements
+   * @throws OrtException if the value is not a tensor, holds strings, or is on a device
    */
   public MemorySegment asSegment() {
     return read(ValueHandle::view);
   }
 
   /**
-   * The memory of a tensor on the host, for as long as an arena is open. For a tensor over a segment of the program, that segment;
-   * else a view for the threads that may use the arena, which holds the value: closing references does not release it before.
+   * Returns the memory of a tensor on the host, with the lifetime of an arena. For a tensor over a segment of the
+   * program, this is that segment. Otherwise it is a view for the threads that may use the arena. The arena keeps the
+   * value alive until it is closed, even if all references are closed earlier.
    *
-   * @param arena the lifetime of the view; a confined one costs next to nothing. The global one keeps the value until the process ends
-   * @return its bytes, in the order of elements
-   * @throws OrtException if the value is not a tensor, holds texts, or lies on a device
+   * @param arena the lifetime of the view. A confined arena costs next to nothing. The global arena keeps the value
+   * until the process ends
+   * @return the bytes of the tensor, in the order of its elements
+   * @throws OrtException if the value is not a tensor, holds strings, or is on a device
    * @throws IllegalStateException if the arena is closed
    */
   public MemorySegment asSegment(Arena arena) {
@@ -217,8 +224,8 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * {@return the address of a tensor, on any device, as a segment without a size: for other native code. It is valid as long as the
-   * value is held}
+   * {@return the address of a tensor, on any device, as a segment of size 0, for other native code. It is valid until
+   * the value is released}
    */
   public MemorySegment deviceAddress() {
     return read(value -> MemorySegment.ofAddress(value.raw().address()));
@@ -227,7 +234,7 @@ public final class OrtValueRef extends NativeObject {
   /**
    * Copies the bytes of a tensor on the host.
    *
-   * @param to the target, at least as long
+   * @param to the target, at least as long as the tensor
    * @throws OrtException if the target is too short or read-only, or the tensor is not on the host
    */
   public void copyTo(MemorySegment to) {
@@ -243,8 +250,8 @@ public final class OrtValueRef extends NativeObject {
   /**
    * Copies bytes into a tensor on the host.
    *
-   * @param from as many bytes as the tensor has
-   * @throws OrtException if there are fewer, or the tensor is not on the host or lies in a read-only segment
+   * @param from the source, at least as long as the tensor
+   * @throws OrtException if the source is too short, or the tensor is not on the host or is in a read-only segment
    */
   public void copyFrom(MemorySegment from) {
     read(value -> {
@@ -255,7 +262,7 @@ public final class OrtValueRef extends NativeObject {
     });
   }
 
-  /** {@return copies of the numbers of a tensor on the host, of FLOAT, FLOAT16 or BFLOAT16} */
+  /** {@return copies of the numbers of a FLOAT, FLOAT16 or BFLOAT16 tensor on the host} */
   public float[] toFloats() {
     return read(value -> HalfFloats.toFloats(value.bytes(), value.descriptor().type()));
   }
@@ -266,42 +273,45 @@ public final class OrtValueRef extends NativeObject {
       for (ElementType one : types) {
         if (one == type) return value.view().asByteBuffer().order(ByteOrder.nativeOrder());
       }
-      throw OrtException.invalid("elements are " + type + ", not " + wanted + ": take another view, or asSegment()");
+      throw OrtException.invalid("elements are " + type + ", not " + wanted + ": use the buffer of that type, or asSegment()");
     });
   }
 
-  /** {@return {@link #asSegment()} of FLOAT as a buffer, of at most 2 GiB} */
+  /** {@return {@link #asSegment()} of a FLOAT tensor as a buffer, at most 2 GiB} */
   public FloatBuffer asFloatBuffer() {
     return buffer("float", ElementType.FLOAT).asFloatBuffer();
   }
 
-  /** {@return {@link #asSegment()} of DOUBLE as a buffer, of at most 2 GiB} */
+  /** {@return {@link #asSegment()} of a DOUBLE tensor as a buffer, at most 2 GiB} */
   public DoubleBuffer asDoubleBuffer() {
     return buffer("double", ElementType.DOUBLE).asDoubleBuffer();
   }
 
-  /** {@return {@link #asSegment()} of INT64 or UINT64 as a buffer, of at most 2 GiB} */
+  /** {@return {@link #asSegment()} of an INT64 or UINT64 tensor as a buffer, at most 2 GiB} */
   public LongBuffer asLongBuffer() {
     return buffer("long", ElementType.INT64, ElementType.UINT64).asLongBuffer();
   }
 
-  /** {@return {@link #asSegment()} of INT32 or UINT32 as a buffer, of at most 2 GiB} */
+  /** {@return {@link #asSegment()} of an INT32 or UINT32 tensor as a buffer, at most 2 GiB} */
   public IntBuffer asIntBuffer() {
     return buffer("int", ElementType.INT32, ElementType.UINT32).asIntBuffer();
   }
 
-  /** {@return {@link #asSegment()} of INT16, UINT16, FLOAT16 or BFLOAT16 as a buffer of their bits, of at most 2 GiB} */
+  /**
+   * {@return {@link #asSegment()} of an INT16, UINT16, FLOAT16 or BFLOAT16 tensor as a buffer of their bits, at most 2
+   * GiB}
+   */
   public ShortBuffer asShortBuffer() {
     return buffer("short", ElementType.INT16, ElementType.UINT16, ElementType.FLOAT16, ElementType.BFLOAT16).asShortBuffer();
   }
 
-  /** {@return {@link #asSegment()} of any type as a buffer in the byte order of the machine, of at most 2 GiB} */
+  /** {@return {@link #asSegment()} of a tensor of any type as a buffer in the native byte order, at most 2 GiB} */
   public ByteBuffer asByteBuffer() {
     return buffer("number", ElementType.values());
   }
 
   /**
-   * {@return copies of the texts of a tensor}
+   * {@return copies of the strings of a tensor}
    *
    * @throws OrtException if the tensor holds numbers
    */
@@ -310,7 +320,7 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /**
-   * {@return references to the elements of a sequence, to be closed by the caller}
+   * {@return references to the elements of a sequence; the caller closes them}
    *
    * @throws OrtException if the value is not a sequence
    */
@@ -344,7 +354,10 @@ public final class OrtValueRef extends NativeObject {
     });
   }
 
-  /** Type, shape and place of a tensor, the kind of other values, or that the reference is closed; for messages. */
+  /**
+   * Returns type, shape and place of a tensor, or the kind of another value, or reports that the reference is closed;
+   * for messages.
+   */
   @Override
   public String toString() {
     try {

@@ -6,11 +6,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 
-/** Results of a run by name, in the order of the outputs. Closing it closes the references in it. Cannot be changed. */
+/**
+ * Results of a run by name, in the order of the outputs. Closing this object closes all references in it. Immutable.
+ */
 public final class OrtValues extends AbstractMap<String, OrtValueRef> implements AutoCloseable {
   private final Map<String, OrtValueRef> values;
 
-  /** Takes over one hold of each value. */
+  /** Takes over one reference to each value. */
   OrtValues(Map<String, ValueHandle> handles) {
     Map<String, OrtValueRef> made = new LinkedHashMap<>();
     handles.forEach((name, handle) -> made.put(name, new OrtValueRef(handle)));

@@ -9,11 +9,11 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.UnaryOperator;
 
-/** Inputs or outputs of a session by name. The names lie ready for the library. */
+/** The inputs or outputs of a session by name. Their names are kept in native memory for calls of the library. */
 final class Ports {
   /**
    * @param info name and type
-   * @param nativeName the name for the library
+   * @param nativeName the name in native memory
    */
   record Port(ValueInfo info, MemorySegment nativeName) {}
 
@@ -43,7 +43,7 @@ final class Ports {
     return this;
   }
 
-  /** The inputs. Initializers that a run may replace can be given as such, but are not listed among them. */
+  /** Reads the inputs. Initializers that a run may replace are accepted as inputs, but not listed. */
   static Ports inputs(OrtApiFFM api, MemorySegment s) {
     Ports inputs = new Ports("input").add(api, true, out -> api.c.sessionGetInputCount(s, out),
         (i, out) -> api.c.sessionGetInputName(s, i, api.defaultAllocator, out), (i, out) -> api.c.sessionGetInputTypeInfo(s, i, out));
@@ -72,14 +72,14 @@ final class Ports {
     return infos.stream().map(ValueInfo::name).toList();
   }
 
-  /** A port by its name. */
+  /** Returns the port with a name; throws if there is none. */
   Port get(String name) {
     Port port = ports.get(Objects.requireNonNull(name, "name"));
     if (port == null) throw Names.unknown(what, name, ports.keySet());
     return port;
   }
 
-  /** Refuses a tensor of another type, and for inputs of another shape, than the model takes. */
+  /** Throws if the model does not accept the type of a tensor or, for inputs, its shape. */
   void fits(Port port, ValueHandle value) {
     boolean tensor = value.type() == ValueType.TENSOR;
     if (port.info().type() instanceof TypeInfo.Tensor wanted && !wanted.sparse()) {
@@ -90,7 +90,10 @@ final class Ports {
     }
   }
 
-  /** As above, for a tensor that is about to be made. The shape of an output is what the run makes it, so the run tells. */
+  /**
+   * As above, for a tensor that is about to be allocated. The shape of an output is not checked here: only the run
+   * determines it.
+   */
   void fits(Port port, MemoryDescriptor given) {
     if (!(port.info().type() instanceof TypeInfo.Tensor wanted)) return;
     boolean shape = what.equals("output") || wanted.fits(given.shape());

@@ -6,17 +6,17 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.function.Function;
 
-/** Options of runs. One object may serve many runs, also at the same time. Thread-safe. */
+/** Options of runs. One object may be used for many runs, also at the same time. Thread-safe. */
 public final class RunOptions extends NativeObject {
   private static final class OptionsHandle extends Handle {
-    /** Streams and adapters. A run keeps the stream that was set when it began, so all stay. */
+    /** The streams and adapters in use. They are all kept, because a run uses the stream that was set when it began. */
     private final Set<Handle> held = new HashSet<>();
 
     OptionsHandle(OrtApiFFM api, MemorySegment address) {
       super(api, ObjectKind.RUN_OPTIONS, address);
     }
 
-    /** Takes over a hold. */
+    /** Takes over one reference. */
     synchronized void keep(Handle used) {
       if (!held.add(used)) used.release();
     }
@@ -33,7 +33,7 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * {@return options without any set}
+   * {@return new options with default values; the caller closes them}
    *
    * @param api the library
    */
@@ -42,7 +42,7 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * {@return options without any set; they do not keep the environment}
+   * {@return new options with default values; the caller closes them. They do not keep the environment alive}
    *
    * @param env an environment of the library
    */
@@ -66,8 +66,8 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * Ends all runs that have these options, as soon as they notice, with an {@link OrtException}; later ones end at once, until
-   * {@link #unsetTerminate()}. To be called from another thread than the runs.
+   * Terminates all runs with these options at the next opportunity; they throw an {@link OrtException}. Later runs fail
+   * at once, until {@link #unsetTerminate()} is called. Call this from a thread other than those of the runs.
    *
    * @return this
    */
@@ -76,7 +76,7 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * Lets runs begin again.
+   * Clears the flag that {@link #terminate()} set.
    *
    * @return this
    */
@@ -85,9 +85,9 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * Names the runs.
+   * Sets a name for the runs.
    *
-   * @param tag name of the runs in the log
+   * @param tag the name in the log
    * @return this
    */
   public RunOptions setTag(String tag) {
@@ -97,9 +97,9 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * Sets what the runs log.
+   * Sets the log level of the runs.
    *
-   * @param level messages below are not logged
+   * @param level least severe level that is logged
    * @return this
    */
   public RunOptions setLogLevel(LogLevel level) {
@@ -107,10 +107,10 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * Sets an entry of the configuration of the runs.
+   * Sets a config entry.
    *
-   * @param key name of the entry, as {@code memory.enable_memory_arena_shrinkage}
-   * @param value its value
+   * @param key key of the entry, such as {@code memory.enable_memory_arena_shrinkage}
+   * @param value value of the entry
    * @return this
    */
   public RunOptions addConfigEntry(String key, String value) {
@@ -120,9 +120,9 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * Orders the work of the runs behind what else is in a stream.
+   * Makes runs enqueue their device work in a stream, after the work that is already in it.
    *
-   * @param stream the stream for the work of the device; these options hold it until they are closed
+   * @param stream the stream; these options keep it alive until they are closed
    * @return this
    */
   public RunOptions setSyncStream(SyncStream stream) {
@@ -140,10 +140,11 @@ public final class RunOptions extends NativeObject {
   }
 
   /**
-   * Gives the values of an adapter to the runs, for inputs that the program does not give itself. Of several adapters all are active. Retort
-   * gives them to bound runs, too; official ONNX Runtime has them for runs by names alone.
+   * Applies a LoRA adapter: its values are used for inputs that the program does not give. If several adapters are
+   * added, all of them apply. Retort also applies them to bound runs; official ONNX Runtime applies them only to runs
+   * with named inputs.
    *
-   * @param adapter the adapter; these options hold it until they are closed
+   * @param adapter the adapter; these options keep it alive until they are closed
    * @return this
    * @throws OrtException if the library is older than 1.20
    */

@@ -7,10 +7,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A choice of devices as the library calls it.
+ * Adapts an {@link EpSelector} to the callback of the library.
  *
  * @param api the library
- * @param selector who chooses
+ * @param selector chooses the devices
  */
 record SelectorCall(OrtApiFFM api, EpSelector selector) implements Upcalls.Selection {
   @Override

@@ -12,16 +12,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 
-/** An OrtSession, and what it calls and reads. */
+/** Owns an OrtSession, with the functions that it calls and the memory that it reads. */
 final class SessionHandle extends Handle {
-  /** The environment, held. */
+  /** The environment, to which the handle holds a reference. */
   final Handle env;
   private final SessionOptionsHandle.Needs needs;
   private final BooleanSupplier closedByOwner;
-  /** Devices that the session was found to drive. */
+  /** Places on devices for which a provider of the session was found. */
   private final Set<DeviceSpec> driven = ConcurrentHashMap.newKeySet();
 
-  /** A session that this object owns. */
+  /** Creates the handle of a session that it owns. */
   SessionHandle(OrtApiFFM api, MemorySegment address, SessionOptionsHandle.Needs needs, Handle env) {
     super(api, ObjectKind.SESSION, address, env);
     this.env = env;
@@ -29,7 +29,7 @@ final class SessionHandle extends Handle {
     closedByOwner = null;
   }
 
-  /** A session that another binding owns. */
+  /** Creates the handle of a session that the official Java package owns. */
   SessionHandle(OrtApiFFM api, MemorySegment address, BooleanSupplier closedByOwner, Handle env) {
     super(api, ObjectKind.SESSION, address, env);
     this.env = env;
@@ -37,47 +37,53 @@ final class SessionHandle extends Handle {
     this.closedByOwner = closedByOwner;
   }
 
-  /** Refuses to use a session that its owner closed. */
+  /** Throws if the owner has closed the session. */
   void there() {
     if (closedByOwner != null && closedByOwner.getAsBoolean())
       throw new IllegalStateException("the ai.onnxruntime.OrtSession that this session shares is closed: keep it open as long as it is used here");
   }
 
-  /** Values of the program that runs read besides inputs: initializers. */
+  /**
+   * Returns the values in memory of the program that all runs read: initializers, and the bytes of a model that is used
+   * in place.
+   */
   List<ValueHandle> lent() {
     return needs == null ? List.of() : needs.values();
   }
 
-  /** Values of a run, and those. */
+  /** Returns values of a run together with those of {@link #lent()}. */
   List<ValueHandle> withLent(Collection<ValueHandle> values) {
     List<ValueHandle> all = new ArrayList<>(values);
     all.addAll(lent());
     return all;
   }
 
-  /** Adds such a value before the session is used; takes over one hold of it. */
+  /** Adds a value to {@link #lent()}, before the session is first used; takes over one reference to it. */
   void lend(ValueHandle value) {
     needs.values().add(value);
   }
 
   /**
-   * Refuses a tensor of a device that nobody here drives: official ONNX Runtime takes its address for one of the host where all
-   * providers of the session compute there.
+   * Throws if a tensor is on a device for which the session has no provider. If all providers of the session compute on
+   * the host, official ONNX Runtime would use the device address as a host address.
    */
   void requireDrives(String what, ValueHandle value) {
-    if (value.type() == ValueType.TENSOR && !value.device().isHostAccessible()) requireDrives(what + " lies", value.device());
+    if (value.type() == ValueType.TENSOR && !value.device().isHostAccessible()) requireDrives(what + " is", value.device());
   }
 
-  /** The same for a place where a run is to make an output: official ONNX Runtime makes it elsewhere, and says nothing. */
+  /**
+   * As above, for a place in which a run is to allocate an output. Official ONNX Runtime would allocate it elsewhere
+   * without an error.
+   */
   void requireDrives(String what, DeviceSpec device) {
     Objects.requireNonNull(device, "device");
     if (device.type() == DeviceType.CPU && device.memory() == MemoryKind.DEFAULT || driven.contains(device)) return;
     if (!drives(device))
-      throw OrtException.invalid(what + " on " + device + ", which no provider of the session drives: add its provider to the options of the session, or take memory of the host");
+      throw OrtException.invalid(what + " on " + device + ", which no provider of the session drives: add its provider to the options of the session, or use host memory");
     driven.add(device);
   }
 
-  /** Asks the session, not the environment, which has allocators for devices of all providers. */
+  /** Asks the session. The environment would not do: it has allocators for the devices of all providers. */
   private boolean drives(DeviceSpec device) {
     try {
       api.c.releaseAllocator(newAllocator(device));
@@ -87,12 +93,12 @@ final class SessionHandle extends Handle {
     }
   }
 
-  /** An allocator that the session makes, of a provider of its own; the caller releases it. */
+  /** Creates an allocator of one of the session's providers; the caller releases it. */
   MemorySegment newAllocator(DeviceSpec device) {
     return api.pointer(out -> api.c.createAllocator(address, api.memoryInfo(device), out));
   }
 
-  /** Whether an input or an output is there, with any alignment. */
+  /** Returns whether an input or an output is on this device; the alignment is ignored. */
   private boolean isPlace(DeviceSpec device) {
     return isPlace(device, api.number(out -> api.c.sessionGetInputCount(address, out)), (array, n) -> api.c.sessionGetMemoryInfoForInputs(address, array, n))
         || isPlace(device, api.number(out -> api.c.sessionGetOutputCount(address, out)), (array, n) -> api.c.sessionGetMemoryInfoForOutputs(address, array, n));
@@ -108,9 +114,9 @@ final class SessionHandle extends Handle {
     }
   }
 
-  /** The error of a run that the linker refused for one of these. */
+  /** Returns the exception for a run that the linker refused because of a value of {@link #lent()}. */
   RuntimeException refused(RuntimeException cause) {
-    return ValueHandle.refused(lent(), "the model of the session, or an initializer of it,", cause);
+    return ValueHandle.refused(lent(), "the model of the session, or one of its initializers,", cause);
   }
 
   @Override

@@ -12,8 +12,7 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * Options of sessions. A session copies them: they may be closed, or changed for the next one, when it is made. For one thread
- * at a time.
+ * Options of sessions. A session copies them, so they may be changed or closed after it is created. Not thread-safe.
  */
 public final class SessionOptions extends NativeObject {
   private final OrtEnvironmentFFM env;
@@ -26,7 +25,7 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * {@return options without any set}
+   * {@return new options with default values; the caller closes them}
    *
    * @param env the environment of the sessions
    */
@@ -55,40 +54,43 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Sets how many threads share the work of an operator.
+   * Sets the number of threads that share the work of an operator.
    *
-   * @param threads how many threads compute an operator, the caller's included; 0 for as many as there are cores, 1 for the caller alone
+   * @param threads number of threads that compute an operator, including the caller's; 0 for one per core, 1 for the
+   * caller alone
    * @return this
    */
   public SessionOptions setIntraOpThreads(int threads) {
-    if (threads < 0) throw OrtException.invalid(threads + " threads: give 0 for the library's choice, 1 for none besides the caller's");
+    if (threads < 0) throw OrtException.invalid(threads + " threads: use 0 to let the library choose, or 1 for the caller's thread alone");
     return set(options -> api.c.setIntraOpNumThreads(options, threads));
   }
 
   /**
-   * Sets how many threads share the branches of the graph.
+   * Sets the number of threads that share the branches of the graph.
    *
-   * @param threads how many branches run at the same time under {@link ExecutionMode#PARALLEL}; 0 for the library's choice
+   * @param threads number of branches that run at the same time under {@link ExecutionMode#PARALLEL}; 0 to let the
+   * library choose
    * @return this
    */
   public SessionOptions setInterOpThreads(int threads) {
-    if (threads < 0) throw OrtException.invalid(threads + " threads: give 0 for the library's choice");
+    if (threads < 0) throw OrtException.invalid(threads + " threads: use 0 to let the library choose");
     return set(options -> api.c.setInterOpNumThreads(options, threads));
   }
 
   /**
-   * Lets the session use the threads of the environment in place of its own.
+   * Makes the session use the threads of the environment instead of its own.
    *
-   * @return this; sessions cannot be made where the environment has none ({@link EnvironmentOptions#threads})
+   * @return this. Creating a session fails if the environment has no threads ({@link EnvironmentOptions#threads})
    */
   public SessionOptions disablePerSessionThreads() {
     return set(api.c::disablePerSessionThreads);
   }
 
   /**
-   * Sets whether the library remembers how much memory a run of some shapes took, and takes it at once for the next.
+   * Sets whether the library remembers how much memory a run with given shapes needed, and allocates it in one block
+   * for the next such run.
    *
-   * @param on whether it does, as it does by default
+   * @param on whether to do this; the default is true
    * @return this
    */
   public SessionOptions setMemoryPattern(boolean on) {
@@ -98,7 +100,7 @@ public final class SessionOptions extends NativeObject {
   /**
    * Sets whether runs on the same inputs must give the same bits.
    *
-   * @param on whether kernels that may not are avoided, where there are others
+   * @param on whether to avoid kernels that may give different bits, where alternatives exist
    * @return this
    */
   public SessionOptions setDeterministicCompute(boolean on) {
@@ -106,9 +108,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Sets the order in which branches run.
+   * Sets the order in which branches of the graph run.
    *
-   * @param mode whether branches run at the same time
+   * @param mode the order
    * @return this
    */
   public SessionOptions setExecutionMode(ExecutionMode mode) {
@@ -118,7 +120,7 @@ public final class SessionOptions extends NativeObject {
   /**
    * Sets how much the graph is optimised.
    *
-   * @param level what is done to the graph
+   * @param level the level
    * @return this
    */
   public SessionOptions setOptimizationLevel(OptimizationLevel level) {
@@ -126,9 +128,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Has the optimised model written when the session is made.
+   * Makes the library write the optimised model when the session is created.
    *
-   * @param file where the optimised model is written
+   * @param file file for the optimised model
    * @return this
    */
   public SessionOptions setOptimizedModelPath(Path file) {
@@ -138,10 +140,10 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Sets an entry of the configuration; the library may not know it.
+   * Sets a config entry. Entries that the library does not know have no effect.
    *
-   * @param key name of the entry, as {@code session.disallow_implicit_copies}
-   * @param value its value
+   * @param key key of the entry, such as {@code session.disallow_implicit_copies}
+   * @param value value of the entry
    * @return this
    */
   public SessionOptions addConfigEntry(String key, String value) {
@@ -151,9 +153,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * {@return its value; null where it is not set}
+   * {@return the value of a config entry; null if it is not set}
    *
-   * @param key name of an entry
+   * @param key key of the entry
    */
   public String configEntry(String key) {
     Handle options = use();
@@ -171,9 +173,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Sets what the session logs.
+   * Sets the log level of the session.
    *
-   * @param level messages of the session below are not logged
+   * @param level least severe level that is logged
    * @return this
    */
   public SessionOptions setLogLevel(LogLevel level) {
@@ -181,9 +183,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Names the session.
+   * Sets a name for the session.
    *
-   * @param id name of the session in the log
+   * @param id the name in the log
    * @return this
    */
   public SessionOptions setLogId(String id) {
@@ -193,7 +195,7 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Sends the log of the session elsewhere, in place of standard output.
+   * Sends the log of the session to the program instead of the standard output.
    *
    * @param sink receives the messages of the session
    * @return this
@@ -206,9 +208,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Records what runs do, until {@link OrtSessionFFM#endProfiling()}.
+   * Records a profile of the runs until {@link OrtSessionFFM#endProfiling()}.
    *
-   * @param prefix beginning of the path of the file that the profile is written to
+   * @param prefix beginning of the path of the profile file
    * @return this
    */
   public SessionOptions enableProfiling(String prefix) {
@@ -218,10 +220,10 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Fixes an extent, so that the graph can be optimised for it.
+   * Fixes a symbolic dimension, so that the graph can be optimised for it.
    *
-   * @param dimension name of an extent that the model leaves open
-   * @param extent its extent
+   * @param dimension name of a dimension whose size the model does not fix
+   * @param extent the size of the dimension
    * @return this
    */
   public SessionOptions setDimension(String dimension, long extent) {
@@ -232,11 +234,11 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Puts a tensor in place of an initializer of the model. Sessions read it where it lies: its segment must stay alive until
-   * they are closed; these options and the sessions hold the value.
+   * Replaces an initializer of the model by a tensor. Sessions read the tensor in place, so its segment must stay alive
+   * until they are closed. These options and the sessions keep the value alive.
    *
    * @param name name of the initializer
-   * @param value a tensor on the host
+   * @param value the tensor, which must be on the host
    * @return this
    */
   public SessionOptions addInitializer(String name, OrtValueRef value) {
@@ -255,7 +257,7 @@ public final class SessionOptions extends NativeObject {
   /**
    * Loads custom operators.
    *
-   * @param library a library with custom operators; it stays loaded until the sessions are closed
+   * @param library file of a library with custom operators; it stays loaded until the sessions are closed
    * @return this
    */
   public SessionOptions registerCustomOps(Path library) {
@@ -267,10 +269,10 @@ public final class SessionOptions extends NativeObject {
   /**
    * Adds a provider that is built into the library, or that the library loads by its name.
    *
-   * @param name its name, as {@code CUDA} or {@code XNNPACK}
-   * @param providerOptions what it takes
+   * @param name name of the provider, such as {@code CUDA} or {@code XNNPACK}
+   * @param providerOptions options that the provider defines
    * @return this
-   * @throws OrtException if this library has no such provider
+   * @throws OrtException if the library has no such provider
    */
   public SessionOptions addProvider(String name, Map<String, String> providerOptions) {
     try (Arena arena = Arena.ofConfined()) {
@@ -301,15 +303,15 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Adds the provider of these devices.
+   * Adds the provider of some devices.
    *
-   * @param devices at least one, all of one provider
-   * @param providerOptions what it takes
+   * @param devices at least one device, all of the same provider
+   * @param providerOptions options that the provider defines
    * @return this
-   * @throws OrtException if the devices belong to several providers, or are gone
+   * @throws OrtException if the devices belong to several providers, or a device no longer exists
    */
   public SessionOptions addDevices(List<EpDevice> devices, Map<String, String> providerOptions) {
-    if (devices.isEmpty()) throw OrtException.invalid("no devices: give some of epDevices()");
+    if (devices.isEmpty()) throw OrtException.invalid("no devices: pass at least one of epDevices()");
     api.require(22, "choosing devices");
     Handle used = env.use();
     try (Arena arena = Arena.ofConfined()) {
@@ -327,9 +329,9 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Lets the session choose devices by a rule.
+   * Makes the session choose its devices by a rule.
    *
-   * @param policy which devices the session chooses; no effect where providers were added
+   * @param policy the rule; it has no effect if providers were added
    * @return this
    */
   public SessionOptions setEpSelectionPolicy(EpSelectionPolicy policy) {
@@ -338,9 +340,10 @@ public final class SessionOptions extends NativeObject {
   }
 
   /**
-   * Lets the program choose devices.
+   * Lets the program choose the devices of a session.
    *
-   * @param selector chooses the devices of each session made with these options; no effect where providers were added
+   * @param selector chooses the devices of each session that is created with these options; it has no effect if
+   * providers were added
    * @return this
    */
   public SessionOptions setEpSelector(EpSelector selector) {
@@ -350,12 +353,12 @@ public final class SessionOptions extends NativeObject {
     return set(options -> api.c.sessionOptionsSetEpSelectionPolicyDelegate(options, function, MemorySegment.NULL));
   }
 
-  /** Whether sessions go on reading the bytes that their model comes from. */
+  /** Returns whether sessions continue to read the bytes of their model after they are created. */
   boolean readsModelInPlace() {
     return "1".equals(configEntry("session.use_ort_model_bytes_directly")) || "1".equals(configEntry("session.use_ort_model_bytes_for_initializers"));
   }
 
-  /** An arena for functions that sessions call: it lives as long as these options and the sessions. */
+  /** Returns an arena for functions that sessions call. It lives as long as these options and the sessions. */
   private Arena kept() {
     Arena arena = Arena.ofAuto();
     ((SessionOptionsHandle) handle()).needs.objects().add(arena);

@@ -4,9 +4,9 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/** An OrtSessionOptions, and what its sessions need. */
+/** Owns an OrtSessionOptions and the objects that its sessions need. */
 final class SessionOptionsHandle extends Handle {
-  /** What sessions made with the options need: functions that they call, values that they read. */
+  /** Objects that sessions with these options need: functions that they call, values that they read. */
   record Needs(List<Object> objects, List<ValueHandle> values) {
     Needs copy() {
       values.forEach(Handle::retain);

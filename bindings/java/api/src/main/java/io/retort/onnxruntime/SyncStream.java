@@ -6,8 +6,9 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 
 /**
- * A stream of a device, which does its work in order. Runs that use it hold it. It holds the tensors of the host that are copied in
- * it until it is closed, since nothing tells when a copy is over: use the same ones for many copies. Thread-safe.
+ * A stream of a device, which does its work in order. Runs that use a stream keep it alive. The stream keeps the host
+ * tensors that are copied in it alive until it is closed, because the library does not report when a copy is complete;
+ * therefore use the same tensors for many copies. Thread-safe.
  */
 public final class SyncStream extends NativeObject {
   static final class StreamHandle extends Handle {
@@ -17,7 +18,7 @@ public final class SyncStream extends NativeObject {
       super(api, ObjectKind.SYNC_STREAM, address, env);
     }
 
-    /** Holds what a copy reads or writes. */
+    /** Keeps a value alive that a copy reads or writes. */
     synchronized void keep(Handle value) {
       if (kept.add(value)) value.retain();
     }
@@ -38,7 +39,10 @@ public final class SyncStream extends NativeObject {
     return "stream";
   }
 
-  /** {@return the stream as its device names it (a {@code cudaStream_t}), without a size; it belongs to this object} */
+  /**
+   * {@return the device's own handle of the stream (such as a {@code cudaStream_t}), as a segment of size 0; this
+   * object owns it}
+   */
   public MemorySegment nativeHandle() {
     Handle stream = use();
     try {

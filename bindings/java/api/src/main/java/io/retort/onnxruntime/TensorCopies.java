@@ -7,14 +7,14 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Copies of tensors between places. */
+/** Copies tensors between places. */
 final class TensorCopies {
   private TensorCopies() {}
 
-  /** Copies between tensors that the caller holds; the stream may be null. */
+  /** Copies between tensors to which the caller holds references. The stream may be null. */
   static void copy(Handle env, List<ValueHandle> from, List<ValueHandle> to, SyncStream.StreamHandle stream) {
     if (stream != null) env.api.same(stream.api, "the stream");
-    if (from.size() != to.size()) throw OrtException.invalid(from.size() + " tensors are to be copied into " + to.size() + ": give as many of both");
+    if (from.size() != to.size()) throw OrtException.invalid(from.size() + " tensors are to be copied into " + to.size() + ": pass as many targets as sources");
     from.forEach(value -> env.api.same(value.api, "the tensor"));
     to.forEach(value -> env.api.same(value.api, "the tensor"));
     boolean host = true;
@@ -38,11 +38,12 @@ final class TensorCopies {
     OrtApiFFM api = env.api;
     api.require(23, "copying tensors between devices");
     for (int i = 0; i < to.size(); ++i) to.get(i).requireWritable("tensor " + i);
-    // Arenas stay open during the call; while a stream copies, the caller keeps them open.
+    // The arenas stay open during the call. If a stream copies after the call, the program keeps them open.
     List<ValueHandle> all = new ArrayList<>(from);
     all.addAll(to);
     if (stream != null) {
-      // Providers free their memory when the stream has used it; memory of the host would be gone at once.
+      // A provider frees device memory only after the stream has used it. Host memory would be freed at once, so the
+      // stream keeps the value alive.
       for (ValueHandle value : all) {
         if (value.device().isHostAccessible()) stream.keep(value);
       }

@@ -3,19 +3,19 @@ package io.retort.onnxruntime;
 import java.util.Arrays;
 import java.util.List;
 
-/** What a model says of the type of an input or output. */
+/** The type of an input or output, as the model declares it. */
 public sealed interface TypeInfo {
   /**
-   * A tensor.
+   * The type of a tensor.
    *
    * @param element type of its elements
-   * @param hasShape whether the model tells a rank
-   * @param shape extents; -1 where one is not fixed
-   * @param dimensions names of extents; empty where one has none
-   * @param sparse whether it is sparse
+   * @param hasShape whether the model declares the rank
+   * @param shape the extents; -1 for an extent that is not fixed
+   * @param dimensions the names of the extents; empty for an extent without a name
+   * @param sparse whether the tensor is sparse
    */
   record Tensor(ElementType element, boolean hasShape, long[] shape, List<String> dimensions, boolean sparse) implements TypeInfo {
-    /** Copies its lists. */
+    /** Copies the arrays. */
     public Tensor {
       shape = shape.clone();
       dimensions = List.copyOf(dimensions);
@@ -27,7 +27,7 @@ public sealed interface TypeInfo {
       return shape.clone();
     }
 
-    /** Whether a shape is one of those that the model takes. One element counts as a scalar. */
+    /** Returns whether the model accepts a shape. A tensor with one element is accepted as a scalar. */
     boolean fits(long[] given) {
       if (!hasShape || shape.length == 0 && MemoryDescriptor.elements(given) == 1) return true;
       if (given.length != shape.length) return false;
@@ -47,7 +47,7 @@ public sealed interface TypeInfo {
       return 31 * element.hashCode() + Arrays.hashCode(shape);
     }
 
-    /** Element type and extents, as {@code FLOAT[batch,3]}. */
+    /** Returns element type and extents, as in {@code FLOAT[batch,3]}. */
     @Override
     public String toString() {
       if (!hasShape) return element + "[?]";
@@ -61,24 +61,24 @@ public sealed interface TypeInfo {
   }
 
   /**
-   * A sequence.
+   * The type of a sequence.
    *
-   * @param element the type of its elements
+   * @param element type of the elements
    */
   record Sequence(TypeInfo element) implements TypeInfo {}
 
   /**
-   * A map.
+   * The type of a map.
    *
-   * @param key type of its keys
-   * @param value what it maps to
+   * @param key type of the keys
+   * @param value type of the values
    */
   record Mapping(ElementType key, TypeInfo value) implements TypeInfo {}
 
   /**
-   * A value that may be missing.
+   * The type of an optional value.
    *
-   * @param content the type of its content
+   * @param content type of the value
    */
   record Optional(TypeInfo content) implements TypeInfo {}
 

@@ -7,7 +7,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Reads what the library says of types. */
+/** Reads types from the objects of the library. */
 final class TypeReader {
   private final OrtApiFFM api;
 
@@ -50,7 +50,7 @@ final class TypeReader {
     if (info.address() == 0) return new TypeInfo.Opaque();
     ElementType element = ElementType.of(api.integer(out -> api.c.getTensorElementType(info, out)));
     long[] shape = shape(info);
-    // Before version 24 a tensor without a shape looks like a scalar.
+    // Before version 24, the interface does not tell a tensor without a shape from a scalar.
     boolean hasShape = api.apiVersion() >= 24 ? api.c.tensorTypeAndShape_HasShape(info) : shape.length > 0;
     List<String> names = new ArrayList<>();
     if (shape.length > 0) {
@@ -76,7 +76,7 @@ final class TypeReader {
     }
   }
 
-  /** Type and shape of a value that is a tensor. */
+  /** Returns type and shape of a value that is a tensor. */
   MemoryDescriptor descriptor(MemorySegment value) {
     MemorySegment info = api.pointer(out -> api.c.getTensorTypeAndShape(value, out));
     try {

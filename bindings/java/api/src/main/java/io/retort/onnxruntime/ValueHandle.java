@@ -9,16 +9,22 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** An OrtValue, the segments of the program that it reads, and the views that the program has of its memory. Thread-safe. */
+/**
+ * Owns an OrtValue, the segments of the program that it reads, and the views that the program has of its memory.
+ * Thread-safe.
+ */
 final class ValueHandle extends Handle {
   private static final MemorySegment.Scope ALWAYS = Arena.global().scope();
   private static final MemorySegment[] NONE = {};
-  /** A call takes at most 255 arguments; the arenas are some of them. */
+  /**
+   * The largest number of arenas that a call can keep open. A call has at most 255 arguments; the arenas are some of
+   * them.
+   */
   private static final int MOST_ARENAS = 200;
 
   /**
-   * Released values whose views cannot be closed yet, since a call elsewhere has one as an argument. The next value that ends
-   * tries again.
+   * Released values whose views cannot be closed yet, because a call in another thread has a view as an argument. The
+   * next value that is released tries again.
    */
   private static final ConcurrentLinkedQueue<ValueHandle> WAITING = new ConcurrentLinkedQueue<>();
 
@@ -33,7 +39,7 @@ final class ValueHandle extends Handle {
     this.segments = segments;
   }
 
-  /** A tensor over memory of the program. */
+  /** Creates the handle of a tensor over memory of the program. */
   ValueHandle(OrtApiFFM api, MemorySegment address, MemorySegment segment, MemoryDescriptor descriptor, DeviceSpec device) {
     this(api, address, List.of(segment));
     this.descriptor = descriptor;
@@ -41,8 +47,8 @@ final class ValueHandle extends Handle {
   }
 
   /**
-   * A result of a run. An output that is an input may share its bytes: where these are the program's, the result does not count as
-   * one in memory of the library.
+   * Creates the handle of a result of a run. An output may share the bytes of an input. If these are in memory of the
+   * program, the result is treated as a tensor over that memory.
    */
   static ValueHandle result(OrtApiFFM api, MemorySegment address, Collection<ValueHandle> inputs) {
     ValueHandle made = new ValueHandle(api, address, List.of());
@@ -55,7 +61,7 @@ final class ValueHandle extends Handle {
     }
   }
 
-  /** Finds out whether a tensor lies in memory of the program. Called before anybody else has the handle. */
+  /** Records the segment that a tensor is in, if it is in memory of the program. Called before the handle is shared. */
   private void borrow(List<MemorySegment> lent) {
     long most = 0;
     for (MemorySegment segment : lent) most = Math.max(most, segment.byteSize());
@@ -67,7 +73,7 @@ final class ValueHandle extends Handle {
     }
   }
 
-  /** Several results of a run. All are taken over, even where that fails. */
+  /** Creates the handles of several results of a run. Takes over all of them, even if it throws. */
   static List<ValueHandle> results(OrtApiFFM api, List<MemorySegment> addresses, Collection<ValueHandle> inputs) {
     List<ValueHandle> made = new ArrayList<>();
     int next = 0;
@@ -82,8 +88,9 @@ final class ValueHandle extends Handle {
   }
 
   /**
-   * The address of a tensor; 0 for other values, and for a tensor of more bytes than that. Asking for the address is not free: Retort
-   * copies a cache that it grows in place into one piece for whoever asks.
+   * Returns the address of a tensor; 0 for other values, and for a tensor with more than {@code mostBytes} bytes.
+   * Asking for the address has a cost: if Retort grows the tensor in place (a cache), it copies it into contiguous
+   * memory first.
    */
   private long data(long mostBytes) {
     try (Arena arena = Arena.ofConfined()) {
@@ -97,7 +104,10 @@ final class ValueHandle extends Handle {
     }
   }
 
-  /** How many bytes a tensor has; {@code Long.MAX_VALUE} for texts, whose memory is never the program's. */
+  /**
+   * Returns the number of bytes of a tensor; {@code Long.MAX_VALUE} for strings, which are never in memory of the
+   * program.
+   */
   private long bytes(MemorySegment out) {
     if (api.apiVersion() < 23) return descriptor().type() == ElementType.STRING ? Long.MAX_VALUE : descriptor().bytes();
     MemorySegment status = api.c.getTensorSizeInBytes(address, out);
@@ -125,34 +135,34 @@ final class ValueHandle extends Handle {
     return true;
   }
 
-  /** The program's memory that holds the value, or values in it. */
+  /** Returns the segments of the program that hold the value or its elements. */
   List<MemorySegment> segments() {
     return segments;
   }
 
-  /** The bytes of a tensor on the host, for a copy while the handle is held. */
+  /** Returns the bytes of a tensor on the host, for a copy while the caller holds a reference. */
   MemorySegment bytes() {
-    if (!device().isHostAccessible()) throw OrtException.invalid("the tensor lies on " + device() + ", which the host cannot reach: use copyTensors");
+    if (!device().isHostAccessible()) throw OrtException.invalid("the tensor is on " + device() + ", which the host cannot reach: use copyTensors");
     return segments.isEmpty() ? raw() : view();
   }
 
-  /** The same, to be written. */
+  /** As above, for writing. */
   MemorySegment writable(String what) {
     requireWritable(what);
     return bytes();
   }
 
-  /** Refuses memory that the program may only read. */
+  /** Throws if the memory is read-only. */
   void requireWritable(String what) {
     for (MemorySegment segment : segments) {
-      if (segment.isReadOnly()) throw OrtException.invalid(what + " lies in a read-only segment: take one that can be written");
+      if (segment.isReadOnly()) throw OrtException.invalid(what + " is in a read-only segment: use one that can be written");
     }
   }
 
-  /** Refuses a value without contents: an output before its first run, a missing optional value. */
+  /** Throws if the value has no contents: an output before its first run, or a missing optional value. */
   private void present() {
     if (api.integer(out -> api.c.hasValue(address, out)) == 0)
-      throw new OrtException(OrtErrorCode.FAIL, "the value is empty: its output was not computed yet, or it is an optional value that is missing");
+      throw new OrtException(OrtErrorCode.FAIL, "the value is empty: it is an output that has not been computed yet, or an optional value that is missing");
   }
 
   synchronized ValueType type() {
@@ -161,7 +171,7 @@ final class ValueHandle extends Handle {
     return ValueType.of(api.integer(out -> api.c.getValueType(address, out)));
   }
 
-  /** Type and shape; refuses other values than tensors. */
+  /** Returns type and shape; throws if the value is not a tensor. */
   synchronized MemoryDescriptor descriptor() {
     if (descriptor == null) {
       ValueType type = type();
@@ -171,7 +181,7 @@ final class ValueHandle extends Handle {
     return descriptor;
   }
 
-  /** The place of a tensor. */
+  /** Returns the place of a tensor. */
   synchronized DeviceSpec device() {
     if (device == null) {
       descriptor();
@@ -180,22 +190,25 @@ final class ValueHandle extends Handle {
     return device;
   }
 
-  /** The bytes of a tensor, of no lifetime: for use while the handle is held. */
+  /**
+   * Returns the bytes of a tensor as a segment without a lifetime; the caller must hold a reference while it uses the
+   * segment.
+   */
   MemorySegment raw() {
     MemoryDescriptor d = descriptor();
     MemorySegment data = api.pointer(out -> api.c.getTensorMutableData(address, out));
     return Memory.view(data, d.bytes());
   }
 
-  /** Refuses a tensor whose bytes the program cannot read. */
+  /** Throws if the program cannot read the bytes of the tensor. */
   private MemoryDescriptor visible() {
     MemoryDescriptor d = descriptor();
-    if (d.type() == ElementType.STRING) throw OrtException.invalid("texts have no memory that the program can read: use strings()");
-    if (!device().isHostAccessible()) throw OrtException.invalid("the tensor lies on " + device() + ", which the host cannot read: copy it with copyTensors or copyOutputsToCpu first");
+    if (d.type() == ElementType.STRING) throw OrtException.invalid("strings have no memory that the program can read: use strings()");
+    if (!device().isHostAccessible()) throw OrtException.invalid("the tensor is on " + device() + ", which the host cannot read: copy it with copyTensors or copyOutputsToCpu first");
     return d;
   }
 
-  /** The bytes of a tensor, for the program. */
+  /** Returns the bytes of a tensor, for the program. */
   synchronized MemorySegment view() {
     MemoryDescriptor d = visible();
     if (!segments.isEmpty()) return segments.get(0).asSlice(0, d.bytes());
@@ -206,7 +219,7 @@ final class ValueHandle extends Handle {
     return view;
   }
 
-  /** The same for as long as the arena is open, whose end releases the value. */
+  /** As above, for as long as the arena is open. Closing the arena drops a reference to the value. */
   MemorySegment view(Arena arena) {
     MemoryDescriptor d = visible();
     if (!segments.isEmpty()) return segments.get(0).asSlice(0, d.bytes());
@@ -220,7 +233,9 @@ final class ValueHandle extends Handle {
     }
   }
 
-  /** One segment of each lifetime that can end, for a call that must keep them. */
+  /**
+   * Returns one segment per arena, for a call that must keep these arenas open. Arenas that never close are left out.
+   */
   static MemorySegment[] scopes(Collection<ValueHandle> values) {
     List<MemorySegment> kept = new ArrayList<>();
     for (ValueHandle value : values) {
@@ -229,42 +244,43 @@ final class ValueHandle extends Handle {
         kept.add(segment);
       }
     }
-    if (kept.size() > MOST_ARENAS) throw OrtException.invalid("the values of the run lie in " + kept.size() + " arenas, at most " + MOST_ARENAS + " can be kept open: allocate from fewer");
+    if (kept.size() > MOST_ARENAS) throw OrtException.invalid("the values of the run are in " + kept.size() + " arenas, at most " + MOST_ARENAS + " can be kept open: allocate from fewer");
     return kept.isEmpty() ? NONE : kept.toArray(NONE);
   }
 
   /**
-   * The error of a call that the linker refused, where this value lies in memory that is gone, or that another thread owns; else null.
+   * Returns the exception for a call that the linker refused because this value is in a closed arena or in an arena of
+   * another thread; null if this value is not the reason.
    *
-   * @param what the value, as messages name it
+   * @param what the name of the value, for the message
    */
   RuntimeException refused(String what, RuntimeException cause) {
     for (MemorySegment segment : segments) {
       if (!segment.scope().isAlive())
-        return new IllegalStateException(what + " lies in memory whose arena is closed: keep the arena open as long as the value is used, or take another", cause);
+        return new IllegalStateException(what + " is in memory whose arena is closed: keep the arena open as long as the value is used, or use another segment", cause);
       if (!segment.isAccessibleBy(Thread.currentThread()))
-        return new OrtException(OrtErrorCode.INVALID_ARGUMENT, what + " lies in a confined arena of another thread: use Arena.ofShared() for values of runs in other threads", cause);
+        return new OrtException(OrtErrorCode.INVALID_ARGUMENT, what + " is in a confined arena of another thread: use Arena.ofShared() for values of runs in other threads", cause);
     }
     return null;
   }
 
-  /** The same for a call with several values, where any may be the reason; the cause itself where none is. */
+  /** As above, for a call with several values; returns the cause itself if none of the values is the reason. */
   static RuntimeException refused(Collection<ValueHandle> values, String what, RuntimeException cause) {
     for (ValueHandle value : values) {
-      RuntimeException told = value.refused(what, cause);
-      if (told != null) return told;
+      RuntimeException refusal = value.refused(what, cause);
+      if (refusal != null) return refusal;
     }
     return cause;
   }
 
-  /** Elements of a sequence, keys and values of a map; the caller holds each. */
+  /** Returns the elements of a sequence, or the keys and values of a map; the caller gets a reference to each. */
   List<ValueHandle> parts() {
     long count = api.number(out -> api.c.getValueCount(address, out));
     List<ValueHandle> parts = new ArrayList<>();
     try {
       for (int i = 0; i < count; ++i) {
         int index = i;
-        // A part may share its bytes with the whole, which may lie in memory of the program.
+        // A part may share the bytes of the whole, which may be in memory of the program.
         MemorySegment part = api.pointer(out -> api.c.getValue(address, index, api.defaultAllocator, out));
         ValueHandle handle = new ValueHandle(api, part, List.of(), this);
         parts.add(handle);
@@ -277,7 +293,7 @@ final class ValueHandle extends Handle {
     return parts;
   }
 
-  /** Texts of a tensor. */
+  /** Returns the strings of a tensor. */
   String[] strings() {
     MemoryDescriptor d = descriptor();
     if (d.type() != ElementType.STRING) throw OrtException.invalid("elements are " + d.type() + ", not STRING: read them as numbers");
@@ -298,7 +314,7 @@ final class ValueHandle extends Handle {
     return all;
   }
 
-  /** Copies of the elements of a tensor that is a part of a map. */
+  /** Returns copies of the elements of a tensor that is a part of a map. */
   Object[] objects() {
     ElementType type = descriptor().type();
     if (type == ElementType.STRING) return strings();

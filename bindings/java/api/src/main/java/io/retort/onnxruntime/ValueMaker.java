@@ -7,25 +7,25 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Makes values; the caller holds each. */
+/** Creates values; the caller gets a reference to each. */
 final class ValueMaker {
   private ValueMaker() {}
 
   static ValueHandle wrap(OrtApiFFM api, MemorySegment segment, MemoryDescriptor what, DeviceSpec device) {
     if (!segment.isNative())
-      throw OrtException.invalid("the segment lies on the heap, which the garbage collector moves: allocate it from an Arena, or use OrtValueRef.allocate and copyFrom");
-    if (what.type() == ElementType.STRING) throw OrtException.invalid("texts do not lie in segments: use OrtValueRef.ofStrings");
+      throw OrtException.invalid("the segment is on the heap, which the garbage collector moves: allocate it from an Arena, or use OrtValueRef.allocate and copyFrom");
+    if (what.type() == ElementType.STRING) throw OrtException.invalid("segments cannot hold strings: use OrtValueRef.ofStrings");
     if (!segment.scope().isAlive()) throw new IllegalStateException("the arena of the segment is closed");
-    // A pointer from other native code has no size in Java: memory of a device counts as long enough.
+    // Device memory from other native code has size 0 in Java: it is assumed to be long enough.
     long size = segment.byteSize() == 0 && !device.isHostAccessible() ? what.bytes() : segment.byteSize();
     if (size < what.bytes())
-      throw OrtException.invalid(what + " takes " + what.bytes() + " bytes, the segment has " + segment.byteSize() + ": give a longer one, or the right shape");
+      throw OrtException.invalid(what + " takes " + what.bytes() + " bytes, the segment has " + segment.byteSize() + ": use a longer segment, or correct the shape");
     requireAligned(segment, what);
     if (segment.address() == 0 && what.bytes() > 0) throw OrtException.invalid("the address of the segment is null, " + what + " has elements");
     MemorySegment info = api.memoryInfo(device);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment extents = arena.allocateFrom(ValueLayout.JAVA_LONG, what.shape());
-      // By address: a confined segment may be wrapped by a thread for runs of its owner.
+      // Pass the address alone, so that a thread may wrap a confined segment for runs in the thread that owns it.
       MemorySegment data = MemorySegment.ofAddress(segment.address());
       MemorySegment value = api.pointer(arena,
           out -> api.c.createTensorWithDataAsOrtValue(info, data, size, extents, what.shape().length, what.type().value(), out));
@@ -33,17 +33,21 @@ final class ValueMaker {
     }
   }
 
-  /** Engines read elements in place, with instructions and types that need them at multiples of their size. */
+  /**
+   * Throws if the segment is not aligned. Engines read elements in place, with instructions and types that need aligned
+   * addresses.
+   */
   private static void requireAligned(MemorySegment segment, MemoryDescriptor what) {
     long wanted = Math.min(what.type().bytes(1), Long.BYTES);
     if (what.elements() > 0 && segment.address() % wanted != 0)
-      throw OrtException.invalid("the segment begins at address " + segment.address() + ", " + what.type() + " wants a multiple of " + wanted
+      throw OrtException.invalid("the segment begins at address " + segment.address() + ", " + what.type() + " needs a multiple of " + wanted
           + ": allocate with that alignment, or copy into a segment that has it");
   }
 
   static ValueHandle allocated(OrtApiFFM api, Handle allocator, MemoryDescriptor what) {
     ValueHandle value = made(api, allocator.address, what, allocator);
-    // Official ONNX Runtime ignores that an allocator of a provider failed: it makes a tensor without an address, and crashes later.
+    // If an allocator of a provider fails, official ONNX Runtime does not report it: it creates a tensor with a null
+    // address and crashes later.
     if (what.elements() == 0 || what.type() == ElementType.STRING || value.raw().address() != 0) return value;
     value.release();
     throw new OrtException(OrtErrorCode.RUNTIME_EXCEPTION, "the allocator has no memory for " + what + ", " + what.bytes() + " bytes: release values there, or take a smaller shape");
@@ -57,7 +61,7 @@ final class ValueMaker {
     }
   }
 
-  /** A tensor of the default allocator, which stays until the process ends. */
+  /** Allocates a tensor with the default allocator, which exists until the process ends. */
   static ValueHandle onHost(OrtApiFFM api, MemoryDescriptor what) {
     return made(api, api.defaultAllocator, what);
   }
@@ -78,7 +82,7 @@ final class ValueMaker {
     counted(texts.length, what);
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment array = arena.allocate(ValueLayout.ADDRESS, Math.max(1, texts.length));
-      for (int i = 0; i < texts.length; ++i) array.setAtIndex(ValueLayout.ADDRESS, i, OrtApiFFM.text(arena, "text " + i, texts[i]));
+      for (int i = 0; i < texts.length; ++i) array.setAtIndex(ValueLayout.ADDRESS, i, OrtApiFFM.text(arena, "string " + i, texts[i]));
       ValueHandle value = onHost(api, what);
       try {
         api.check(api.c.fillStringTensor(value.address, array, texts.length));
@@ -109,7 +113,7 @@ final class ValueMaker {
     }
   }
 
-  /** Maps are made of copies: the arenas of the parts stay open meanwhile. */
+  /** Creates a map or a sequence. The library copies the parts of a map, so their arenas stay open during the call. */
   private static long created(OrtApiFFM api, MemorySegment array, List<ValueHandle> parts, ValueType type, MemorySegment out) {
     try {
       return KeptCalls.createValue(api.c, array, parts.size(), type.value(), out, ValueHandle.scopes(parts));

@@ -2,19 +2,19 @@ package io.retort.onnxruntime;
 
 /** Kinds of values. */
 public enum ValueType {
-  /** No kind. */
+  /** The kind is not known. */
   UNKNOWN(0),
   /** A tensor. */
   TENSOR(1),
   /** A sequence of values. */
   SEQUENCE(2),
-  /** Keys and values. */
+  /** A map from keys to values. */
   MAP(3),
-  /** A kind of a custom operator. */
+  /** A type that a custom operator defines. */
   OPAQUE(4),
   /** A sparse tensor. */
   SPARSE_TENSOR(5),
-  /** A value that may be missing. */
+  /** An optional value. */
   OPTIONAL(6);
 
   private final int value;
@@ -27,10 +27,10 @@ public enum ValueType {
     for (ValueType one : values()) {
       if (one.value == value) return one;
     }
-    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library answered ValueType " + value + ", which this version of the binding does not know");
+    throw new OrtException(OrtErrorCode.NOT_IMPLEMENTED, "the library returned ValueType " + value + ", which this version of the binding does not know");
   }
 
-  /** {@return the number in the C interface} */
+  /** {@return the value of this constant in the C interface} */
   public int value() {
     return value;
   }

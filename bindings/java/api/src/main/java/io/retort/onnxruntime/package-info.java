@@ -8,25 +8,27 @@
  *     OrtIoBindingFFM binding = session.createBinding()) {
  *   MemorySegment image = arena.allocate(4 * 64, 64);
  *   MemorySegment probabilities = arena.allocate(4 * 10, 64);
- *   binding.bindInput("image", image, new long[] {1, 1, 8, 8}, ElementType.FLOAT, DeviceSpec.CPU);                  // read where it lies
- *   binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, ElementType.FLOAT, DeviceSpec.CPU);  // written where it is bound
+ *   binding.bindInput("image", image, new long[] {1, 1, 8, 8}, ElementType.FLOAT, DeviceSpec.CPU);                  // read in place
+ *   binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, ElementType.FLOAT, DeviceSpec.CPU);  // written in place
  *   binding.run();
  * }
  * }
  *
  * <h2>Lifetimes</h2>
- * Everything that belongs to the library is a {@link io.retort.onnxruntime.NativeObject}: close it. Closing is safe in any
- * order, at any time and from any thread: an object that something else or a running call still needs is released when that
- * ends. A closed object throws {@link java.lang.IllegalStateException}; so does a view of memory that is gone, and a run with a
- * value whose arena is closed. An arena cannot be closed while a run uses a segment of it. A forgotten object is released when
- * the garbage collector finds it. {@link io.retort.onnxruntime.LiveObjects} counts live objects.
+ * Everything that belongs to the library is a {@link io.retort.onnxruntime.NativeObject}: close it. Objects may be
+ * closed in any order, at any time and from any thread. If another object or a running call still needs an object, it
+ * is released when they are done. Using a closed object throws {@link java.lang.IllegalStateException}; so does reading
+ * a view of memory that was freed, and a run with a value whose arena is closed. An arena cannot be closed while a run
+ * uses a segment of it. The garbage collector releases objects that the program forgets to close. {@link
+ * io.retort.onnxruntime.LiveObjects} counts live objects.
  *
  * <h2>Errors</h2>
- * Mistakes and errors of the library throw an {@link io.retort.onnxruntime.OrtException} with a code; its message says what is,
- * what is wanted and what to do. A function that the library is too old for throws {@link io.retort.onnxruntime.OrtErrorCode#NOT_IMPLEMENTED}.
+ * Mistakes, and errors of the library, throw an {@link io.retort.onnxruntime.OrtException} with a code. Its message
+ * says what is wrong, what is expected and what to do. If the library is too old for a function, the exception has the
+ * code {@link io.retort.onnxruntime.OrtErrorCode#NOT_IMPLEMENTED}.
  *
  * <h2>Threads</h2>
- * Everything may be used by several threads at once, except a binding and the options of a session. Values of runs in other
- * threads lie in shared arenas.
+ * All objects may be used by several threads at once, except bindings and the options of sessions. Values for runs in
+ * other threads must be in shared arenas.
  */
 package io.retort.onnxruntime;

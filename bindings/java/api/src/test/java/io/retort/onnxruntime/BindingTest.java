@@ -19,7 +19,7 @@ import javax.management.ReflectionException;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
-/** Bound runs. */
+/** Tests of bound runs. */
 class BindingTest extends Fixture {
   private static final long[] FOUR = {4};
 
@@ -150,7 +150,7 @@ class BindingTest extends Fixture {
         try {
           assertArrayEquals(new float[] {1, 2, 3, 4}, values.get("x").toFloats());
         } catch (IllegalStateException shared) {
-          assertTrue(!RETORT, "Retort gives such an output memory of its own");
+          assertTrue(!RETORT, "Retort allocates separate memory for such an output");
         }
       }
     }
@@ -194,7 +194,7 @@ class BindingTest extends Fixture {
   void aBoundRunAllocatesNothing() throws Exception {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), floats(0, 0, 0, 0))) {
       long least = Long.MAX_VALUE;
-      // Until the compiler is done.
+      // Repeat until the JIT compiler is done.
       for (int round = 0; round < 40 && least > 0; ++round) {
         long before = allocated();
         for (int i = 0; i < 10000; ++i) binding.run();
@@ -204,7 +204,7 @@ class BindingTest extends Fixture {
     }
   }
 
-  /** Bytes that this thread allocated on the heap, some hundred for the question included. */
+  /** Returns the number of bytes that this thread has allocated on the heap, including some hundred for this call. */
   private static long allocated() throws Exception {
     Object[] thread = {Thread.currentThread().threadId()};
     try {

@@ -24,7 +24,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BinaryOperator;
 import org.junit.jupiter.api.Test;
 
-/** Caches of decoders from step to step: the same results by all ways, and no copies where there need be none. */
+/**
+ * Tests of decoder caches that are passed from step to step: all ways give the same results, and no copies are made
+ * unless they are necessary.
+ */
 class CacheTest extends Fixture {
   private static final Models.DecoderSize SIZE = new Models.DecoderSize(2, 2, 8, 40);
   private static final int STEPS = 6;
@@ -49,7 +52,7 @@ class CacheTest extends Fixture {
     return inputs;
   }
 
-  /** Logits of all steps by runs whose results are handed to the next. */
+  /** Returns the logits of all steps, with runs by name whose results are inputs of the next step. */
   private List<float[]> named(byte[] model, long rows) {
     MemorySegment token = arena.allocate(ValueLayout.JAVA_LONG);
     MemorySegment last = arena.allocate(ValueLayout.JAVA_INT);
@@ -77,7 +80,10 @@ class CacheTest extends Fixture {
     for (int i = 0; i < expected.size(); ++i) assertArrayEquals(expected.get(i), got.get(i), 1e-6f, "step " + i);
   }
 
-  /** The library under test, with a count of how often it is asked where a tensor lies: what nobody looks at may grow in place. */
+  /**
+   * Returns the library under test with a counter of the calls that ask for the address of a tensor. Retort can only
+   * grow a tensor in place if nothing has asked for its address.
+   */
   private OrtApiFFM counting(AtomicInteger asked) throws ReflectiveOperationException {
     OrtLibrary library = OrtLibrary.open(NativeLibrary.load());
     List<SlotInfo> slots = OrtApiSlots.all().stream().filter(slot -> slot.since() <= library.version()).toList();
@@ -100,7 +106,7 @@ class CacheTest extends Fixture {
     env.close();
     env = OrtEnvironmentFFM.create(counting(asked), EnvironmentOptions.DEFAULT);
     named(Models.decoder(SIZE), 0);
-    // Of logits, which are read.
+    // Only the logits were read.
     assertEquals(STEPS, asked.get());
     bound(Models.decoder(SIZE));
     assertEquals(2 * STEPS, asked.get());
@@ -112,7 +118,7 @@ class CacheTest extends Fixture {
     same(named(model, 0), bound(model));
   }
 
-  /** Logits of all steps by runs whose results are bound as inputs of the next. */
+  /** Returns the logits of all steps, with bound runs whose results are bound as inputs of the next step. */
   private List<float[]> bound(byte[] model) {
     MemorySegment token = arena.allocate(ValueLayout.JAVA_LONG);
     Map<String, OrtValueRef> inputs = inputs(token, null, null, 0);

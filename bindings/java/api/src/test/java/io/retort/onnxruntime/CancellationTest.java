@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Runs in other threads that are cancelled, before, while and after they run. */
+/** Tests that cancel runs in other threads before, during and after the run. */
 @Timeout(120)
 class CancellationTest extends Fixture {
   private static final int ROUNDS = Integer.getInteger("retort.races", 1500);
@@ -47,7 +47,7 @@ class CancellationTest extends Fixture {
   @AfterEach
   void unload() throws Exception {
     session.close();
-    // Runs that nobody waits for let go of what they hold a little later.
+    // Cancelled runs release their objects a little later, because nothing waits for them.
     for (int i = 0; i < 1000 && LiveObjects.count(ObjectKind.SESSION) + LiveObjects.count(ObjectKind.RUN_OPTIONS) + LiveObjects.count(ObjectKind.VALUE) > 0; ++i) Thread.sleep(5);
     memory.close();
   }
@@ -102,7 +102,7 @@ class CancellationTest extends Fixture {
       for (int round = 0; round < 5; ++round) {
         CompletableFuture<OrtValues> run = binding.runAsync(options, null);
         Thread.sleep(10);
-        assertFalse(run.isDone(), "take a longer run");
+        assertFalse(run.isDone(), "use a longer run");
         long begin = System.nanoTime();
         options.terminate();
         ExecutionException e = assertThrows(ExecutionException.class, run::get);
@@ -126,7 +126,7 @@ class CancellationTest extends Fixture {
       gate.complete(null);
       next.get().close();
       assertTrue(waiting.isCancelled());
-      // It never ran.
+      // The run never started.
       OrtException empty = assertThrows(OrtException.class, () -> {
         try (OrtValues values = binding.getBoundOutputValues()) {
           values.get("z").toFloats();
@@ -197,7 +197,7 @@ class CancellationTest extends Fixture {
         runs.add(binding.runAsync(options, null));
       }
       Thread.sleep(10);
-      // Cancelling one future sets the flag of the options, which are those of all.
+      // Cancelling one future sets the terminate flag of the options, which all runs share.
       assertTrue(runs.get(2).cancel(false));
       for (CompletableFuture<OrtValues> run : runs) assertThrows(Exception.class, () -> run.get(LONGEST_MS, TimeUnit.MILLISECONDS));
     } finally {
@@ -225,7 +225,7 @@ class CancellationTest extends Fixture {
         fails(OrtErrorCode.FAIL, () -> binding.run(options), "erminate");
         options.unsetTerminate();
       }
-      // A future that was derived of it is another one.
+      // A derived future is a separate one: completing it does not terminate the run.
       CompletableFuture<OrtValues> run = binding.runAsync(options, null);
       assertTrue(run.thenApply(v -> v).cancel(false));
       assertFalse(run.isDone());

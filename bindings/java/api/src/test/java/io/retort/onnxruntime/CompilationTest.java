@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Models that are compiled ahead of their use. */
+/** Tests of models that are compiled ahead of time. */
 class CompilationTest extends Fixture {
   @TempDir Path folder;
 

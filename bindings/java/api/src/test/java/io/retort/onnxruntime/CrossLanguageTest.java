@@ -24,7 +24,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The same models and inputs, from files, bound from Python and from Java, give the same bytes. */
+/**
+ * Tests that bound runs from Python and from Java give the same bytes for the same models and inputs, which are written
+ * to files.
+ */
 @Timeout(120)
 class CrossLanguageTest extends Fixture {
   private static final Path SCRIPT = MODELS.resolve("../../../bindings/java/api/src/test/python/bound_runs.py").normalize();
@@ -32,7 +35,7 @@ class CrossLanguageTest extends Fixture {
   private static final Models.DecoderSize SIZE = new Models.DecoderSize(2, 4, 16, 100);
   private static final int TOKENS = 24;
 
-  /** An input as case.tsv has it; with one tensor for each step, or one for all. */
+  /** An input as described in case.tsv, with one tensor for each step or one for all steps. */
   private record Input(String name, ElementType type, long[] shape, String feedback, byte[] data) {
     long bytes() {
       return new MemoryDescriptor(type, shape).bytes();
@@ -99,7 +102,7 @@ class CrossLanguageTest extends Fixture {
     Files.write(at.resolve("case.tsv"), lines);
   }
 
-  /** What Python says of how it ran them. */
+  /** Runs the Python program and returns the line that says which binding it used. */
   private String python() throws Exception {
     String program = System.getenv().getOrDefault("PYTHON", "python3");
     Process process;
@@ -116,7 +119,7 @@ class CrossLanguageTest extends Fixture {
     return said.strip();
   }
 
-  /** The bytes of all outputs of all steps. */
+  /** Returns the bytes of all outputs of all steps. */
   private byte[] java(Case one) {
     ByteArrayOutputStream all = new ByteArrayOutputStream();
     try (SessionOptions options = SessionOptions.create(env).setIntraOpThreads(1);

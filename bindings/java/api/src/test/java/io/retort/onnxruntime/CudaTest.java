@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * The same on a GPU of NVIDIA: by a provider that the library has built in, and by one in a library of its own, that {@code RETORT_CUDA}
- * names or that lies beside the library. Each is skipped where there is none.
+ * Tests on an NVIDIA GPU, with a provider that is built into the library, and with a plug-in provider that {@code
+ * RETORT_CUDA} names or that is beside the library. Tests without a provider are skipped.
  */
 @Timeout(300)
 class CudaTest extends Fixture {
@@ -111,7 +111,7 @@ class CudaTest extends Fixture {
     try (OrtSessionFFM session = builtIn(model); OrtSessionFFM onHost = session(model)) {
       List<float[]> logits = decode(session, DeviceSpec.cuda(0));
       List<float[]> expected = decode(onHost, DeviceSpec.CPU);
-      // The GPU sums in another order, and may round products to 10 bits.
+      // The GPU sums in a different order, and may round products to 10 bits.
       for (int i = 0; i < TOKENS; ++i) assertArrayEquals(expected.get(i), logits.get(i), 2e-2f, "token " + i);
     }
   }

@@ -20,12 +20,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Arenas whose segments are being copied to a device, or from it, are not closed under the copy. */
+/** Tests that an arena cannot be closed while a segment of it is copied to or from a device. */
 @Timeout(120)
 class DeviceArenaTest extends DeviceFixture {
   private static final int ROUNDS = Integer.getInteger("retort.races", 1500) / 5;
   private static final int ATTEMPTS = 10;
-  /** As many that the provider does not put them aside, but reads them where they lie. */
+  /** Large enough that the provider reads the elements in place instead of buffering them. */
   private static final int COUNT = 1 << 15;
   private static final byte[] NEGATIVE = new ModelBuilder("negative").input("x", FLOAT, COUNT).output("y", FLOAT, COUNT).node("Neg", "x", "y").bytes();
 
@@ -63,7 +63,7 @@ class DeviceArenaTest extends DeviceFixture {
     }
   }
 
-  /** Copies take long, and the arena is closed while one goes on: it stays open. */
+  /** Makes copies slow, and checks that the arena cannot be closed during one. */
   private void held(Consumer<MemorySegment> copy) throws Exception {
     loopback.set("latency_us", "100000");
     boolean held = false;
@@ -144,7 +144,7 @@ class DeviceArenaTest extends DeviceFixture {
       } catch (IllegalStateException e) {
         begun.countDown();
         String text = e.getMessage();
-        assertTrue(text.contains("lies in memory whose arena is closed") || text.equals("the arena of the segment is closed"), text);
+        assertTrue(text.contains("is in memory whose arena is closed") || text.equals("the arena of the segment is closed"), text);
         return uses;
       }
     }
@@ -155,8 +155,8 @@ class DeviceArenaTest extends DeviceFixture {
     MemorySegment confined = numbers(arena);
     try (OrtSessionFFM session = onDevice(NEGATIVE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef there = uploaded(new float[COUNT])) {
       threads.submit(() -> {
-        invalid(() -> bound(binding, confined), "'x' lies in a confined arena of another thread", "Arena.ofShared()");
-        invalid(() -> copiedTo(there, confined), "a tensor of the copy lies in a confined arena of another thread");
+        invalid(() -> bound(binding, confined), "'x' is in a confined arena of another thread", "Arena.ofShared()");
+        invalid(() -> copiedTo(there, confined), "a tensor of the copy is in a confined arena of another thread");
       }).get();
       assertArrayEquals(new float[COUNT], download(there));
       assertEquals(0, binding.getBoundOutputNames().size());

@@ -19,14 +19,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Bound runs on a device: what is copied is what the program asked for. */
+/** Tests of bound runs on a device. They count copies: only those that the program asked for are allowed. */
 class DeviceBindingTest extends DeviceFixture {
   private static final long[] FOUR = {4};
 
-  /** Of AFFINE: each is brought to the device when the session is made. */
+  /** The number of constants of AFFINE. Each is copied to the device when the session is created. */
   private static final long CONSTANTS = 2;
 
-  /** y of AFFINE for 1, 2, 3, 4. */
+  /** The output y of AFFINE for the inputs 1, 2, 3, 4. */
   private static final float[] EXPECTED = {4, 7, 10, 13};
 
   @Test
@@ -124,7 +124,7 @@ class DeviceBindingTest extends DeviceFixture {
   }
 
   @Test
-  void resultsAreHandedOnWithoutCopies() {
+  void resultsBecomeInputsWithoutCopies() {
     byte[] step = new ModelBuilder("step").input("x", FLOAT, 4).output("y", FLOAT, 4).floats("one", new long[] {1}, 1).node("Add", "x one", "y").bytes();
     try (OrtSessionFFM session = onDevice(step); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(0, 10, 20, 30)) {
       binding.bindInput("x", x);
@@ -160,7 +160,7 @@ class DeviceBindingTest extends DeviceFixture {
           binding.bindInput("past", values.get("present"));
         }
       }
-      // A row goes up in each step and a sum comes down; the cache stays.
+      // Each step copies one row to the device and one sum to the host; the cache stays on the device.
       assertEquals(40, loopback.counts().toDevice());
       assertEquals(40, loopback.counts().fromDevice());
       assertEquals(0, loopback.counts().onDevice());
@@ -228,7 +228,7 @@ class DeviceBindingTest extends DeviceFixture {
       binding.bindInput("x", x);
       binding.bindOutputToDevice("y", place);
       loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, () -> binding.bindInput("x", floats(5, 5, 5, 5), FOUR, ElementType.FLOAT, DeviceSpec.CPU)));
-      // What was bound before is still.
+      // The earlier bindings are still in place.
       binding.run();
       loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, binding::copyOutputsToCpu));
       loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, binding::getBoundOutputCpuValues));
@@ -287,7 +287,7 @@ class DeviceBindingTest extends DeviceFixture {
   @Test
   void aDeviceOfAProviderThatTheSessionLacks() {
     assumeFalse(RETORT, "Retort copies outputs to devices of all registered providers");
-    // The environment has an allocator for it, which is not enough.
+    // The environment has an allocator for the device, but that is not enough.
     MemoryDescriptor four = new MemoryDescriptor(ElementType.FLOAT, 4);
     String[] words = {"on Loopback (GPU 0), which no provider of the session drives", "add its provider"};
     try (OrtSessionFFM session = session(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef y = onDevice(4)) {

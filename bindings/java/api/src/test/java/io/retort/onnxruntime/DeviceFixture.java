@@ -13,12 +13,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 
-/** Tests with the loopback provider: each leaves no block of its memory and no stream. */
+/**
+ * The base of tests with the loopback provider. Checks that each test releases all memory and all streams of the
+ * provider.
+ */
 abstract class DeviceFixture extends Fixture {
-  /** y[i] = 3 * x[i] + 1, by four operators that devices have. */
+  /** Computes y[i] = 3 * x[i] + 1 with four nodes, all of which the devices support. */
   static final byte[] AFFINE = new ModelBuilder("affine").input("x", FLOAT, 4).output("y", FLOAT, 4).floats("three", new long[] {1}, 3).floats("one", new long[] {1}, 1)
       .node("Mul", "x three", "a").node("Add", "a one", "b").node("Neg", "b", "c").node("Neg", "c", "y").bytes();
-  /** A cache that grows: present = past and x; sum = the sum of its rows. */
+  /** A cache that grows: present = past with x appended; sum = the sum of its rows. */
   static final byte[] CACHE = new ModelBuilder("cache").input("past", FLOAT, "p", 4).input("x", FLOAT, 1, 4).output("present", FLOAT, "q", 4).output("sum", FLOAT, 1, 4)
       .longs("rows", new long[] {1}, 0).node("Concat", "past x", "present", attribute("axis", 0)).node("ReduceSum", "present rows", "sum").bytes();
 
@@ -45,7 +48,8 @@ abstract class DeviceFixture extends Fixture {
   @BeforeEach
   void countMemory() {
     needs(Loopback.NEEDS, "providers in libraries of their own");
-    // Here and not once for all: what the class skips as a whole is in no report.
+    // Checked for each test and not once for the class, because reports do not list tests of a class that is skipped as
+    // a whole.
     assumeTrue(loopback != null, "no loopback provider (make build, or RETORT_LOOPBACK=FILE)");
     device = Loopback.devices(env).get(0);
     place = device.memory(MemoryKind.DEFAULT).orElseThrow();
@@ -62,7 +66,7 @@ abstract class DeviceFixture extends Fixture {
     assertEquals(before.streams(), loopback.counts().streams(), "streams");
   }
 
-  /** A session whose nodes are the first device's, as far as it has them. */
+  /** Creates a session whose nodes run on the first device, as far as it supports them. */
   OrtSessionFFM onDevice(byte[] model) {
     try (SessionOptions options = SessionOptions.create(env)) {
       return OrtSessionFFM.create(env, model, options.addDevices(List.of(device), Map.of()));
@@ -75,7 +79,7 @@ abstract class DeviceFixture extends Fixture {
     }
   }
 
-  /** A tensor on the device with these numbers. */
+  /** Returns a tensor on the device with these numbers. */
   OrtValueRef uploaded(float... numbers) {
     OrtValueRef value = onDevice(numbers.length);
     try (OrtValueRef host = OrtValueRef.ofFloats(env, numbers, ElementType.FLOAT, numbers.length)) {
@@ -87,7 +91,7 @@ abstract class DeviceFixture extends Fixture {
     }
   }
 
-  /** The numbers of a tensor on a device. */
+  /** Returns the numbers of a tensor on a device. */
   float[] download(OrtValueRef value) {
     try (OrtValueRef host = OrtValueRef.allocate(env, ElementType.FLOAT, value.shape())) {
       env.copyTensors(List.of(value), List.of(host), null);

@@ -10,13 +10,16 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Bound runs on a device, over and over, that go well and that fail: nothing is left on either side. */
+/**
+ * Repeats bound runs on a device, both successful and failing ones, and checks that neither the host nor the device
+ * leaks.
+ */
 @Tag("stress")
 @Timeout(300)
 class DeviceLeakTest extends DeviceFixture {
   private static final long[] FOUR = {4};
   private static final float[] NUMBERS = {1, 2, 3, 4};
-  /** Work goes to another thread and back, which takes its time. */
+  /** Fewer cycles than elsewhere, because each passes work to another thread and waits for it. */
   private static final int CYCLES = ResidentMemory.CYCLES / 10;
   private static final List<String> ENTRIES = List.of("Compute", "Kernel", "Alloc", "OnRunEnd", "CopyTensors", "OnRunStart");
 
@@ -50,7 +53,7 @@ class DeviceLeakTest extends DeviceFixture {
     }
   }
 
-  /** Everything that a cycle does, until something fails. */
+  /** Does everything that a cycle contains, until something fails. */
   private void all(OrtSessionFFM session, int i) {
     try (OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(NUMBERS)) {
       binding.bindInput("x", x);
@@ -68,14 +71,14 @@ class DeviceLeakTest extends DeviceFixture {
         OrtSessionFFM session = OrtSessionFFM.create(env, AFFINE, quiet)) {
       ResidentMemory.staysFlat("a device that fails", CYCLES, i -> {
         String entry = ENTRIES.get(i % ENTRIES.size());
-        // The first such call of the cycle fails, the second, or the third.
+        // The first such call of the cycle fails, or the second, or the third.
         int nth = 1 + i / ENTRIES.size() % 3;
         loopback.set("fail", entry + ":" + nth);
         if (nth == 1 && !entry.equals("OnRunStart")) assertThrows(OrtException.class, () -> all(session, i), entry);
         else try {
           all(session, i);
         } catch (OrtException failed) {
-          // Only some cycles make so many of these calls.
+          // Not every cycle makes that many of these calls.
         }
         loopback.set("fail", "");
       });

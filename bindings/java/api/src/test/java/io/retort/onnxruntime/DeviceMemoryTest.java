@@ -14,14 +14,14 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Memory of devices: where it is, how tensors get there and back, what the host may not do with it. */
+/** Tests of device memory: which places there are, how tensors are copied, and what the host may not do. */
 class DeviceMemoryTest extends DeviceFixture {
   @Test
   void devicesAndTheirMemory() {
     List<EpDevice> devices = Loopback.devices(env);
     assertEquals(List.of("loopback", "loopback2"), devices.stream().map(EpDevice::epName).toList());
     assertEquals("Retort examples", device.epVendor());
-    assertEquals(DeviceType.CPU, device.hardware().type(), "it says that it sits on the processor");
+    assertEquals(DeviceType.CPU, device.hardware().type(), "the loopback device reports a processor as its hardware");
     assertEquals("Loopback", place.name());
     assertEquals(DeviceType.GPU, place.type());
     assertEquals(0, place.deviceId());
@@ -38,7 +38,7 @@ class DeviceMemoryTest extends DeviceFixture {
   }
 
   @Test
-  void tensorsOnADeviceAreNotLookedAt() {
+  void tensorsOnADeviceCannotBeReadByTheHost() {
     try (OrtValueRef value = onDevice(4)) {
       assertEquals(place, value.device());
       assertEquals("FLOAT[4]", value.descriptor().toString());
@@ -70,7 +70,7 @@ class DeviceMemoryTest extends DeviceFixture {
       assertEquals(0, loopback.counts().fromDevice());
       assertArrayEquals(new float[] {1, 2, 3, 4}, download(other));
       assertEquals(1, loopback.counts().fromDevice());
-      // Into memory of the program, several at once.
+      // Copies into memory of the program, several tensors at once.
       MemorySegment a = floats(0, 0, 0, 0);
       MemorySegment b = floats(0, 0, 0, 0);
       try (OrtValueRef hostA = tensor(a, 4); OrtValueRef hostB = tensor(b, 4)) {
@@ -86,7 +86,7 @@ class DeviceMemoryTest extends DeviceFixture {
   void copiesThatCannotBe() {
     try (OrtValueRef four = uploaded(1, 2, 3, 4); OrtValueRef two = OrtValueRef.allocate(env, ElementType.FLOAT, 2); OrtValueRef ints = OrtValueRef.allocate(env, ElementType.INT32, 4);
         OrtValueRef texts = OrtValueRef.ofStrings(env, new String[] {"a"}, 1); OrtValueRef host = OrtValueRef.allocate(env, ElementType.FLOAT, 4)) {
-      invalid(() -> env.copyTensors(List.of(four), List.of(two), null), "tensor 0 is FLOAT[4], where it is to be copied is FLOAT[2]");
+      invalid(() -> env.copyTensors(List.of(four), List.of(two), null), "tensor 0 is FLOAT[4], but its target is FLOAT[2]");
       invalid(() -> env.copyTensors(List.of(four), List.of(ints), null), "INT32[4]");
       invalid(() -> env.copyTensors(List.of(four, four), List.of(host), null), "2 tensors are to be copied into 1");
       invalid(() -> env.copyTensors(List.of(texts), List.of(texts), null), "STRING");
@@ -110,7 +110,7 @@ class DeviceMemoryTest extends DeviceFixture {
       binding.bindOutputToDevice("y", place);
       loopback.reset();
       binding.run();
-      // What the host writes there is what the next run reads.
+      // The host writes to pinned memory, and the next run reads it.
       value.asSegment().setAtIndex(ValueLayout.JAVA_FLOAT, 0, 10);
       try (OrtValues values = binding.runWithBindings(null)) {
         binding.synchronizeOutputs();
@@ -136,7 +136,7 @@ class DeviceMemoryTest extends DeviceFixture {
       env.releaseSharedAllocator(device, MemoryKind.DEFAULT);
       closed(() -> second.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)), "was replaced or released");
       fails(OrtErrorCode.NOT_FOUND, () -> env.sharedAllocator(place), "no shared allocator for Loopback (GPU 0)", "createSharedAllocator");
-      // A session makes one where the environment has none.
+      // If the environment has no shared allocator, the session creates one.
       try (OrtSessionFFM session = onDevice(AFFINE); OrtAllocatorFFM own = session.allocator(place); OrtValueRef value = own.allocate(new MemoryDescriptor(ElementType.FLOAT, 4))) {
         session.close();
         assertEquals(place, value.device());
@@ -178,18 +178,18 @@ class DeviceMemoryTest extends DeviceFixture {
       stream.close();
       closed(stream::nativeHandle, "stream is closed");
       closed(() -> env.copyTensors(List.of(host), List.of(x), stream), "stream is closed");
-      // The options hold it.
+      // The options keep the stream alive.
       binding.run(options);
     }
   }
 
   @Test
-  void whatAStreamCopiesIsHeldUntilItIsClosed() {
+  void aStreamKeepsWhatItCopiesUntilItIsClosed() {
     long values = LiveObjects.count(ObjectKind.VALUE);
     try (SyncStream stream = env.createSyncStream(device, Map.of()); OrtValueRef x = uploaded(1, 2, 3, 4)) {
       loopback.set("latency_us", "20000");
       for (int i = 0; i < 3; ++i) {
-        // Closed before the copy has come.
+        // Close the tensor before the copy is done.
         try (OrtValueRef host = OrtValueRef.allocate(env, ElementType.FLOAT, 4)) {
           env.copyTensors(List.of(x), List.of(host), stream);
           env.copyTensors(List.of(x), List.of(host), stream);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Objects of devices are closed while other threads use them. */
+/** Tests that close objects of devices while other threads use them. */
 @Timeout(120)
 class DeviceRaceTest extends DeviceFixture {
   private static final int ROUNDS = Integer.getInteger("retort.races", 1500) / 10;
@@ -40,7 +40,7 @@ class DeviceRaceTest extends DeviceFixture {
     }
   }
 
-  /** Two threads, each with what it makes for itself, until the object is closed. */
+  /** Starts two threads, each with objects of its own, that use an object until it is closed. */
   private void race(int round, NativeObject object, Supplier<Runnable> user) throws Exception {
     CountDownLatch begun = new CountDownLatch(2);
     List<Future<Void>> users = new ArrayList<>();

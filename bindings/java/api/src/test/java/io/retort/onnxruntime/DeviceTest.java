@@ -14,7 +14,10 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A device whose memory the host cannot read, made by the example provider; {@code RETORT_LOOPBACK} names its library. */
+/**
+ * Tests on a device whose memory the host cannot read, with the loopback provider of the examples; {@code
+ * RETORT_LOOPBACK} names its library.
+ */
 class DeviceTest extends Fixture {
   private static final MemoryDescriptor FOUR = new MemoryDescriptor(ElementType.FLOAT, 4);
 
@@ -52,7 +55,7 @@ class DeviceTest extends Fixture {
       assertEquals("loopback", session.inputEpDevices().get(0).epName());
       env.copyTensors(List.of(host), List.of(x), null);
       binding.bindInput("x", x);
-      // A pointer from elsewhere.
+      // Bind a device address, as other native code would return it.
       binding.bindInput("y", x.deviceAddress(), new long[] {4}, ElementType.FLOAT, memory);
       binding.bindOutputToDevice("z", memory);
       try (OrtValues values = binding.runWithBindings(null)) {

@@ -13,7 +13,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.function.Executable;
 
-/** What tests share: an environment of the library under test, and that each test leaves as many native objects as it found. */
+/**
+ * The base of most tests: has an environment of the library under test, and checks that each test leaves as many native
+ * objects as it found.
+ */
 abstract class Fixture {
   static final OrtApiFFM API = OrtApiFFM.get();
   static final boolean RETORT = API.buildInfo().contains("Retort");
@@ -37,7 +40,7 @@ abstract class Fixture {
     assertEquals(before, LiveObjects.total(), () -> "native objects: " + LiveObjects.counts());
   }
 
-  /** Skips a test that an older library cannot do. */
+  /** Skips a test that needs a newer library. */
   static void needs(int version, String what) {
     assumeTrue(API.apiVersion() >= version, what + " came with ONNX Runtime 1." + version);
   }
@@ -58,7 +61,7 @@ abstract class Fixture {
     return segment.toArray(ValueLayout.JAVA_FLOAT);
   }
 
-  /** That a call fails with this code, and says these words. */
+  /** Checks that a call fails with this code, and that its message contains these words. */
   static OrtException fails(OrtErrorCode code, Executable call, String... words) {
     OrtException e = assertThrows(OrtException.class, call);
     assertEquals(code, e.code(), e.getMessage());

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Objects that nobody closes are let go when the garbage collector finds them. */
+/** Tests that objects that the program does not close are released when the garbage collector finds them. */
 @Timeout(120)
 class ForgottenTest extends Fixture {
   private static final long[] FOUR = {4};
@@ -26,7 +26,7 @@ class ForgottenTest extends Fixture {
     before = LiveObjects.counts();
   }
 
-  /** Before the check of what is left, which does not wait. */
+  /** Waits until objects are collected. Runs before the check for leaked objects, which does not wait. */
   @AfterEach
   void collected() throws Exception {
     for (int i = 0; i < 500 && !LiveObjects.counts().equals(before); ++i) {
@@ -38,7 +38,7 @@ class ForgottenTest extends Fixture {
 
   private OrtIoBindingFFM bound(OrtSessionFFM session) {
     OrtIoBindingFFM binding = session.createBinding();
-    // The arena of the segments is forgotten as well.
+    // The arena of the segments becomes unreachable, too.
     Arena own = Arena.ofAuto();
     for (String input : List.of("x", "y")) binding.bindInput(input, own.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
     binding.bindOutputToDevice("z", DeviceSpec.CPU);
@@ -86,7 +86,7 @@ class ForgottenTest extends Fixture {
   @Test
   void optionsThatCannotBeFinished() {
     for (int i = 0; i < EACH; ++i) {
-      // Thrown before anybody could close them.
+      // This throws before the program could close the options.
       invalid(() -> SessionOptions.create(env).addDevices(List.of(), Map.of()));
       invalid(() -> SessionOptions.create(env).setIntraOpThreads(-1));
     }

@@ -8,7 +8,10 @@ import io.retort.onnxruntime.testing.Models;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Threads of the environment. It is made here: a process has one for each library, and the first decides. */
+/**
+ * Tests of threads that sessions share. Each test creates its own environment: a process has one per library, and the
+ * options of the first one apply.
+ */
 class GlobalThreadsTest {
   private static final OrtApiFFM API = OrtApiFFM.get();
 

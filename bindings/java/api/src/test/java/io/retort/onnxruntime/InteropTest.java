@@ -13,7 +13,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Sessions of the official Java package, on whatever library that has loaded. */
+/** Tests of sessions of the official Java package, on the library that the package has loaded. */
 @Tag("official")
 class InteropTest {
   private static final long[] FOUR = {4};

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** An error in every step of a binding's life, over and over: memory stays as it is and nothing is left. */
+/** Repeats an error in every step of a binding's life, and checks that memory does not grow and no object is left. */
 @Tag("stress")
 @Timeout(300)
 class LeakOfErrorsTest extends Fixture {
@@ -42,7 +42,7 @@ class LeakOfErrorsTest extends Fixture {
 
   @BeforeEach
   void load() {
-    // The official library writes an error of each failing run to its log.
+    // The official library would log each failing run.
     quiet = SessionOptions.create(env).setLogLevel(LogLevel.FATAL).setIntraOpThreads(1);
     session = OrtSessionFFM.create(env, Models.add("n"), quiet);
     gather = OrtSessionFFM.create(env, new ModelBuilder("gather").input("table", ModelBuilder.FLOAT, 4).input("place", ModelBuilder.INT64, 1).output("g", ModelBuilder.FLOAT, 1)
@@ -154,7 +154,7 @@ class LeakOfErrorsTest extends Fixture {
           b.bindOutput("z", x, new long[] {2}, ElementType.FLOAT, DeviceSpec.CPU);
           b.run();
         }),
-        invalid("shapes that do not go together", b -> {
+        invalid("shapes that do not match", b -> {
           b.bindInput("y", x, new long[] {3}, ElementType.FLOAT, DeviceSpec.CPU);
           b.runWithBindings(null);
         }),
@@ -204,8 +204,8 @@ class LeakOfErrorsTest extends Fixture {
   }
 
   private List<Step> values() {
-    return List.of(invalid("too few texts", b -> OrtValueRef.ofStrings(env, new String[] {"a"}, 2)),
-        missing("a text is null", b -> OrtValueRef.ofStrings(env, new String[] {"a", null}, 2)),
+    return List.of(invalid("too few strings", b -> OrtValueRef.ofStrings(env, new String[] {"a"}, 2)),
+        missing("a string is null", b -> OrtValueRef.ofStrings(env, new String[] {"a", null}, 2)),
         invalid("too few numbers", b -> OrtValueRef.ofFloats(env, NUMBERS, ElementType.FLOAT, 5)),
         invalid("numbers of another type", b -> OrtValueRef.ofFloats(env, NUMBERS, ElementType.INT32, 4)),
         invalid("a map of values of two lengths", b -> OrtValueRef.ofMap(env, texts, value)),

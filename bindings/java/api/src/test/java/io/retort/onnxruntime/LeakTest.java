@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Bind, run, close, over and over: memory stays as it is and nothing is left. */
+/** Repeats binding, running and closing, and checks that memory does not grow and no object is left. */
 @Tag("stress")
 @Timeout(300)
 class LeakTest extends Fixture {
@@ -57,7 +57,7 @@ class LeakTest extends Fixture {
 
   @Test
   void whatGoesWell() {
-    ResidentMemory.staysFlat("what goes well", this::cycle);
+    ResidentMemory.staysFlat("successful runs", this::cycle);
   }
 
   private void cycle(int i) {
@@ -78,7 +78,7 @@ class LeakTest extends Fixture {
     }
   }
 
-  /** What takes longer, or lets others wait. */
+  /** Does what takes longer, or waits for other threads. */
   private void rarely(int i, OrtIoBindingFFM binding) {
     switch (i % 256) {
       case 7, 135 -> compound();

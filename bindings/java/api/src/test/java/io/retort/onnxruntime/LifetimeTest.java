@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Closing at every moment: never a crash. */
+/** Tests that closing objects at any moment never crashes. */
 @Timeout(120)
 class LifetimeTest extends Fixture {
   private static final long[] FOUR = {4};
@@ -144,7 +144,7 @@ class LifetimeTest extends Fixture {
       assertEquals(2, element.toFloats()[1]);
       other.close();
       try (element) {
-        // Where the element is a copy it may still be read; else it must be refused.
+        // If the element is a copy, it may still be read; otherwise reading it must be refused.
         assertEquals(2, element.toFloats()[1]);
       } catch (IllegalStateException shared) {
         assertTrue(shared.getMessage() != null);
@@ -160,8 +160,8 @@ class LifetimeTest extends Fixture {
       CompletableFuture<OrtValues> run = binding.runAsync(options, null);
       Thread.sleep(50);
       assertThrows(IllegalStateException.class, memory::close);
-      assertFalse(run.isDone(), "the run was over before the arena was closed: take a longer one");
-      // Neither does closing everything else harm it.
+      assertFalse(run.isDone(), "the run was over before the arena was closed: use a longer one");
+      // Closing everything else during the run does no harm either.
       binding.close();
       session.close();
       options.terminate();
@@ -179,7 +179,7 @@ class LifetimeTest extends Fixture {
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
       ExecutionException e = assertThrows(ExecutionException.class, () -> binding.runAsync(null, null).get());
       assertEquals(OrtErrorCode.INVALID_ARGUMENT, ((OrtException) e.getCause()).code());
-      assertTrue(e.getCause().getMessage().contains("'x' lies in a confined arena of another thread"), e.getCause().getMessage());
+      assertTrue(e.getCause().getMessage().contains("'x' is in a confined arena of another thread"), e.getCause().getMessage());
     }
   }
 
@@ -191,7 +191,7 @@ class LifetimeTest extends Fixture {
       long begin = System.nanoTime();
       assertTrue(run.cancel(false));
       assertThrows(CancellationException.class, run::get);
-      // The run itself ends soon, which is when the binding is free.
+      // The run itself ends soon. Then the binding can be used again.
       while (System.nanoTime() - begin < TimeUnit.SECONDS.toNanos(10)) {
         try {
           binding.synchronizeOutputs();
@@ -201,7 +201,7 @@ class LifetimeTest extends Fixture {
           Thread.sleep(1);
         }
       }
-      assertTrue(System.nanoTime() - begin < TimeUnit.SECONDS.toNanos(5), "the run went on");
+      assertTrue(System.nanoTime() - begin < TimeUnit.SECONDS.toNanos(5), "the run continued");
     }
   }
 

@@ -12,27 +12,28 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The loopback provider of the project's examples: two devices whose memory the host cannot touch, which count what they do. What is set here
- * is of the process, as the devices are.
+ * The loopback provider of the examples: it has two devices whose memory the host cannot access, and counts what they
+ * do. Its settings apply to the whole process, as the devices do.
  */
 final class Loopback {
   private static final String NAME = "loopback-of-tests";
   private static final Path LIBRARY = Path.of(System.getenv().getOrDefault("RETORT_LOOPBACK",
       System.getProperty("retort.loopback", "../../../build/release/examples/providers/loopback/libloopback.so"))).toAbsolutePath().normalize();
 
-  /** Version of the library that can load it. */
+  /** The oldest version of the C interface that can load the provider. */
   static final int NEEDS = 22;
 
   /**
-   * What both devices did since {@link #reset}, and what is alive.
+   * What both devices did since {@link #reset}, and which objects are alive.
    *
-   * @param toDevice copies from the host, and {@code fromDevice} to it, {@code onDevice} between devices
-   * @param kernels operators that were computed
-   * @param alive blocks of memory that were not given back
-   * @param streams that were not released
+   * @param toDevice copies from the host to a device; {@code fromDevice} counts copies to the host, {@code onDevice}
+   * those between devices
+   * @param kernels kernels that ran
+   * @param alive blocks of memory that have not been freed
+   * @param streams streams that have not been released
    */
   record Counts(long toDevice, long fromDevice, long onDevice, long allocations, long runs, long kernels, long alive, long streams) {
-    /** Whether nothing was copied. */
+    /** Returns whether nothing was copied. */
     boolean nothingCopied() {
       return toDevice == 0 && fromDevice == 0 && onDevice == 0;
     }
@@ -50,7 +51,7 @@ final class Loopback {
     set = linker.downcallHandle(symbols.find("LoopbackSet").orElseThrow(), FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS));
   }
 
-  /** Whether the provider was built. */
+  /** Returns whether the provider was built. */
   static boolean isThere() {
     return Files.isRegularFile(LIBRARY);
   }
@@ -66,7 +67,7 @@ final class Loopback {
     env.unregisterExecutionProviderLibrary(NAME);
   }
 
-  /** The devices of the provider. */
+  /** Returns the devices of the provider. */
   static List<EpDevice> devices(OrtEnvironmentFFM env) {
     return env.epDevices().stream().filter(d -> d.epName().startsWith("loopback")).toList();
   }
@@ -90,7 +91,7 @@ final class Loopback {
     }
   }
 
-  /** Sets an option of the provider's README. */
+  /** Sets an option; the README of the provider lists them. */
   void set(String key, String value) {
     try (Arena arena = Arena.ofConfined()) {
       if ((int) set.invokeExact(arena.allocateFrom(key), arena.allocateFrom(value)) == 0) throw new AssertionError("no option " + key + " = " + value);
@@ -99,7 +100,7 @@ final class Loopback {
     }
   }
 
-  /** Lets an entry point fail while the call is made. */
+  /** Makes an entry point of the provider fail during a call. */
   void failing(String entry, Runnable call) {
     set("fail", entry);
     try {

@@ -11,7 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Adapters give runs the inputs that the program does not. */
+/** Tests that adapters supply the inputs that the program does not give. */
 class LoraTest extends Fixture {
   private static final Path STATE = MODELS.resolve("state.onnx_adapter");
 
@@ -34,7 +34,7 @@ class LoraTest extends Fixture {
       try (LoraAdapter adapter = LoraAdapter.create(env, STATE)) {
         options.addActiveLoraAdapter(adapter).addActiveLoraAdapter(adapter);
       }
-      // The options hold it.
+      // The options keep the adapter alive.
       assertEquals(1, LiveObjects.count(ObjectKind.LORA_ADAPTER));
       fromFile = step(options);
       assertArrayEquals(fromFile, step(options));

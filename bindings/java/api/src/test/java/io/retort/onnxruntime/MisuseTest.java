@@ -13,7 +13,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** Mistakes are told before the library is called, and leave things as they were. */
+/** Tests that mistakes are reported before the library is called, and change nothing. */
 class MisuseTest extends Fixture {
   private static final long[] FOUR = {4};
 
@@ -30,12 +30,12 @@ class MisuseTest extends Fixture {
       invalid(() -> binding.bindInput("x", four, new long[] {3}, ElementType.FLOAT, DeviceSpec.CPU), "FLOAT[4] was given FLOAT[3]");
       invalid(() -> binding.bindInput("x", four, new long[] {-4}, ElementType.FLOAT, DeviceSpec.CPU), "negative extent");
       invalid(() -> binding.bindInput("x", four.asSlice(0, 12), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "FLOAT[4] takes 16 bytes, the segment has 12");
-      invalid(() -> binding.bindInput("x", MemorySegment.ofArray(new float[4]), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "lies on the heap", "Arena");
+      invalid(() -> binding.bindInput("x", MemorySegment.ofArray(new float[4]), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "is on the heap", "Arena");
       invalid(() -> binding.bindInput("x", MemorySegment.NULL, FOUR, ElementType.FLOAT, DeviceSpec.CPU), "segment has 0");
       invalid(() -> binding.bindOutput("z", z.asReadOnly(), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "read-only");
       invalid(() -> binding.bindOutput("z", z, FOUR, ElementType.INT64, DeviceSpec.CPU), "output 'z' FLOAT[4] was given INT64[4]");
       assertThrows(OrtException.class, binding::run);
-      // A mistake left no trace.
+      // The mistakes above had no effect.
       binding.bindInput("x", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindInput("y", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutput("z", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
@@ -45,7 +45,7 @@ class MisuseTest extends Fixture {
   }
 
   @Test
-  void outputsOfTheWrongShapeAreToldByTheRun() {
+  void outputsOfTheWrongShapeAreReportedByTheRun() {
     MemorySegment four = floats(1, 2, 3, 4);
     try (OrtSessionFFM session = session(Models.add("n")); OrtIoBindingFFM binding = session.createBinding()) {
       binding.bindInput("x", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
@@ -91,8 +91,8 @@ class MisuseTest extends Fixture {
     MemorySegment locked = floats(1, 2).asReadOnly();
     try (OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {3, 4}, ElementType.FLOAT, 2); OrtValueRef y = tensor(locked, 2)) {
       invalid(() -> x.copyTo(locked), "the segment is read-only");
-      invalid(() -> y.copyFrom(floats(5, 6)), "the tensor lies in a read-only segment");
-      invalid(() -> env.copyTensors(List.of(x), List.of(y), null), "tensor 0 lies in a read-only segment");
+      invalid(() -> y.copyFrom(floats(5, 6)), "the tensor is in a read-only segment");
+      invalid(() -> env.copyTensors(List.of(x), List.of(y), null), "tensor 0 is in a read-only segment");
       x.copyFrom(locked);
       assertArrayEquals(new float[] {1, 2}, x.toFloats());
     }
@@ -104,15 +104,15 @@ class MisuseTest extends Fixture {
     MemorySegment there = MemorySegment.ofAddress(0x1000);
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4);
         OrtValueRef far = OrtValueRef.wrap(env, there, four, DeviceSpec.cuda(9))) {
-      invalid(() -> session.run(Map.of("x", far, "y", x)), "input 'x' lies on Cuda (GPU 9)", "add its provider");
-      invalid(() -> binding.bindOutput("z", far), "output 'z' lies on Cuda (GPU 9)", "no provider of the session drives");
+      invalid(() -> session.run(Map.of("x", far, "y", x)), "input 'x' is on Cuda (GPU 9)", "add its provider");
+      invalid(() -> binding.bindOutput("z", far), "output 'z' is on Cuda (GPU 9)", "no provider of the session drives");
       assertThrows(OrtException.class, () -> binding.bindInput("x", far));
     }
   }
 
   @Test
   void textsWithAZero() {
-    invalid(() -> OrtValueRef.ofStrings(env, new String[] {"a", "b\0c"}, 2), "text 1 'b\u2400c' has a zero (U+0000)");
+    invalid(() -> OrtValueRef.ofStrings(env, new String[] {"a", "b\0c"}, 2), "string 1 'b\u2400c' contains U+0000");
   }
 
   @Test
@@ -157,7 +157,7 @@ class MisuseTest extends Fixture {
   @Test
   void placesThatTheSessionDoesNotDrive() {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
-      invalid(() -> binding.bindOutputToDevice("z", DeviceSpec.cuda(0)), "output 'z' was to be made on Cuda (GPU 0), which no provider of the session drives");
+      invalid(() -> binding.bindOutputToDevice("z", DeviceSpec.cuda(0)), "output 'z' was to be allocated on Cuda (GPU 0), which no provider of the session drives");
       invalid(() -> binding.bindOutputToDevice("z", DeviceSpec.cudaPinned(0)), "CudaPinned", "no provider of the session drives");
       assertEquals(List.of(), binding.getBoundOutputNames());
     }
@@ -170,8 +170,8 @@ class MisuseTest extends Fixture {
       int wanted = Math.min(type.bits() / 8, 8);
       for (int offset = 1; offset < wanted; ++offset) {
         MemorySegment begin = memory.asSlice(offset);
-        invalid(() -> OrtValueRef.wrap(env, begin, type, 2), "begins at address " + begin.address(), type + " wants a multiple of " + wanted, "copy into");
-        // Without elements there is nothing to read.
+        invalid(() -> OrtValueRef.wrap(env, begin, type, 2), "begins at address " + begin.address(), type + " needs a multiple of " + wanted, "copy into");
+        // A tensor without elements needs no alignment.
         OrtValueRef.wrap(env, begin, type, 0).close();
       }
       OrtValueRef.wrap(env, memory.asSlice(wanted), type, 2).close();
@@ -190,7 +190,7 @@ class MisuseTest extends Fixture {
 
   @Test
   void namesAndOptionsWithAZero() {
-    String[] words = {"has a zero (U+0000)", "would cut it"};
+    String[] words = {"contains U+0000", "would cut it"};
     try (SessionOptions options = SessionOptions.create(env); RunOptions run = RunOptions.create(env)) {
       invalid(() -> options.addConfigEntry("a\0b", "1"), words);
       invalid(() -> options.addConfigEntry("a", "1\0"), words);
@@ -198,7 +198,7 @@ class MisuseTest extends Fixture {
       invalid(() -> options.setLogId("\0"), words);
       invalid(() -> options.setDimension("n\0", 4), words);
       invalid(() -> options.addProvider("CPU\0", Map.of()), words);
-      invalid(() -> options.addProvider("XNNPACK", Map.of("intra_op\0", "1")), "the key of an option 'intra_op\u2400' has a zero");
+      invalid(() -> options.addProvider("XNNPACK", Map.of("intra_op\0", "1")), "the key of an option 'intra_op\u2400' contains U+0000");
       invalid(() -> run.addConfigEntry("a\0b", "1"), words);
       invalid(() -> run.setTag("\0"), words);
       invalid(() -> OrtEnvironmentFFM.create(API, new EnvironmentOptions("a\0", LogLevel.WARNING, null)), words);

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The library that the official Java package loads is found among those of the process. */
+/** Tests that the library that the official Java package loads is found among those of the process. */
 @Tag("official")
 class OfficialLibraryTest {
   @Test
@@ -19,7 +19,7 @@ class OfficialLibraryTest {
     OrtEnvironment.getEnvironment();
     NativeLibrary ours = NativeLibrary.load();
     NativeLibrary theirs = NativeLibrary.loaded();
-    assertNotEquals(ours.apiBase(), theirs.apiBase(), "it brings a library of its own");
+    assertNotEquals(ours.apiBase(), theirs.apiBase(), "the package loads its own library");
     assertEquals(OrtEnvironment.getEnvironment().getVersion(), theirs.versionString());
     assertTrue(theirs.path().getFileName().toString().contains("onnxruntime"), theirs.toString());
     assertEquals(theirs.path(), NativeLibrary.loaded().path());

@@ -32,8 +32,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 
 /**
- * Models on sessions of the official Java package: its results and those of bindings on the same native session are the same bytes, on its own
- * library and on the one that {@code onnxruntime.native.onnxruntime.path} names.
+ * Runs models on sessions of the official Java package, and on bindings to the same native sessions. Both must give the
+ * same bytes. Runs on the package's own library and on the one that {@code onnxruntime.native.onnxruntime.path} names.
  */
 @Tag("official")
 @Tag("dropin")
@@ -56,7 +56,8 @@ class OfficialSessionTest {
   @BeforeEach
   void count() throws Exception {
     assumeTrue(there, "no library for the official Java package (make build)");
-    // What the package and the binding share stays open, and is there from the first session on.
+    // Create the first session before counting, because the environment that the package and the binding share stays
+    // open.
     try (OrtSession session = official.createSession(Models.add(4)); OrtSessionFFM first = OrtSessionFFM.createFromOrtSession(session)) {
       assertEquals(2, first.inputs().size());
     }
@@ -74,7 +75,7 @@ class OfficialSessionTest {
     return values;
   }
 
-  /** The first result of the package's own run. */
+  /** Returns the first result of the package's own run. */
   private static float[] theirs(OrtSession session, Map<String, ? extends OnnxTensorLike> inputs, String output) throws Exception {
     try (OrtSession.Result result = session.run(inputs)) {
       FloatBuffer floats = ((OnnxTensor) result.get(output).orElseThrow()).getFloatBuffer();
@@ -190,7 +191,7 @@ class OfficialSessionTest {
         () -> shared.run(Map.of("x", x, "y", x)), shared::createBinding, shared::metadata, () -> shared.allocator(DeviceSpec.CPU), () -> new OrtIoBindingFFM(session))) {
       Fixture.closed(use, "OrtSession");
     }
-    // What was read before, and results, are still there; what is left is closed in any order.
+    // Results and properties that were read before are still valid. The rest may be closed in any order.
     assertEquals(2, shared.inputs().size());
     assertArrayEquals(new float[] {2, 4, 6, 8}, values.get("z").toFloats());
     assertEquals(8, view.getAtIndex(ValueLayout.JAVA_FLOAT, 3));
@@ -221,7 +222,7 @@ class OfficialSessionTest {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment numbers = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4);
       for (int i = 0; i < 200; ++i) {
-        // Closing it twice is an error of the package.
+        // No try-with-resources for this session: closing it twice is an error in the package.
         OrtSession session = official.createSession(Models.add(4));
         try (OrtIoBindingFFM binding = new OrtIoBindingFFM(session)) {
           for (String input : List.of("x", "y")) binding.bindInput(input, numbers, new long[] {4}, ElementType.FLOAT, DeviceSpec.CPU);

@@ -11,7 +11,7 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** What a library is too old for is told by version, before it is called. */
+/** Tests that functions for which the library is too old are refused by version, before the library is called. */
 class OldLibraryTest extends Fixture {
   private static void tooOld(int version, Executable call) {
     if (API.apiVersion() >= version) return;
@@ -20,7 +20,7 @@ class OldLibraryTest extends Fixture {
 
   @Test
   void whatCameLaterIsNotCalled() {
-    assumeTrue(API.apiVersion() < 24, "the library is too new: it has all that is asked for here");
+    assumeTrue(API.apiVersion() < 24, "the library is too new: it has all functions of this test");
     try (OrtSessionFFM session = session(Models.add(4)); SessionOptions options = SessionOptions.create(env); RunOptions run = RunOptions.create(env);
         OrtAllocatorFFM cpu = env.sharedAllocator(DeviceSpec.CPU); OrtIoBindingFFM binding = session.createBinding()) {
       tooOld(20, () -> session.setEpDynamicOptions(Map.of("a", "b")));

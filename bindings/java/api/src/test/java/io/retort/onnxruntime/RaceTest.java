@@ -22,8 +22,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Objects of each kind are closed while other threads use them, thousands of times at different moments. What such a thread gets is a
- * result, or an error that says what is closed; native objects end when the last user has let go.
+ * Tests that close objects of each kind while other threads use them, thousands of times at varying moments. Such a
+ * thread must get a result, or an error that names the closed object. Native objects are released when their last user
+ * is done.
  */
 @Timeout(120)
 class RaceTest extends Fixture {
@@ -36,7 +37,7 @@ class RaceTest extends Fixture {
   private Arena memory;
   private MemorySegment numbers;
 
-  /** Something that a thread does with an object, again and again until it is told that it is closed. */
+  /** A use of an object that a thread repeats until it gets the error that the object is closed. */
   private interface Use {
     void once();
   }
@@ -55,7 +56,10 @@ class RaceTest extends Fixture {
     memory.close();
   }
 
-  /** How two threads may find an object: closed, or, where it is for one at a time, in use. */
+  /**
+   * Returns whether an error is one that two threads may get: the object is closed or, if it is for one thread at a
+   * time, in use.
+   */
   private static boolean expected(RuntimeException e, String title) {
     String text = String.valueOf(e.getMessage());
     if (e instanceof IllegalStateException) return text.equals(title + " is closed");
@@ -76,7 +80,7 @@ class RaceTest extends Fixture {
     }
   }
 
-  /** Closes an object while threads use it; the moment wanders from round to round. */
+  /** Closes an object while threads use it. The moment varies from round to round. */
   private void race(int round, NativeObject object, Use use) throws Exception {
     CountDownLatch begun = new CountDownLatch(USERS);
     AtomicInteger uses = new AtomicInteger();
@@ -86,7 +90,7 @@ class RaceTest extends Fixture {
     for (int spin = round * 37 % 2000; spin > 0; --spin) Thread.onSpinWait();
     object.close();
     for (Future<Void> user : users) user.get();
-    assertTrue(uses.get() > 0, "no thread came to use it");
+    assertTrue(uses.get() > 0, "no thread used the object");
   }
 
   private OrtIoBindingFFM binding(OrtSessionFFM of) {
@@ -225,7 +229,7 @@ class RaceTest extends Fixture {
         CountDownLatch begun = new CountDownLatch(1);
         Future<Integer> user = threads.submit(() -> runsUntilTheArenaIsClosed(binding, begun));
         begun.await();
-        // A run holds the arena, so closing it may have to be tried again.
+        // A run keeps the arena open, so closing it may have to be tried several times.
         while (own.scope().isAlive()) {
           try {
             own.close();
@@ -245,7 +249,7 @@ class RaceTest extends Fixture {
         begun.countDown();
       } catch (IllegalStateException e) {
         begun.countDown();
-        assertTrue(e.getMessage().contains("'x' lies in memory whose arena is closed"), e.getMessage());
+        assertTrue(e.getMessage().contains("'x' is in memory whose arena is closed"), e.getMessage());
         return runs;
       }
     }

@@ -15,25 +15,33 @@ import java.util.List;
 import java.util.function.IntConsumer;
 
 /**
- * Memory that the process has, as Linux counts it. It says something only where the heap of Java has one size and is touched, and
- * the compiler of Java soon has nothing left to do: the pom starts these tests so.
+ * Measures the resident memory of the process, as Linux counts it. The measurement is only meaningful if the Java heap
+ * has a fixed size and is touched at the start, and if the JIT compiler finishes early. The pom starts these tests with
+ * such options.
  */
 final class ResidentMemory {
-  /** As many cycles as it takes until what happens rarely is compiled before the windows begin. */
+  /** A number of cycles after which even rarely executed code is compiled before the windows begin. */
   static final int ENOUGH = 100_000;
-  /** How often the tests repeat what must not leak; with fewer than {@link #ENOUGH}, native objects are counted and memory is only told. */
+  /**
+   * The number of cycles for tests of leaks. With fewer than {@link #ENOUGH}, the tests only count native objects, and
+   * print the memory without checking it.
+   */
   static final int CYCLES = Integer.getInteger("retort.cycles", ENOUGH);
   /**
-   * After a warm-up, memory is read after each window of cycles. What leaks does so in all of them; the compiler of Java takes memory
-   * for what is called for the two hundredth time, and on a busy machine it comes to that late. So of the last windows the one in the
-   * middle counts, of those sorted by growth, and where that one grew, more windows follow: what leaks grows in each of them.
+   * After a warm-up, memory is read after each window of cycles. A leak grows in every window. The JIT compiler,
+   * however, takes memory when it compiles a method that was called two hundred times, which on a busy machine happens
+   * late. Therefore the last windows are sorted by their growth, and the median counts. If it grew, more windows
+   * follow, because a real leak grows in each of them.
    */
   private static final int WINDOWS = 5;
-  /** So many windows are waited for until memory stays as it is. */
+  /** Maximum number of windows to wait for until memory stops growing. */
   private static final int AT_MOST = 60;
-  /** Bytes that a cycle of that window may take: three quarters of the smallest block of malloc. */
+  /** Bytes by which memory may grow per cycle in the median window: three quarters of the smallest block of malloc. */
   private static final int PER_CYCLE = 24;
-  /** Bytes that the last windows may take together. Up to 5 MiB was seen in 75,000 cycles, and nothing more in the next 300,000. */
+  /**
+   * Bytes by which memory may grow in the last windows together. We saw up to 5 MiB in 75,000 cycles, and no growth in
+   * the next 300,000.
+   */
   private static final long TOGETHER = 8 << 20;
 
   private static final Path STATM = Path.of("/proc/self/statm");
@@ -51,7 +59,7 @@ final class ResidentMemory {
     }
   }
 
-  /** Runs cycles; after the warm-up neither memory nor the number of native objects may grow. */
+  /** Runs cycles. After the warm-up, neither memory nor the number of native objects may grow. */
   static void staysFlat(String what, IntConsumer cycle) {
     staysFlat(what, CYCLES, cycle);
   }
@@ -59,7 +67,7 @@ final class ResidentMemory {
   static void staysFlat(String what, int cycles, IntConsumer cycle) {
     assumeTrue(Files.exists(STATM), "no " + STATM + " on this system");
     Runtime java = Runtime.getRuntime();
-    assumeTrue(java.totalMemory() == java.maxMemory(), "the heap of Java may grow: give the options of the pom");
+    assumeTrue(java.totalMemory() == java.maxMemory(), "the heap of Java may grow: use the options of the pom");
     long objects = LiveObjects.total();
     int window = cycles * 3 / 4 / WINDOWS;
     int done = cycles - window * WINDOWS;
@@ -80,7 +88,7 @@ final class ResidentMemory {
     assertTrue(settled(growth, window), () -> what + ": resident memory grows by these bytes in windows of " + window + " cycles: " + growth);
   }
 
-  /** Whether memory stayed as it was in the last windows of so many cycles each. */
+  /** Returns whether memory stopped growing in the last windows. */
   private static boolean settled(List<Long> growth, int window) {
     List<Long> latest = growth.subList(growth.size() - WINDOWS, growth.size());
     long middle = latest.stream().sorted().skip(WINDOWS / 2).findFirst().orElseThrow();

@@ -11,14 +11,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The measure of the tests for leaks finds a leak, and lets pass what comes to an end. */
+/** Tests that the measurement for leaks finds a leak, and accepts growth that ends. */
 @Tag("stress")
 @Timeout(300)
 class ResidentMemoryTest {
   private static final int CYCLES = 10_000;
   private static final int BLOCK = 256;
 
-  /** Memory that nothing gives back before the process ends, written so that it is resident. */
+  /** Leaks memory until the process ends. The memory is written so that it is resident. */
   private static void leak() {
     Arena.global().allocate(BLOCK).fill((byte) 1);
   }
@@ -36,10 +36,10 @@ class ResidentMemoryTest {
   @Test
   void whatGrowsForAWhileIsNotALeak() {
     AtomicInteger most = new AtomicInteger();
-    ResidentMemory.staysFlat("what comes to an end", CYCLES, i -> {
+    ResidentMemory.staysFlat("growth that ends", CYCLES, i -> {
       most.set(i);
       if (i < 3 * CYCLES) leak();
     });
-    assertTrue(most.get() > 3 * CYCLES, "the windows went on until memory stayed as it was");
+    assertTrue(most.get() > 3 * CYCLES, "windows followed until memory stopped growing");
   }
 }

@@ -23,7 +23,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Sessions, their options, and what they say of the model. */
+/** Tests of sessions, their options, and the properties of models. */
 class SessionTest extends Fixture {
   @TempDir Path folder;
 
@@ -137,7 +137,7 @@ class SessionTest extends Fixture {
 
   @Test
   void initializersOfTheProgram() {
-    // The value must outlive the session, also when its reference is closed.
+    // The value must outlive the session, even if its reference is closed.
     byte[] model = Models.relu(4);
     try (SessionOptions options = SessionOptions.create(env)) {
       OrtValueRef value = tensor(floats(1, 2, 3, 4), 4);
@@ -208,9 +208,9 @@ class SessionTest extends Fixture {
   void whatFunctionsOfTheProgramThrowIsHeld() {
     Thread thread = Thread.currentThread();
     Thread.UncaughtExceptionHandler before = thread.getUncaughtExceptionHandler();
-    int[] told = {0};
+    int[] messages = {0};
     thread.setUncaughtExceptionHandler((t, e) -> {
-      ++told[0];
+      ++messages[0];
       throw new IllegalStateException("of the handler");
     });
     try (SessionOptions options = SessionOptions.create(env).setLogLevel(LogLevel.VERBOSE).setLogSink((level, category, id, at, text) -> {
@@ -220,11 +220,11 @@ class SessionTest extends Fixture {
     } finally {
       thread.setUncaughtExceptionHandler(before);
     }
-    assertTrue(told[0] > 0);
+    assertTrue(messages[0] > 0);
   }
 
   @Test
-  void whatASelectorThrowsIsTold() {
+  void whatASelectorThrowsIsReported() {
     needs(22, "a choice of devices");
     try (SessionOptions options = SessionOptions.create(env).setEpSelector((all, model, runtime, most) -> {
       throw new AssertionError("of the selector");

@@ -17,12 +17,15 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Which classes name which, as the README lists them: none names itself by way of others, but where public methods have to. */
+/**
+ * Checks which classes refer to which, against the table in the README: there are no cycles, except where public
+ * methods require them.
+ */
 class StructureTest {
   private static final Pattern NO_CODE = Pattern.compile("/\\*.*?\\*/|//[^\\n]*|\"\"\".*?\"\"\"|\"(\\\\.|[^\"\\\\])*\"|import [^;]*;", Pattern.DOTALL);
   private static final Pattern WORD = Pattern.compile("\\b[A-Z]\\w*");
 
-  /** The sources of a module by the name of their class. */
+  /** Returns the sources of a module by the names of their classes. */
   private static Map<String, String> sources(String folder) throws IOException {
     Map<String, String> sources = new TreeMap<>();
     try (Stream<Path> files = Files.walk(Path.of(folder, "src/main/java"))) {
@@ -50,7 +53,7 @@ class StructureTest {
     }
   }
 
-  /** Groups of classes that name one another in a circle. */
+  /** Returns the groups of classes that refer to each other in a cycle. */
   private static Set<List<String>> circles(Map<String, String> sources) {
     Map<String, Set<String>> names = names(sources);
     Map<String, Set<String>> reached = new TreeMap<>();
@@ -63,7 +66,7 @@ class StructureTest {
   }
 
   @Test
-  void classesNameOneAnotherInNoCircle() throws IOException {
+  void classesFormNoCycles() throws IOException {
     assertTrue(sources(".").size() > 45 && names(sources(".")).get("OrtSessionFFM").contains("SessionHandle"));
     assertEquals(Set.of(List.of("OrtAllocatorFFM", "OrtEnvironmentFFM", "OrtValueRef"), List.of("OrtIoBindingFFM", "OrtSessionFFM")), circles(sources(".")));
     assertTrue(sources("../ffm").size() > 15 && sources("../generator").size() > 5);
@@ -71,7 +74,7 @@ class StructureTest {
     assertEquals(Set.of(), circles(sources("../generator")));
   }
 
-  /** Pairs of classes where the first names one of a row above its own in the table, or of none. */
+  /** Returns the references to a class in a higher row of the table, or in no row. */
   private static List<String> upward(Map<String, String> sources, String table) {
     List<List<String>> rows = table.lines().filter(line -> line.startsWith("| ")).map(line -> words(line.split("\\|")[1])).toList();
     List<String> found = new ArrayList<>();
@@ -93,7 +96,7 @@ class StructureTest {
   }
 
   @Test
-  void classesNameNoneOfARowAboveTheirs() throws IOException {
+  void classesReferToNoHigherRow() throws IOException {
     String table = Files.readString(Path.of("../README.md")).split("## Source of `api`")[1].split("\n## ")[0];
     assertEquals(List.of(), upward(sources("."), table));
     assertEquals(List.of("B names A"), upward(Map.of("A", "B b", "B", "A a"), "| `A` | x |\n| `B` | y |"));
@@ -101,7 +104,7 @@ class StructureTest {
   }
 
   @Test
-  void aCircleIsFound() {
+  void aCycleIsFound() {
     Map<String, String> sources = Map.of("A", "class A { B b; }", "B", "/** D */ class B { String d = \"D\"; C c() { return null; } } // D", "C", "class C extends A {}", "D",
         "import x.A; class D { A a; }");
     assertEquals(Set.of(List.of("A", "B", "C")), circles(sources));

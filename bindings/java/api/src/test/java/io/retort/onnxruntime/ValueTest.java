@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Values. */
+/** Tests of values. */
 class ValueTest extends Fixture {
   @Test
   void aTensorIsTheSegmentItself() {
@@ -94,7 +94,7 @@ class ValueTest extends Fixture {
       }
     }
     assertEquals((short) 0x3f80, HalfFloats.toBfloat16(1));
-    // Ties go to even: 1 + 2^-8 lies between 1 and 1 + 2^-7.
+    // Ties go to even: 1 + 2^-8 is halfway between 1 and 1 + 2^-7.
     assertEquals((short) 0x3f80, HalfFloats.toBfloat16(Float.intBitsToFloat(0x3f808000)));
     assertEquals((short) 0x3f82, HalfFloats.toBfloat16(Float.intBitsToFloat(0x3f818000)));
     assertTrue(Float.isNaN(HalfFloats.fromBfloat16(HalfFloats.toBfloat16(Float.intBitsToFloat(0x7f800001)))));
@@ -210,7 +210,7 @@ class ValueTest extends Fixture {
         assertEquals(Map.of(1L, 1f, 2L, 2f), map.entries());
       }
       own.close();
-      closed(() -> OrtValueRef.ofMap(env, keys, values), "a part of the MAP lies in memory whose arena is closed");
+      closed(() -> OrtValueRef.ofMap(env, keys, values), "a part of the MAP is in memory whose arena is closed");
     }
   }
 }

@@ -13,14 +13,17 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/** A user's program: bound run of a small model on the library of the native jar, which must lie below the folder of the first argument. */
+/**
+ * A program as a user writes it: a bound run of a small model on the library of the native jar. The library must be
+ * below the folder in the first argument.
+ */
 public final class FromNativeJar {
   private FromNativeJar() {}
 
   /**
-   * Runs it; ends with 1 where the result is wrong.
+   * Runs the program; exits with 1 if the result is wrong.
    *
-   * @param args the cache into which the library is unpacked
+   * @param args the cache to which the library is unpacked
    */
   public static void main(String[] args) {
     Path library = OrtApiFFM.get().libraryPath();

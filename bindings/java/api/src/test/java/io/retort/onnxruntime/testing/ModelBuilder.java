@@ -7,22 +7,23 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Writes ONNX models for tests: a graph of nodes in the order in which they are added, initializers, inputs and outputs.
+ * Builds ONNX models for tests. A model has nodes, in the order in which they are added, initializers, inputs and
+ * outputs.
  *
- * <p>Dimensions are numbers, names (symbolic), or {@code null} (unknown). Nothing is checked here: tests of errors want models
- * that are wrong. Used by one thread.
+ * <p>Dimensions are numbers, names (symbolic), or {@code null} (unknown). Nothing is checked, because tests of errors
+ * need invalid models. Not thread-safe.
  */
 public final class ModelBuilder {
-  /** Numbers of element types in ONNX. */
+  /** 32-bit floats. This constant and the next ones are element types with their numbers in ONNX. */
   public static final int FLOAT = 1;
   /** 32-bit integers. */
   public static final int INT32 = 6;
   /** 64-bit integers. */
   public static final int INT64 = 7;
-  /** Texts. */
+  /** Strings. */
   public static final int STRING = 8;
 
-  /** These two are the newest that ONNX Runtime 1.17 knows. */
+  /** This IR version and opset are the newest that ONNX Runtime 1.17 supports. */
   private static final int IR_VERSION = 9;
   private static final int OPSET = 20;
   private static final String CONTRIB = "com.microsoft";
@@ -34,9 +35,9 @@ public final class ModelBuilder {
   private final List<Wire> outputs = new ArrayList<>();
 
   /**
-   * An empty graph.
+   * Creates a model with an empty graph.
    *
-   * @param name its name
+   * @param name name of the graph
    */
   public ModelBuilder(String name) {
     this.name = name;
@@ -45,7 +46,7 @@ public final class ModelBuilder {
   /**
    * An attribute of a node.
    *
-   * @param name its name
+   * @param name name of the attribute
    * @param value a Number, a String, a long[], or a float (Float)
    */
   public record Attribute(String name, Object value) {
@@ -62,9 +63,9 @@ public final class ModelBuilder {
   }
 
   /**
-   * An attribute of a node.
+   * Creates an attribute of a node.
    *
-   * @param name its name
+   * @param name name of the attribute
    * @param value a Float, another Number (integer), a String or a long[]
    * @return the attribute
    */
@@ -75,7 +76,7 @@ public final class ModelBuilder {
   /**
    * Adds an input of the graph.
    *
-   * @param input its name
+   * @param input name of the input
    * @param type number of the element type
    * @param dims numbers, names, or null
    * @return this
@@ -88,7 +89,7 @@ public final class ModelBuilder {
   /**
    * Adds an output of the graph.
    *
-   * @param output its name
+   * @param output name of the output
    * @param type number of the element type
    * @param dims numbers, names, or null
    * @return this
@@ -114,12 +115,12 @@ public final class ModelBuilder {
   }
 
   /**
-   * Adds a node of the standard domain; its name is its first output.
+   * Adds a node of the standard domain. Its name is the name of its first output.
    *
-   * @param op its operator
-   * @param from names of its inputs, separated by spaces; {@code _} for one that is left out
-   * @param to names of its outputs, separated by spaces
-   * @param attributes its attributes
+   * @param op operator type
+   * @param from names of the inputs, separated by spaces; {@code _} for an input that is left out
+   * @param to names of the outputs, separated by spaces
+   * @param attributes attributes of the node
    * @return this
    */
   public ModelBuilder node(String op, String from, String to, Attribute... attributes) {
@@ -129,10 +130,10 @@ public final class ModelBuilder {
   /**
    * Adds a node of ONNX Runtime's own domain.
    *
-   * @param op its operator
-   * @param from names of its inputs, as of {@link #node}
-   * @param to names of its outputs
-   * @param attributes its attributes
+   * @param op operator type
+   * @param from names of the inputs, as for {@link #node}
+   * @param to names of the outputs
+   * @param attributes attributes of the node
    * @return this
    */
   public ModelBuilder contrib(String op, String from, String to, Attribute... attributes) {
@@ -152,11 +153,11 @@ public final class ModelBuilder {
   }
 
   /**
-   * Adds a constant.
+   * Adds an initializer of floats.
    *
-   * @param constant its name
-   * @param dims its shape
-   * @param values row by row
+   * @param constant name of the initializer
+   * @param dims shape of the initializer
+   * @param values the elements, row by row
    * @return this
    */
   public ModelBuilder floats(String constant, long[] dims, float... values) {
@@ -167,11 +168,11 @@ public final class ModelBuilder {
   }
 
   /**
-   * Adds a constant.
+   * Adds an initializer of 64-bit integers.
    *
-   * @param constant its name
-   * @param dims its shape
-   * @param values row by row
+   * @param constant name of the initializer
+   * @param dims shape of the initializer
+   * @param values the elements, row by row
    * @return this
    */
   public ModelBuilder longs(String constant, long[] dims, long... values) {
@@ -182,11 +183,11 @@ public final class ModelBuilder {
   }
 
   /**
-   * Adds a constant.
+   * Adds an initializer of strings.
    *
-   * @param constant its name
-   * @param dims its shape
-   * @param values row by row
+   * @param constant name of the initializer
+   * @param dims shape of the initializer
+   * @param values the elements, row by row
    * @return this
    */
   public ModelBuilder strings(String constant, long[] dims, String... values) {
@@ -195,7 +196,7 @@ public final class ModelBuilder {
   }
 
   /**
-   * The model as a file has it.
+   * Returns the model as the content of a file.
    *
    * @return a new array
    */

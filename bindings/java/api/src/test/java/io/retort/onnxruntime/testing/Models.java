@@ -11,14 +11,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
 
-/** Models of tests; the same bytes each time, weights from fixed seeds. */
+/** Builds the models of the tests. They have the same bytes each time: their weights come from fixed seeds. */
 public final class Models {
   private Models() {}
 
   /**
-   * One node: {@code z} = {@code x} + {@code y}.
+   * Builds a model of one node: {@code z} = {@code x} + {@code y}.
    *
-   * @param dims shape of all three, of numbers and names
+   * @param dims shape of all three tensors: numbers and names
    * @return the model
    */
   public static byte[] add(Object... dims) {
@@ -26,10 +26,10 @@ public final class Models {
   }
 
   /**
-   * One node: {@code y} = {@code x}.
+   * Builds a model of one node: {@code y} = {@code x}.
    *
-   * @param type type of both
-   * @param dims shape of both, of numbers and names
+   * @param type element type of both tensors
+   * @param dims shape of both tensors: numbers and names
    * @return the model
    */
   public static byte[] identity(ElementType type, Object... dims) {
@@ -37,9 +37,9 @@ public final class Models {
   }
 
   /**
-   * One node: {@code y} = the positive part of {@code x}.
+   * Builds a model of one node: {@code y} = max({@code x}, 0).
    *
-   * @param dims shape of both, of numbers and names
+   * @param dims shape of both tensors: numbers and names
    * @return the model
    */
   public static byte[] relu(Object... dims) {
@@ -47,10 +47,10 @@ public final class Models {
   }
 
   /**
-   * A chain of products of matrices that takes long: {@code x} [width, width] gives {@code y} of the same shape.
+   * Builds a slow model, a chain of matrix products: {@code x} [width, width] gives {@code y} of the same shape.
    *
-   * @param nodes how many products
-   * @param width extent of the matrices
+   * @param nodes number of products
+   * @param width number of rows and columns of the matrices
    * @return the model
    */
   public static byte[] slow(int nodes, long width) {
@@ -62,8 +62,8 @@ public final class Models {
   }
 
   /**
-   * Two inputs of free sizes: {@code a} [rows, inner] times {@code b} [inner, columns] gives {@code product}; its largest value of
-   * each row is {@code largest} [rows].
+   * Builds a model with inputs of free sizes: {@code product} is {@code a} [rows, inner] times {@code b} [inner,
+   * columns], and {@code largest} [rows] is the maximum of each row of it.
    *
    * @return the model
    */
@@ -76,18 +76,19 @@ public final class Models {
 
   /** Sizes of {@link #decoder}. */
   public record DecoderSize(int layers, int heads, int headSize, int vocabulary) {
-    /** Width of what layers hand on. */
+    /** Returns the number of values of a token between layers. */
     public int width() {
       return heads * headSize;
     }
   }
 
   /**
-   * A decoder with a cache of keys and values that takes one token a step: {@code ids} int64 [1, 1] and, for each layer i,
-   * {@code past_key.i} and {@code past_value.i} float [1, heads, past, headSize]; gives {@code logits} [1, 1, vocabulary],
-   * {@code present_key.i} and {@code present_value.i} [1, heads, past + 1, headSize]. The past may be empty.
+   * Builds a decoder with a cache of keys and values that processes one token per step. Its inputs are {@code ids}
+   * int64 [1, 1] and, for each layer i, {@code past_key.i} and {@code past_value.i} float [1, heads, past, headSize].
+   * Its outputs are {@code logits} [1, 1, vocabulary], {@code present_key.i} and {@code present_value.i} [1, heads,
+   * past + 1, headSize]. The past may be empty.
    *
-   * @param size how large it is
+   * @param size sizes of the decoder
    * @return the model
    */
   public static byte[] decoder(DecoderSize size) {
@@ -106,12 +107,13 @@ public final class Models {
   }
 
   /**
-   * A decoder whose cache has a fixed room, for a buffer that is past and present at once: {@code ids} int64 [1, 1], {@code last}
-   * int32 [1] (how many tokens came before), {@code total} int32 [1] (that and one) and, for each layer i, {@code past_key.i} and
-   * {@code past_value.i} float [1, heads, room, headSize]; gives {@code logits} [1, 1, vocabulary], {@code present_key.i} and
-   * {@code present_value.i} as the past, with a row more in use.
+   * Builds a decoder whose cache has a fixed capacity, so that one buffer can be both past and present. Its inputs are
+   * {@code ids} int64 [1, 1], {@code last} int32 [1] (the number of tokens before this one), {@code total} int32 [1]
+   * (that number plus one) and, for each layer i, {@code past_key.i} and {@code past_value.i} float [1, heads, room,
+   * headSize]. Its outputs are {@code logits} [1, 1, vocabulary], and {@code present_key.i} and {@code
+   * present_value.i}, which have the shape of the past and one more row in use.
    *
-   * @param size how large it is
+   * @param size sizes of the decoder
    * @return the model
    */
   public static byte[] roomyDecoder(DecoderSize size) {
@@ -170,13 +172,13 @@ public final class Models {
     m.node("MatMul", "joined" + at + " out_weight" + at, "out" + at).node("Add", "x" + at + " out" + at, "x." + (i + 1));
   }
 
-  /** A graph that is being built, and where its weights come from. */
+  /** A graph under construction, and the source of its weights. */
   private record Weights(ModelBuilder builder, Random random) {
     Weights(ModelBuilder builder, long seed) {
       this(builder, new Random(seed));
     }
 
-    /** A constant of small numbers; the first dimensions are what is summed over. */
+    /** Adds a constant of small random numbers. All dimensions but the last are those that are summed over. */
     Weights random(String name, long... dims) {
       int count = 1;
       for (long d : dims) {
@@ -198,11 +200,12 @@ public final class Models {
   }
 
   /**
-   * Small models of the most common operators, by name: {@code mlp} (MatMul, Relu, Softmax), {@code convolution} (Conv, pooling, Gemm),
-   * {@code normalised} (LayerNormalization, Gelu), {@code embedding} (Gather, mean), {@code attention} (MatMul, Softmax). Each has
-   * the first dimension of its inputs free ("batch"), one output "y", and float inputs besides {@code embedding}'s "ids" (int64, 0 to 99).
+   * Builds small models with the most common operators, by name: {@code mlp} (MatMul, Relu, Softmax), {@code
+   * convolution} (Conv, pooling, Gemm), {@code normalised} (LayerNormalization, Gelu), {@code embedding} (Gather,
+   * mean), {@code attention} (MatMul, Softmax). In each, the first dimension of the inputs is free ("batch"), the
+   * output is "y", and the inputs are floats, except for "ids" of {@code embedding} (int64, 0 to 99).
    *
-   * @return the models in a fixed order
+   * @return the models, in a fixed order
    */
   public static Map<String, byte[]> common() {
     Map<String, byte[]> models = new LinkedHashMap<>();
@@ -247,7 +250,8 @@ public final class Models {
   }
 
   /**
-   * Texts: {@code joined} = {@code first} and {@code second} with {@code " "} between, and {@code same} = {@code first}; all [count].
+   * Builds a model of strings: {@code joined} = {@code first}, {@code " "} and {@code second} joined; {@code same} =
+   * {@code first}. All have the shape [count].
    *
    * @return the model
    */

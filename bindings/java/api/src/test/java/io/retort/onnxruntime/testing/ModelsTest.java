@@ -21,7 +21,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 
-/** That the models of tests are models, and compute what they say. */
+/** Tests that the models of the tests are valid, and compute what their documentation says. */
 class ModelsTest {
   private static final OrtEnvironmentFFM ENV = OrtEnvironmentFFM.create();
 

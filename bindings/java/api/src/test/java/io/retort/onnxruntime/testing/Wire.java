@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** A message of protobuf, written field by field. Used by one thread. */
+/** A protobuf message that is written field by field. Not thread-safe. */
 final class Wire {
   private static final int VARINT = 0;
   private static final int LENGTH = 2;

@@ -10,9 +10,9 @@ public final class AddModel {
   private AddModel() {}
 
   /**
-   * Writes it.
+   * Writes the model.
    *
-   * @param args the file
+   * @param args the file to write
    */
   public static void main(String[] args) throws IOException {
     Files.write(Path.of(args[0]), Models.add(4));

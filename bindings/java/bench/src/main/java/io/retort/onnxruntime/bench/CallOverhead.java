@@ -33,7 +33,10 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** What a run costs besides computing: the sum of four floats, by all ways there are. Results that are made anew are released, not read. */
+/**
+ * Measures the overhead of a run: the sum of two tensors of four floats, in all available ways. Results that are newly
+ * allocated are released without being read.
+ */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Fork(1)
@@ -42,10 +45,10 @@ import org.openjdk.jmh.annotations.Warmup;
 public class CallOverhead {
   private static final long[] FOUR = {4};
 
-  /** This binding, everything made beforehand. */
+  /** This binding, with everything created beforehand. */
   @State(Scope.Benchmark)
   public static class Ours {
-    /** Which engine. */
+    /** The engine. */
     @Param({"retort", "official"}) public String engine;
 
     private OrtEnvironmentFFM env;
@@ -55,7 +58,7 @@ public class CallOverhead {
     private MemorySegment sum;
     private Map<String, OrtValueRef> inputs;
 
-    /** Makes and binds values. */
+    /** Creates and binds the values. */
     @Setup
     public void open() {
       env = Engines.ours(engine);
@@ -80,10 +83,10 @@ public class CallOverhead {
     }
   }
 
-  /** The official binding, its tensors made beforehand. */
+  /** The official binding, with its tensors created beforehand. */
   @State(Scope.Benchmark)
   public static class Jni {
-    /** Which engine. */
+    /** The engine. */
     @Param({"retort", "official"}) public String engine;
 
     private OrtSession session;
@@ -91,7 +94,7 @@ public class CallOverhead {
     private Map<String, OnnxTensor> outputs;
     private FloatBuffer sum;
 
-    /** Makes tensors over direct buffers, as the binding asks for. */
+    /** Creates tensors over direct buffers, which this binding needs. */
     @Setup
     public void open() throws OrtException {
       session = Engines.jniSession(engine, Models.add(4));
@@ -115,14 +118,14 @@ public class CallOverhead {
     }
   }
 
-  /** A bound run. */
+  /** Measures a bound run of this binding. */
   @Benchmark
   public float bound(Ours ours) {
     ours.binding.run();
     return ours.sum.get(ValueLayout.JAVA_FLOAT, 12);
   }
 
-  /** A run by names of this binding. */
+  /** Measures a run by names of this binding. */
   @Benchmark
   public int named(Ours ours) {
     try (OrtValues values = ours.session.run(ours.inputs)) {
@@ -130,7 +133,7 @@ public class CallOverhead {
     }
   }
 
-  /** A run of the official binding. */
+  /** Measures a run of the official binding. */
   @Benchmark
   public int jni(Jni jni) throws OrtException {
     try (OrtSession.Result result = jni.session.run(jni.inputs)) {
@@ -138,7 +141,10 @@ public class CallOverhead {
     }
   }
 
-  /** The same, with the result in a tensor of the program: what the official binding has that is nearest to a bound output. */
+  /**
+   * As above, with the result in a tensor of the program, which is the closest that the official binding has to a bound
+   * output.
+   */
   @Benchmark
   public float jniGivenOutput(Jni jni) throws OrtException {
     try (OrtSession.Result result = jni.session.run(jni.inputs, jni.outputs)) {

@@ -5,14 +5,14 @@ import io.retort.onnxruntime.testing.Models.DecoderSize;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The decoders that are measured: 4 layers, 8 heads of 64, weights from a fixed seed. */
+/** The decoders that are measured: 4 layers, 8 heads of size 64, weights from a fixed seed. */
 final class Decoder {
   static final DecoderSize SIZE = new DecoderSize(4, 8, 64, 1000);
-  /** Tokens that came before the first measured step. */
+  /** Number of tokens before the first measured step. */
   static final int PAST = 512;
-  /** Measured steps; they begin behind the same past again each time. */
+  /** Number of measured steps. They start again after the same past each time. */
   static final int STEPS = 32;
-  /** Rows that the buffers of the decoder with room have. */
+  /** Number of rows in the buffers of the decoder with a fixed capacity. */
   static final int ROOM = 1024;
 
   private Decoder() {}
@@ -33,7 +33,7 @@ final class Decoder {
     return Math.toIntExact(SIZE.width() * rows);
   }
 
-  /** Names of all caches: past_key.0, past_value.0, ... */
+  /** Returns the names of all caches: past_key.0, past_value.0, ... */
   static List<String> names(String side) {
     List<String> names = new ArrayList<>();
     for (int i = 0; i < SIZE.layers(); ++i) {
@@ -43,7 +43,7 @@ final class Decoder {
     return names;
   }
 
-  /** Contents of a past: small numbers. */
+  /** Returns an element of the past, a small number. */
   static float past(int element) {
     return (element * 31 % 17 - 8) / 16f;
   }

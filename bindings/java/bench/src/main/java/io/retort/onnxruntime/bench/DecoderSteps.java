@@ -17,8 +17,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Steps of a decoder behind {@value Decoder#PAST} tokens. Two models of the same size: one whose caches grow ({@code Concat}), one
- * whose caches have room ({@code GroupQueryAttention}). The next token is looked for in the logits of each step, in Java.
+ * Measures steps of a decoder after {@value Decoder#PAST} tokens, with two models of the same size: the caches of one
+ * grow ({@code Concat}), those of the other have a fixed capacity ({@code GroupQueryAttention}). After each step, Java
+ * code finds the next token in the logits.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
@@ -30,7 +31,7 @@ public class DecoderSteps {
   /** This binding. */
   @State(Scope.Benchmark)
   public static class Ours {
-    /** Which engine. */
+    /** The engine. */
     @Param({"retort", "official"}) public String engine;
 
     private OurDecoder growing;
@@ -55,7 +56,7 @@ public class DecoderSteps {
   /** The official binding. */
   @State(Scope.Benchmark)
   public static class Jni {
-    /** Which engine. */
+    /** The engine. */
     @Param({"retort", "official"}) public String engine;
 
     private JniDecoder growing;
@@ -76,49 +77,52 @@ public class DecoderSteps {
     }
   }
 
-  /** Presents are made in place of the library and bound as the past of the next step. */
+  /** The library allocates the presents, which are bound as the past of the next step. */
   @Benchmark
   public long growingBound(Ours ours) {
     return ours.growing.boundSteps();
   }
 
-  /** Presents are results of a run by names and inputs of the next. */
+  /** The presents are results of a run by names, and inputs of the next run. */
   @Benchmark
   public long growingNamed(Ours ours) {
     return ours.growing.namedSteps();
   }
 
-  /** The same with the official binding. */
+  /** As above, with the official binding. */
   @Benchmark
   public long growingJni(Jni jni) throws OrtException {
     return jni.growing.steps(false);
   }
 
-  /** Presents are read into Java, and new tensors made of them for the next step: what programs do that keep their caches themselves. */
+  /**
+   * The presents are copied to Java, and new tensors are created from them for the next step, as in programs that
+   * manage their caches themselves.
+   */
   @Benchmark
   public long growingJniThroughJava(Jni jni) throws OrtException {
     return jni.growing.steps(true);
   }
 
-  /** One buffer is past and present; bound once. */
+  /** One buffer is both past and present, and is bound once. */
   @Benchmark
   public long roomyBound(Ours ours) {
     return ours.roomy.boundOnceSteps();
   }
 
-  /** Presents are results of a run by names and inputs of the next. */
+  /** The presents are results of a run by names, and inputs of the next run. */
   @Benchmark
   public long roomyNamed(Ours ours) {
     return ours.roomy.namedSteps();
   }
 
-  /** The same with the official binding. */
+  /** As above, with the official binding. */
   @Benchmark
   public long roomyJni(Jni jni) throws OrtException {
     return jni.roomy.steps(false);
   }
 
-  /** Presents go through Java. */
+  /** The presents are copied through Java. */
   @Benchmark
   public long roomyJniThroughJava(Jni jni) throws OrtException {
     return jni.roomy.steps(true);

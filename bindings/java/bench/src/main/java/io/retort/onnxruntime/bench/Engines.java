@@ -10,8 +10,9 @@ import io.retort.onnxruntime.OrtSessionFFM;
 import java.nio.file.Path;
 
 /**
- * The two engines, each by both bindings. System properties {@code bench.retort} and {@code bench.official} name the libraries; the
- * official one is that of the official package's jar, which its binding unpacks by itself, so both bindings run the same.
+ * The two engines, each with both bindings. The system properties {@code bench.retort} and {@code bench.official} name
+ * the libraries. The official library is the one in the jar of the official package, which that package unpacks by
+ * itself, so both bindings run the same library.
  */
 final class Engines {
   private Engines() {}
@@ -26,14 +27,17 @@ final class Engines {
     return OrtEnvironmentFFM.create(OrtApiFFM.load(Path.of(library(engine))), EnvironmentOptions.DEFAULT);
   }
 
-  /** One thread: what is measured is not how work is shared out. */
+  /** Creates a session with one thread, because the division of work between threads is not measured here. */
   static OrtSessionFFM session(OrtEnvironmentFFM env, byte[] model) {
     try (io.retort.onnxruntime.SessionOptions options = io.retort.onnxruntime.SessionOptions.create(env).setIntraOpThreads(1)) {
       return OrtSessionFFM.create(env, model, options);
     }
   }
 
-  /** The official binding, which takes its library when its classes are loaded: one engine for each process. */
+  /**
+   * Creates a session of the official binding. That binding chooses its library when its classes are loaded, so a
+   * process can measure one engine only.
+   */
   static ai.onnxruntime.OrtSession jniSession(String engine, byte[] model) throws OrtException {
     if (engine.equals("retort")) System.setProperty("onnxruntime.native.onnxruntime.path", library(engine));
     OrtEnvironment env = OrtEnvironment.getEnvironment();

@@ -14,7 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Steps by the official binding. For one thread. */
+/** Runs the decoder with the official binding. Not thread-safe. */
 final class JniDecoder implements AutoCloseable {
   private static final List<String> PASTS = Decoder.names("past");
   private static final List<String> PRESENTS = Decoder.names("present");
@@ -26,7 +26,7 @@ final class JniDecoder implements AutoCloseable {
   private final IntBuffer last = direct(4).asIntBuffer();
   private final IntBuffer total = direct(4).asIntBuffer();
   private final Map<String, OnnxTensor> first = new HashMap<>();
-  /** Where presents go that pass through Java: two buffers for each, one is read while the other is written. */
+  /** Buffers for presents that pass through Java: two for each, so that one is read while the other is written. */
   private final FloatBuffer[][] carried = new FloatBuffer[2][PASTS.size()];
 
   JniDecoder(String engine, byte[] model, long rows) throws OrtException {
@@ -67,7 +67,10 @@ final class JniDecoder implements AutoCloseable {
     return (OnnxTensor) result.get(name).orElseThrow();
   }
 
-  /** Results are inputs of the next step, or copies of them that pass through Java. */
+  /**
+   * Runs all steps. Results become inputs of the next step directly or, if {@code throughJava} is set, after a copy
+   * through Java.
+   */
   long steps(boolean throughJava) throws OrtException {
     long next = 1;
     Map<String, OnnxTensor> inputs = new HashMap<>(first);

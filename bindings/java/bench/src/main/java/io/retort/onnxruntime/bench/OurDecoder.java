@@ -14,7 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Steps by this binding, with bound values and by names. For one thread. */
+/** Runs the decoder with this binding, with bound values and by name. Not thread-safe. */
 final class OurDecoder implements AutoCloseable {
   private static final List<String> PASTS = Decoder.names("past");
   private static final List<String> PRESENTS = Decoder.names("present");
@@ -53,7 +53,7 @@ final class OurDecoder implements AutoCloseable {
     binding.bindOutput("logits", logits, new long[] {1, 1, Decoder.SIZE.vocabulary()}, ElementType.FLOAT, DeviceSpec.CPU);
   }
 
-  /** The pasts are written in place. */
+  /** Binds the presents to the memory of the pasts, so that the caches are updated in place. */
   void bindOnce() {
     for (int i = 0; i < PASTS.size(); ++i) binding.bindOutput(PRESENTS.get(i), first.get(PASTS.get(i)));
   }
@@ -92,7 +92,7 @@ final class OurDecoder implements AutoCloseable {
     for (String name : PASTS) binding.bindInput(name, first.get(name));
     for (int step = 0; step < Decoder.STEPS; ++step) {
       set(step, next);
-      // Official ONNX Runtime wants outputs bound again when their shape changes.
+      // Official ONNX Runtime needs outputs to be bound again when their shape changes.
       for (String name : PRESENTS) binding.bindOutputToDevice(name, DeviceSpec.CPU);
       try (OrtValues values = binding.runWithBindings(null)) {
         for (int i = 0; i < PASTS.size(); ++i) binding.bindInput(PASTS.get(i), values.get(PRESENTS.get(i)));

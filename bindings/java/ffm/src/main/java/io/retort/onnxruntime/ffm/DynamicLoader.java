@@ -14,16 +14,17 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * The system's loader of libraries. Where there is {@code dlopen}, it is called itself: {@link SymbolLookup#libraryLookup}
- * says only that a library cannot be opened, {@code dlerror} says why, and only {@code dlopen} finds what is loaded already.
+ * The system's loader of libraries. On systems with {@code dlopen}, it is called directly, because {@link
+ * SymbolLookup#libraryLookup} only reports that a library cannot be opened, while {@code dlerror} gives the reason, and
+ * because only {@code dlopen} finds libraries that are already loaded.
  *
- * <p>Libraries stay loaded until the process ends: engines have threads, and objects of theirs may outlive every reference.
+ * <p>Libraries stay loaded until the process ends: engines have threads, and their objects may outlive every reference.
  */
 abstract class DynamicLoader {
-  /** A loaded library: how to find its functions, and the file it came from where that can be told. */
+  /** A loaded library: its functions, and its file if the system tells; otherwise null. */
   record Loaded(SymbolLookup lookup, Path path) {}
 
-  /** Why a library could not be opened, in the words of the system. */
+  /** The system's reason why a library could not be opened. */
   static final class LoadFailure extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -40,19 +41,22 @@ abstract class DynamicLoader {
     return Holder.SYSTEM;
   }
 
-  /** Loads a file; its path is absolute. */
+  /** Loads a file. The path must be absolute. */
   abstract Loaded open(Path file) throws LoadFailure;
 
-  /** Loads what the system finds under a name without a folder; empty where the system has no such search that is safe to use. */
+  /**
+   * Loads the library that the system finds by a name without a folder; empty if the system has no such search that is
+   * safe to use.
+   */
   abstract Optional<Loaded> openByName(String name) throws LoadFailure;
 
-  /** A library that this process has loaded from that file or under that name already; never loads one. */
+  /** Returns a library that this process has already loaded from that file or under that name. Never loads one. */
   abstract Optional<Loaded> alreadyLoaded(String pathOrName);
 
-  /** The file that holds the code at an address; null where that cannot be told. */
+  /** Returns the file that contains the code at an address; null if the system does not tell. */
   abstract Path fileOf(MemorySegment code);
 
-  /** Systems with {@code dlopen}. */
+  /** The loader of systems with {@code dlopen}. */
   private static final class Posix extends DynamicLoader {
     private static final boolean MACOS = Platform.current().os() == Platform.Os.MACOS;
     private static final int NOW_AND_LOCAL = MACOS ? 2 | 4 : 2;
@@ -64,7 +68,8 @@ abstract class DynamicLoader {
 
     Posix() {
       try {
-        MemorySegment unused = (MemorySegment) dlerror.invokeExact();  // so that nothing is linked between an error and its reason
+        // Call it once now, so that the linker creates nothing between an error and its reason.
+        MemorySegment unused = (MemorySegment) dlerror.invokeExact();
       } catch (Throwable e) {
         throw new IllegalStateException("dlerror cannot be called", e);
       }
@@ -132,7 +137,8 @@ abstract class DynamicLoader {
     @Override
     Path fileOf(MemorySegment code) {
       try (Arena arena = Arena.ofConfined()) {
-        MemorySegment info = arena.allocate(4 * ValueLayout.ADDRESS.byteSize(), ValueLayout.ADDRESS.byteAlignment());  // Dl_info: its name is first
+        // A Dl_info, whose first field is the name.
+        MemorySegment info = arena.allocate(4 * ValueLayout.ADDRESS.byteSize(), ValueLayout.ADDRESS.byteAlignment());
         int found = (int) dladdr.invokeExact(code, info);
         MemorySegment name = found == 0 ? MemorySegment.NULL : info.get(ValueLayout.ADDRESS, 0);
         return name.address() == 0 ? null : Path.of(name.reinterpret(Long.MAX_VALUE).getString(0));
@@ -142,7 +148,10 @@ abstract class DynamicLoader {
     }
   }
 
-  /** Windows: a name without a folder is not given to its loader, which would search the working folder, too. */
+  /**
+   * The loader of Windows. It never passes a name without a folder to the system, which would search the working
+   * folder, too.
+   */
   private static final class Windows extends DynamicLoader {
     private static final int PATH_CHARS = 32768;
     private final SymbolLookup kernel = SymbolLookup.libraryLookup("kernel32", Arena.global());
@@ -181,7 +190,8 @@ abstract class DynamicLoader {
         MemorySegment name = arena.allocate(2L * PATH_CHARS, 2);
         int length = (int) getFile.invokeExact(module, name, PATH_CHARS);
         Path file = length == 0 ? null : Path.of(name.getString(0, StandardCharsets.UTF_16LE)).toRealPath();
-        return file == null ? Optional.empty() : Optional.of(open(file));  // the same module again: its count goes up
+        // This opens the same module again and increments its count.
+        return file == null ? Optional.empty() : Optional.of(open(file));
       } catch (IOException | LoadFailure e) {
         return Optional.empty();
       } catch (Throwable e) {

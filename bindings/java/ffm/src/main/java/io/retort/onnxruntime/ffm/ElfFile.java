@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What is looked at in a library of Linux before it is given to the system: {@code dlopen} maps a file that was cut off (by a
- * full disk, or a download that ended early) as if it were whole, and the process dies when it reads behind the end; and of a
- * library for another processor it reports that the file does not exist.
+ * Checks a library on Linux before {@code dlopen} gets it, for two reasons. {@code dlopen} maps a truncated file (after
+ * a full disk or an interrupted download) as if it were complete, and the process crashes when it reads beyond the end.
+ * For a library for another processor it reports that the file does not exist.
  */
 final class ElfFile {
   private static final int HEADER_BYTES = 64;
@@ -25,8 +25,8 @@ final class ElfFile {
   private ElfFile() {}
 
   /**
-   * Why the file is not whole, or not for that processor; empty where it is both, or not of a kind that this class knows: then
-   * the system judges.
+   * Returns why the file is not complete or not for that processor. Returns empty if it is both, and for files of a
+   * kind that this class does not know: the system checks these.
    */
   static Optional<String> defect(Path file, String arch) throws IOException {
     try (FileChannel channel = FileChannel.open(file)) {
@@ -37,15 +37,15 @@ final class ElfFile {
       }
       String made = PROCESSORS.get((int) header.getShort(18));
       if (made != null && PROCESSORS.containsValue(arch) && !made.equals(arch)) {
-        return Optional.of("the library is for " + made + ", and this Java runs on " + arch);
+        return Optional.of("the library is for " + made + ", but this Java runs on " + arch);
       }
       long at = header.getLong(32);
       int count = Short.toUnsignedInt(header.getShort(56));
       ByteBuffer segments = at < 0 || at > size ? null : read(channel, at, count * PHDR_BYTES);
       if (segments == null) {
-        return Optional.of("the file is cut off: it has " + size + " bytes, and its table of segments lies behind them");
+        return Optional.of("the file is truncated: it has " + size + " bytes, and its program headers would be beyond them");
       }
-      // The table of sections is the last thing in most files: it tells even that only symbols are missing.
+      // The section headers are at the end of most files, so this check finds even files that lack only symbols.
       long sections = header.getLong(40);
       long needed = sections <= 0 ? 0 : sections + (long) Short.toUnsignedInt(header.getShort(58)) * Short.toUnsignedInt(header.getShort(60));
       for (int i = 0; i < count; i++) {
@@ -55,7 +55,7 @@ final class ElfFile {
           needed = end < 0 ? Long.MAX_VALUE : Math.max(needed, end);
         }
       }
-      return needed > size ? Optional.of("the file is cut off: it has " + size + " bytes of " + needed + " or more") : Optional.empty();
+      return needed > size ? Optional.of("the file is truncated: it has " + size + " bytes and needs " + needed + " or more") : Optional.empty();
     }
   }
 

@@ -9,12 +9,12 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 
 /**
- * A loaded library that was checked: it speaks a version of the C interface that this binding works with.
+ * A loaded library that was checked to have a version of the C interface that this binding supports.
  *
- * @param lookup its functions
- * @param path its file; null where the system does not tell it
+ * @param lookup functions of the library
+ * @param path file of the library; null if the system does not tell
  * @param apiBase the struct OrtApiBase
- * @param version its version, as it says itself
+ * @param version version of the library, as it reports it
  */
 record Engine(SymbolLookup lookup, Path path, MemorySegment apiBase, String version) {
   static final int MINIMUM_API = 17;
@@ -23,7 +23,7 @@ record Engine(SymbolLookup lookup, Path path, MemorySegment apiBase, String vers
   private static final FunctionDescriptor GET_API = FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT);
   private static final FunctionDescriptor GET_VERSION = FunctionDescriptor.of(ValueLayout.ADDRESS);
 
-  /** Why a library is not an engine for this binding. */
+  /** The reason why a library is not an engine for this binding. */
   static final class Rejected extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -33,9 +33,9 @@ record Engine(SymbolLookup lookup, Path path, MemorySegment apiBase, String vers
   }
 
   /**
-   * Checks what the system loaded.
+   * Checks a library that the system loaded.
    *
-   * @throws Rejected with the reason where this binding does not work with it
+   * @throws Rejected with the reason, if this binding does not support the library
    */
   static Engine of(DynamicLoader.Loaded library) throws Rejected {
     MemorySegment entry = library.lookup().find(ENTRY).orElseThrow(() -> new Rejected("is a library, but has no function " + ENTRY));
@@ -51,9 +51,9 @@ record Engine(SymbolLookup lookup, Path path, MemorySegment apiBase, String vers
     MemorySegment table = base.reinterpret(2 * ValueLayout.ADDRESS.byteSize());
     MemorySegment text = pointer(table.getAtIndex(ValueLayout.ADDRESS, 1), GET_VERSION);
     String version = text.address() == 0 ? "unknown" : text.reinterpret(Long.MAX_VALUE).getString(0);
-    // An old library answers an unknown version with null, and a line on stderr.
+    // For a version that it does not know, an old library returns null and prints a line on stderr.
     if (pointer(table.getAtIndex(ValueLayout.ADDRESS, 0), GET_API, MINIMUM_API).address() == 0) {
-      throw new Rejected("is version " + version + "; its C interface is older than " + MINIMUM_API + ", the oldest that this binding works with");
+      throw new Rejected("is version " + version + "; its C interface is older than " + MINIMUM_API + ", the oldest that this binding supports");
     }
     return new Engine(lookup, file, base, version);
   }

@@ -8,10 +8,8 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.OptionalLong;
 
-/** Functions that an engine has besides those of the tables, which are looked up by name. Thread-safe. */
+/** Calls functions that are not in the tables but are found by name. Thread-safe. */
 public final class ExperimentalCalls {
-  /** The first version whose table can be asked for such functions. */
-  private static final int SINCE = 28;
   private static final MethodHandle NUMBER_OF = Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.ADDRESS));
 
   private ExperimentalCalls() {}
@@ -19,10 +17,11 @@ public final class ExperimentalCalls {
   /**
    * @param api the table
    * @param session OrtSession
-   * @return bytes that the engine has copied on its own account since the session was created; empty where it does not tell
+   * @return the number of bytes that the engine has copied by itself since the session was created; empty if the engine
+   * does not have this function
    */
   public static OptionalLong copiedBytes(OrtApi api, MemorySegment session) {
-    if (api.table().version() < SINCE) return OptionalLong.empty();
+    if (!api.table().has(OrtApi.Index.GET_EXPERIMENTAL_FUNCTION)) return OptionalLong.empty();
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment function = api.getExperimentalFunction(arena.allocateFrom("RetortSessionCopiedBytes"));
       return function.address() == 0 ? OptionalLong.empty() : OptionalLong.of((long) NUMBER_OF.invokeExact(function, session));

@@ -10,15 +10,19 @@ import java.util.Arrays;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Calls that read or write memory of the program, and keep segments alive meanwhile: no thread can close an arena while a segment
- * of it is an argument of a call. That is the only public way to hold an arena open, so the segments are passed behind the
- * arguments of the function. The function ignores them: in all calling conventions that the linker knows, further arguments lie
- * in registers or on the stack of the caller, who removes them.
+ * Calls functions that read or write memory of the program, and keeps the arenas of this memory open during the call.
+ * No thread can close an arena while one of its segments is an argument of a call. This is the only public way to keep
+ * an arena open, so the segments are passed as extra arguments after those of the function. The function ignores them:
+ * in all calling conventions that the linker supports, extra arguments are in registers or on the stack of the caller,
+ * which removes them.
  *
  * <p>Thread-safe.
  */
 public final class KeptCalls {
-  /** A signature with segments behind its arguments. The status is a number: a segment for it would be garbage of every run. */
+  /**
+   * A signature with segments after its arguments. The status is a number: a segment for it would be garbage in every
+   * run.
+   */
   private record Kept(FunctionDescriptor function, ConcurrentHashMap<Integer, MethodHandle> handles) {
     Kept(FunctionDescriptor function) {
       this(function.changeReturnLayout(ValueLayout.JAVA_LONG), new ConcurrentHashMap<>());
@@ -30,7 +34,7 @@ public final class KeptCalls {
       return Linker.nativeLinker().downcallHandle(function.appendArgumentLayouts(more));
     }
 
-    /** The handle that takes the segments as an array. */
+    /** Returns a handle that takes the segments as an array. */
     MethodHandle spread(int segments) {
       return handles.computeIfAbsent(segments, n -> handle(n).asSpreader(MemorySegment[].class, n));
     }
@@ -50,9 +54,9 @@ public final class KeptCalls {
   private KeptCalls() {}
 
   /**
-   * RunWithBinding.
+   * Calls RunWithBinding.
    *
-   * @param api the table
+   * @param api the function table
    * @param session OrtSession
    * @param options OrtRunOptions, or NULL
    * @param binding OrtIoBinding
@@ -66,11 +70,11 @@ public final class KeptCalls {
   }
 
   /**
-   * BindInput, which copies a value at once where the session reads elsewhere.
+   * Calls BindInput, which copies the value at once if the session reads the input on another device.
    *
-   * @param api the table
+   * @param api the function table
    * @param binding OrtIoBinding
-   * @param name of the input
+   * @param name name of the input, a C string
    * @param value OrtValue
    * @param kept segments of different scopes that must stay alive during the call
    * @return address of an OrtStatus, or 0
@@ -95,14 +99,14 @@ public final class KeptCalls {
   }
 
   /**
-   * CopyTensors.
+   * Calls CopyTensors.
    *
-   * @param api the table
+   * @param api the function table
    * @param env OrtEnv
-   * @param from array of OrtValue
-   * @param to array of OrtValue
+   * @param from array of OrtValue, the sources
+   * @param to array of OrtValue, the targets
    * @param stream OrtSyncStream, or NULL
-   * @param count length of both
+   * @param count length of both arrays
    * @param kept segments of different scopes that must stay alive during the call
    * @return address of an OrtStatus, or 0
    * @throws IllegalStateException if the scope of a segment is closed; the library was not called
@@ -117,13 +121,13 @@ public final class KeptCalls {
   }
 
   /**
-   * CreateValue, which copies keys and values of a map.
+   * Calls CreateValue, which copies the keys and values of a map.
    *
-   * @param api the table
+   * @param api the function table
    * @param parts array of OrtValue
-   * @param count its length
+   * @param count length of the array
    * @param type ONNXType
-   * @param out where the OrtValue is written
+   * @param out receives the OrtValue
    * @param kept segments of different scopes that must stay alive during the call
    * @return address of an OrtStatus, or 0
    * @throws IllegalStateException if the scope of a segment is closed; the library was not called
@@ -138,17 +142,17 @@ public final class KeptCalls {
   }
 
   /**
-   * Run.
+   * Calls Run.
    *
-   * @param api the table
+   * @param api the function table
    * @param session OrtSession
    * @param options OrtRunOptions, or NULL
-   * @param inputNames array of names
+   * @param inputNames array of C strings
    * @param inputs array of OrtValue
-   * @param inputCount length of both
-   * @param outputNames array of names
-   * @param outputCount its length
-   * @param outputs array of OrtValue, filled by the call where it is NULL
+   * @param inputCount length of both arrays
+   * @param outputNames array of C strings
+   * @param outputCount length of both arrays
+   * @param outputs array of OrtValue; the call replaces elements that are NULL
    * @param kept segments of different scopes that must stay alive during the call
    * @return address of an OrtStatus, or 0
    * @throws IllegalStateException if the scope of a segment is closed; the library was not called
@@ -165,13 +169,13 @@ public final class KeptCalls {
   }
 
   /**
-   * CreateSession.
+   * Calls CreateSession.
    *
-   * @param api the table
+   * @param api the function table
    * @param env OrtEnv
-   * @param path file of the model
+   * @param path file of the model, a C string
    * @param options OrtSessionOptions, or NULL
-   * @param out where the OrtSession is written
+   * @param out receives the OrtSession
    * @param kept segments of different scopes that must stay alive during the call
    * @return address of an OrtStatus, or 0
    * @throws IllegalStateException if the scope of a segment is closed; the library was not called
@@ -186,14 +190,14 @@ public final class KeptCalls {
   }
 
   /**
-   * CreateSessionFromArray.
+   * Calls CreateSessionFromArray.
    *
-   * @param api the table
+   * @param api the function table
    * @param env OrtEnv
-   * @param model bytes of the model
-   * @param bytes how many
+   * @param model content of the model file
+   * @param bytes length of the content
    * @param options OrtSessionOptions, or NULL
-   * @param out where the OrtSession is written
+   * @param out receives the OrtSession
    * @param kept segments of different scopes that must stay alive during the call
    * @return address of an OrtStatus, or 0
    * @throws IllegalStateException if the scope of a segment is closed; the library was not called
@@ -208,9 +212,9 @@ public final class KeptCalls {
   }
 
   /**
-   * CompileModel.
+   * Calls CompileModel.
    *
-   * @param api the table
+   * @param api the function table
    * @param env OrtEnv
    * @param options OrtModelCompilationOptions
    * @param kept segments of different scopes that must stay alive during the call

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** One search for an engine; {@link NativeLibrary} describes the order. Used by one thread, once. */
+/** Searches for an engine; {@link NativeLibrary} describes the order. Used once, by one thread. */
 final class LibrarySearch {
   private static final List<Setting> SETTINGS =
       List.of(new Setting("ORT_NATIVE_LIB_PATH", true), new Setting("RETORT_LIBRARY", true), new Setting("retort.library", false));
@@ -23,10 +23,10 @@ final class LibrarySearch {
     }
   }
 
-  /** The result of a search; {@code decidedBy} is the setting that ended it, or null. */
+  /** The result of a search. {@code decidedBy} is the setting that ended it, or null. */
   record Result(Optional<Engine> found, List<Attempt> attempts, String decidedBy) {
     String advice(String usual) {
-      return decidedBy == null ? usual : "Nothing else was searched, because that is set: name a library (or its folder) there, or unset it.";
+      return decidedBy == null ? usual : "No other place was searched, because this setting is set: set it to a library (or its folder), or unset it.";
     }
   }
 
@@ -53,7 +53,7 @@ final class LibrarySearch {
     return new Result(nativeJar().or(this::libraryPath).or(this::systemLoader).or(this::usualFolders), attempts, null);
   }
 
-  /** The library that a setting names: by a path, or by a name for the system's loader. */
+  /** Loads the library that a setting names, by a path or by a name for the system's loader. */
   private Optional<Engine> named(String label, String value) {
     Path place;
     try {
@@ -66,7 +66,7 @@ final class LibrarySearch {
     return bare && !Files.exists(place) ? byName(label, value) : place(label, place);
   }
 
-  /** A file or a folder. */
+  /** Loads the engine at a place, which is a file or a folder. */
   Optional<Engine> place(String label, Path place) {
     Path absolute = place.toAbsolutePath().normalize();
     String where = label + " " + absolute;
@@ -91,11 +91,11 @@ final class LibrarySearch {
     return Optional.empty();
   }
 
-  /** The first library of a folder that works. */
+  /** Loads the first usable library of a folder. */
   private Optional<Engine> folder(String where, Path folder) {
     List<Path> files = candidates(folder);
     if (files.isEmpty()) {
-      attempts.add(new Attempt(where, "a folder without any of " + String.join(", ", settings.platform().libraryNames())));
+      attempts.add(new Attempt(where, "the folder contains none of " + String.join(", ", settings.platform().libraryNames())));
     }
     return files.stream().map(f -> file(where + File.separator + f.getFileName(), f)).flatMap(Optional::stream).findFirst();
   }
@@ -121,7 +121,7 @@ final class LibrarySearch {
     return files;
   }
 
-  /** Whether both paths lead to one file. */
+  /** Returns whether both paths are the same file. */
   private static boolean sameFile(Path a, Path b) {
     try {
       return a.equals(b) || Files.isSameFile(a, b);

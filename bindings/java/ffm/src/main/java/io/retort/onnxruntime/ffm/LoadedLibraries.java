@@ -17,16 +17,17 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The engines that this process has loaded. Used by one thread, once.
+ * Finds an engine among the libraries that this process has loaded. Used once, by one thread.
  *
- * <p>The library of the official Java binding tells which engine that binding runs on: {@code dlsym} on it finds the function in
- * the engine that it is linked to, from any file and among any number of engines.
+ * <p>The native library of the official Java binding shows which engine that binding uses: {@code dlsym} on it finds
+ * the function in the engine that it is linked to, whatever file the engine came from and however many engines are
+ * loaded.
  */
 final class LoadedLibraries {
   private static final String BINDING = "onnxruntime4j_jni";
   private static final String DELETED = " (deleted)";
 
-  /** The engine, and what was tried. */
+  /** The engine, and the attempts to find it. */
   record Result(Optional<Engine> found, List<Attempt> attempts) {}
 
   private final DynamicLoader loader = DynamicLoader.system();
@@ -36,7 +37,7 @@ final class LoadedLibraries {
     return Platform.current().os() == Platform.Os.WINDOWS ? new Result(byModuleName(), attempts) : find(files());
   }
 
-  /** Among the files of this process that may hold code. */
+  /** Searches among files of this process that may contain code. */
   Result find(Set<String> files) {
     Optional<Engine> found = files.stream().filter(f -> baseName(f).contains(BINDING)).map(this::take).flatMap(Optional::stream).findFirst();
     if (found.isPresent()) {
@@ -53,7 +54,7 @@ final class LoadedLibraries {
       return new Result(Optional.empty(), attempts);
     }
     if (engines.isEmpty()) {
-      attempts.add(new Attempt("libraries of this process", "none of the " + files.size() + " is named onnxruntime or retort and is an engine"));
+      attempts.add(new Attempt("libraries of this process", "none of the " + files.size() + " files is named onnxruntime or retort and is an engine"));
     }
     return new Result(engines.stream().findFirst(), attempts);
   }
@@ -81,7 +82,8 @@ final class LoadedLibraries {
   }
 
   private Optional<Engine> byModuleName() {
-    for (String name : Platform.current().libraryNames().reversed()) {  // the official name first: bindings are linked to it
+    // The official name first, because bindings are linked to it.
+    for (String name : Platform.current().libraryNames().reversed()) {
       Optional<DynamicLoader.Loaded> library = loader.alreadyLoaded(name);
       if (library.isEmpty()) {
         attempts.add(new Attempt(name, "is not loaded"));
@@ -100,7 +102,7 @@ final class LoadedLibraries {
     return Platform.current().os() == Platform.Os.MACOS ? images() : mappings();
   }
 
-  /** Linux: files that this process has mapped to run code. */
+  /** Lists the files from which this process has mapped executable code (Linux). */
   private Set<String> mappings() {
     Set<String> files = new LinkedHashSet<>();
     try {
@@ -114,12 +116,12 @@ final class LoadedLibraries {
         }
       }
     } catch (IOException e) {
-      attempts.add(new Attempt("/proc/self/maps", "cannot be read, and tells which libraries are loaded: " + e.getMessage()));
+      attempts.add(new Attempt("/proc/self/maps", "cannot be read, so the loaded libraries are unknown: " + e.getMessage()));
     }
     return files;
   }
 
-  /** macOS: the images of this process. */
+  /** Lists the images of this process (macOS). */
   private Set<String> images() {
     Linker linker = Linker.nativeLinker();
     MethodHandle count = linker.downcallHandle(linker.defaultLookup().find("_dyld_image_count").orElseThrow(), FunctionDescriptor.of(ValueLayout.JAVA_INT));

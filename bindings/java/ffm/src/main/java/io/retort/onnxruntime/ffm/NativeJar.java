@@ -28,13 +28,13 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The library inside the jar with classifier {@code native}, unpacked once for each user into CACHE/CHECKSUM/NAME.
+ * Unpacks the library in the jar with classifier {@code native}, once for each user, to CACHE/CHECKSUM/NAME.
  *
- * <p>A file gets its name there by one atomic rename, after its content was checked and written to the disk: processes that unpack
- * at the same time do not disturb each other, and what lies there is whole. Hashing it again at every start would cost more
- * than the start of the virtual machine (140 ms for 8 MB before the code is compiled), so later starts look at size, owner and
- * permissions. A cache that others may write to, or that cannot be written, is left alone; the library then lies in a new
- * folder for this process, which goes when it ends.
+ * <p>A file gets its final name by an atomic rename, after its content was checked and written to the disk. Therefore
+ * processes may unpack at the same time, and every file with a final name is complete. Later starts check size, owner
+ * and permissions only: hashing the file would take longer than starting the virtual machine (140 ms for 8 MB before
+ * the code is compiled). If other users may write to the cache, or it cannot be written, it is not used; the library is
+ * then unpacked to a temporary folder, which is deleted when the process ends.
  */
 final class NativeJar {
   private static final FileAttribute<Set<PosixFilePermission>> OURS_ALONE =
@@ -53,7 +53,7 @@ final class NativeJar {
     return "io/retort/native/" + platform.label() + "/" + platform.bundledName();
   }
 
-  /** The unpacked library; empty where no such jar is in sight. */
+  /** Returns the unpacked library; empty if no such jar is on the class path or module path. */
   Optional<Path> unpack() throws IOException {
     URL library = find(resource(platform));
     if (library == null) {
@@ -79,7 +79,7 @@ final class NativeJar {
 
   private static URLConnection open(URL url) throws IOException {
     URLConnection connection = url.openConnection();
-    connection.setUseCaches(false);  // a cached one keeps the jar open
+    connection.setUseCaches(false);  // a cached connection keeps the jar open
     return connection;
   }
 
@@ -133,7 +133,7 @@ final class NativeJar {
     return caches.resolve("retort").resolve("native").toAbsolutePath();
   }
 
-  /** The folder that a variable names; relative ones do not count, as the rules of XDG say. */
+  /** Returns the folder that a variable names. Relative paths are ignored, as the XDG specification demands. */
   private Optional<Path> variable(String name) {
     return Optional.ofNullable(settings.variable().apply(name)).filter(v -> !v.isBlank()).map(Path::of).filter(Path::isAbsolute);
   }
@@ -163,23 +163,23 @@ final class NativeJar {
     return store.supportsFileAttributeView("posix") && path.getFileSystem().supportedFileAttributeViews().contains("unix");
   }
 
-  /** Why others might have put something there; empty where only this user (or the system's administrator) may. */
+  /** Returns why other users may have written here; empty if only this user or the system's administrator may write. */
   private static Optional<String> trouble(Path path) throws IOException {
     if (Files.isSymbolicLink(path)) {
-      return Optional.of("is a symbolic link, which is not followed here");
+      return Optional.of("is a symbolic link; links are not followed here");
     }
     if (!posix(path)) {
-      return Optional.empty();  // Windows: the user's own folders carry access lists of their own
+      return Optional.empty();  // Windows: access lists protect the user's folders
     }
     int owner = (int) Files.getAttribute(path, "unix:uid", LinkOption.NOFOLLOW_LINKS);
     if (owner != 0 && owner != User.ID) {
       return Optional.of("belongs to another user (" + owner + ")");
     }
     boolean open = Files.getPosixFilePermissions(path, LinkOption.NOFOLLOW_LINKS).stream().anyMatch(OF_OTHERS::contains);
-    return open ? Optional.of("may be written by other users; take that away (chmod go-w), or name another folder with -Dretort.cache") : Optional.empty();
+    return open ? Optional.of("may be written by other users; forbid that (chmod go-w), or name another folder with -Dretort.cache") : Optional.empty();
   }
 
-  /** Who runs this process; asked only where files have owners of that kind. */
+  /** The user of this process. The id is read only on systems whose files have numeric owners. */
   private static final class User {
     static final int ID = id();
 
@@ -197,12 +197,12 @@ final class NativeJar {
     private static final long serialVersionUID = 1;
 
     WrongContent(String expected, String found) {
-      super("the jar is damaged: the library in it has the SHA-256 checksum " + found + " in place of " + expected);
+      super("the jar is damaged: the library in it has the SHA-256 checksum " + found + " instead of " + expected);
     }
   }
 
   private Path write(InputStream in, Path file, String expected) throws IOException {
-    Path part = Files.createTempFile(file.getParent(), ".part", null);  // its owner alone may read and write it
+    Path part = Files.createTempFile(file.getParent(), ".part", null);  // only its owner may read and write it
     try {
       String found = copy(in, part);
       if (!found.equals(expected)) {
@@ -214,7 +214,8 @@ final class NativeJar {
       try {
         Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
       } catch (IOException e) {
-        // Windows does not replace a library that another process has loaded: then that one unpacked the same content.
+        // Windows does not replace a library that another process has loaded. That process has then unpacked the same
+        // content.
         if (!Files.isRegularFile(file) || Files.mismatch(part, file) != -1) {
           throw e;
         }

@@ -5,31 +5,33 @@ import java.lang.foreign.SymbolLookup;
 import java.nio.file.Path;
 
 /**
- * An engine that speaks ONNX Runtime's C interface, loaded into this process: Retort or the official library.
+ * An engine with ONNX Runtime's C interface that is loaded into this process: Retort or the official library.
  *
- * <p>{@link #load()} searches in this order and takes the first place that is set or has one:
+ * <p>{@link #load()} tries these places in order and uses the first that is set or has an engine:
  *
  * <ol>
- *   <li>environment variable {@code ORT_NATIVE_LIB_PATH}: a file, a folder that holds one, or a name that is looked for
- *       where the system looks for libraries, unless the working folder has it;
+ *   <li>environment variable {@code ORT_NATIVE_LIB_PATH}: a file, a folder that contains one, or a name, which the
+ *   system's loader looks up unless the working folder has such a file;
  *   <li>environment variable {@code RETORT_LIBRARY}, in the same way;
  *   <li>system property {@code retort.library}, in the same way;
- *   <li>the jar with classifier {@code native} on the class path or module path, whose library is unpacked once into the user's
- *       cache: the folder that system property {@code retort.cache} names, else {@code $XDG_CACHE_HOME/retort/native} or
- *       {@code ~/.cache/retort/native}, {@code ~/Library/Caches/retort/native} (macOS), {@code %LOCALAPPDATA%\retort\native}
- *       (Windows). On the module path, start with {@code --add-modules io.retort.onnxruntime.natives};
- *   <li>the folders of {@code java.library.path}; what the system's loader finds ({@code LD_LIBRARY_PATH} among others; on
- *       Windows the folders of {@code PATH}); usual folders such as {@code /usr/local/lib}.
+ *   <li>the jar with classifier {@code native} on the class path or module path. Its library is unpacked once into the
+ *       user's cache: the folder that system property {@code retort.cache} names, else {@code
+ *       $XDG_CACHE_HOME/retort/native} or {@code ~/.cache/retort/native}, {@code ~/Library/Caches/retort/native}
+ *       (macOS), {@code %LOCALAPPDATA%\retort\native} (Windows). On the module path, start with {@code --add-modules
+ *       io.retort.onnxruntime.natives};
+ *   <li>the folders of {@code java.library.path}; the folders that the system's loader searches (those of {@code
+ *       LD_LIBRARY_PATH} among others; on Windows those of {@code PATH}); usual folders such as {@code /usr/local/lib}.
  * </ol>
  *
- * <p>A place that one of the first three names is the only one: where nothing usable lies there, that is an error, and no other
- * engine runs in its place. In a folder, Retort comes before ONNX Runtime.
+ * <p>If one of the first three names a place, the search ends there: it is an error if the place has no usable engine,
+ * and no other engine is used instead. In a folder, Retort comes before ONNX Runtime.
  *
- * <p>A process that uses the official Java binding ({@code ai.onnxruntime}) as well starts that first: on Linux its native part
- * binds itself to the first loaded library named {@code libonnxruntime.so.1}, and refuses another version than its own.
+ * <p>A program that also uses the official Java binding ({@code ai.onnxruntime}) must start that binding first: on
+ * Linux, its native part links to the first loaded library named {@code libonnxruntime.so.1}, and rejects a version
+ * other than its own.
  *
- * <p>A loaded engine stays in the process until it ends. Objects of this class are immutable and safe for use by several
- * threads; loading the same file twice gives the same native library.
+ * <p>A loaded engine stays in the process until it ends. Objects of this class are immutable and thread-safe. Loading
+ * the same file twice gives the same native library.
  */
 public final class NativeLibrary {
   /** The oldest version of the C interface that this binding works with. */
@@ -46,10 +48,10 @@ public final class NativeLibrary {
   }
 
   /**
-   * Finds an engine, in the order that the class describes, and loads it.
+   * Finds and loads an engine, in the order that the class describes.
    *
    * @return the engine
-   * @throws NativeLibraryError where none was found; the message lists what was tried, and why each did not serve
+   * @throws NativeLibraryError if no engine was found; the message lists what was tried, and why each attempt failed
    */
   public static NativeLibrary load() {
     LibrarySearch.Result result = new LibrarySearch(SearchSettings.ofProcess()).run();
@@ -57,28 +59,28 @@ public final class NativeLibrary {
   }
 
   /**
-   * Loads the engine at a place, without looking anywhere else.
+   * Loads the engine at a place. No other place is searched.
    *
-   * @param place a library, or a folder that holds one under a usual name
+   * @param place a library, or a folder that contains one under a usual name
    * @return the engine
-   * @throws NativeLibraryError where no library there works
+   * @throws NativeLibraryError if the place has no usable library
    */
   public static NativeLibrary load(Path place) {
     LibrarySearch search = new LibrarySearch(SearchSettings.ofProcess());
     return search.place("the given path", place).map(NativeLibrary::new).orElseThrow(() -> new NativeLibraryError("no engine at " + place + "; tried", search.attempts(),
-        "Give the path of libretort or libonnxruntime, 1." + MINIMUM_API + " or newer, or of a folder that holds one."));
+        "Give the path of libretort or libonnxruntime, 1." + MINIMUM_API + " or newer, or of a folder that contains one."));
   }
 
   /**
-   * Takes the engine that this process has loaded already: the one that the official Java binding
-   * ({@code ai.onnxruntime}) runs on where that binding is loaded, so that handles of its objects may be used; else the only
-   * engine of the process. Nothing is loaded that is not there.
+   * Returns an engine that this process has loaded. If the official Java binding ({@code ai.onnxruntime}) is loaded,
+   * this is the engine that the binding uses, so that handles of its objects can be used. Otherwise it is the only
+   * engine of the process. Nothing new is loaded.
    *
-   * <p>Where the engine cannot be told from the binding's library (Windows), the module named {@code onnxruntime.dll} is taken,
-   * to which that binding is linked by name.
+   * <p>On Windows, where the binding's library does not show its engine, the module named {@code onnxruntime.dll} is
+   * used: the binding is linked to it by name.
    *
    * @return the engine
-   * @throws NativeLibraryError where the process has none, or several and no official binding that would say which is meant
+   * @throws NativeLibraryError if the process has no engine, or has several and no official binding that determines one
    */
   public static NativeLibrary loaded() {
     LoadedLibraries.Result result = new LoadedLibraries().find();
@@ -87,7 +89,7 @@ public final class NativeLibrary {
   }
 
   /**
-   * The functions that the library exports.
+   * Returns the functions that the library exports.
    *
    * @return a lookup that is valid until the process ends
    */
@@ -96,25 +98,25 @@ public final class NativeLibrary {
   }
 
   /**
-   * The file that the library was loaded from.
+   * Returns the file that the library was loaded from.
    *
-   * @return its path; null where the system does not tell it
+   * @return the path; null if the system does not tell
    */
   public Path path() {
     return engine.path();
   }
 
   /**
-   * The result of {@code OrtGetApiBase}: a struct OrtApiBase of two function pointers, owned by the library.
+   * Returns the result of {@code OrtGetApiBase}: a struct OrtApiBase of two function pointers, owned by the library.
    *
-   * @return the address, a segment of length zero that is valid until the process ends
+   * @return the address, as a segment of size 0 that is valid until the process ends
    */
   public MemorySegment apiBase() {
     return engine.apiBase();
   }
 
   /**
-   * The version of the library, as it says itself.
+   * Returns the version of the library, as the library reports it.
    *
    * @return for example {@code 1.31.1}; Retort returns the version of ONNX Runtime whose interface it has
    */

@@ -2,17 +2,17 @@ package io.retort.onnxruntime.ffm;
 
 import java.util.List;
 
-/** No usable engine was found. The message lists every place that was tried, in order, and why each did not serve. */
+/** No usable engine was found. The message lists every attempt, in order, and why it failed. */
 public final class NativeLibraryError extends UnsatisfiedLinkError {
   private static final long serialVersionUID = 1;
 
   private final transient List<Attempt> attempts;
 
   /**
-   * A place that was tried.
+   * One attempt to find an engine.
    *
-   * @param where what was tried, with the setting that named it
-   * @param reason why it did not serve
+   * @param where the place, with the setting that named it
+   * @param reason why the attempt failed
    */
   public record Attempt(String where, String reason) {}
 
@@ -30,7 +30,7 @@ public final class NativeLibraryError extends UnsatisfiedLinkError {
   }
 
   /**
-   * What was tried, in order.
+   * Returns the attempts, in order.
    *
    * @return the attempts; empty after deserialisation
    */

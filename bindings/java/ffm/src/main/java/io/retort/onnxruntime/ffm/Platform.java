@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * An operating system and processor, as far as they decide how libraries are named and where they lie.
+ * An operating system and a processor, which determine the names and folders of libraries.
  *
- * <p>Immutable and safe for use by several threads.
+ * <p>Immutable and thread-safe.
  *
  * @param os the operating system
- * @param arch the processor: {@code x64}, {@code aarch64}, or the lower-case name that Java gives to another one
+ * @param arch the processor: {@code x64}, {@code aarch64}, or Java's name of another one in lower case
  */
 public record Platform(Os os, String arch) {
-  /** Operating systems that differ in the names of libraries. */
+  /** Operating systems with different names of libraries. */
   public enum Os {
     /** Linux, and every other system with {@code .so} files. */
     LINUX("linux"),
@@ -31,7 +31,7 @@ public record Platform(Os os, String arch) {
   }
 
   /**
-   * The platform that this program runs on.
+   * Returns the platform that this program runs on.
    *
    * @return the platform, from {@code os.name} and {@code os.arch}
    */
@@ -51,7 +51,7 @@ public record Platform(Os os, String arch) {
   }
 
   /**
-   * What folders of this platform are called, in the native jar and in the tables of {@code scripts}.
+   * Returns the name of this platform in the folders of the native jar and in the tables of {@code scripts}.
    *
    * @return for example {@code linux-x64}, {@code osx-aarch64}, {@code win-x64}
    */
@@ -60,7 +60,8 @@ public record Platform(Os os, String arch) {
   }
 
   /**
-   * File names under which an engine may be installed, in the order in which they are tried: Retort before ONNX Runtime.
+   * Returns the file names under which an engine may be installed, in the order in which they are tried: Retort before
+   * ONNX Runtime.
    *
    * @return names without folders
    */
@@ -72,12 +73,15 @@ public record Platform(Os os, String arch) {
     };
   }
 
-  /** The name of the library inside the native jar. */
+  /** Returns the name of the library in the native jar. */
   String bundledName() {
     return libraryNames().get(0);
   }
 
-  /** The prefix and suffix of names with the full version inside, as Python packages have them; null where nobody does that. */
+  /**
+   * Returns the parts of file names that contain the full version, such as those in Python packages; null if this
+   * system has no such names.
+   */
   VersionedName versionedName() {
     return switch (os) {
       case LINUX -> new VersionedName("libonnxruntime.so.", "");
@@ -86,7 +90,7 @@ public record Platform(Os os, String arch) {
     };
   }
 
-  /** Folders that programs are installed into, besides those that the system's loader searches. */
+  /** Returns folders into which libraries are commonly installed, besides those that the system's loader searches. */
   List<Path> usualFolders(Path home) {
     return switch (os) {
       case LINUX -> List.of(Path.of("/usr/local/lib"), Path.of("/usr/local/lib64"), home.resolve(".local/lib"));
@@ -95,7 +99,7 @@ public record Platform(Os os, String arch) {
     };
   }
 
-  /** A file name of {@code before}, a version and {@code after}. */
+  /** A file name that consists of {@code before}, a version and {@code after}. */
   record VersionedName(String before, String after) {
     boolean matches(String name) {
       return name.length() > before.length() + after.length() && name.startsWith(before) && name.endsWith(after)

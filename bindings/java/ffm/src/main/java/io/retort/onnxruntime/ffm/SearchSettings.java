@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 
 /**
- * What the search for an engine depends on.
+ * The settings that a search for an engine depends on.
  *
- * @param variable value of an environment variable, or null
- * @param property value of a system property, or null
- * @param resources the loaders that may have the native jar
- * @param platform decides about names
+ * @param variable returns the value of an environment variable, or null
+ * @param property returns the value of a system property, or null
+ * @param resources class loaders that may have the native jar
+ * @param platform determines the names of libraries
  */
 record SearchSettings(UnaryOperator<String> variable, UnaryOperator<String> property, List<ClassLoader> resources, Platform platform) {
   static SearchSettings ofProcess() {

@@ -3,7 +3,7 @@ package io.retort.onnxruntime.ffm;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/** Addresses of the functions of a table, read once. Thread-safe. */
+/** The function pointers of a table of the C interface, read once. Thread-safe. */
 public final class SlotTable {
   private final String struct;
   private final String names;
@@ -12,9 +12,10 @@ public final class SlotTable {
 
   /**
    * @param struct name of the table
-   * @param names a line per slot: name and version that added it
+   * @param names one line per slot: the name and the version that added it
    * @param table address of the table
-   * @param version version that the library was asked for; slots of later ones lie behind the end of the table and are not read
+   * @param version the version that the library was asked for; slots of later versions are beyond the end of the table
+   * and are not read
    */
   SlotTable(String struct, String names, MemorySegment table, int version) {
     this.struct = struct;
@@ -29,7 +30,7 @@ public final class SlotTable {
   }
 
   /**
-   * @param slot place in the table
+   * @param slot number of the slot
    * @return address of the function
    * @throws UnsupportedOperationException if the library is older than the function
    */
@@ -40,7 +41,7 @@ public final class SlotTable {
   }
 
   /**
-   * @param slot place in the table
+   * @param slot number of the slot
    * @return whether the library has the function
    */
   public boolean has(int slot) {
@@ -57,14 +58,17 @@ public final class SlotTable {
   private UnsupportedOperationException tooOld(int slot) {
     String line = names.split("\n")[slot];
     return new UnsupportedOperationException(line.substring(0, line.indexOf(' ')) + " (slot " + slot + " of " + struct + ") came with version " + since(line)
-        + " of the C interface, the library that is loaded has version " + version + ": load a newer one");
+        + " of the C interface, but the loaded library has version " + version + ": load a newer one");
   }
 
   private static int since(String line) {
     return Integer.parseInt(line.substring(line.indexOf(' ') + 1));
   }
 
-  /** Handles declare Throwable; what they throw is unchecked. */
+  /**
+   * Returns an exception to throw. Method handles declare Throwable, but those of the library throw unchecked
+   * exceptions only.
+   */
   static RuntimeException rethrown(Throwable e) {
     if (e instanceof RuntimeException unchecked) return unchecked;
     if (e instanceof Error error) throw error;

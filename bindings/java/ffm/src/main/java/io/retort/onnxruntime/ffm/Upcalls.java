@@ -8,17 +8,20 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 
-/** Functions of Java that the library calls. An exception that left one would end the process: all are caught here. Thread-safe. */
+/**
+ * Creates native functions that call Java. An exception that left such a function would end the process, so all
+ * exceptions are caught here. Thread-safe.
+ */
 public final class Upcalls {
-  /** Receives a message of the log. */
+  /** Receives log messages. */
   @FunctionalInterface
   public interface Logging {
     /**
      * @param severity OrtLoggingLevel
-     * @param category what part of the library
-     * @param id of session or environment
-     * @param location place in its sources
-     * @param message the text
+     * @param category part of the library
+     * @param id name of the session or environment
+     * @param location place in the library's source code
+     * @param message text of the message
      */
     void log(int severity, String category, String id, String location, String message);
   }
@@ -30,8 +33,8 @@ public final class Upcalls {
      * @param devices array of OrtEpDevice
      * @param modelMetadata OrtKeyValuePairs, or NULL
      * @param runtimeMetadata OrtKeyValuePairs, or NULL
-     * @param selected where the chosen ones are written
-     * @return OrtStatus, or NULL; how many were chosen is written by the implementation
+     * @param selected array that receives the chosen devices
+     * @return OrtStatus, or NULL. The implementation writes the number of chosen devices to {@code count}
      */
     MemorySegment select(MemorySegment devices, MemorySegment modelMetadata, MemorySegment runtimeMetadata, MemorySegment selected, MemorySegment count);
   }
@@ -45,8 +48,8 @@ public final class Upcalls {
   private Upcalls() {}
 
   /**
-   * @param function what is called, from any thread
-   * @param arena how long the library may call it
+   * @param function the function, which any thread may call
+   * @param arena lifetime of the native function
    * @return OrtLoggingFunction
    */
   public static MemorySegment logging(Logging function, Arena arena) {
@@ -54,8 +57,8 @@ public final class Upcalls {
   }
 
   /**
-   * @param function what is called
-   * @param arena how long the library may call it
+   * @param function the function
+   * @param arena lifetime of the native function
    * @return EpSelectionDelegate
    */
   public static MemorySegment selection(Selection function, Arena arena) {
@@ -95,7 +98,7 @@ public final class Upcalls {
       Thread thread = Thread.currentThread();
       thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
     } catch (Throwable ofTheHandler) {
-      // As Java itself does with those of a handler.
+      // Ignored, as Java does with exceptions of a handler for uncaught exceptions.
     }
   }
 }

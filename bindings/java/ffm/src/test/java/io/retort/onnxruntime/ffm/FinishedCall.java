@@ -8,20 +8,20 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 
-/** What RunAsync calls at the end; the binding itself has its runs in threads of Java. */
+/** The callback of RunAsync. Only tests use it: the binding runs asynchronously in Java threads. */
 @FunctionalInterface
 interface FinishedCall {
   /**
-   * Says that a run is over.
+   * Called when a run is complete.
    *
-   * @param user pointer that RunAsync was given
-   * @param outputs array of OrtValue, of no size
-   * @param count its length
-   * @param status OrtStatus, or NULL; belongs to the callee
+   * @param user pointer that was passed to RunAsync
+   * @param outputs array of OrtValue, as a segment of size 0
+   * @param count length of the array
+   * @param status OrtStatus, or NULL; the callee owns it
    */
   void finished(MemorySegment user, MemorySegment outputs, long count, MemorySegment status);
 
-  /** RunAsyncCallbackFn of a function, which must not throw. */
+  /** Creates a RunAsyncCallbackFn that calls a function, which must not throw. */
   static MemorySegment stub(FinishedCall function, Arena arena) throws ReflectiveOperationException {
     var type = MethodType.methodType(void.class, MemorySegment.class, MemorySegment.class, long.class, MemorySegment.class);
     var handle = MethodHandles.lookup().findVirtual(FinishedCall.class, "finished", type).bindTo(function);

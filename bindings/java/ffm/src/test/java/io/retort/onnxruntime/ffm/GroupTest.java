@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
-/** Calls functions of each table and of each shape of signature in the loaded library. */
+/** Calls functions of each table, and of each shape of signature, in the loaded library. */
 class GroupTest {
   private static final OrtLibrary LIBRARY = OrtLibrary.open(NativeLibrary.load());
   private static final OrtApi API = LIBRARY.api();
@@ -24,7 +24,7 @@ class GroupTest {
     assertEquals(0, status.address(), () -> Memory.string(API.getErrorMessage(status)));
   }
 
-  /** Makes something that the call writes to its out parameter. */
+  /** Returns the object that a call writes to its out parameter. */
   private static MemorySegment made(Arena arena, UnaryOperator<MemorySegment> call) {
     MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
     succeeds(call.apply(out));
@@ -84,7 +84,7 @@ class GroupTest {
 
   @Test
   void environmentDevicesAndLog() {
-    assumeTrue(LIBRARY.version() >= 22, "what is called here came with ONNX Runtime 1.22");
+    assumeTrue(LIBRARY.version() >= 22, "these functions came with ONNX Runtime 1.22");
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment env = made(arena, out -> API.createEnv(3, arena.allocateFrom("groups"), out));
       MemorySegment devices = arena.allocate(ValueLayout.ADDRESS);
@@ -98,7 +98,7 @@ class GroupTest {
     }
   }
 
-  /** The library calls back from a thread of its own; that needs more than one. */
+  /** Tests RunAsync, which calls back from a thread of the library and needs a session with more than one thread. */
   @Test
   void runsThatCallBack() throws Exception {
     Path model = Path.of(System.getProperty("retort.abi", System.getenv().getOrDefault("RETORT_ABI", "../../../abi"))).resolve("../tests/clients/data/step.onnx");
@@ -122,7 +122,7 @@ class GroupTest {
       }, arena);
       succeeds(API.runAsync(session, MemorySegment.NULL, names, pointers(arena, value, value), 2, pointers(arena, arena.allocateFrom("state_out")), 1, outputs, callback, MemorySegment.NULL));
       assertEquals(2, first.get(60, TimeUnit.SECONDS));
-      // The session waits for its threads, so the callback is over when it is released.
+      // Releasing the session waits for its threads, so the callback has returned afterwards.
       API.releaseValue(outputs.get(ValueLayout.ADDRESS, 0));
       API.releaseValue(value);
       API.releaseSession(session);
@@ -140,7 +140,7 @@ class GroupTest {
 
   @Test
   void keyValuePairs() {
-    assumeTrue(LIBRARY.version() >= 22, "what is called here came with ONNX Runtime 1.22");
+    assumeTrue(LIBRARY.version() >= 22, "these functions came with ONNX Runtime 1.22");
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
       API.createKeyValuePairs(out);
@@ -153,7 +153,7 @@ class GroupTest {
 
   @Test
   void otherTables() {
-    assumeTrue(LIBRARY.version() >= 22, "what is called here came with ONNX Runtime 1.22");
+    assumeTrue(LIBRARY.version() >= 22, "these functions came with ONNX Runtime 1.22");
     try (Arena arena = Arena.ofConfined()) {
       OrtModelEditorApi editor = new OrtModelEditorApi(API.getModelEditorApi(), LIBRARY.version());
       MemorySegment graph = made(arena, editor::createGraph);

@@ -11,7 +11,10 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Engines that a process has loaded already; each in a process of its own, because an engine stays. */
+/**
+ * Tests how an engine is found that the process has loaded. Each case runs in its own process, because an engine stays
+ * loaded.
+ */
 class LoadedLibrariesTest {
   @TempDir private Path folder;
 

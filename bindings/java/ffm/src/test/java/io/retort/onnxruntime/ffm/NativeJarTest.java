@@ -28,7 +28,10 @@ import java.util.zip.ZipEntry;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The jar with classifier native: unpacked once, whole, and only where nobody else may write. */
+/**
+ * Tests that the jar with classifier native is unpacked once, completely, and only into folders that no other user may
+ * write to.
+ */
 class NativeJarTest {
   private static final Platform PLATFORM = Platform.current();
   private static final byte[] CONTENT = "stands for a library".repeat(1000).getBytes();
@@ -78,8 +81,8 @@ class NativeJarTest {
     assertEquals(-1, Files.mismatch(file, Files.write(folder.resolve("same"), CONTENT)));
     Files.setLastModifiedTime(file, FileTime.fromMillis(1000));
     assertEquals(file, unpack(jar, cache()).orElseThrow());
-    assertEquals(1000, Files.getLastModifiedTime(file).toMillis(), "it was left as it was");
-    assertEquals(List.of(file), files(cache()), "nothing is left beside it");
+    assertEquals(1000, Files.getLastModifiedTime(file).toMillis(), "the file was not replaced");
+    assertEquals(List.of(file), files(cache()), "no temporary file is left");
   }
 
   @Test
@@ -105,7 +108,7 @@ class NativeJarTest {
     byte[] other = "another library".getBytes();
     String wrong = assertThrows(IOException.class, () -> unpack(jar("a.jar", CONTENT, sum(other)), cache())).getMessage();
     assertTrue(wrong.contains("damaged") && wrong.contains(sum(other)) && wrong.contains(sum(CONTENT)), wrong);
-    assertEquals(List.of(), files(cache()), "nothing of it is kept");
+    assertEquals(List.of(), files(cache()), "no file of the damaged jar is kept");
     assertTrue(assertThrows(IOException.class, () -> unpack(jar("b.jar", CONTENT, null), cache())).getMessage().contains("no checksum"));
     assertTrue(assertThrows(IOException.class, () -> unpack(jar("c.jar", CONTENT, "xyz"), cache())).getMessage().contains("'xyz'"));
   }

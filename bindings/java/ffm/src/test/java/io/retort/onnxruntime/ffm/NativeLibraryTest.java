@@ -27,14 +27,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Places that a search looks at, and what it says of those that do not serve. */
+/** Tests the places that a search tries, and its messages about places that have no usable library. */
 class NativeLibraryTest {
   private static final Platform PLATFORM = Platform.current();
   private static final String NAME = PLATFORM.libraryNames().get(0);
 
   @TempDir private Path folder;
 
-  /** JUnit warns of links that lead out of its folder. */
+  /** Removes links that lead out of the folder, about which JUnit would warn. */
   @AfterEach
   void removeLinks() throws IOException {
     try (Stream<Path> all = Files.list(folder)) {
@@ -64,13 +64,13 @@ class NativeLibraryTest {
     Files.createSymbolicLink(folder.resolve(NAME), engine());
     NativeLibrary inFolder = NativeLibrary.load(folder);
     assertEquals(folder.resolve(NAME), inFolder.path());
-    assertEquals(file.apiBase(), inFolder.apiBase(), "one file is one library");
+    assertEquals(file.apiBase(), inFolder.apiBase(), "the same file gives the same library");
   }
 
   @Test
   void findsNamesWithVersionsNewestFirst() throws Exception {
     Platform.VersionedName name = PLATFORM.versionedName();
-    assumeTrue(name != null, "no versions in names of libraries here");
+    assumeTrue(name != null, "library names have no versions on this system");
     Files.createSymbolicLink(folder.resolve(name.before() + "1.30.2" + name.after()), engine());
     Files.writeString(folder.resolve(name.before() + "1.9.9" + name.after()), "old");
     Files.writeString(folder.resolve(name.before() + "x.so"), "another");
@@ -86,13 +86,13 @@ class NativeLibraryTest {
 
   @Test
   void saysWhyAPlaceDoesNotServe() throws Exception {
-    Path text = Files.writeString(folder.resolve("text"), "this is no library at all, but a long enough text to have the size of a header\n".repeat(10));
+    Path text = Files.writeString(folder.resolve("text"), "this is a text and not a library, but it is as long as a header\n".repeat(10));
     assertTrue(failure(text).contains("the given path " + text + ": cannot be loaded: "), failure(text));
     assertTrue(failure(text).contains("ELF") || PLATFORM.os() != Platform.Os.LINUX, failure(text));
     assertTrue(failure(folder.resolve("missing")).contains("missing: not there"), failure(folder.resolve("missing")));
     Path empty = Files.createDirectory(folder.resolve("empty"));
-    assertTrue(failure(empty).contains("empty: a folder without any of " + NAME), failure(empty));
-    assertTrue(failure(empty).contains("1." + NativeLibrary.MINIMUM_API), "the message says what to give");
+    assertTrue(failure(empty).contains("empty: the folder contains none of " + NAME), failure(empty));
+    assertTrue(failure(empty).contains("1." + NativeLibrary.MINIMUM_API), "the message says what is needed");
   }
 
   @Test
@@ -103,7 +103,7 @@ class NativeLibraryTest {
       Path part = Files.write(folder.resolve("part" + length), Arrays.copyOf(whole, length));
       String message = failure(part);
       assertTrue(message.contains(part + ": cannot be loaded: "), message);
-      assertTrue(length < 64 || message.contains("the file is cut off: it has " + length + " bytes"), message);
+      assertTrue(length < 64 || message.contains("the file is truncated: it has " + length + " bytes"), message);
     }
   }
 
@@ -114,14 +114,14 @@ class NativeLibraryTest {
     boolean x64 = PLATFORM.arch().equals("x64");
     whole[18] = (byte) (x64 ? 183 : 62);
     Path other = Files.write(folder.resolve("other"), whole);
-    assertTrue(failure(other).contains("the library is for " + (x64 ? "aarch64" : "x64") + ", and this Java runs on " + PLATFORM.arch()), failure(other));
+    assertTrue(failure(other).contains("the library is for " + (x64 ? "aarch64" : "x64") + ", but this Java runs on " + PLATFORM.arch()), failure(other));
   }
 
   @Test
   void libraryWithoutTheFunctionIsRefused() throws Exception {
     Optional<MemorySegment> function = Linker.nativeLinker().defaultLookup().find("malloc");
     Path libc = DynamicLoader.system().fileOf(function.orElseThrow());
-    assumeTrue(libc != null && Files.exists(libc), "the C library is no file here");
+    assumeTrue(libc != null && Files.exists(libc), "the C library is not a file on this system");
     assertTrue(failure(libc).contains("is a library, but has no function OrtGetApiBase"), failure(libc));
   }
 
@@ -133,7 +133,7 @@ class NativeLibraryTest {
     assertTrue(search(Map.of("RETORT_LIBRARY", good), Map.of("retort.library", "/c")).found().isPresent());
     assertTrue(search(Map.of(), Map.of("retort.library", good)).found().isPresent());
     LibrarySearch.Result blank = search(Map.of("ORT_NATIVE_LIB_PATH", " "), Map.of("retort.library", good));
-    assertEquals("retort.library", blank.decidedBy(), "a blank value sets nothing");
+    assertEquals("retort.library", blank.decidedBy(), "a blank value counts as not set");
   }
 
   @Test
@@ -183,7 +183,7 @@ class NativeLibraryTest {
     }
   }
 
-  /** Functions of a library that is too old, or broken in its own way. */
+  /** Functions of a library that is too old or broken. */
   static final class OldEngine {
     static MemorySegment base = MemorySegment.NULL;
 
@@ -211,7 +211,7 @@ class NativeLibraryTest {
       SymbolLookup none = name -> Optional.empty();
       MemorySegment entry = stub(arena, "entry", FunctionDescriptor.of(ValueLayout.ADDRESS));
       OldEngine.base = MemorySegment.NULL;
-      assertEquals("OrtGetApiBase gives nothing", assertThrows(Engine.Rejected.class, () -> Engine.check(none, null, entry)).getMessage());
+      assertEquals("OrtGetApiBase returns NULL", assertThrows(Engine.Rejected.class, () -> Engine.check(none, null, entry)).getMessage());
       MemorySegment base = arena.allocate(ValueLayout.ADDRESS, 2);
       base.setAtIndex(ValueLayout.ADDRESS, 0, stub(arena, "getApi", FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT)));
       base.setAtIndex(ValueLayout.ADDRESS, 1, stub(arena, "version", FunctionDescriptor.of(ValueLayout.ADDRESS)));

@@ -8,14 +8,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** A program of its own, for what depends on the environment of a process or on what it has loaded. */
+/**
+ * A program that runs in its own process, for tests that depend on the environment or on the loaded libraries of a
+ * process.
+ */
 final class Probe {
   private Probe() {}
 
-  /** What a probe printed, and how it ended. */
+  /** The output and the exit code of a probe. */
   record Answer(int code, String text) {}
 
-  /** "find": searches; "loaded PATH": what is loaded before and after that path was; "two A B": after both were. */
+  /**
+   * Runs one command. "find" searches for an engine; "loaded PATH" prints the loaded engine before and after that path
+   * is loaded; "two A B" prints it after both are loaded.
+   */
   public static void main(String[] args) {
     try {
       switch (args[0]) {
@@ -43,7 +49,7 @@ final class Probe {
     }
   }
 
-  /** Starts a probe; the environment has what is given and no setting of the tests' own. */
+  /** Starts a probe. Its environment has the given variables and none of the settings of the test process. */
   static Process start(Map<String, String> variables, List<String> options, String... args) throws IOException {
     List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
         "--enable-native-access=ALL-UNNAMED", "-XX:TieredStopAtLevel=1", "-Xshare:auto"));

@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Holds what was generated against the tables, read here a second time and by other rules. */
+/** Compares the generated classes with the tables, which are read here a second time, by independent code. */
 class SignatureTest {
   private static final Path ABI = Path.of(System.getProperty("retort.abi", System.getenv().getOrDefault("RETORT_ABI", "../../../abi")));
 
@@ -30,7 +30,7 @@ class SignatureTest {
     return Files.readAllLines(ABI.resolve(file)).stream().skip(1).map(line -> line.split("\t", -1)).toList();
   }
 
-  /** Names of types that are neither pointers nor built in, and what they are. */
+  /** Returns the named types that are neither pointers nor built in, with their Java types. */
   private static Map<String, Class<?>> named() throws Exception {
     Map<String, Class<?>> types = new HashMap<>(Map.of("size_t", long.class, "int64_t", long.class, "uint64_t", long.class, "int", int.class, "int32_t", int.class,
         "uint32_t", int.class, "bool", boolean.class, "float", float.class));
@@ -52,7 +52,7 @@ class SignatureTest {
     return found.get(0);
   }
 
-  /** Types of a row; parameters of functions that are parameters do not count. */
+  /** Returns the types of a row. Parameters of a function pointer that is a parameter are skipped. */
   private static MethodType expected(String[] row, Map<String, Class<?>> types) {
     String flat = row[6].replaceAll("\\(\\*(\\w+)\\)\\([^)]*\\)", "*$1");
     List<Class<?>> parameters = new ArrayList<>();

@@ -18,7 +18,7 @@ import java.util.Set;
 /**
  * The tables of the C interface.
  *
- * @param structs slots of each table of functions
+ * @param structs slots of each function table
  * @param fields rows of structs.tsv: struct, index, offset, size, version, name, type
  * @param enums rows of enums.tsv: enum, name, value
  * @param macros rows of macros.tsv: name, value
@@ -59,7 +59,7 @@ record AbiTables(Map<String, List<Slot>> structs, List<String[]> fields, List<St
     return new Slot(Integer.parseInt(row[1]), Long.parseLong(row[2]), Math.max(1, Integer.parseInt(row[3])), row[4], signature, names, declaration);
   }
 
-  /** Splits at commas outside of brackets. */
+  /** Splits at commas outside parentheses. */
   private static List<String> split(String parameters) {
     List<String> parts = new ArrayList<>();
     int depth = 0;
@@ -75,7 +75,7 @@ record AbiTables(Map<String, List<Slot>> structs, List<String[]> fields, List<St
     return parts;
   }
 
-  /** The name of a parameter: its last word, or that of a pointer to a function, behind its star. */
+  /** Returns the name of a parameter: its last word or, for a pointer to a function, the word after the star. */
   private static String nameOf(String parameter) {
     int function = parameter.indexOf("(*");
     if (function >= 0) return parameter.substring(function + 2, parameter.indexOf(')', function));
@@ -115,7 +115,7 @@ record AbiTables(Map<String, List<Slot>> structs, List<String[]> fields, List<St
     return names;
   }
 
-  /** Names of types. */
+  /** Resolves the names of types. */
   private static final class Types {
     private final Map<String, CType> known = new HashMap<>();
 

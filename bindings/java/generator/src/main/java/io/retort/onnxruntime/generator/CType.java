@@ -1,6 +1,6 @@
 package io.retort.onnxruntime.generator;
 
-/** What a C type is to the linker. */
+/** C types, with the types by which Java and the linker represent them. */
 enum CType {
   VOID('V', "void", null),
   POINTER('P', "MemorySegment", "ValueLayout.ADDRESS"),
@@ -20,7 +20,10 @@ enum CType {
     this.layout = layout;
   }
 
-  /** A built-in type of C; null for others. size_t has 64 bits on all systems that there are libraries for. */
+  /**
+   * Returns a built-in type of C; null for other names. size_t has 64 bits on all systems for which there are
+   * libraries.
+   */
   static CType builtIn(String name) {
     return switch (name) {
       case "void" -> VOID;

@@ -3,11 +3,11 @@ package io.retort.onnxruntime.generator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Writes offsets of structs, and values of enums. */
+/** Writes the offsets of struct fields, and the values of enums. */
 final class ConstantsWriter {
   private ConstantsWriter() {}
 
-  /** A class per struct with the offset of each field, and the size of the whole. */
+  /** Writes a class per struct with the offset of each field and the size of the struct. */
   static String structs(AbiTables tables) {
     StringBuilder out = Source.header();
     out.append("/** Offsets of the fields of structs, in bytes. */\npublic final class OrtStructs {\n  private OrtStructs() {}\n");
@@ -27,7 +27,7 @@ final class ConstantsWriter {
     return out.append("}\n").toString();
   }
 
-  /** A class per enum with its values, and the version of the interface. */
+  /** Writes a class per enum with its values, and the version of the interface. */
   static String constants(AbiTables tables) {
     StringBuilder out = Source.header();
     out.append("/** Values of enums. */\npublic final class OrtConstants {\n");

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.TreeSet;
 import java.util.Set;
 
-/** Writes the Java sources of the downcalls from the tables of the C interface. */
+/** Generates the Java classes for the functions of the C interface from its tables. */
 public final class Generator {
   private Generator() {}
 
@@ -30,7 +30,7 @@ public final class Generator {
     write(folder, "OrtConstants", ConstantsWriter.constants(tables));
   }
 
-  /** Writes a file only where its text changes, so that the compiler does not compile again what depends on it. */
+  /** Writes a file only if its text changes, so that dependent classes are not compiled again. */
   private static void write(Path folder, String name, String text) throws IOException {
     Path file = folder.resolve(name + ".java");
     if (Files.exists(file) && Files.readString(file).equals(text)) return;

@@ -3,14 +3,15 @@ package io.retort.onnxruntime.generator;
 import java.util.List;
 
 /**
- * Types of a function; functions of one signature share a method handle.
+ * The types of a function. Functions with the same signature share a method handle.
  *
- * @param result what it returns
- * @param parameters what it takes
- * @param critical whether the call is short enough to do without a change of the thread's state
+ * @param result return type
+ * @param parameters types of the parameters
+ * @param critical whether the call is short enough to skip the change of the thread's state ({@code
+ * Linker.Option.critical})
  */
 record Signature(CType result, List<CType> parameters, boolean critical) implements Comparable<Signature> {
-  /** The name of the class that holds the handle. */
+  /** Returns the name of the generated class with the handle. */
   String holder() {
     StringBuilder name = new StringBuilder().append(result.letter).append('_');
     parameters.forEach(type -> name.append(type.letter));

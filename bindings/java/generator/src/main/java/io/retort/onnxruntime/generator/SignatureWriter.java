@@ -4,7 +4,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Writes the class that holds a method handle for each signature. */
+/** Writes the class with a method handle for each signature. */
 final class SignatureWriter {
   private SignatureWriter() {}
 
@@ -12,7 +12,7 @@ final class SignatureWriter {
     StringBuilder out = Source.header();
     out.append("import java.lang.foreign.FunctionDescriptor;\nimport java.lang.foreign.Linker;\nimport java.lang.foreign.ValueLayout;\n");
     out.append("import java.lang.invoke.MethodHandle;\n\n");
-    out.append("/**\n * A class per signature, so that a handle is made when the first function of it is called, and is a constant to the compiler.\n");
+    out.append("/**\n * Each signature has a class of its own, so that its handle is created with the first call, and is a constant for the JIT compiler.\n");
     out.append(" * The first parameter of each handle is the address of the function.\n */\nfinal class Signatures {\n  private Signatures() {}\n");
     signatures.forEach(signature -> holder(out, signature));
     return out.append("}\n").toString();

@@ -5,16 +5,16 @@ import java.util.List;
 /**
  * A row of functions.tsv.
  *
- * @param index place in the table of functions
- * @param offset the same in bytes
+ * @param index number of the slot in the function table
+ * @param offset offset of the slot in bytes
  * @param since version that added it
- * @param name name in C
- * @param signature its types
- * @param names names of its parameters, for Java
- * @param declaration how C declares it
+ * @param name name of the function in C
+ * @param signature types of the function
+ * @param names names of the parameters, for Java
+ * @param declaration declaration in C
  */
 record Slot(int index, long offset, int since, String name, Signature signature, List<String> names, String declaration) {
-  /** The name of the method: that of C, beginning with a small letter. */
+  /** Returns the name of the Java method: the C name with a lower-case first letter. */
   String method() {
     return Character.toLowerCase(name.charAt(0)) + name.substring(1);
   }

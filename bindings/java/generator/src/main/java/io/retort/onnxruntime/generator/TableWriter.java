@@ -4,24 +4,24 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Writes the classes of a table of functions: one with its calls, one that describes its slots. */
+/** Writes the classes of a function table: one with a method per function, one that describes the slots. */
 final class TableWriter {
   private TableWriter() {}
 
-  /** The class with a method per slot. */
+  /** Writes the class with a method per slot. */
   static String table(String struct, List<Slot> slots) {
     StringBuilder out = Source.header();
     out.append("import java.lang.foreign.MemorySegment;\n\n");
-    out.append("/** The calls of ").append(struct).append(". Pointers are passed as they are: nothing is checked here. Thread-safe. */\n");
+    out.append("/** Calls the functions of ").append(struct).append(". Arguments are not checked. Thread-safe. */\n");
     out.append("public final class ").append(struct).append(" {\n");
-    out.append("  /** How many slots the newest version has. */\n  public static final int SLOTS = ").append(slots.size()).append(";\n\n");
+    out.append("  /** Number of slots in the newest version. */\n  public static final int SLOTS = ").append(slots.size()).append(";\n\n");
     out.append("  private final SlotTable table;\n\n");
-    out.append("  /**\n   * @param table address of the table\n   * @param version version that the library was asked for\n   */\n");
+    out.append("  /**\n   * @param table address of the table\n   * @param version the version that the library was asked for\n   */\n");
     out.append("  public ").append(struct).append("(MemorySegment table, int version) {\n");
     out.append("    this.table = new SlotTable(\"").append(struct).append("\", NAMES, table, version);\n  }\n\n");
-    out.append("  /**\n   * @return the addresses of the slots\n   */\n  public SlotTable table() {\n    return table;\n  }\n");
+    out.append("  /**\n   * @return the addresses of the functions\n   */\n  public SlotTable table() {\n    return table;\n  }\n");
     slots.forEach(slot -> call(out, slot));
-    out.append("\n  /** Numbers of the slots, for calls that are written by hand. */\n  static final class Index {\n");
+    out.append("\n  /** Numbers of the slots, for hand-written calls. */\n  static final class Index {\n");
     slots.forEach(slot -> out.append("    static final int ").append(Source.constant(slot.name())).append(" = ").append(slot.index()).append(";\n"));
     out.append("\n    private Index() {}\n  }\n");
     out.append("\n  private static final String NAMES = \"\"\"\n");
@@ -41,10 +41,10 @@ final class TableWriter {
     out.append("    } catch (Throwable e) {\n      throw SlotTable.rethrown(e);\n    }\n  }\n");
   }
 
-  /** The class that lists the slots, for tests. */
+  /** Writes the class that lists the slots, for tests. */
   static String slots(String struct, List<Slot> slots) {
     StringBuilder out = Source.header();
-    out.append("import java.util.List;\n\n/** What ").append(struct).append(" consists of. */\n");
+    out.append("import java.util.List;\n\n/** The slots of ").append(struct).append(". */\n");
     out.append("public final class ").append(struct).append("Slots {\n  private ").append(struct).append("Slots() {}\n\n");
     out.append("  /**\n   * @return the slots, in order\n   */\n  public static List<SlotInfo> all() {\n    return List.of(\n");
     String rows = slots.stream().map(TableWriter::row).collect(Collectors.joining(",\n"));
