@@ -51,7 +51,7 @@ def compiler_archives(build):
 
 
 def unpacked_owners(paths):
-    """{path: package} of those that lie in a folder into which tools/setup.sh unpacked packages: it lists what each brought."""
+    """{path: package} of files in a folder into which tools/setup.sh unpacked packages, which also lists their files."""
     lists, result = {}, {}
     for path in paths:
         folder = os.path.dirname(path)

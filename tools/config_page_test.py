@@ -67,7 +67,7 @@ class ConfigPage(unittest.TestCase):
         deeds = {r["key"]: r["deed"] for r in self.rows}
         for path, text in engine_sources().items():
             for key in keys_in(text, owners(self.rows)):
-                self.assertTrue(key in deeds, f"{path} has the key {key}; say in abi/config_keys.tsv what becomes of it")
+                self.assertTrue(key in deeds, f"{path} has the key {key}; add it to abi/config_keys.tsv")
             for key in keys_read(text):
                 self.assertEqual(deeds[key], "honoured", f"{path} reads {key}; say in abi/config_keys.tsv what it does")
 

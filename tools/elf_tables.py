@@ -1,11 +1,11 @@
-"""The content of the dynamic tables of an ELF file, as readelf of binutils prints them, for any processor."""
+"""Reads the dynamic tables of an ELF file for any processor, with readelf of binutils."""
 import collections
 import os
 import re
 import subprocess
 
-# Name without its version; version is "" where there is none, defined says whether the file has it or asks for it, old that it is
-# there for programs that were linked long ago, and is not linked with.
+# `name` has no version; `version` is "" for a symbol without one; `defined` tells whether the file defines or needs the
+# symbol; `old` marks an old version, which exists for old programs only and which the linker does not use.
 Symbol = collections.namedtuple("Symbol", "name version defined old kind binding value size")
 Needed = collections.namedtuple("Needed", "file version")
 

@@ -1,18 +1,22 @@
-"""Whether Markdown pages are whole and name what exists; check_layers.py shows what is found.
+"""Checks that Markdown pages are well-formed and that the files they name exist; check_layers.py prints the complaints.
 
 - A link leads to a file or folder of the project, and its anchor to a heading of that page.
-- A path in `code` exists where it begins with a folder of the project or ends like a source file. Short forms will do:
-  the end of a path, or a pattern with *. Names of files that are generated or written by the reader stand with their
-  reason in tools/absent_paths.tsv. Where a reader puts in something else, it is <family>/<name>.cc or LANG/run.sh.
-- No formatter of other languages went over the page: it begins with a title, headings have a blank after their #, no
-  line consists of punctuation alone, code blocks end and hold no Markdown, code spans close, and the rows of a table
-  have as many cells as its head.
+- A path in `code` exists if it begins with a folder of the project or ends like a source file. Short forms are allowed:
+  the end of a path, or a pattern with *. tools/absent_paths.tsv lists files that are generated or that the reader
+  writes, with reasons. Parts that the reader replaces are written as <family>/<name>.cc or LANG/run.sh.
+- The page was not damaged by a formatter of another language: it begins with a title, headings have a blank after their
+  #, no line consists of punctuation alone, code blocks end and contain no Markdown, code spans close, and the rows of a
+  table have as many cells as its head.
+- Prose wraps at WIDTH columns. Tables, headings, code and HTML may be longer, and so may a line that is too long only
+  because of a link.
 """
 import fnmatch
 import os
 import re
 
 ABSENT = "tools/absent_paths.tsv"
+WIDTH = 120
+MEASURED = {"docs/benchmarks.md"}  # long lines of generated lists
 FENCE = re.compile(r"\s*(```+|~~~+)")
 LIST = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)|\b(?:src|href)=\"([^\"]+)\"", re.M)
@@ -103,6 +107,13 @@ def span_errors(lines):
             paragraph += line + "\n"
 
 
+def is_too_long(line):
+    """Whether a line of prose could be wrapped and is not."""
+    shown = re.sub(r"\]\([^()]*\)", "]", line)
+    is_other = shown.startswith(("|", "#", "<", "[", " " * 6))  # six spaces: code in a list
+    return len(shown) > WIDTH and not is_other and " " in shown[:WIDTH].strip().lstrip("-* ")
+
+
 def shape_errors(text):
     """(line number, complaint) about what a formatter does to a page that it takes for source code."""
     lines = list(with_kinds(text))
@@ -119,6 +130,13 @@ def shape_errors(text):
             yield number, "a line of punctuation alone"
     yield from table_errors(lines)
     yield from span_errors(lines)
+
+
+def width_errors(text):
+    """(line number, complaint) about lines of prose that are too long."""
+    for number, (line, kind) in enumerate(with_kinds(text), 1):
+        if kind == "prose" and is_too_long(line):
+            yield number, f"a line of {len(line)} columns: wrap prose at {WIDTH}"
 
 
 def anchors(text):
@@ -192,6 +210,7 @@ def complaints(pages, files, absent):
     that need not exist."""
     tree = Tree(files)
     for page, text in sorted(pages.items()):
-        yield from (f"{page}:{number}: {what}" for number, what in shape_errors(text))
+        widths = [] if page in MEASURED else width_errors(text)
+        yield from (f"{page}:{number}: {what}" for number, what in [*shape_errors(text), *widths])
         yield from link_errors(page, "\n".join(line if kind == "prose" else "" for line, kind in with_kinds(text)), tree, pages)
     yield from path_errors(names(pages, files), tree, absent)

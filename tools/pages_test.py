@@ -50,6 +50,15 @@ class Pages(unittest.TestCase):
         self.finds("does not end with |", "\n| a | b |\n|---|---|\n| 1\n")
         self.finds("without a line of dashes", "\n| a | b |\n| 1 | 2 |\n")
 
+    def test_widths(self):
+        words = "word " * 30
+        self.finds("a line of 150 columns: wrap prose at 120", f"\n{words}\n")
+        self.finds("a line of 152 columns: wrap prose at 120", f"\n- {words}\n")
+        for body in (f"\n```\n{words}\n```\n", f"\nText:\n\n    {words}\n", f"\n## {words}\n", f"\n| {words} |\n|---|\n", f"\n- a\n\n      {words}\n",
+                     f"\nA link [to]({'x' * 200}:y).\n".replace("xxx", "abc"), "\n" + "x" * 130 + "\n", "\n- " + "x" * 130 + "\n"):
+            found = [e for e in self.found(body) if "columns" in e]
+            self.assertEqual(found, [], body)
+
     def test_links(self):
         for body in ("[a](guide.md)", "[a](../src/ops/)", "[a](../README.md \"title\")", "[a](https://x.y/z)", "![a](../tools/new_op)", "`[a](nowhere.md)`",
                      "[a][b]\n\n[b]: ../README.md", "[a](#title)", "```\n[a](nowhere.md)\n```"):

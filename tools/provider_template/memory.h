@@ -30,7 +30,7 @@ class Memory {
 std::shared_ptr<float> scratch(size_t elements);
 
 /// The kernels that copy between the host and the device, where the memory is not the host's. Retort copies by the
-/// transfer; ONNX Runtime puts in nodes that these run, also for providers that compile.
+/// transfer; ONNX Runtime inserts nodes that these run, even for providers that compile.
 void add_copies(const Host& host, OrtKernelRegistry* registry);
 
 }  // namespace sample_provider

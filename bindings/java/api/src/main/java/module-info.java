@@ -1,7 +1,8 @@
 /**
  * I/O binding of ONNX models over the Foreign Function and Memory API, on Retort and on official ONNX Runtime.
  *
- * <p>Native access is needed by {@code io.retort.onnxruntime.ffm} alone: {@code --enable-native-access=io.retort.onnxruntime.ffm}.
+ * <p>Only {@code io.retort.onnxruntime.ffm} needs native access:
+ * {@code --enable-native-access=io.retort.onnxruntime.ffm}.
  */
 module io.retort.onnxruntime {
   requires io.retort.onnxruntime.ffm;

@@ -19,7 +19,7 @@ import java.util.List;
 
 /**
  * A decoder takes a token and says which is next. Its caches of keys and values are bound once, as past and as present: a step is
- * two numbers, one call, and a look at the logits. Argument: decoder.onnx beside this project.
+ * two numbers, one call, and reading the logits. Argument: decoder.onnx beside this project.
  */
 public final class DecoderLoop implements AutoCloseable {
   private static final int ROOM = 64;

@@ -26,7 +26,7 @@ public final class DeviceTensors {
   private DeviceTensors() {}
 
   // [policy]
-  /** A device with memory of its own before the processor; the session falls back to the processor where there is none. */
+  /** Prefers a device with memory of its own; without one, the session uses the processor. */
   private static List<EpDevice> preferDevice(List<EpDevice> devices) {
     return devices.stream().filter(device -> device.memory(MemoryKind.DEFAULT).isPresent()).limit(1).toList();
   }

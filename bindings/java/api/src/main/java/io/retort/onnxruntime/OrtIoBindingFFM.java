@@ -109,8 +109,8 @@ public final class OrtIoBindingFFM extends NativeObject {
   /**
    * Binds an input to a value.
    *
+   * @param name name of the input
    * @param value the value; the binding keeps it alive
-   * @param value the value; the binding holds it
    * @throws OrtException if the name is unknown, type or shape are not those of the model, or the value is in a segment
    * that is confined to another thread
    * @throws IllegalStateException if the arena of its segment is closed

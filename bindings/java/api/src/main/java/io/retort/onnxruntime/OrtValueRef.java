@@ -98,8 +98,9 @@ public final class OrtValueRef extends NativeObject {
    *
    * @param env the environment
    * @param floats the numbers, as many as the shape has elements
+   * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}, to which the
+   *     numbers are rounded
    * @param shape the extents, outermost first
-   * @param shape extents, outermost first
    * @return the tensor
    */
   public static OrtValueRef ofFloats(OrtEnvironmentFFM env, float[] floats, ElementType type, long... shape) {

@@ -31,7 +31,7 @@ final class TensorCopies {
 
   private static void fit(int i, ValueHandle from, ValueHandle to) {
     if (!from.descriptor().equals(to.descriptor()))
-      throw OrtException.invalid("tensor " + i + " is " + from.descriptor() + ", where it is to be copied is " + to.descriptor() + ": types and shapes must be equal");
+      throw OrtException.invalid("tensor " + i + " is " + from.descriptor() + ", but its target is " + to.descriptor() + ": types and shapes must be equal");
   }
 
   private static void devices(Handle env, List<ValueHandle> from, List<ValueHandle> to, SyncStream.StreamHandle stream) {

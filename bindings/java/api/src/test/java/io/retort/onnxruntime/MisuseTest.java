@@ -80,8 +80,8 @@ class MisuseTest extends Fixture {
       invalid(() -> OrtValueRef.ofFloats(env, new float[2], ElementType.INT32, 2), "not FLOAT");
       invalid(() -> OrtValueRef.ofStrings(env, new String[3], 2), "2 elements, 3 were given");
       invalid(() -> OrtValueRef.wrap(env, floats(1), ElementType.STRING, 1), "use OrtValueRef.ofStrings");
-      invalid(() -> OrtValueRef.allocate(env, ElementType.FLOAT, Long.MAX_VALUE, 2), "more elements than memory");
-      invalid(() -> OrtValueRef.wrap(env, floats(1), ElementType.FLOAT, Long.MAX_VALUE / 2), "more than memory");
+      invalid(() -> OrtValueRef.allocate(env, ElementType.FLOAT, Long.MAX_VALUE, 2), "more elements than fit in memory");
+      invalid(() -> OrtValueRef.wrap(env, floats(1), ElementType.FLOAT, Long.MAX_VALUE / 2), "do not fit in memory");
     }
     assertEquals(0, LiveObjects.count(ObjectKind.VALUE));
   }
@@ -185,7 +185,7 @@ class MisuseTest extends Fixture {
     assertEquals(0, none.elements());
     assertEquals(0, none.bytes());
     invalid(() -> new MemoryDescriptor(ElementType.FLOAT, 0, -1), "negative extent");
-    invalid(() -> new MemoryDescriptor(ElementType.FLOAT, 1L << 40, 1L << 40), "more elements than memory");
+    invalid(() -> new MemoryDescriptor(ElementType.FLOAT, 1L << 40, 1L << 40), "more elements than fit in memory");
   }
 
   @Test

@@ -46,7 +46,7 @@ record Engine(SymbolLookup lookup, Path path, MemorySegment apiBase, String vers
   static Engine check(SymbolLookup lookup, Path file, MemorySegment entry) throws Rejected {
     MemorySegment base = pointer(entry, ENTRY_TYPE);
     if (base.address() == 0) {
-      throw new Rejected(ENTRY + " gives nothing");
+      throw new Rejected(ENTRY + " returns NULL");
     }
     MemorySegment table = base.reinterpret(2 * ValueLayout.ADDRESS.byteSize());
     MemorySegment text = pointer(table.getAtIndex(ValueLayout.ADDRESS, 1), GET_VERSION);
