@@ -111,8 +111,8 @@ test-tools: venv
 	@tools/setup.sh swap $(VENV) || echo "no sherpa-onnx: the swap under it will not be tested"
 	@tools/setup.sh old $(VENV) || echo "no older ONNX Runtime: the Rust crate will not be tested on one"
 
-# Everything, in parts that are recorded one by one in tests/sanitizers.tsv; parts that are recorded for these sources are not
-# run again.
+# Everything, in parts that are recorded one by one in tests/sanitizers.tsv; parts that are recorded for these sources
+# are not run again.
 test-san: ## the suite under both of the two that follow, at AVX2 and at the machine's highest level; tells when it last was clean
 	@for part in asan- tsan- asan-avx2 tsan-avx2; do $(MAKE) --no-print-directory test-$${part%-*} LEVEL=$${part#*-} || failed=1; done; \
 	  $(PYTHON) tools/sanitizers.py last; exit $${failed:-0}

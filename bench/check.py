@@ -37,7 +37,7 @@ def load(path, what):
 
 
 def ratios_of(report):
-    """{scenario: {threads: ratio}} of scenarios that ran and agreed, and {scenario: reason} of the others."""
+    """{scenario: {threads: ratio}} of those that ran and agreed, and {scenario: why not} of the others."""
     ratios, failed = {}, {}
     for s in report["scenarios"]:
         if "error" in s or s.get("differs"):

@@ -1,5 +1,5 @@
-# The libraries: two shared ones from the same objects, a merged archive, and the files that are installed with them. The
-# drop-in must not need a second file, because clients copy or link it alone.
+# The libraries: two shared ones from the same objects, a merged archive, and the files that are installed with them.
+# The drop-in must not need a second file, because clients copy or link it alone.
 set(retort_rooms)
 get_property(rooms GLOBAL PROPERTY RETORT_ROOMS)
 list(REVERSE rooms)  # who uses others before them
@@ -19,8 +19,8 @@ if(RETORT_STUBS AND RETORT_GLIBC VERSION_LESS 2.36)
   set(packed OFF)
 endif()
 
-# retort_shared(TARGET OUTPUT_NAME): lib<OUTPUT_NAME>.so.1. It contains its own copy of the C++ library: the host program may
-# have another one, or none.
+# retort_shared(TARGET OUTPUT_NAME): lib<OUTPUT_NAME>.so.1. It contains its own copy of the C++ library: the host
+# program may have another one, or none.
 function(retort_shared target output)
   add_library(${target} SHARED $<TARGET_OBJECTS:retort_abi>)
   target_link_libraries(${target} PRIVATE ${retort_rooms})
@@ -37,8 +37,8 @@ endfunction()
 retort_shared(retort_shared retort)
 retort_shared(retort_onnxruntime onnxruntime)
 
-# The merged archive: all rooms in one file. The script names files without folders: it cannot quote a space, and "+" has a
-# meaning of its own there.
+# The merged archive: all rooms in one file. The script names files without folders: it cannot quote a space, and "+"
+# has a meaning of its own there.
 set(retort_archive ${CMAKE_BINARY_DIR}/libretort.a)
 set(script "CREATE libretort.a\n")
 foreach(room IN LISTS retort_rooms)

@@ -1,5 +1,5 @@
-# The command-line tool uses the engine through the C interface only, and opens it at run time. Static libraries read the file
-# formats, so the program needs no other file.
+# The command-line tool uses the engine through the C interface only, and opens it at run time. Static libraries read
+# the file formats, so the program needs no other file.
 if(NOT RETORT_CLI)
   return()
 endif()
@@ -30,8 +30,8 @@ target_include_directories(retort_cli PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAK
 target_link_libraries(retort_cli PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json ${retort_turbojpeg} ${retort_png16}
                                          ${retort_minizip} ${retort_z} ${CMAKE_DL_LIBS})
 target_compile_definitions(retort_cli PRIVATE RETORT_VERSION="${PROJECT_VERSION}")
-# Nearly all of its compile time goes into two header-only libraries and the templates that its files share. Its speed does not
-# matter, except for the file that measures the processor.
+# Nearly all of its compile time goes into two header-only libraries and the templates that its files share. Its speed
+# does not matter, except for the file that measures the processor.
 target_compile_options(retort_cli PRIVATE $<$<CONFIG:Release>:-O1>)
 set_source_files_properties(${CMAKE_SOURCE_DIR}/apps/retort/peak.cc PROPERTIES
                             COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_UNITY_BUILD_INCLUSION ON)

@@ -1,5 +1,6 @@
-# Shipped files load on systems as old as RETORT_GLIBC. They are linked with stubs of that C library (tools/glibc_stubs.py),
-# with compat/ for newer functions, and with a C++ library of their own. docs/adr/0023-older-systems.md gives the reasons.
+# Shipped files load on systems as old as RETORT_GLIBC. They are linked with stubs of that C library
+# (tools/glibc_stubs.py), with compat/ for newer functions, and with a C++ library of their own.
+# docs/adr/0023-older-systems.md gives the reasons.
 set(RETORT_GLIBC 2.28 CACHE STRING "oldest glibc on which shipped files load; empty: that of the compiler")
 
 # retort_old_systems(RESULT): "" if shipped files can be linked like this, otherwise the reason why not.

@@ -1,4 +1,5 @@
-# Compiler options of every target. x86-64-v2 is the oldest processor that Retort runs on; kernels choose wider instructions at run time.
+# Compiler options of every target. x86-64-v2 is the oldest processor that Retort runs on; kernels choose wider
+# instructions at run time.
 add_compile_options(-Wall -Wextra -Werror -Wno-psabi -Wno-missing-field-initializers)
 # g++ 12 warns of overlaps and overflows in std::string that do not exist (GCC bug 105651).
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
@@ -8,9 +9,10 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
 endif()
 # Every operation rounds once, as written: results must not depend on which operations the compiler contracts.
 add_compile_options(-ffp-contract=off)
-# Highway: three instruction levels are enough on x86-64 (x86-64-v2, AVX2+FMA, AVX-512). Other processors have the level that
-# the compiler always assumes: NEON on AArch64, whose vectors have a known size. The third macro keeps Highway from compiling
-# each function for more levels, because constructors that the compiler generates would not be compiled for them.
+# Highway: three instruction levels are enough on x86-64 (x86-64-v2, AVX2+FMA, AVX-512). Other processors have the level
+# that the compiler always assumes: NEON on AArch64, whose vectors have a known size. The third macro keeps Highway from
+# compiling each function for more levels, because constructors that the compiler generates would not be compiled for
+# them.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   add_compile_definitions(HWY_DISABLE_PCLMUL_AES "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
 else()

@@ -1,7 +1,8 @@
-# The CMake package and the pkg-config file, written into FOLDER, for libraries that lie in CMAKE_INSTALL_LIBDIR of a prefix.
-# Also a script, for a layout that this build was not configured for:
+# The CMake package and the pkg-config file, written into FOLDER, for libraries that lie in CMAKE_INSTALL_LIBDIR of a
+# prefix. Also a script, for a layout that this build was not configured for:
 #   cmake -DFOLDER=out -DPROJECT_VERSION=1.2.3 -DCMAKE_INSTALL_LIBDIR=lib/x86_64-linux-gnu -P cmake/package_files.cmake
-# RETORT_PREFIX: the prefix. By default, it is found from the location of the file, so that the installation may be moved.
+# RETORT_PREFIX: the prefix. By default, it is found from the location of the file, so that the installation may be
+# moved.
 include(CMakePackageConfigHelpers)
 if(CMAKE_SCRIPT_MODE_FILE)
   set(CMAKE_INSTALL_INCLUDEDIR include)

@@ -1,7 +1,8 @@
 # retort_room(NAME [LOADS] [TOGETHER n] USES room...): one static library per folder of src/, one test program for its
-# *_test.cc files. Files spend most of their time in headers and in the same templates of the library: TOGETHER compiles n
-# as one. LOADS: the code runs once per session; -Os halves it, and loading less code saves more time than slower code costs.
-# A room that RETORT_READY names is not compiled: its archive is taken from another build (cmake/sanitized.cmake).
+# *_test.cc files. Files spend most of their time in headers and in the same templates of the library: TOGETHER compiles
+# n as one. LOADS: the code runs once per session; -Os halves it, and loading less code saves more time than slower code
+# costs. A room that RETORT_READY names is not compiled: its archive is taken from another build
+# (cmake/sanitized.cmake).
 function(retort_room name)
   cmake_parse_arguments(arg "LOADS" "TOGETHER" "USES" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY RETORT_ROOMS ${name})

@@ -1,6 +1,6 @@
-# The preset `sanitized` builds the rooms up to session under the sanitizers, with their unit tests, in a few minutes. The code
-# that takes longest to compile comes unchanged from build/release: the rooms that RETORT_READY names, kernels and ops, and the
-# tests.
+# The preset `sanitized` builds the rooms up to session under the sanitizers, with their unit tests, in a few minutes.
+# The code that takes longest to compile comes unchanged from build/release: the rooms that RETORT_READY names, kernels
+# and ops, and the tests.
 
 # The interface of a room that another build has compiled.
 function(retort_ready_room name libraries)
@@ -13,10 +13,10 @@ function(retort_ready_room name libraries)
                         INTERFACE_INCLUDE_DIRECTORIES ${CMAKE_SOURCE_DIR}/src)
 endfunction()
 
-# Test programs: sanitized rooms, and the tests as they were compiled for the other build. Those that ask whether they are
-# sanitized are compiled again.
-# An inline function that sanitized and ready objects share is linked from the object that comes first. So all objects of sanitized
-# rooms come before those of tests, and before the archives, which would otherwise precede those of the rooms that they use.
+# Test programs: sanitized rooms, and the tests as they were compiled for the other build. Those that ask whether they
+# are sanitized are compiled again. An inline function that sanitized and ready objects share is linked from the object
+# that comes first. So all objects of sanitized rooms come before those of tests, and before the archives, which would
+# otherwise precede those of the rooms that they use.
 function(retort_ready_test name)
   set(compiled)
   set(ready)

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Makes docs/config.md, and the engine's table of config keys, from abi/config_keys.tsv.
+"""docs/config.md and the engine's table of config keys, both made from abi/config_keys.tsv.
 
-    config_page.py               checks that the page matches the table
-    config_page.py --update      writes the page
+    config_page.py               says whether the page is what the table says
+    config_page.py --update      writes it
     config_page.py --table FILE  writes the table for the engine, as C++
 
-The columns of abi/config_keys.tsv: the object to which an entry is given; key; possible values; default; the values as
-the engine checks them (src/session/config.h; empty if the code that reads the entry checks them); the result of other
-values, a warning or the code of an error; how the entry is treated; what it does, or why it does nothing; the owner of
-the key.
+Columns of abi/config_keys.tsv: who an entry is given to; key; values; value of an entry that is not set; the values as the
+engine checks them (src/session/config.h; empty: whoever reads the entry does); what other values lead to, a warning or an
+error of that code; what becomes of the entry; what it does, or why it does nothing; whose key it is.
 """
 import argparse
 import csv
@@ -16,15 +15,14 @@ import difflib
 import json
 import os
 import sys
-import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FACTS = os.path.join(ROOT, "abi", "config_keys.tsv")
 PAGE = os.path.join(ROOT, "docs", "config.md")
 SCOPES = {  # of entries that a program gives: a chapter each
-    "session": ("Sessions", "`AddSessionConfigEntry` before the session is created."),
+    "session": ("Sessions", "`AddSessionConfigEntry` before the session is made."),
     "run": ("Runs", "`AddRunConfigEntry`."),
-    "env": ("Environments", "`OrtEnvCreationOptions.config_entries` of `CreateEnvWithOptions`; only those of the first environment of a process have an effect."),
+    "env": ("Environments", "`OrtEnvCreationOptions.config_entries` of `CreateEnvWithOptions`; the first environment of a process counts."),
     "ep_dynamic": ("Sessions that run", "`SetEpDynamicOptions`."),
 }
 METADATA = {
@@ -35,40 +33,38 @@ METADATA = {
 DEEDS = ("honoured", "rejected", "no effect")
 CELLS = {"|": "&#124;", "<": "&lt;", ">": "&gt;", "*": "&#42;"}
 HEAD = """# Config keys
-Programs set config keys with functions of ONNX Runtime. Retort knows all keys of release 1.31 and some keys of its own.
-A key is **honoured**; **rejected** with an error that gives the reason, because a result or a file would be missing; or
-it has no effect, because its request is always fulfilled, or concerns a provider or a kernel library that Retort does
-not have. Keys without effect are logged as information, with the reason.
+Programs set keys by the functions of ONNX Runtime; Retort knows all keys of release 1.31 and some of its own. Of each, this page says what becomes
+of it: **honoured**; **rejected**, an error that says why, since a result or a file would be missing; or without effect, since what it
+asks for is always so, or belongs to a provider or a kernel library that is not here. Those are logged as information, with the reason.
 
 | | {heads} |
 |---|{rules}|
 {counts}
 
-- A value that a key cannot have is an error if ONNX Runtime rejects it. Otherwise it is ignored with a warning. Keys
-  with the values `0` and `1` treat every other value as 0.
-- Retort warns once about an unknown key, and names the most similar known key: `session.dissable_prepacking`,
-  `optimisation.x`, `verbose`. The same applies to a key in the wrong place, such as a session's key given to a run.
-- Keys of other owners cause no warning: options of providers, `ep.<name>.<option>`, and keys that begin with an owner
-  that ONNX Runtime does not know, such as `my_app.tag`. All of them can be read back.
-- Warnings go to the logger of the session (also for runs) or of the environment.
-- Environment variables of the process are listed [at the end](#environment-variables).
+- Values that a key cannot have are an error where ONNX Runtime refuses them; elsewhere they do not count, and a warning says so. Keys of `0` and `1` take
+  every other value for 0.
+- A key that is unknown is warned of once, and the nearest one that is known is named: `session.dissable_prepacking`, `optimisation.x`, `verbose`. So is a
+  key that was given to something else, such as a session's to a run.
+- Keys of others stay silent: options of providers, `ep.<name>.<option>`, and keys that begin with an owner that is none of ONNX Runtime's,
+  such as `my_app.tag`. All of them can be read back.
+- Warnings go to the logger of the session (of a run too) or of the environment.
 
-`tools/config_page.py` makes this page from `abi/config_keys.tsv`, from which the engine's own table is made, too. Tests
-compare both with the keys that the sources read.
+- What the environment of the process may say stands [at the end](#environment-variables).
+
+Made by `tools/config_page.py` from `abi/config_keys.tsv`, which the engine's own table is made from; tests hold both against what the sources read.
 """
 
 TAIL = """
 ## Environment variables
-An empty variable counts as not set.
+A variable that is empty counts as one that is not set.
 
 | variable | read by | values | otherwise |
 |---|---|---|---|
-| `RETORT_ISA` | the engine, once in a process | the instruction level to compute at, at most that of the processor: `v2`, `avx2` or `avx512` on x86-64, `neon` on AArch64; by default the processor's best | creating an environment fails (INVALID_ARGUMENT), also if the processor does not support the level: no other level is used instead |
-| `RETORT_LIBRARY` | the tool `retort`, `retort/retort.hpp`, the bindings for Rust (linked at run time) and Java | the engine to open: a path or a name | opening it fails; no other engine is tried |
+| `RETORT_ISA` | the engine, once in a process | the instruction level to compute at, at most that of the processor: `v2`, `avx2` or `avx512` on x86-64, `neon` on AArch64; by default the processor's best | making an environment fails (INVALID_ARGUMENT), also where the processor does not have the level: no other is taken in its place |
+| `RETORT_LIBRARY` | the tool `retort`, `retort/retort.hpp`, the bindings for Rust (linked at run time) and Java | the engine to open, path or name | opening it fails; no other is tried |
 | `NO_COLOR` | the tool | anything: no colours | |
 
-[`bindings/rust`](../bindings/rust/README.md) and [`docs/java.md`](java.md) list the other variables that the bindings
-read.
+[`bindings/rust`](../bindings/rust/README.md) and [`docs/java.md`](java.md) tell what else those two look at.
 """
 
 
@@ -86,7 +82,7 @@ def escaped(text):
 
 
 def cell(text):
-    """Text for a table. Code stays in its backquotes, where only the table needs an escape."""
+    """Text for a table; code stays in its backquotes, where nothing but the table needs an escape."""
     parts = text.split("`")
     return "`".join(part.replace("|", "\\|") if i % 2 else escaped(part) for i, part in enumerate(parts))
 
@@ -115,12 +111,12 @@ def page(rows):
     text = HEAD.format(heads=" | ".join(DEEDS), rules="|".join("---" for _ in DEEDS), counts=counted(rows))
     for scope, (title, how) in SCOPES.items():
         mine = [r for r in rows if r["scope"] == scope]
-        text += f"\n## {title}\n{textwrap.fill('Given by ' + how, 120, break_long_words=False, break_on_hyphens=False)}\n"
+        text += f"\n## {title}\nGiven by {how}\n"
         for owner, name in ("retort", "Retort's own"), ("onnxruntime", "Of ONNX Runtime"):
             of = [r for r in mine if r["of"] == owner]
             if of:
                 text += f"\n### {name}\n" * any(r["of"] == "retort" for r in mine) + "\n" + table(of)
-    text += "\n## Metadata\nPrograms do not set these; devices, providers and models report them.\n\n| key | in | values | what it says |\n|---|---|---|---|\n"
+    text += "\n## Metadata\nNot set by programs, but told by devices, providers and models.\n\n| key | in | values | what it says |\n|---|---|---|---|\n"
     for r in rows:
         if r["scope"] in METADATA:
             text += f"| `{r['key']}` | {METADATA[r['scope']]} | {cell(r['values'])} | {cell(r['what'])} |\n"
@@ -128,7 +124,7 @@ def page(rows):
 
 
 def engine_table(rows):
-    """C++ rows of the keys that programs set, ordered by key; reasons only if the engine logs them."""
+    """C++ rows of what programs set, ordered by key; reasons only where the engine tells them."""
     text = '// Generated by tools/config_page.py from abi/config_keys.tsv.\n#include "session/config.h"\n\nnamespace retort {\n\n'
     text += "std::span<const ConfigKey> config_keys() {\n  static constexpr ConfigKey kKeys[] = {\n"
     for r in sorted(rows, key=lambda r: r["key"].encode()):
@@ -159,7 +155,7 @@ def main():
             committed = f.read()
     if committed == page(rows):
         return 0
-    print("FAIL docs/config.md does not match the table; run tools/config_page.py --update")
+    print("FAIL docs/config.md is not what the table says; run tools/config_page.py --update")
     print("".join(difflib.unified_diff(committed.splitlines(True), page(rows).splitlines(True), "docs/config.md", "now", n=0)))
     return 1
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes docs/differences.md, the differences between Retort and official ONNX Runtime, from the lists of the tests.
+"""Makes docs/differences.md, where Retort and official ONNX Runtime differ, and why, from the lists of the tests.
 
-    differences_page.py            checks that the page matches the lists
+    differences_page.py            says whether the page is what the lists say
     differences_page.py --update   writes it
 
 The lists: tests/abi/differences.tsv, tests/errors/other_codes.tsv, tests/conformance/expected_failures.tsv and abi/pending.tsv.
@@ -12,7 +12,6 @@ import difflib
 import os
 import re
 import sys
-import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "differences.md")
@@ -29,35 +28,29 @@ CHAPTERS = {
     "Arguments": "env null",
 }
 HEAD = """# Differences from ONNX Runtime
-Programs for ONNX Runtime run on Retort unchanged: {scenes} scenes and the error cases of [errors.md](errors.md) run on
-both libraries (ONNX Runtime 1.31.1), and each answer, code and untouched out-parameter must be equal. This page lists
-the exceptions, each with its reason. There are three kinds: Retort answers where ONNX Runtime crashes or overwrites
-memory that is still read; it rejects what would be undefined; or it returns a different code where ONNX Runtime uses
-several codes for one mistake. Each row has one example, and its last column names the scenes in `tests/abi`.
+Programs for ONNX Runtime run on Retort unchanged: {scenes} scenes and the error cases of [errors.md](errors.md) are told to both libraries
+(ONNX Runtime 1.31.1), and each answer, code and untouched out-parameter must be equal. This page lists the exceptions, each with its reason. They are of
+three kinds: Retort answers where ONNX Runtime crashes or overwrites what somebody still reads; it refuses what would be undefined; or it
+gives another code where ONNX Runtime has several for one mistake. An example stands for all cases of a row; its last column names scenes in `tests/abi`.
 
 In short, for a program that changes the library:
-- Results of a binding are never overwritten while a handle is held, and outputs bound to a device may change their
-  shape from run to run.
-- Overlapping memory may be bound: results that cannot be written in place are computed elsewhere and copied, unless
-  `session.disallow_implicit_copies` is set.
+- Results of a binding are never written over while a handle is held, and outputs bound to a device may change their shape from run to run.
+- Memory that overlaps may be bound: what cannot be written in place is computed elsewhere and copied, unless `session.disallow_implicit_copies` is set.
 - Null arguments and handles of another session are errors, not crashes.
-- Some codes differ, and all messages do: test for success, not for a certain code.
+- Codes differ here and there, texts everywhere: test for success, not for a certain code.
 
-`tools/differences_page.py` makes this page from the lists of the tests. A row that is no longer true fails a test.
+Made by `tools/differences_page.py` from the lists that the tests hold; a row that is no longer true fails a test.
 """
 LOADER = """
 ## The loader's note about versions
-The official library gives its functions a version that is named after itself (`VERS_1.31.1`), and a program that is
-linked with it asks for that version. Retort's functions have no version, so when such a program starts, the loader
-writes one line to the standard error output:
+The official library gives its functions a version that is named after itself (`VERS_1.31.1`), and a program that was linked with it asks for that
+version. Retort's functions have none, so when such a program starts, the loader writes one line to the standard error output:
 
     ./program: …/libonnxruntime.so.1: no version information available (required by ./program)
 
-The program then continues: the functions are found by their names, and nothing else is different. Programs that open
-the library themselves (`dlopen`, as most bindings for other languages do) or are linked with Retort's get no note.
-Retort keeps it this way on purpose: if a library defines versions, programs that ask for another one reject it. A
-program that is linked with official 1.20.1 does not start on official 1.31.1 (``version `VERS_1.20.1' not found``), but
-it starts on Retort.
+and goes on: the functions are found by their names, and nothing else is different. Programs that open the library themselves (`dlopen`, as most bindings for other
+languages do) or were linked with Retort's get no note. It stays on purpose. A library that defines some version is refused by programs that ask for another
+one: a program that was linked with official 1.20.1 does not start on official 1.31.1 (``version `VERS_1.20.1' not found``), and does on Retort.
 """
 CELLS = {c: f"&#{ord(c)};" for c in "|*`<>"}
 
@@ -99,7 +92,7 @@ def scene_chapters(rows):
     for chapter, reasons in merged(rows).items():
         if not reasons:
             continue
-        text += f"\n## {chapter}\n| difference | Retort | ONNX Runtime | scenes |\n|---|---|---|---|\n"
+        text += f"\n## {chapter}\n| what is so here | Retort | ONNX Runtime | scenes |\n|---|---|---|---|\n"
         for reason, group in reasons.items():
             scenes = ", ".join(dict.fromkeys(r["scene"] for r in group))
             text += f"| {reason} | {said(group[0]['ours'])} | {said(group[0]['theirs'])} | {scenes} |\n"
@@ -138,11 +131,11 @@ def absent_chapter(failures, pending, operators):
     absent = sorted({operator_of(case, operators) for case, kind in failures if "NOT_IMPLEMENTED" in kind})
     other = [case for case, kind in failures if "NOT_IMPLEMENTED" not in kind]
     tables = list(dict.fromkeys(row["struct"] for row in pending))
-    lists = {"Operators of ONNX": absent, "Official cases whose numbers differ from the expected ones": other,
-             "Functions that return NOT_IMPLEMENTED with their name (`abi/pending.tsv`), in": tables}
-    items = [f"- {what}: {', '.join(names)}." for what, names in lists.items() if names]
-    wrapped = [textwrap.fill(item, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) for item in items]
-    return "\n## What is not there\n" + "".join(item + "\n" for item in wrapped)
+    text = "\n## What is not there\n"
+    text += f"- Operators of ONNX: {', '.join(absent)}.\n" if absent else ""
+    text += f"- Official cases whose numbers differ from the expected ones: {', '.join(other)}.\n" if other else ""
+    text += f"- Functions that answer NOT_IMPLEMENTED with their name (`abi/pending.tsv`), in: {', '.join(tables)}.\n" if tables else ""
+    return text
 
 
 def count_scenes():

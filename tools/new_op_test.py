@@ -62,7 +62,8 @@ class NewOp(unittest.TestCase):
         self.assertIn('..."', field(generated("Concat"), "inputs"))
 
     def test_what_it_writes_compiles(self):
-        # Elementwise; variadic; a tensor as attribute; a body; strings; another domain; bounds that follow from the data.
+        # Elementwise; variadic; a tensor as attribute; a body; strings; another domain; bounds that follow from the
+        # data.
         text = ""
         for name, domain in [("LeakyRelu", ""), ("Einsum", ""), ("ConstantOfShape", ""), ("Scan", ""), ("StringSplit", ""),
                              ("LabelEncoder", "ai.onnx.ml"), ("NonMaxSuppression", "")]:

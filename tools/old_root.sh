@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs the installed files in the root of an old system, Debian 11 (glibc 2.31, libstdc++ of gcc 10) unless SUITE names another.
+# Runs the installed files in the root of an old system, Debian 11 (glibc 2.31, libstdc++ of gcc 10) unless SUITE names
+# another.
 #
 #   tools/old_root.sh BUILD OUT VENV     as root; the root lies in BUILD/old_root/SUITE and is made once
 #
-# Providers need their libraries in versions that Debian 11 does not have: oneDNN comes from VENV (tools/setup.sh old-root), XNNPACK is
-# that of this machine (of Debian 12), which asks for glibc 2.29.
+# Providers need their libraries in versions that Debian 11 does not have: oneDNN comes from VENV (tools/setup.sh
+# old-root), XNNPACK is that of this machine (of Debian 12), which asks for glibc 2.29.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "$1") out=$(realpath "$2") venv=$(realpath "$3")

@@ -16,7 +16,7 @@ import tokenize
 
 BRACES = {".c", ".cc", ".cpp", ".h", ".hpp", ".java", ".rs"}
 HASHES = {".sh", ".cmake"}
-HASH_NAMES = {"CMakeLists.txt", "Makefile", "new_op", "new_provider", "rules"}  # and Python, if the first line says so
+HASH_NAMES = {"CMakeLists.txt", "Makefile", "new_op", "new_provider", "rules", "run"}  # and Python, if the first line says so
 COMMENT = r"//[^\n]*|/\*.*?\*/"
 CHARACTER = r"(?<![0-9A-Za-z_])'(?:\\[^\n']+|[^'\\\n])'"
 STRINGS = {  # by ending

@@ -1,11 +1,11 @@
-// Measures what I/O binding saves on a device behind a bus: a hundred runs by name, whose input and output are copied each
-// time, and a hundred bound runs, with several libraries in one process. The device is the loopback provider, whose copies
-// take as long as over PCIe.
+// What I/O binding saves on a device that is far away: a hundred runs by name, whose input and output travel each time,
+// and a hundred bound ones, by several libraries in one process. The device is the loopback provider, whose copies take as
+// long as over PCIe.
 //
 //   binding_bench PROVIDER LIBRARY [LIBRARY ...]
 //
-// PROVIDER is libloopback.so. Prints a table, then one line of JSON with the times of what the device did. Exits with 1 if
-// copies with binding take more than 1.5 % of those without, or results are wrong.
+// PROVIDER: libloopback.so. Prints a table, then one line of JSON with what the device did when. Answers 1 where copies with
+// binding take more than 1.5 % of those without, or results are wrong.
 #include <dlfcn.h>
 
 #include <algorithm>

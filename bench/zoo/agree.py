@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 def read_index(zoo, names):
-    """(model, scenario, tolerance) of the scenarios with matching names."""
+    """(model, scenario, tolerance) of those that the names choose"""
     with open(os.path.join(zoo, "index.json"), encoding="utf-8") as f:
         rows = json.load(f)
     wanted = [(r["model"], r["scenario"], r["tolerance"]) for r in rows if not r.get("hand_back")]

@@ -142,7 +142,7 @@ class Exact:
             return
         model = onnx.load(path)
         if any(o.type.WhichOneof("value") != "tensor_type" for o in model.graph.output):
-            raise NotRun("its outputs are not tensors")
+            raise NotRun("its outputs are no tensors")
         self.types = [(o.name, o.type.tensor_type.elem_type) for o in model.graph.output]
         widen_model(model)
         onnx.save(model, os.path.join(self.folder.name, "m.onnx"))

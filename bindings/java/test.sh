@@ -10,8 +10,8 @@
 #   missing
 #   PYTHON           a Python; default: python3
 #
-# Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; reports it and skips if they are missing. Maven
-# needs the network until its cache has what the build uses.
+# Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; reports it and skips if they are missing.
+# Maven needs the network until its cache has what the build uses.
 set -uo pipefail
 cd "$(dirname "$0")"
 ROOT=$(cd ../.. && pwd)

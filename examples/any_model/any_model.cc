@@ -19,7 +19,7 @@ std::string text(std::span<const int64_t> shape) {
 
 /// Zeros of the declared type; free dimensions get the extent 1.
 api::Value zeros(const api::Port& port) {
-  if (port.kind != ONNX_TYPE_TENSOR) throw std::runtime_error("input " + port.name + " is not a tensor");
+  if (port.kind != ONNX_TYPE_TENSOR) throw std::runtime_error("input " + port.name + " is no tensor");
   std::vector<int64_t> shape = port.tensor.shape;
   for (int64_t& extent : shape) extent = extent < 0 ? 1 : extent;
   api::Value value = api::Value::tensor(port.tensor.type, shape);

@@ -9,7 +9,7 @@ namespace providers {
 /// `threads`: a number, 0 for all processors.
 int threads_of(const char* provider, const std::string& value);
 
-/// `disable`: operators that the provider does not claim although it could run them, separated by commas.
+/// `disable`: operators that are left to others, with commas between them, of those that the provider runs.
 std::set<std::string> operators_of(const char* provider, const std::string& value, const std::set<std::string>& run);
 
 }  // namespace providers

@@ -70,7 +70,7 @@ struct Program {
   Settings settings;
 
   void count_uses();
-  /// The operation that makes a value, and the only one that reads it; null if none or several do.
+  /// The operation that makes a value, and the only one that reads it; null where there is none or another.
   Operation* maker(int value) const;
   Operation* only_reader(int value) const;
 };

@@ -12,7 +12,7 @@ inline constexpr const char* kName = "OneDnnExecutionProvider";
 struct Settings {
   int threads = 0;  ///< of each run; 0: as many as processors may be used
   bool bf16 = false;
-  std::set<std::string> disabled;  ///< operators that are not claimed
+  std::set<std::string> disabled;  ///< operators left to others
 };
 
 /// Throws providers::Error for options that do not exist and values that they cannot have.

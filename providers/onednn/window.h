@@ -17,7 +17,7 @@ struct Window {
   Dims gaps() const;
   /// Shape of the result; pads that depend on the input are settled. Throws providers::Error where shapes do not fit.
   Dims settle(const Dims& x, const Dims& w);
-  /// Shape of weights, with a dimension for the groups if there are several.
+  /// Shape of weights with a dimension for the groups, where there are some.
   Dims grouped(const Dims& w) const;
 };
 

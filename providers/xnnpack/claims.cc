@@ -108,7 +108,7 @@ bool claims_converts(const Node& node) {
   return node.in[0]->constant || (node.in[0]->rank() <= 4 && is_plain(providers::dequantization(node)));
 }
 
-// The library does not accept tensors without elements, and nodes whose results are known before a run need no claim.
+// Nor does the library take tensors without elements, and what is known before a run is no work for it.
 bool has_work(const Node& node) {
   bool known = node.type != "DequantizeLinear";
   for (const Value* v : node.in) {

@@ -3,10 +3,9 @@ import html
 import re
 
 HEAD = """# Errors, side by side
-This page lists the answers to {count} mistakes by Retort and by ONNX Runtime {version}. A message of Retort says where the
-error happened (model, node, operator), what is wrong and what is expected and, after the semicolon, what to do.
-`tests/errors` makes the page, and compares each message with the words that its case demands. The models are in a
-folder `/models`.
+What {count} mistakes are answered with, by Retort and by ONNX Runtime {version}. A message of Retort says where it happened (model,
+node, operator), what is and what is wanted, and after the semicolon what to do. The page is made by `tests/errors`, which also holds each
+message to what its case demands; the models lie in a folder `/models`.
 """
 HEADINGS = "| mistake | Retort | ONNX Runtime |\n|---|---|---|\n"
 SPECIAL = {c: f"&#{ord(c)};" for c in "|*`<>\\"}  # would end the cell, or be read as Markdown

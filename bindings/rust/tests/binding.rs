@@ -71,7 +71,7 @@ fn shapes_that_change() {
 }
 
 #[test]
-fn a_result_that_was_taken_is_not_written_over() {
+fn a_taken_result_is_not_overwritten() {
     let session = unary("Neg", FLOAT, &["n"]);
     let mut binding = session.io_binding().unwrap();
     binding.bind_input("x", floats(&[2], &[1.0, 2.0])).unwrap();

@@ -216,7 +216,7 @@ fn loops_side_by_side() {
 }
 
 #[test]
-fn models_of_the_documentation_are_those_of_these_tests() {
+fn models_of_the_documentation_match_the_tests() {
     for (name, model) in [("growing", growing()), ("with_room", with_room())] {
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/{name}.onnx"));
         let made = model.bytes();

@@ -52,7 +52,7 @@ fn inputs_and_outputs_stay_on_the_device() {
 }
 
 #[test]
-fn results_come_to_memory_of_the_program() {
+fn results_are_copied_to_memory_of_the_program() {
     let Some(device) = device() else { return };
     let session = session(device);
     let x = floats(&[4], &[1.0, 2.0, 3.0, 4.0]);

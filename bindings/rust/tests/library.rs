@@ -49,13 +49,13 @@ fn a_file_that_is_not_there() {
 }
 
 #[test]
-fn a_file_that_is_no_library() {
+fn a_file_that_is_not_a_library() {
     let text = report(&[("RETORT_LIBRARY", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))]);
     assert!(text.contains("call 0: NoLibrary") && text.contains("Cargo.toml"), "{text}");
 }
 
 #[test]
-fn a_library_that_is_another() {
+fn a_different_library() {
     // The C library exists wherever these tests run on Linux.
     let text = report(&[("RETORT_LIBRARY", "libc.so.6")]);
     assert!(text.contains("call 0: NoLibrary") && text.contains("libc.so.6 is not an ONNX Runtime library"), "{text}");

@@ -20,7 +20,7 @@ fn split(parts: usize) -> onnx::Session {
 }
 
 #[test]
-fn results_of_many_outputs_are_told_apart() {
+fn results_of_many_outputs_are_distinguished() {
     let memory = MemoryInfo::cpu().unwrap();
     for parts in [1u8, 2, 7, 8, 9, 40] {
         let session = split(parts.into());

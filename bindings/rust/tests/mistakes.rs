@@ -120,7 +120,7 @@ fn a_name_that_the_model_does_not_have() {
 }
 
 #[test]
-fn names_that_are_no_text_of_c() {
+fn names_that_are_not_c_strings() {
     let session = add(&["2"]);
     assert_eq!(session.run(&[("x\0", &x())], &["sum"]).unwrap_err().code, ErrorCode::InvalidArgument);
     assert_eq!(onnx::session_builder().unwrap().with_log_id("a\0b").unwrap_err().code, ErrorCode::InvalidArgument);

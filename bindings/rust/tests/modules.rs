@@ -172,7 +172,7 @@ fn against(table: &str, graph: &Graph) -> Vec<(Module, Module)> {
 }
 
 #[test]
-fn modules_use_those_below_as_the_readme_says() {
+fn modules_match_the_table_of_the_readme() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let table = readme.split_once("## Source").unwrap().1;
     assert_eq!(against(table, &of_the_crate()), []);
@@ -185,7 +185,7 @@ fn modules_use_those_below_as_the_readme_says() {
 
 /// Checks that all ways to write a cycle, or a use of a higher module, are found.
 #[test]
-fn each_way_of_use_is_seen() {
+fn all_forms_of_uses_are_found() {
     let ways = [
         "use crate::a::X;",
         "use crate::{b, a::X};",

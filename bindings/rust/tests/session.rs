@@ -171,7 +171,7 @@ fn results_share_nothing_with_inputs() {
 }
 
 #[test]
-fn a_constant_that_is_a_result_is_not_the_models() {
+fn changing_a_constant_result_does_not_change_the_model() {
     let constant: Vec<u8> = [1f32, 2.0].iter().flat_map(|f| f.to_le_bytes()).collect();
     let model =
         Model::new().input("x", FLOAT, &["n"]).output("c", FLOAT, &["2"]).output("y", FLOAT, &["n"]).constant("c", FLOAT, &[2], &constant);
@@ -219,7 +219,7 @@ fn elements_that_a_model_takes_out_of_a_sequence_are_not_its_inputs() {
 }
 
 #[test]
-fn strings_go_through() {
+fn strings_are_passed_on() {
     let session = unary("Identity", STRING, &["n"]);
     let x = Value::from_strings(&[3], &["one", "", "zwölf"]).unwrap();
     let y = session.run(&[("x", &x)], &["y"]).unwrap();

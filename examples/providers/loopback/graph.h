@@ -19,7 +19,7 @@ std::vector<std::string> read_by(const Host& host, const OrtNode* node);
 std::vector<std::string> names_of(const Host& host, const std::vector<const OrtValueInfo*>& values);
 /// The value of a constant; null for others.
 const OrtValue* constant_of(const Host& host, const OrtValueInfo* value);
-/// Attributes of a node; "" or `otherwise` if it has none with the name.
+/// Attributes of a node; "" or `otherwise` where there is none of the name.
 std::string text_of(const Host& host, const OrtNode* node, const char* attribute);
 int64_t number_of(const Host& host, const OrtNode* node, const char* attribute, int64_t otherwise);
 

@@ -12,7 +12,7 @@
 namespace loopback {
 namespace {
 
-/// A string that a function of the host writes to a buffer. It is called twice: first for the size.
+/// A string that a function of the host writes where it is told, twice: first for the size.
 template <typename Ask>
 std::string asked(const Host& host, Ask&& ask) {
   size_t size = 0;

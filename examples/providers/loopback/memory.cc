@@ -82,7 +82,7 @@ void release_allocator(OrtAllocator* allocator) { delete static_cast<Allocator*>
 OrtDataTransferImpl* make_transfer(const Host& host) { return new Transfer(host); }
 
 void copy_tensor(const Host& host, const OrtValue* from, OrtValue* to, Stream* stream) {
-  Control::get().fail_if_told("Copy");  // for copies by the transfer and by kernels
+  Control::get().fail_if_told("Copy");  // whoever asks for it: the transfer or a kernel
   const auto place = [&](const OrtValue* value) {
     const int device = device_of(host, value);
     return Place{device < 0 ? nullptr : &Device::get(device), tensor_of(host, value).data};

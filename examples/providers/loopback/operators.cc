@@ -264,7 +264,7 @@ void concat(const Operation& op, const Inputs& x, const Tensor& y) {
   }
 }
 
-// The shape is known when the data is, so the caller waits for the stream.
+// The shape is known when the data is, so whoever runs it waits for the stream.
 Tensor nonzero_shape(const Operation&, const Inputs& x) {
   const int64_t n = int64_t(x[0].elements()) - std::count(in(x[0]), in(x[0]) + x[0].elements(), 0.0f);
   return {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, {int64_t(x[0].shape.size()), n}, nullptr};

@@ -16,7 +16,7 @@ namespace loopback {
 /// one is that of the other, here and in all objects of this provider.
 class Stream : public OrtSyncStreamImpl {
  public:
-  /// `owner`: an object that may wait for all of its streams; null for none.
+  /// `owner`: whoever may want to wait for all of its streams; null for nobody.
   Stream(const Host& host, const void* owner);
   ~Stream();  // after all its work is done
 
@@ -35,7 +35,7 @@ class Stream : public OrtSyncStreamImpl {
 
   /// The stream behind one of the host's, null for null. Throws for streams that are none of this library's.
   static Stream* of(const Host& host, const OrtSyncStream* stream);
-  /// The stream that a run of a part or kernel must use; null for none.
+  /// The stream that a run of a part or kernel shall use; null where there is none.
   static Stream* of(const Host& host, const OrtKernelContext* context);
 
  private:
@@ -76,7 +76,7 @@ class Stream : public OrtSyncStreamImpl {
   const std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
 };
 
-/// Does `work` on the stream, or at once if `stream` is null.
+/// `work` on the stream, or at once where there is none.
 void perform(Stream* stream, std::function<void()> work);
 
 }  // namespace loopback

@@ -73,8 +73,8 @@ class SessionOptions : public Owner<OrtSessionOptions, &OrtApi::ReleaseSessionOp
     return done(api().SessionOptionsAppendExecutionProvider_V2(get(), env, all.data(), all.size(), keys.data(),
                                                                values.data(), keys.size()));
   }
-  /// Lets the library choose devices if the program named none. PREFER_GPU chooses a GPU if a provider supports one,
-  /// otherwise the processor. Since 1.22.
+  /// The library chooses devices, where the program named none. PREFER_GPU takes a GPU where there is one with a provider,
+  /// else the processor; since 1.22.
   SessionOptions& policy(OrtExecutionProviderDevicePolicy policy) {
     Library::need(22, "a policy of selection");
     return done(api().SessionOptionsSetEpSelectionPolicy(get(), policy));

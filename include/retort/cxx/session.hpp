@@ -23,7 +23,7 @@ struct NamedValue {
   const OrtValue* value;
 };
 
-/// The metadata of a model. Strings may be empty.
+/// What a model says of itself; texts may be empty.
 struct ModelMetadata {
   std::string producer, graph, domain, description, graph_description;
   int64_t version = 0;

@@ -15,7 +15,7 @@ use super::tables::{
 use super::text::text;
 
 handle!(
-    /// An OrtMemoryInfo that this crate created.
+    /// An `OrtMemoryInfo` that this crate created.
     InfoHandle, OrtMemoryInfo, ReleaseMemoryInfo
 );
 handle!(PairsHandle, OrtKeyValuePairs, ReleaseKeyValuePairs);

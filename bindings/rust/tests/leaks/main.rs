@@ -151,7 +151,7 @@ fn filled(mut value: Value) -> Value {
 }
 
 #[test]
-fn one_run_over_and_over() {
+fn repeated_runs() {
     let (session, x) = (add(&["n"]), four());
     stays_flat("one run", |_| {
         session.run(&[("x", &x), ("y", &x)], &["sum"]).unwrap();
@@ -230,7 +230,7 @@ fn bindings_made_and_dropped() {
 }
 
 #[test]
-fn runs_that_nobody_waits_for() {
+fn asynchronous_runs() {
     // Threads that wait by spinning would take processor time from those that work.
     let builder = onnx::session_builder().unwrap().with_intra_threads(2).unwrap();
     let builder = builder.with_config_entry("session.intra_op.allow_spinning", "0").unwrap();

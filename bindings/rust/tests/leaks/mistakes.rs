@@ -136,7 +136,7 @@ fn scene() -> Scene {
 }
 
 #[test]
-fn mistakes_leave_nothing() {
+fn mistakes_do_not_leak() {
     let scene = scene();
     let all: Vec<Mistake> = OF_RUNS.into_iter().chain(OF_BINDINGS).chain(OF_VALUES).chain(OF_THE_REST).collect();
     stays_flat("mistakes", |i| {

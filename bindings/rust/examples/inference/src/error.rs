@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_library_come_by_the_question_mark() {
+    fn errors_of_the_library_are_converted() {
         let error = load().unwrap_err();
         assert!(matches!(&error, InferError::Onnx(e) if e.code == onnx::ErrorCode::NoSuchFile), "{error:?}");
         assert!(error.to_string().contains("no/such/model.onnx"), "{error}");
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn messages_say_what_was_wrong_and_what_to_do() {
-        assert!(InferError::Symbol { symbol: '%', at: 4 }.to_string().contains("'%' behind 4 characters"));
+        assert!(InferError::Symbol { symbol: '%', at: 4 }.to_string().contains("'%' after 4 characters"));
         let error = InferError::TooLong { tokens: 511, most: 510 }.to_string();
         assert!(error.contains("511") && error.contains("510"), "{error}");
         assert!(InferError::from(std::io::Error::other("disk")).source().is_some());

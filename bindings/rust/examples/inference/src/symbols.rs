@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_symbol_has_a_token_of_its_own() {
+    fn every_symbol_has_a_separate_token() {
         let all: Vec<char> = RUNS.iter().flat_map(|(_, run)| run.chars()).collect();
         let mut found: Vec<i64> = all.iter().map(|c| token(*c).unwrap()).collect();
         assert_eq!(found.len(), 114);

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_voice_is_an_error() {
+    fn other_files_are_errors() {
         assert!(Voice::new(Vec::new()).is_err());
         let mut styles = vec![0.0; 256];
         styles[9] = f32::NAN;

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn another_reader_finds_what_was_written() {
+    fn another_reader_reads_the_file() {
         let file = written(&[&[0.0, 1.0, -1.0], &[], &[0.5, 2.0, -7.0, f32::NAN]]);
         assert_eq!(file.len(), 44 + 14);
         let mut reader = hound::WavReader::new(Cursor::new(file)).unwrap();
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_samples_is_one_too() {
+    fn files_without_samples_are_valid() {
         let file = written(&[]);
         assert_eq!(hound::WavReader::new(Cursor::new(&file)).unwrap().duration(), 0);
         assert_eq!(file[4..8], 36u32.to_le_bytes());
     }
 
     #[test]
-    fn errors_of_the_file_come_by_the_question_mark() {
+    fn errors_of_the_file_are_converted() {
         let mut room = [0u8; 50];
         let mut writer = WavWriter::new(Cursor::new(&mut room[..]), 24000).unwrap();
         assert!(matches!(writer.write(&[0.0; 9]), Err(InferError::Io(_))));

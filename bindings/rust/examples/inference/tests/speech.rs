@@ -14,7 +14,7 @@ fn speech() -> Speech {
 }
 
 #[test]
-fn the_library_is_loaded_as_often_as_one_likes() {
+fn the_library_may_be_loaded_several_times() {
     let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(ensure_onnx_init)).collect();
     for thread in threads {
         thread.join().unwrap().unwrap();
@@ -23,7 +23,7 @@ fn the_library_is_loaded_as_often_as_one_likes() {
 }
 
 #[test]
-fn a_file_of_speech_is_the_one_of_the_reference_evaluator() {
+fn speech_equals_that_of_the_reference_evaluator() {
     let audio = speech().with_speed(1.25).unwrap().say(&tokens(TEXT).unwrap()).unwrap();
     let mut writer = WavWriter::new(Cursor::new(Vec::new()), SAMPLE_RATE).unwrap();
     for part in audio.samples.chunks(1000) {
@@ -47,7 +47,7 @@ fn a_file_of_speech_is_the_one_of_the_reference_evaluator() {
 }
 
 #[test]
-fn voice_and_speed_are_heard() {
+fn voice_and_speed_change_the_sound() {
     let (speech, said) = (speech(), tokens(TEXT).unwrap());
     let usual = speech.say(&said).unwrap();
     assert_eq!(speech.say(&said).unwrap(), usual);
@@ -58,7 +58,7 @@ fn voice_and_speed_are_heard() {
 }
 
 #[test]
-fn what_cannot_be_said_is_an_error() {
+fn invalid_tokens_are_errors() {
     let speech = speech();
     assert!(matches!(speech.say(&[]), Err(InferError::Empty)));
     assert!(speech.say(&[1; MAX_TOKENS]).unwrap().seconds() > 1.0);

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Tensors live where the model runs, and the program names neither provider nor vendor: one upload, 100 runs, one download.
- * Arguments: digits.onnx [library of a provider].
+ * Keeps tensors on the device where the model runs, without naming a provider or vendor: one upload, 100 runs, one
+ * download. Arguments: digits.onnx [library of a provider].
  */
 public final class AnyDevice {
   private AnyDevice() {}

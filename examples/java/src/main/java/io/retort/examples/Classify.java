@@ -14,8 +14,8 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * Classifies handwritten digits that the model has not seen, one by one, through memory that is bound once. Argument: the folder
- * with digits.onnx, heldout_images.npy and heldout_labels.npy (examples/digits).
+ * Classifies handwritten digits that the model has not seen, one by one, through memory that is bound once. Argument:
+ * the folder with digits.onnx, heldout_images.npy and heldout_labels.npy (examples/digits).
  */
 public final class Classify {
   private static final String SHADES = " .:-=+*#%@";

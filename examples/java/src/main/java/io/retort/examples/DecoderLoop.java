@@ -18,8 +18,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A decoder takes a token and says which is next. Its caches of keys and values are bound once, as past and as present: a step is
- * two numbers, one call, and reading the logits. Argument: decoder.onnx beside this project.
+ * Runs a decoder, which takes a token and predicts the next one. Its caches of keys and values are bound once, both as
+ * past and as present: a step sets two numbers, makes one call, and reads the logits. Argument: decoder.onnx beside
+ * this project.
  */
 public final class DecoderLoop implements AutoCloseable {
   private static final int ROOM = 64;

@@ -19,8 +19,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Tensors in the memory of a device: one upload, a hundred bound runs, one download, and the count of all copies. Arguments:
- * templates.onnx beside this project, the library of the loopback provider (examples/providers/loopback).
+ * Keeps tensors in the memory of a device: one upload, a hundred bound runs, one download, and the number of all
+ * copies. Arguments: templates.onnx beside this project, and the library of the loopback provider
+ * (examples/providers/loopback).
  */
 public final class DeviceTensors {
   private DeviceTensors() {}

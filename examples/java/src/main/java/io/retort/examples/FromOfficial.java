@@ -14,7 +14,10 @@ import java.nio.FloatBuffer;
 import java.util.Locale;
 import java.util.Map;
 
-/** A program on the official Java package that binds its session's inputs and outputs: nothing else of it changes. Argument: digits.onnx. */
+/**
+ * A program on the official Java package that binds the inputs and outputs of its session. Nothing else in it changes.
+ * Argument: digits.onnx.
+ */
 public final class FromOfficial {
   private FromOfficial() {}
 

@@ -12,7 +12,10 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** A cache that is past and present in one buffer: each step writes its row where the next one reads it. Argument: the decoder of io_binding. */
+/**
+ * Runs a decoder whose cache is past and present in one buffer: each step writes its row where the next step reads it.
+ * Argument: the decoder of io_binding.
+ */
 public final class KvCache {
   private static final int WIDTH = 16;
   private static final int HEADS = 2;

@@ -9,8 +9,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 
 /**
- * What the devices of the loopback provider did since the last reset (loopback.h there). Only examples and tests need this: other
- * providers do not count.
+ * Counters of the devices of the loopback provider since the last reset (loopback.h there). Only examples and tests
+ * need them: other providers do not count.
  *
  * @param uploads copies from the host to a device
  * @param downloads copies from a device to the host

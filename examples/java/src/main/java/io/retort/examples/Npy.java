@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Reads files of numpy that hold bytes (version 1.0 of the format: magic, version, length of the header, header, data). */
+/** Reads numpy files of bytes (version 1.0 of the format: magic, version, length of the header, header, data). */
 final class Npy {
   private static final int FIXED = 10;
 

@@ -12,7 +12,9 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.util.Locale;
 
-/** The shape of the output follows from the data: the library makes it, where the program says. Argument: places.onnx. */
+/**
+ * Binds an output whose shape depends on the data: the library allocates it in the given place. Argument: places.onnx.
+ */
 public final class UnknownShape {
   private UnknownShape() {}
 

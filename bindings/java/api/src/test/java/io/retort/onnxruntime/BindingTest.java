@@ -32,7 +32,7 @@ class BindingTest extends Fixture {
   }
 
   @Test
-  void readsAndWritesMemoryOfTheProgramInEachRun() {
+  void eachRunReadsAndWritesMemoryOfTheProgram() {
     MemorySegment x = floats(1, 2, 3, 4);
     MemorySegment z = floats(0, 0, 0, 0);
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, x, floats(10, 20, 30, 40), z)) {
@@ -58,7 +58,7 @@ class BindingTest extends Fixture {
   }
 
   @Test
-  void outputsThatTheLibraryMakesAreHeldAndEndWithTheirReference() {
+  void allocatedOutputsLiveAsLongAsTheirReference() {
     MemorySegment view;
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
@@ -95,7 +95,7 @@ class BindingTest extends Fixture {
   }
 
   @Test
-  void anOutputOfADescriptionIsMadeOnce() {
+  void anOutputWithADescriptorIsAllocatedOnce() {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
       binding.bindOutput("z", new MemoryDescriptor(ElementType.FLOAT, 4), DeviceSpec.CPU);
       binding.run();
@@ -106,7 +106,7 @@ class BindingTest extends Fixture {
   }
 
   @Test
-  void valuesAreHandedFromRunToRun() {
+  void valuesArePassedFromRunToRun() {
     MemorySegment x = floats(1, 1, 1, 1);
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, x, floats(0, 0, 0, 0), null)) {
       for (int step = 1; step <= 5; ++step) {

@@ -101,7 +101,7 @@ class CacheTest extends Fixture {
   }
 
   @Test
-  void cachesAreNotLookedAt() throws ReflectiveOperationException {
+  void addressesOfCachesAreNotAskedFor() throws ReflectiveOperationException {
     AtomicInteger asked = new AtomicInteger();
     env.close();
     env = OrtEnvironmentFFM.create(counting(asked), EnvironmentOptions.DEFAULT);
@@ -113,7 +113,7 @@ class CacheTest extends Fixture {
   }
 
   @Test
-  void presentsAreThePastOfTheNextStep() {
+  void presentsBecomeThePastOfTheNextStep() {
     byte[] model = Models.decoder(SIZE);
     same(named(model, 0), bound(model));
   }

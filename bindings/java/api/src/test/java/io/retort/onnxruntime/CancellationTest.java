@@ -115,7 +115,7 @@ class CancellationTest extends Fixture {
   }
 
   @Test
-  void whatWaitsForAThreadDoesNotRun() throws Exception {
+  void aCancelledRunThatWaitsForAThreadNeverStarts() throws Exception {
     ExecutorService one = Executors.newSingleThreadExecutor();
     CompletableFuture<Void> gate = new CompletableFuture<>();
     one.execute(gate::join);
@@ -140,7 +140,7 @@ class CancellationTest extends Fixture {
   }
 
   @Test
-  void anExecutorThatTakesNothing() {
+  void anExecutorThatRefusesTasks() {
     ExecutorService none = Executors.newSingleThreadExecutor();
     none.shutdown();
     try (OrtIoBindingFFM binding = binding(); OrtValueRef x = tensor(memory.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), 4)) {
@@ -167,7 +167,7 @@ class CancellationTest extends Fixture {
   }
 
   @Test
-  void futuresThatOthersComplete() throws Exception {
+  void futuresCompletedByTheProgram() throws Exception {
     try (OrtIoBindingFFM binding = binding()) {
       CompletableFuture<OrtValues> run = binding.runAsync(null, null);
       if (run.completeExceptionally(new IllegalArgumentException("mine"))) {
@@ -183,7 +183,7 @@ class CancellationTest extends Fixture {
   }
 
   @Test
-  void oneSetOfOptionsEndsAllItsRuns() throws Exception {
+  void cancellingOneRunTerminatesAllWithTheSameOptions() throws Exception {
     long[] shape = {WIDE, WIDE};
     MemorySegment x = memory.allocate(4 * WIDE * WIDE, 64);
     List<OrtIoBindingFFM> bindings = new ArrayList<>();
@@ -206,7 +206,7 @@ class CancellationTest extends Fixture {
   }
 
   @Test
-  void aFutureThatOthersCompleteEndsItsRun() throws Exception {
+  void completingAFutureTerminatesItsRun() throws Exception {
     long[] shape = {WIDE, WIDE};
     try (OrtSessionFFM slow = session(Models.slow(4000, WIDE)); OrtIoBindingFFM binding = slow.createBinding(); RunOptions options = RunOptions.create(API)) {
       binding.bindInput("x", memory.allocate(4 * WIDE * WIDE, 64), shape, ElementType.FLOAT, DeviceSpec.CPU);
@@ -234,7 +234,7 @@ class CancellationTest extends Fixture {
   }
 
   @Test
-  void anEndOfTheRunItselfSetsNoFlag() throws Exception {
+  void aCompletedRunDoesNotSetTheTerminateFlag() throws Exception {
     try (OrtIoBindingFFM binding = binding(); RunOptions options = RunOptions.create(API)) {
       binding.runAsync(options, null).get().close();
       binding.run(options);

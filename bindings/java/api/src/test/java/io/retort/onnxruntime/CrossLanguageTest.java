@@ -144,7 +144,7 @@ class CrossLanguageTest extends Fixture {
   }
 
   @Test
-  void theSameBytes() throws Exception {
+  void bothLanguagesGiveTheSameBytes() throws Exception {
     List<Case> cases = cases();
     for (Case one : cases) write(one);
     assertEquals(RETORT ? "the C interface" : "the package", python());

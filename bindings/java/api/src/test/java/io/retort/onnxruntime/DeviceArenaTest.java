@@ -93,14 +93,14 @@ class DeviceArenaTest extends DeviceFixture {
   }
 
   @Test
-  void ofInputsThatAreCopiedWhenTheyAreBound() throws Exception {
+  void inputsThatAreCopiedWhenTheyAreBound() throws Exception {
     try (OrtSessionFFM session = onDevice(NEGATIVE); OrtIoBindingFFM binding = session.createBinding()) {
       held(segment -> bound(binding, segment));
     }
   }
 
   @Test
-  void ofTensorsThatAreCopied() throws Exception {
+  void tensorsThatAreCopied() throws Exception {
     try (OrtValueRef there = uploaded(NUMBERS)) {
       held(segment -> copiedTo(there, segment));
       held(segment -> copiedFrom(there, segment));
@@ -151,7 +151,7 @@ class DeviceArenaTest extends DeviceFixture {
   }
 
   @Test
-  void ofAnotherThreadAreRefused() throws Exception {
+  void arenasOfAnotherThreadAreRefused() throws Exception {
     MemorySegment confined = numbers(arena);
     try (OrtSessionFFM session = onDevice(NEGATIVE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef there = uploaded(new float[COUNT])) {
       threads.submit(() -> {

@@ -39,7 +39,7 @@ class DeviceBindingTest extends DeviceFixture {
 
   @ParameterizedTest
   @ValueSource(strings = {"value", "description", "place", "pointer"})
-  void uploadedOnceAndRunWithoutCopies(String bound) {
+  void inputsAreUploadedOnceAndRunsCopyNothing(String bound) {
     try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4); OrtValueRef y = onDevice(4)) {
       binding.bindInput("x", x);
       assertEquals(CONSTANTS + 1, loopback.counts().toDevice(), "the constants, and one upload");
@@ -71,7 +71,7 @@ class DeviceBindingTest extends DeviceFixture {
   }
 
   @Test
-  void outputsGoToMemoryOfTheProgramByOneCopyARun() {
+  void outputsAreCopiedToMemoryOfTheProgramOncePerRun() {
     MemorySegment y = floats(0, 0, 0, 0);
     try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
       binding.bindInput("x", x);
@@ -168,7 +168,7 @@ class DeviceBindingTest extends DeviceFixture {
   }
 
   @Test
-  void whatTheDeviceDoesNotHaveRunsOnTheHost() {
+  void unsupportedNodesRunOnTheHost() {
     byte[] mixed = new ModelBuilder("mixed").input("x", FLOAT, 4).output("y", FLOAT, 4).node("Add", "x x", "a").node("Sqrt", "a", "b").node("Mul", "b b", "y").bytes();
     try (OrtSessionFFM session = onDevice(mixed); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(2, 8, 18, 32)) {
       binding.bindInput("x", x);
@@ -183,7 +183,7 @@ class DeviceBindingTest extends DeviceFixture {
   }
 
   @Test
-  void copiesThatNobodyAskedForAreRefusedOnRequest() {
+  void implicitCopiesAreRefusedOnRequest() {
     assumeTrue(RETORT, "session.disallow_implicit_copies is an option of Retort");
     byte[] mixed = new ModelBuilder("mixed").input("x", FLOAT, 4).output("y", FLOAT, 4).node("Add", "x x", "a").node("Sqrt", "a", "y").bytes();
     try (SessionOptions options = SessionOptions.create(env).addDevices(List.of(device), Map.of()).addConfigEntry("session.disallow_implicit_copies", "1")) {
@@ -199,7 +199,7 @@ class DeviceBindingTest extends DeviceFixture {
   }
 
   @Test
-  void runsByNameTakeValuesOfDevicesAndAnswerOnTheHost() {
+  void runsByNameTakeDeviceValuesAndReturnHostValues() {
     try (OrtSessionFFM session = onDevice(AFFINE); OrtValueRef x = uploaded(1, 2, 3, 4); OrtValues values = session.run(Map.of("x", x))) {
       assertEquals(DeviceSpec.CPU, values.get("y").device());
       assertArrayEquals(EXPECTED, values.get("y").toFloats());
@@ -208,7 +208,7 @@ class DeviceBindingTest extends DeviceFixture {
 
   @ParameterizedTest
   @ValueSource(strings = {"Compute", "Kernel", "Alloc", "OnRunEnd"})
-  void aRunThatFailsLeavesTheBindingAsItWas(String entry) {
+  void aFailingRunDoesNotChangeTheBinding(String entry) {
     try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
       binding.bindInput("x", x);
       binding.bindOutputToDevice("y", place);
@@ -223,7 +223,7 @@ class DeviceBindingTest extends DeviceFixture {
   }
 
   @Test
-  void whatCannotBeCopiedIsNotBound() {
+  void inputsThatCannotBeCopiedAreNotBound() {
     try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
       binding.bindInput("x", x);
       binding.bindOutputToDevice("y", place);
@@ -240,7 +240,7 @@ class DeviceBindingTest extends DeviceFixture {
   }
 
   @Test
-  void aSlowDeviceIsWaitedFor() {
+  void runsWaitForASlowDevice() {
     try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4); OrtValueRef y = onDevice(4)) {
       binding.bindInput("x", x);
       binding.bindOutput("y", y);
@@ -285,7 +285,7 @@ class DeviceBindingTest extends DeviceFixture {
   }
 
   @Test
-  void aDeviceOfAProviderThatTheSessionLacks() {
+  void aDeviceWithoutAProviderOfTheSession() {
     assumeFalse(RETORT, "Retort copies outputs to devices of all registered providers");
     // The environment has an allocator for the device, but that is not enough.
     MemoryDescriptor four = new MemoryDescriptor(ElementType.FLOAT, 4);
@@ -302,7 +302,7 @@ class DeviceBindingTest extends DeviceFixture {
   }
 
   @Test
-  void outputsOnADeviceThatNoNodeRunsOn() {
+  void outputsOnADeviceWithoutNodes() {
     assumeTrue(RETORT, "ONNX Runtime writes to devices of the session's providers alone");
     try (OrtSessionFFM session = session(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef y = onDevice(4); OrtValueRef x = uploaded(1, 2, 3, 4)) {
       binding.bindInput("x", x);

@@ -24,7 +24,7 @@ class DeviceLeakTest extends DeviceFixture {
   private static final List<String> ENTRIES = List.of("Compute", "Kernel", "Alloc", "OnRunEnd", "CopyTensors", "OnRunStart");
 
   @Test
-  void whatGoesWell() {
+  void successfulRuns() {
     MemorySegment host = floats(NUMBERS);
     try (OrtSessionFFM session = onDevice(AFFINE); OrtValueRef y = onDevice(4)) {
       ResidentMemory.staysFlat("a device", CYCLES, i -> {
@@ -66,7 +66,7 @@ class DeviceLeakTest extends DeviceFixture {
   }
 
   @Test
-  void whatFails() {
+  void failingRuns() {
     try (SessionOptions quiet = SessionOptions.create(env).setLogLevel(LogLevel.FATAL).addDevices(List.of(device), Map.of());
         OrtSessionFFM session = OrtSessionFFM.create(env, AFFINE, quiet)) {
       ResidentMemory.staysFlat("a device that fails", CYCLES, i -> {

@@ -58,7 +58,7 @@ class DeviceMemoryTest extends DeviceFixture {
   }
 
   @Test
-  void copiesThereAndBackAndBetweenDevices() {
+  void copiesToFromAndBetweenDevices() {
     DeviceSpec second = Loopback.devices(env).get(1).memory(MemoryKind.DEFAULT).orElseThrow();
     try (OrtValueRef first = uploaded(1, 2, 3, 4); OrtValueRef same = onDevice(4); OrtAllocatorFFM there = env.sharedAllocator(second);
         OrtValueRef other = there.allocate(new MemoryDescriptor(ElementType.FLOAT, 4))) {
@@ -83,7 +83,7 @@ class DeviceMemoryTest extends DeviceFixture {
   }
 
   @Test
-  void copiesThatCannotBe() {
+  void copiesThatAreNotPossible() {
     try (OrtValueRef four = uploaded(1, 2, 3, 4); OrtValueRef two = OrtValueRef.allocate(env, ElementType.FLOAT, 2); OrtValueRef ints = OrtValueRef.allocate(env, ElementType.INT32, 4);
         OrtValueRef texts = OrtValueRef.ofStrings(env, new String[] {"a"}, 1); OrtValueRef host = OrtValueRef.allocate(env, ElementType.FLOAT, 4)) {
       invalid(() -> env.copyTensors(List.of(four), List.of(two), null), "tensor 0 is FLOAT[4], but its target is FLOAT[2]");
@@ -99,7 +99,7 @@ class DeviceMemoryTest extends DeviceFixture {
   }
 
   @Test
-  void pinnedMemoryIsTheHostsToo() {
+  void theHostUsesPinnedMemory() {
     DeviceSpec pinned = device.memory(MemoryKind.HOST_ACCESSIBLE).orElseThrow();
     try (OrtAllocatorFFM allocator = env.sharedAllocator(pinned); OrtValueRef value = allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4));
         OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding()) {
@@ -121,7 +121,7 @@ class DeviceMemoryTest extends DeviceFixture {
   }
 
   @Test
-  void memoryThatCannotBeHad() {
+  void memoryThatCannotBeAllocated() {
     try (OrtAllocatorFFM allocator = env.sharedAllocator(place)) {
       loopback.failing("Alloc", () -> assertFalse(anyError(() -> allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)).close()).getMessage().isBlank()));
       allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)).close();
@@ -129,7 +129,7 @@ class DeviceMemoryTest extends DeviceFixture {
   }
 
   @Test
-  void anAllocatorThatWasReplacedSaysSo() {
+  void replacedAllocatorsAreErrors() {
     try (OrtAllocatorFFM first = env.sharedAllocator(place); OrtAllocatorFFM second = env.createSharedAllocator(device, MemoryKind.DEFAULT, Map.of())) {
       second.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)).close();
       if (!second.handle().address.equals(first.handle().address)) closed(() -> first.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)), "was replaced or released", "sharedAllocator()");
@@ -203,12 +203,12 @@ class DeviceMemoryTest extends DeviceFixture {
   }
 
   @Test
-  void streamsThatCannotBeMade() {
+  void devicesWithoutStreams() {
     loopback.failing("CreateSyncStreamForDevice", () -> assertTrue(anyError(() -> env.createSyncStream(device, Map.of())).getMessage().contains("CreateSyncStreamForDevice")));
   }
 
   @Test
-  void anUnregisteredDeviceIsGone() {
+  void unregisteredDevicesAreErrors() {
     Loopback.unregister(env);
     try {
       invalid(() -> onDevice(AFFINE), "loopback on CPU", "is gone", "epDevices()");

@@ -108,7 +108,7 @@ class DeviceTest extends Fixture {
   }
 
   @Test
-  void anAllocatorThatIsGoneIsNotUsed() {
+  void releasedAllocatorsAreErrors() {
     OrtAllocatorFFM allocator = env.createSharedAllocator(device, MemoryKind.DEFAULT, Map.of());
     allocator.allocate(FOUR).close();
     env.releaseSharedAllocator(device, MemoryKind.DEFAULT);

@@ -46,7 +46,7 @@ class ForgottenTest extends Fixture {
   }
 
   @Test
-  void ofEachKind() {
+  void objectsOfEachKind() {
     for (int i = 0; i < EACH; ++i) {
       OrtEnvironmentFFM own = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
       SessionOptions options = SessionOptions.create(own).setLogSink((level, category, id, at, text) -> { });
@@ -73,7 +73,7 @@ class ForgottenTest extends Fixture {
   }
 
   @Test
-  void aBindingWhoseSessionIsForgottenRunsOn() throws Exception {
+  void aBindingOutlivesItsForgottenSession() throws Exception {
     OrtIoBindingFFM binding = bound(session(Models.add(4)));
     for (int i = 0; i < 5; ++i) {
       System.gc();
@@ -84,7 +84,7 @@ class ForgottenTest extends Fixture {
   }
 
   @Test
-  void optionsThatCannotBeFinished() {
+  void optionsThatFailDuringConstruction() {
     for (int i = 0; i < EACH; ++i) {
       // This throws before the program could close the options.
       invalid(() -> SessionOptions.create(env).addDevices(List.of(), Map.of()));

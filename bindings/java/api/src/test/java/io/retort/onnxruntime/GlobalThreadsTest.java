@@ -28,7 +28,7 @@ class GlobalThreadsTest {
   }
 
   @Test
-  void sessionsUseThem() {
+  void sessionsUseTheThreadsOfTheEnvironment() {
     assumeTrue(LiveObjects.count(ObjectKind.ENVIRONMENT) == 0, "another test left an environment");
     runs(with(new GlobalThreads(2, 1, false, true), null));
     runs(with(new GlobalThreads(0, 0, true, false), (level, category, id, at, text) -> {}));
@@ -36,13 +36,13 @@ class GlobalThreadsTest {
   }
 
   @Test
-  void sessionsCannotUseWhatIsNotThere() {
+  void sessionsFailIfTheEnvironmentHasNoThreads() {
     assumeTrue(LiveObjects.count(ObjectKind.ENVIRONMENT) == 0, "another test left an environment");
     Fixture.fails(OrtErrorCode.FAIL, () -> runs(EnvironmentOptions.DEFAULT), "hread");
   }
 
   @Test
-  void numbersThatCannotBe() {
+  void negativeNumbers() {
     Fixture.invalid(() -> new GlobalThreads(-1, 0, true, false), "-1 threads for an operator");
     Fixture.invalid(() -> new GlobalThreads(0, -2, true, false), "-2 threads for branches");
   }

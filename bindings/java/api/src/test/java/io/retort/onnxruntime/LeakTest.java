@@ -56,7 +56,7 @@ class LeakTest extends Fixture {
   }
 
   @Test
-  void whatGoesWell() {
+  void successfulRuns() {
     ResidentMemory.staysFlat("successful runs", this::cycle);
   }
 

@@ -38,7 +38,7 @@ class LifetimeTest extends Fixture {
   }
 
   @Test
-  void whatIsClosedSaysSo() {
+  void closedObjectsAreErrors() {
     OrtSessionFFM session = session(Models.add(4));
     OrtIoBindingFFM binding = session.createBinding();
     RunOptions run = RunOptions.create(API);
@@ -105,7 +105,7 @@ class LifetimeTest extends Fixture {
   }
 
   @Test
-  void initializersOfTheProgramLieInArenas() {
+  void initializersInClosedArenasAreErrors() {
     byte[] model = new ModelBuilder("weights").input("x", ModelBuilder.FLOAT, 4).floats("w", new long[] {4}, 1, 1, 1, 1).node("Add", "x w", "z")
         .output("z", ModelBuilder.FLOAT, 4).bytes();
     Arena weights = Arena.ofShared();
@@ -125,7 +125,7 @@ class LifetimeTest extends Fixture {
   }
 
   @Test
-  void nothingIsMadeInAClosedEnvironment() {
+  void nothingIsCreatedInAClosedEnvironment() {
     OrtEnvironmentFFM over = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
     over.close();
     closed(() -> OrtValueRef.wrap(over, floats(1), ElementType.FLOAT, 1), "environment is closed");
@@ -153,7 +153,7 @@ class LifetimeTest extends Fixture {
   }
 
   @Test
-  void anArenaOfARunCannotBeClosedMeanwhile() throws Exception {
+  void anArenaCannotBeClosedDuringARun() throws Exception {
     try (OrtSessionFFM session = session(Models.slow(300, WIDE)); RunOptions options = RunOptions.create(API)) {
       Arena memory = Arena.ofShared();
       OrtIoBindingFFM binding = slow(session, memory);
@@ -172,7 +172,7 @@ class LifetimeTest extends Fixture {
   }
 
   @Test
-  void aConfinedArenaIsForItsThread() throws Exception {
+  void aConfinedArenaIsUsableInItsThreadOnly() throws Exception {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
       binding.bindInput("x", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
       binding.bindInput("y", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
@@ -216,7 +216,7 @@ class LifetimeTest extends Fixture {
   }
 
   @Test
-  void twoThreadsOnOneBindingIsAnErrorAndManyBindingsAreNot() throws Exception {
+  void oneBindingInTwoThreadsIsAnErrorAndManyBindingsAreNot() throws Exception {
     try (Arena memory = Arena.ofShared(); OrtSessionFFM session = session(Models.add(4))) {
       AtomicInteger runs = new AtomicInteger();
       AtomicInteger refused = new AtomicInteger();
@@ -286,7 +286,7 @@ class LifetimeTest extends Fixture {
   }
 
   @Test
-  void whatIsForgottenIsFoundByTheCollector() throws Exception {
+  void forgottenObjectsAreReleasedByTheCollector() throws Exception {
     long before = LiveObjects.count(ObjectKind.VALUE);
     for (int i = 0; i < 100; ++i) OrtValueRef.allocate(env, ElementType.FLOAT, 4);
     for (int i = 0; i < 100 && LiveObjects.count(ObjectKind.VALUE) != before; ++i) {

@@ -28,7 +28,7 @@ class LoraTest extends Fixture {
   }
 
   @Test
-  void givesAnInput() throws Exception {
+  void anAdapterSuppliesAnInput() throws Exception {
     float[] fromFile;
     try (RunOptions options = RunOptions.create(env)) {
       try (LoraAdapter adapter = LoraAdapter.create(env, STATE)) {

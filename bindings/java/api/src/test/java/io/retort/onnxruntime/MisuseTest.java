@@ -87,7 +87,7 @@ class MisuseTest extends Fixture {
   }
 
   @Test
-  void memoryForReadingAlone() {
+  void readOnlyMemory() {
     MemorySegment locked = floats(1, 2).asReadOnly();
     try (OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {3, 4}, ElementType.FLOAT, 2); OrtValueRef y = tensor(locked, 2)) {
       invalid(() -> x.copyTo(locked), "the segment is read-only");
@@ -99,7 +99,7 @@ class MisuseTest extends Fixture {
   }
 
   @Test
-  void devicesThatTheSessionDoesNotDrive() {
+  void devicesWithoutAProviderOfTheSession() {
     MemoryDescriptor four = new MemoryDescriptor(ElementType.FLOAT, 4);
     MemorySegment there = MemorySegment.ofAddress(0x1000);
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4);
@@ -111,12 +111,12 @@ class MisuseTest extends Fixture {
   }
 
   @Test
-  void textsWithAZero() {
+  void stringsWithAZero() {
     invalid(() -> OrtValueRef.ofStrings(env, new String[] {"a", "b\0c"}, 2), "string 1 'b\u2400c' contains U+0000");
   }
 
   @Test
-  void nothingGiven() {
+  void nullArguments() {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding(); SessionOptions options = SessionOptions.create(env)) {
       MemorySegment four = floats(1, 2, 3, 4);
       missing("name", () -> binding.bindInput(null, four, FOUR, ElementType.FLOAT, DeviceSpec.CPU));
@@ -155,7 +155,7 @@ class MisuseTest extends Fixture {
   }
 
   @Test
-  void placesThatTheSessionDoesNotDrive() {
+  void placesWithoutAProviderOfTheSession() {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
       invalid(() -> binding.bindOutputToDevice("z", DeviceSpec.cuda(0)), "output 'z' was to be allocated on Cuda (GPU 0), which no provider of the session drives");
       invalid(() -> binding.bindOutputToDevice("z", DeviceSpec.cudaPinned(0)), "CudaPinned", "no provider of the session drives");
@@ -164,7 +164,7 @@ class MisuseTest extends Fixture {
   }
 
   @Test
-  void segmentsThatAreNotAligned() {
+  void unalignedSegments() {
     MemorySegment memory = arena.allocate(64, 8);
     for (ElementType type : List.of(ElementType.FLOAT, ElementType.INT64, ElementType.FLOAT16, ElementType.DOUBLE)) {
       int wanted = Math.min(type.bits() / 8, 8);

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 @Tag("official")
 class OfficialLibraryTest {
   @Test
-  void theLibraryOfTheOfficialPackageIsTakenAmongSeveral() {
+  void theLibraryOfTheOfficialPackageIsFoundAmongSeveral() {
     OrtEnvironment.getEnvironment();
     NativeLibrary ours = NativeLibrary.load();
     NativeLibrary theirs = NativeLibrary.loaded();

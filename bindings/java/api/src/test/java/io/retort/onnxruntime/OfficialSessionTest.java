@@ -174,7 +174,7 @@ class OfficialSessionTest {
   }
 
   @Test
-  void whatIsHeldWhenTheOwnerClosesTheSession() throws Exception {
+  void bindingsFailAfterTheOwnerClosesTheSession() throws Exception {
     OrtSession session = official.createSession(Models.add(4));
     OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(session);
     OrtEnvironmentFFM env = shared.environment();
@@ -202,7 +202,7 @@ class OfficialSessionTest {
   }
 
   @Test
-  void bothRunAtOnce() throws Exception {
+  void bothBindingsRunAtTheSameTime() throws Exception {
     try (Arena arena = Arena.ofShared(); OrtSession session = official.createSession(Models.add(4)); OrtIoBindingFFM binding = new OrtIoBindingFFM(session);
         OnnxTensor x = OnnxTensor.createTensor(official, FloatBuffer.wrap(new float[] {1, 2, 3, 4}), new long[] {4})) {
       MemorySegment z = arena.allocate(16, 4);
@@ -218,7 +218,7 @@ class OfficialSessionTest {
   }
 
   @Test
-  void manyBindingsOfManySessionsLeaveNothing() throws Exception {
+  void manyBindingsOfManySessionsDoNotLeak() throws Exception {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment numbers = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4);
       for (int i = 0; i < 200; ++i) {

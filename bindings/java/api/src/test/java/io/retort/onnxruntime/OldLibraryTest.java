@@ -19,7 +19,7 @@ class OldLibraryTest extends Fixture {
   }
 
   @Test
-  void whatCameLaterIsNotCalled() {
+  void newerFunctionsAreNotCalled() {
     assumeTrue(API.apiVersion() < 24, "the library is too new: it has all functions of this test");
     try (OrtSessionFFM session = session(Models.add(4)); SessionOptions options = SessionOptions.create(env); RunOptions run = RunOptions.create(env);
         OrtAllocatorFFM cpu = env.sharedAllocator(DeviceSpec.CPU); OrtIoBindingFFM binding = session.createBinding()) {

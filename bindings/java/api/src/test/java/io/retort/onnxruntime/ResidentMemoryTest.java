@@ -29,12 +29,12 @@ class ResidentMemoryTest {
   }
 
   @Test
-  void whatLeaksInEachCycleIsFound() {
+  void aLeakInEachCycleIsFound() {
     assertThrows(AssertionError.class, () -> ResidentMemory.staysFlat("a leak", CYCLES, i -> leak()));
   }
 
   @Test
-  void whatGrowsForAWhileIsNotALeak() {
+  void growthThatEndsIsNotALeak() {
     AtomicInteger most = new AtomicInteger();
     ResidentMemory.staysFlat("growth that ends", CYCLES, i -> {
       most.set(i);

@@ -46,7 +46,7 @@ class SessionTest extends Fixture {
   }
 
   @Test
-  void saysWhatTheModelIs() {
+  void inputsAndOutputsHaveTypes() {
     try (OrtSessionFFM session = session(Models.relu("batch", 3))) {
       assertEquals("['x' FLOAT[batch,3]]", session.inputs().toString());
       assertEquals(new ValueInfo("y", new TypeInfo.Tensor(ElementType.FLOAT, true, new long[] {-1, 3}, List.of("batch", ""), false)), session.outputs().get(0));
@@ -55,7 +55,7 @@ class SessionTest extends Fixture {
   }
 
   @Test
-  void saysWhereItReadsAndWrites() {
+  void inputsAndOutputsHavePlaces() {
     needs(24, "what drives outputs");
     try (OrtSessionFFM session = session(Models.relu("batch", 3))) {
       assertEquals(List.of(DeviceSpec.CPU), session.inputDevices());
@@ -205,7 +205,7 @@ class SessionTest extends Fixture {
   }
 
   @Test
-  void whatFunctionsOfTheProgramThrowIsHeld() {
+  void exceptionsOfCallbacksAreCaught() {
     Thread thread = Thread.currentThread();
     Thread.UncaughtExceptionHandler before = thread.getUncaughtExceptionHandler();
     int[] messages = {0};
@@ -234,7 +234,7 @@ class SessionTest extends Fixture {
   }
 
   @Test
-  void anExecutorThatThrowsLeavesNothing() {
+  void anExecutorThatThrowsDoesNotLeak() {
     try (OrtSessionFFM session = session(Models.add(4)); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4); OrtIoBindingFFM binding = session.createBinding()) {
       assertThrows(UnsupportedOperationException.class, () -> binding.runAsync(null, run -> {
         throw new UnsupportedOperationException();

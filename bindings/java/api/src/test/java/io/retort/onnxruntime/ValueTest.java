@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** Tests of values. */
 class ValueTest extends Fixture {
   @Test
-  void aTensorIsTheSegmentItself() {
+  void aTensorUsesItsSegmentInPlace() {
     MemorySegment memory = floats(1, 2, 3, 4, 5, 6, 7);
     try (OrtValueRef value = tensor(memory, 2, 3)) {
       assertEquals(new MemoryDescriptor(ElementType.FLOAT, 2, 3), value.descriptor());
@@ -43,7 +43,7 @@ class ValueTest extends Fixture {
   }
 
   @Test
-  void aViewOfAnArenaHoldsTheValue() {
+  void aViewWithAnArenaKeepsTheValueAlive() {
     MemorySegment view;
     try (Arena step = Arena.ofConfined()) {
       try (OrtSessionFFM session = session(Models.relu(3)); OrtValueRef x = tensor(floats(-1, 0, 1), 3); OrtValues values = session.run(Map.of("x", x))) {
@@ -177,7 +177,7 @@ class ValueTest extends Fixture {
   }
 
   @Test
-  void anOutputThatWasNotComputedIsEmpty() {
+  void outputsAreEmptyBeforeTheFirstRun() {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
       try (OrtValues values = binding.getBoundOutputValues()) {
@@ -187,7 +187,7 @@ class ValueTest extends Fixture {
   }
 
   @Test
-  void saysWhatItIs() {
+  void valuesHaveDescriptions() {
     OrtValueRef value = OrtValueRef.ofFloats(env, new float[] {1, 2}, ElementType.FLOAT, 1, 2);
     assertEquals("FLOAT[1, 2] on Cpu (CPU 0)", value.toString());
     try (OrtValueRef sequence = OrtValueRef.ofSequence(env, List.of(value))) {
@@ -202,7 +202,7 @@ class ValueTest extends Fixture {
   }
 
   @Test
-  void mapsOfMemoryThatIsGone() {
+  void mapsOfClosedMemoryAreErrors() {
     Arena own = Arena.ofShared();
     try (OrtValueRef keys = OrtValueRef.wrap(env, own.allocateFrom(ValueLayout.JAVA_LONG, 1, 2), ElementType.INT64, 2);
         OrtValueRef values = OrtValueRef.wrap(env, own.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2), ElementType.FLOAT, 2)) {

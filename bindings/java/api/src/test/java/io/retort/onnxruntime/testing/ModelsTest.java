@@ -95,7 +95,7 @@ class ModelsTest {
   }
 
   @Test
-  void theDecoderKeepsWhatItWasGiven() {
+  void theDecoderKeepsItsCache() {
     Models.DecoderSize size = new Models.DecoderSize(2, 4, 8, 50);
     try (Arena arena = Arena.ofConfined(); OrtSessionFFM session = OrtSessionFFM.create(ENV, Models.decoder(size), null)) {
       assertEquals(5, session.inputs().size());
@@ -120,7 +120,7 @@ class ModelsTest {
   }
 
   @Test
-  void textsAreJoined() {
+  void stringsAreJoined() {
     try (OrtSessionFFM session = OrtSessionFFM.create(ENV, Models.strings(), null); OrtValueRef first = OrtValueRef.ofStrings(ENV, new String[] {"a", "größer"}, 2);
         OrtValueRef second = OrtValueRef.ofStrings(ENV, new String[] {"", "als"}, 2); OrtValues results = session.run(Map.of("first", first, "second", second))) {
       assertEquals(List.of("a ", "größer als"), List.of(results.get("joined").strings()));

@@ -24,17 +24,17 @@ class LoadedLibrariesTest {
   }
 
   @Test
-  void theOnlyOneIsTaken() throws Exception {
+  void theOnlyEngineIsFound() throws Exception {
     assertEquals(new Probe.Answer(0, "true"), Probe.run(Map.of(), List.of(), "loaded", copy("libretort.so.1").toString()));
   }
 
   @Test
-  void aFileThatIsGoneIsFoundByItsName() throws Exception {
+  void aDeletedFileIsFoundByItsName() throws Exception {
     assertEquals(new Probe.Answer(0, "true"), Probe.run(Map.of(), List.of(), "gone", copy("libonnxruntime.so").toString()));
   }
 
   @Test
-  void ofSeveralNoneIsTaken() throws Exception {
+  void severalEnginesAreAnError() throws Exception {
     String a = copy("libonnxruntime.so.1").toString();
     String b = copy("libretort.so.1").toString();
     Probe.Answer answer = Probe.run(Map.of(), List.of(), "two", a, b);
@@ -45,7 +45,7 @@ class LoadedLibrariesTest {
   }
 
   @Test
-  void withoutAnyTheMessageSaysSo() throws Exception {
+  void noEngineIsAnError() throws Exception {
     Probe.Answer answer = Probe.run(Map.of(), List.of(), "none");
     assertEquals(1, answer.code());
     assertTrue(answer.text().contains("is named onnxruntime or retort and is an engine"), answer.text());

@@ -86,7 +86,7 @@ class NativeJarTest {
   }
 
   @Test
-  void otherContentHasAnotherPlace() throws Exception {
+  void otherContentHasAnotherFolder() throws Exception {
     byte[] other = "another library".getBytes();
     Path first = unpack(jar("a.jar", CONTENT, sum(CONTENT)), cache()).orElseThrow();
     assertNotEquals(first, unpack(jar("b.jar", other, sum(other)), cache()).orElseThrow());
@@ -114,12 +114,12 @@ class NativeJarTest {
   }
 
   @Test
-  void withoutTheJarThereIsNothing() throws Exception {
+  void withoutTheJarNothingIsFound() throws Exception {
     assertEquals(Optional.empty(), unpack(null, cache()));
   }
 
   @Test
-  void aCacheThatOthersMayWriteIsLeftAlone() throws Exception {
+  void aCacheThatOthersMayWriteIsNotUsed() throws Exception {
     assumeTrue(PLATFORM.os() != Platform.Os.WINDOWS, "permissions of POSIX");
     Files.createDirectories(cache());
     Files.setPosixFilePermissions(cache(), PosixFilePermissions.fromString("rwxrwxrwx"));
@@ -130,7 +130,7 @@ class NativeJarTest {
   }
 
   @Test
-  void whatOthersMayHavePutThereIsNotTaken() throws Exception {
+  void filesThatOthersMayHaveWrittenAreNotUsed() throws Exception {
     assumeTrue(PLATFORM.os() != Platform.Os.WINDOWS, "permissions of POSIX");
     Path jar = jar("a.jar", CONTENT, sum(CONTENT));
     Path file = unpack(jar, cache()).orElseThrow();
@@ -147,7 +147,7 @@ class NativeJarTest {
   }
 
   @Test
-  void aCacheThatIsNoFolderIsReplacedForThisProcess() throws Exception {
+  void aCacheThatIsNotAFolderIsReplacedForThisProcess() throws Exception {
     Path file = unpack(jar("a.jar", CONTENT, sum(CONTENT)), Files.writeString(folder.resolve("plain"), "a file")).orElseThrow();
     assertTrue(Files.isRegularFile(file));
   }

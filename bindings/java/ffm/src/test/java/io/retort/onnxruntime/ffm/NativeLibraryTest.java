@@ -78,14 +78,14 @@ class NativeLibraryTest {
   }
 
   @Test
-  void brokenLibraryOfAFolderIsPassedOver() throws Exception {
+  void brokenLibrariesInAFolderAreSkipped() throws Exception {
     Files.writeString(folder.resolve(NAME), "no library");
     Files.createSymbolicLink(folder.resolve(PLATFORM.libraryNames().get(2)), engine());
     assertEquals(folder.resolve(PLATFORM.libraryNames().get(2)), NativeLibrary.load(folder).path());
   }
 
   @Test
-  void saysWhyAPlaceDoesNotServe() throws Exception {
+  void messagesSayWhyAPlaceCannotBeUsed() throws Exception {
     Path text = Files.writeString(folder.resolve("text"), "this is a text and not a library, but it is as long as a header\n".repeat(10));
     assertTrue(failure(text).contains("the given path " + text + ": cannot be loaded: "), failure(text));
     assertTrue(failure(text).contains("ELF") || PLATFORM.os() != Platform.Os.LINUX, failure(text));
@@ -96,7 +96,7 @@ class NativeLibraryTest {
   }
 
   @Test
-  void librariesThatWereCutOffAreNotGivenToTheSystem() throws Exception {
+  void truncatedLibrariesAreNotLoaded() throws Exception {
     assumeTrue(PLATFORM.os() == Platform.Os.LINUX, "files of Linux");
     byte[] whole = Files.readAllBytes(engine());
     for (int length : new int[] {0, 3, 63, 64, 100, 4096, whole.length / 2, whole.length - 1}) {
@@ -137,7 +137,7 @@ class NativeLibraryTest {
   }
 
   @Test
-  void aSettingThatLeadsNowhereEndsTheSearch() {
+  void aSettingWithoutALibraryEndsTheSearch() {
     LibrarySearch.Result result = search(Map.of("RETORT_LIBRARY", folder.resolve("gone").toString()),
         Map.of("retort.library", engine().toString(), "java.library.path", engine().getParent().toString()));
     assertFalse(result.found().isPresent());
@@ -156,7 +156,7 @@ class NativeLibraryTest {
   }
 
   @Test
-  void namesWithoutAFolderAreLookedForBySystem() throws Exception {
+  void namesWithoutAFolderAreFoundByTheSystem() throws Exception {
     assumeTrue(PLATFORM.os() == Platform.Os.LINUX, "LD_LIBRARY_PATH is of Linux");
     Files.createSymbolicLink(folder.resolve("libengine-here.so"), engine());
     Map<String, String> path = Map.of("LD_LIBRARY_PATH", folder.toString(), "RETORT_LIBRARY", "libengine-here.so");
@@ -170,7 +170,7 @@ class NativeLibraryTest {
   }
 
   @Test
-  void nothingAnywhereListsEveryPlaceInOrder() throws Exception {
+  void theMessageListsEveryPlaceInOrder() throws Exception {
     Probe.Answer answer = Probe.run(Map.of(), List.of("-Djava.library.path=" + folder, "-Duser.home=" + folder), "find");
     assumeTrue(answer.code() == 1, "an engine is installed on this machine");
     List<String> order = List.of("ORT_NATIVE_LIB_PATH: not set", "RETORT_LIBRARY: not set", "retort.library: not set", "native jar", "java.library.path: none in " + folder,
@@ -216,7 +216,7 @@ class NativeLibraryTest {
       base.setAtIndex(ValueLayout.ADDRESS, 0, stub(arena, "getApi", FunctionDescriptor.of(ValueLayout.ADDRESS, ValueLayout.JAVA_INT)));
       base.setAtIndex(ValueLayout.ADDRESS, 1, stub(arena, "version", FunctionDescriptor.of(ValueLayout.ADDRESS)));
       OldEngine.base = base;
-      assertEquals("is version 1.10.3; its C interface is older than 17, the oldest that this binding works with",
+      assertEquals("is version 1.10.3; its C interface is older than 17, the oldest that this binding supports",
           assertThrows(Engine.Rejected.class, () -> Engine.check(none, null, entry)).getMessage());
     }
   }

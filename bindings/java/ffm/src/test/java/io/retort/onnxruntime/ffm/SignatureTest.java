@@ -89,7 +89,7 @@ class SignatureTest {
   }
 
   @Test
-  void everyHandleTakesTheAddressAndTheTypesOfItsSlot() throws Exception {
+  void everyHandleHasTheAddressAndTheTypesOfItsSlot() throws Exception {
     Set<String> structs = new HashSet<>();
     for (String[] row : rows("functions.tsv")) structs.add(row[0]);
     for (String struct : structs) {
@@ -101,7 +101,7 @@ class SignatureTest {
   }
 
   @Test
-  void criticalIsWhatNeitherWaitsNorCallsBack() throws Exception {
+  void criticalFunctionsNeitherWaitNorCallBack() throws Exception {
     List<String> critical = OrtApiSlots.all().stream().filter(SlotInfo::critical).map(SlotInfo::name).toList();
     assertFalse(critical.isEmpty());
     for (String name : critical) {
@@ -114,7 +114,7 @@ class SignatureTest {
   }
 
   @Test
-  void constantsAreThoseOfTheTable() throws Exception {
+  void constantsMatchTheTable() throws Exception {
     for (String[] row : rows("enums.tsv")) {
       Class<?> made = Arrays.stream(OrtConstants.class.getClasses()).filter(c -> c.getSimpleName().equals(row[0])).findFirst().orElseThrow();
       assertEquals((int) Long.parseLong(row[2]), made.getField(row[1]).getInt(null), row[0] + "." + row[1]);
@@ -122,7 +122,7 @@ class SignatureTest {
   }
 
   @Test
-  void slotsOfLaterVersionsAreNotReadAndSaySo() {
+  void slotsOfLaterVersionsAreErrors() {
     OrtLibrary library = OrtLibrary.open(NativeLibrary.load());
     OrtApi old = new OrtApi(library.address(), 17);
     assertTrue(old.table().has(133));
