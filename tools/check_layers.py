@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Checks includes, the lengths of files and functions, and whether rooms and pages match what exists.
+"""Check who includes what, how long files and functions are, and whether rooms and pages say what is there.
 
     check_layers.py [--root DIR] [--update]
 
-- Rooms include only what retort_room() in the root CMakeLists.txt allows (rooms.py).
+- The rooms keep to what retort_room() in the root CMakeLists.txt says of them (rooms.py).
 - Files have at most 600 lines, functions at most 80; tools/size_exceptions.tsv lists those that are longer (path,
   function or "-", lines).
 - A room with sources has a README.md.
-- Markdown pages are well-formed, wrap at 120 columns, and name files that exist (pages.py).
-- Sources do not depend on the machine, its user or its locale, as far as portable.py finds this.
+- Markdown pages are whole and name what exists (pages.py).
+- Nothing depends on the machine, its user or its locale where portable.py can see it.
 - Pages, comments and strings contain none of the phrases in phrases.tsv (prose.py).
-- Operators that use a kernel of products (PRODUCTS) have a cost().
+- An operator that uses a kernel of products (PRODUCTS) says what it costs.
 
---update removes unneeded rows from the tables of exceptions and lowers the sizes. It adds nothing.
+--update takes rows that nothing needs out of the tables of exceptions and lowers the sizes. It adds nothing.
 
-The last line is "N passed, N failed": the numbers of checked files and of complaints.
+The last line is "N passed, N failed": the files looked at, and the complaints.
 """
 import argparse
 import ast
