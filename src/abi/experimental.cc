@@ -1,9 +1,9 @@
 // Functions of our own, which callers look up by name; those for tools are declared in retort/retort_tools.h.
 #include <charconv>
 
-#include "abi/allocators.h"
-#include "abi/session.h"
+#include "abi/sessions/session.h"
 #include "abi/slots.h"
+#include "abi/values/allocators.h"
 #include "explain/convert.h"
 #include "explain/describe.h"
 #include "explain/operators.h"

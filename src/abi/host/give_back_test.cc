@@ -4,9 +4,9 @@
 
 #include <stdexcept>
 
+#include "abi/devices/interop.h"
 #include "abi/host/plugin.h"
-#include "abi/interop.h"
-#include "abi/kernels.h"
+#include "abi/kernels/kernels.h"
 #include "abi/slots.h"
 
 namespace retort::abi {
