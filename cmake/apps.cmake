@@ -33,7 +33,7 @@ target_compile_definitions(retort_cli PRIVATE RETORT_VERSION="${PROJECT_VERSION}
 # Nearly all of its compile time goes into two header-only libraries and the templates that its files share. Its speed does not
 # matter, except for the file that measures the processor.
 target_compile_options(retort_cli PRIVATE $<$<CONFIG:Release>:-O1>)
-set_source_files_properties(${CMAKE_SOURCE_DIR}/apps/retort/peak.cc PROPERTIES
+set_source_files_properties(${CMAKE_SOURCE_DIR}/apps/retort/measure/peak.cc PROPERTIES
                             COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_UNITY_BUILD_INCLUSION ON)
 if(RETORT_PCH)
   target_precompile_headers(retort_cli PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
@@ -60,7 +60,7 @@ install(FILES ${words}/_retort DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-fun
 install(FILES ${words}/retort.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 if(RETORT_TESTS)
-  add_executable(cli_test ${retort_cli_tests} ${CMAKE_SOURCE_DIR}/apps/retort/diff_search.cc)
+  add_executable(cli_test ${retort_cli_tests} ${CMAKE_SOURCE_DIR}/apps/retort/diff/diff_search.cc)
   target_include_directories(cli_test PRIVATE ${CMAKE_SOURCE_DIR}/apps/retort)
   target_link_libraries(cli_test PRIVATE GTest::gtest_main)
   add_test(NAME cli COMMAND cli_test --gtest_brief=1)

@@ -4,8 +4,8 @@
 
 #include <iostream>
 
-#include "commands.h"
-#include "usage.h"
+#include "cli/commands.h"
+#include "cli/usage.h"
 
 namespace {
 
