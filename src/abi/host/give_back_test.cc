@@ -1,5 +1,5 @@
-// What plug-ins throw while something is given back stays inside: here of what scenes (tests/abi/scenes_plugin_throws.cc)
-// cannot come to.
+// What plug-ins throw while something is given back stays inside: here of what scenes
+// (tests/abi/host/scenes_plugin_throws.cc) cannot come to.
 #include <gtest/gtest.h>
 
 #include <stdexcept>

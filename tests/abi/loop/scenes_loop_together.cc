@@ -1,6 +1,6 @@
 // The loopback provider: what it gained, told together. Each alone has a file of its own.
 #include "compile.h"
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

@@ -1,7 +1,7 @@
 // Model packages whose variants a plug-in chooses from.
+#include "host/telling.h"
 #include "package.h"
 #include "retort/onnxruntime_ep_c_api.h"
-#include "telling.h"
 
 using namespace scenes;
 

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

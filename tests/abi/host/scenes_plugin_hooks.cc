@@ -6,8 +6,8 @@
 
 #include "binder.h"
 #include "folder.h"
+#include "host/telling.h"
 #include "retort/onnxruntime_ep_c_api.h"
-#include "telling.h"
 
 using namespace scenes;
 

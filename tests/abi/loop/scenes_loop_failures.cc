@@ -1,6 +1,6 @@
 // The loopback provider: each of its entry points fails once, or each time. The error comes through, nothing crashes, and
 // afterwards all goes well.
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

@@ -1,5 +1,5 @@
 // The loopback provider with images whose channels come last: nodes are rewritten, with transposes around them.
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

@@ -1,5 +1,5 @@
 // The loopback provider captures runs, and repeats them without the host.
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

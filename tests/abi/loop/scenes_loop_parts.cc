@@ -1,5 +1,5 @@
 // The loopback provider: parts of a model on a device and the CPU or another device between them.
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

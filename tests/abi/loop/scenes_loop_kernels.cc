@@ -1,7 +1,7 @@
 // The loopback provider in its other style: kernels for single nodes, from a registry.
 #include <climits>
 
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

@@ -1,7 +1,7 @@
 // If, Loop and Scan on the loopback device: kernels of the host's, asked for by the provider, that run bodies there.
 #include <deque>
 
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

@@ -1,4 +1,4 @@
-#include "loop.h"
+#include "loop/loop.h"
 
 #include <dlfcn.h>
 

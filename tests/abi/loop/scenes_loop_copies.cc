@@ -1,5 +1,5 @@
 // The loopback provider: where a copy more than needed would come easily.
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

@@ -1,5 +1,5 @@
 // The loopback provider: what bindings do with values of a device. The same stories as in scenes_binding*.cc.
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

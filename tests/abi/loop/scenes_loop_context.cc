@@ -1,6 +1,6 @@
 // The loopback provider: compiled parts that are saved into a model as EPContext nodes, and loaded again.
 #include "compile.h"
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 

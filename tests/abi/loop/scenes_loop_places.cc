@@ -1,7 +1,7 @@
 // The loopback provider: inputs and outputs in all places, bound and by name.
 #include <array>
 
-#include "loop.h"
+#include "loop/loop.h"
 
 using namespace scenes;
 
