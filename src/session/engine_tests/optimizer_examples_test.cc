@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "session/optimizer_examples_testing.h"
+#include "session/engine_tests/optimizer_examples_testing.h"
 
 namespace retort {
 namespace {

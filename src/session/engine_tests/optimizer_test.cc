@@ -6,7 +6,7 @@
 #include <set>
 
 #include "passes/optimize.h"
-#include "session/optimizer_examples_testing.h"
+#include "session/engine_tests/optimizer_examples_testing.h"
 #include "session/session_testing.h"
 
 namespace retort {
