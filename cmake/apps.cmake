@@ -22,11 +22,10 @@ set(web_files ${web}/page.html ${web}/style.css ${web}/layout.js ${web}/graph.js
 set(web_header ${CMAKE_BINARY_DIR}/generated/cli/web_files.h)
 add_custom_command(OUTPUT ${web_header} DEPENDS ${web_files} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM
   COMMAND ${CMAKE_COMMAND} "-DFILES=${web_files}" -DOUT=${web_header} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake)
-add_executable(retort_cli ${retort_cli_sources} ${web_header} ${CMAKE_SOURCE_DIR}/examples/digits/allocations.cc)
+add_executable(retort_cli ${retort_cli_sources} ${web_header})
 set_target_properties(retort_cli PROPERTIES OUTPUT_NAME retort)
 target_include_directories(retort_cli PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/apps/retort
-                                              ${CMAKE_BINARY_DIR}/generated/cli
-                                              ${CMAKE_SOURCE_DIR}/examples/digits)
+                                              ${CMAKE_BINARY_DIR}/generated/cli)
 target_link_libraries(retort_cli PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json ${retort_turbojpeg} ${retort_png16}
                                          ${retort_minizip} ${retort_z} ${CMAKE_DL_LIBS})
 target_compile_definitions(retort_cli PRIVATE RETORT_VERSION="${PROJECT_VERSION}")

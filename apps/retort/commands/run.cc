@@ -1,8 +1,7 @@
 // retort run: one model, once or several times, outputs shown or saved.
-#include <allocations.h>
-
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "measure/allocations.h"
 #include "measure/stats.h"
 
 namespace retort::cli {
@@ -29,12 +28,12 @@ Cost measure_cost(EngineSession& session, BoundRun& bound) {
   bound.run();
   Cost cost;
   const auto before = session.copied_bytes();
-  for (int i = 0; i < kRuns && digits::allocations_are_counted(); ++i) {
-    digits::count_allocations(true);
-    const uint64_t start = digits::allocations();
+  for (int i = 0; i < kRuns && allocations_are_counted(); ++i) {
+    count_allocations(true);
+    const uint64_t start = allocations();
     bound.run();
-    const uint64_t made = digits::allocations() - start;
-    digits::count_allocations(false);
+    const uint64_t made = allocations() - start;
+    count_allocations(false);
     cost.allocations = std::max(cost.allocations.value_or(0), made);
   }
   if (before) cost.copied = (*session.copied_bytes() - *before) / kRuns;

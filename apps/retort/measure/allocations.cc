@@ -1,4 +1,4 @@
-#include "allocations.h"
+#include "measure/allocations.h"
 
 #include <atomic>
 #include <cerrno>
@@ -46,14 +46,14 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
 }
 }
 
-uint64_t digits::allocations() { return count.load(std::memory_order_relaxed); }
-bool digits::allocations_are_counted() { return true; }
-void digits::count_allocations(bool on) { counting.store(on, std::memory_order_relaxed); }
+uint64_t retort::cli::allocations() { return count.load(std::memory_order_relaxed); }
+bool retort::cli::allocations_are_counted() { return true; }
+void retort::cli::count_allocations(bool on) { counting.store(on, std::memory_order_relaxed); }
 
 #else
 
-uint64_t digits::allocations() { return 0; }
-bool digits::allocations_are_counted() { return false; }
-void digits::count_allocations(bool) {}
+uint64_t retort::cli::allocations() { return 0; }
+bool retort::cli::allocations_are_counted() { return false; }
+void retort::cli::count_allocations(bool) {}
 
 #endif

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-namespace digits {
+namespace retort::cli {
 
 /// Allocations so far, by any thread.
 uint64_t allocations();
@@ -14,4 +14,4 @@ bool allocations_are_counted();
 /// Stops and goes on with counting; it is on at first.
 void count_allocations(bool on);
 
-}  // namespace digits
+}  // namespace retort::cli
