@@ -55,7 +55,7 @@ bool is_asset_name(std::string_view text) {
 
 PackagePaths::PackagePaths(const std::string& root) {
   std::error_code error;
-  require(fs::is_directory(root, error), ErrorCode::fail, "'{}' is no folder; give one with a manifest.json", root);
+  require(fs::is_directory(root, error), ErrorCode::fail, "'{}' is not a folder; give one with a manifest.json", root);
   root_ = canonical_path(root);
 }
 
