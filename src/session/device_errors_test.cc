@@ -57,9 +57,9 @@ TEST_F(DeviceTest, WrongClaims) {
   EXPECT_CONTAINS(claiming({{0, 2}}),
                   "provider 'TestProvider' claimed node 'make_y' (Add), which needs a result of node "
                   "'make_d' (Neg), which needs one of the same part");
-  EXPECT_CONTAINS(claiming({{0}, {0}}), "claimed node 0, which is not there or was claimed before");
+  EXPECT_CONTAINS(claiming({{0}, {0}}), "claimed node 0, which does not exist or was claimed before");
   EXPECT_CONTAINS(claiming({{0, 0}}), "claimed node 'make_c' (Add) twice");
-  EXPECT_CONTAINS(claiming({{77}}), "claimed node 77, which is not there");
+  EXPECT_CONTAINS(claiming({{77}}), "claimed node 77, which does not exist");
   EXPECT_CONTAINS(claiming({{}}), "claimed a part without nodes");
   EXPECT_EQ(claiming({{0}, {2}}), "no error");
   EXPECT_EQ(claiming({{2, 0, 1}}), "no error");
