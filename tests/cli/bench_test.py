@@ -139,19 +139,19 @@ class BenchTest(ToolTest):
         row, = self.rows(*words)
         for side in (*row["sides"], row["strict"]):
             self.assertAlmostEqual(side["deviation"], 0.8, delta=0.2)
-        self.assertRegex(retort("bench", *words, *QUICK)[1], r"\nRetort \S+: outputs are within 0\.\d+ of their scale of what is expected\n")
+        self.assertRegex(retort("bench", *words, *QUICK)[1], r"\nRetort \S+: outputs are within 0\.\d+ of their scale of the expected ones\n")
         os.remove(self.path("right/output_0.npy"))
         self.fails(1, ["bench", *words], "has no output_0.pb or .npy")
 
     def test_which_engine_refused_a_model(self):
         bad = self.model([helper.make_node("Abs", ["z"], ["y"])], *[[helper.make_tensor_value_info(n, TensorProto.FLOAT, [2])] for n in "xy"])
-        self.fails(1, ["bench", bad, "--against", OURS, *QUICK], "retort: Retort ", " refused the model: ")
+        self.fails(1, ["bench", bad, "--against", OURS, *QUICK], "retort: Retort ", " rejected the model: ")
         official = os.environ.get("RETORT_ORACLE")
         if not official:
             self.skipTest("no official ONNX Runtime")
         ports = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, s) for n, s in (("x", [1, 1, 4, 4]), ("w", [1, 1, 2, 2]), ("y", [1, 1, 3, 3]))]
         model = self.model([helper.make_node("Conv", ["x", "w"], ["y"])], ports[:2], ports[2:])
-        self.fails(1, ["bench", model, "--against", official, *QUICK], "retort: ONNX Runtime ", " refused the model: ")
+        self.fails(1, ["bench", model, "--against", official, *QUICK], "retort: ONNX Runtime ", " rejected the model: ")
 
     def test_openvino_in_both_precisions(self):
         library = self.openvino()

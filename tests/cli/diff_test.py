@@ -58,9 +58,9 @@ class Diff(ToolTest):
     def test_text(self):
         code, out, _ = retort("diff", self.chain("right"), "--against-model", self.chain("wrong", 4))
         self.assertEqual(code, WRONG)
-        self.assertRegex(out, r"they part first at node 'product4' \(MatMul\), value 'm4'")
+        self.assertRegex(out, r"they first differ at node 'product4' \(MatMul\), value 'm4'")
         self.assertRegex(out, r"most at \[0,5\]: \S+ here, \S+ there")
-        self.assertIn("what it is made from agrees: 'r3'", out)
+        self.assertIn("its inputs agree: 'r3'", out)
 
     def test_external_data(self):
         first = self.first(self.chain("right", external=True), "--against-model", self.chain("wrong", 7, external=True))
@@ -163,7 +163,7 @@ class Diff(ToolTest):
                              [("rows", "Scan", "body", 0), ("turns", "Loop", "body", 2), ("choice", "If", "then_branch", None)])
         code, out, err = retort("diff", right, "--against-model", wrong)
         self.assertEqual(code, WRONG, err)
-        self.assertIn("they part first at node 'pick' (Gather), value 'f'", out)
+        self.assertIn("they first differ at node 'pick' (Gather), value 'f'", out)
         self.assertIn("inside Loop 'turns', in its body, in iteration 2 (the first is 0)\n", out)
 
     def growing(self, name, factors, around=None):
@@ -214,8 +214,8 @@ class Diff(ToolTest):
         right, wrong = (self.growing(name, [1, 0, third, 0], "Loop") for name, third in (("a.onnx", 2), ("b.onnx", 3)))
         first = self.first(right, "--against-model", wrong)
         self.assertEqual((first["node"], first["op"], first["inside"][0]["iteration"]), ("grow", "Loop", 0))
-        self.assertIn("only what is within one Loop", first["inside_unseen"])
-        self.assertIn("where inside cannot be told: only what is within one Loop", retort("diff", right, "--against-model", wrong)[1])
+        self.assertIn("values whose shape changes can only be shown inside a single Loop", first["inside_unseen"])
+        self.assertIn("the place inside is unknown: values whose shape changes can only", retort("diff", right, "--against-model", wrong)[1])
 
     def test_loops_of_old_operator_sets(self):
         """Before 13 they carry tensors only; an engine that says so is understood."""
@@ -229,7 +229,7 @@ class Diff(ToolTest):
             onnx.save(model, path)
         first = self.first(paths[0], "--against-model", paths[1], "--against", official)
         self.assertEqual(first["node"], "grow")
-        self.assertIn("only from opset 13 on, this model has 11", first["inside_unseen"])
+        self.assertIn("only from opset 13 on; this model has 11", first["inside_unseen"])
 
     def test_sequences(self):
         """An output that is a sequence is compared item by item."""

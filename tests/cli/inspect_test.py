@@ -83,7 +83,7 @@ class Inspect(ToolTest):
         code, out, err = retort("inspect", model)
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"cannot run this model: .*my\.Frob is not known")
-        self.assertIn("\noperators that are not known: ai.onnx.Nix (1 node), my.Frob (2 nodes)\n", out)  # all of them
+        self.assertIn("\nunknown operators: ai.onnx.Nix (1 node), my.Frob (2 nodes)\n", out)  # all of them
         self.assertRegex(out, r"Frob +2 +not known\n")  # its arithmetic
         self.fails(1, ["diff", model, "--against-model", DIGITS], f"with '{model}': ", "my.Frob")
 
@@ -94,14 +94,14 @@ class Inspect(ToolTest):
         graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"])], "g", ports[:1], ports[1:], [window])
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.path("m.onnx"))
         self.assertNotIn("operations", json.loads(retort("inspect", self.path("m.onnx"), "--json")[1])["graph"]["nodes"][0])
-        self.assertRegex(retort("inspect", self.path("m.onnx"))[1], r"arithmetic +0 FLOP a run with .* of 1 nodes it is not known")
+        self.assertRegex(retort("inspect", self.path("m.onnx"))[1], r"arithmetic +0 FLOP a run with .* unknown for 1 nodes")
         long_enough = json.loads(retort("inspect", self.path("m.onnx"), "--shape", "x=1x1x10", "--json")[1])
         self.assertEqual(long_enough["graph"]["nodes"][0]["operations"], 2 * 2 * 9)
 
     def test_wrong_shapes(self):
         self.fails(1, ["inspect", DIGITS, "--shape", "image=1x1x9x9"], "'image'", "[batch,1,8,8]", "[1,1,9,9]")
         self.fails(1, ["inspect", DIGITS, "--shape", "picture=1"], "'picture'")
-        self.fails(1, ["inspect", DIGITS, "--html", "/nowhere/a.html"], "cannot write '/nowhere/a.html'", "'/nowhere' is no folder")
+        self.fails(1, ["inspect", DIGITS, "--html", "/nowhere/a.html"], "cannot write '/nowhere/a.html'", "'/nowhere' is not a folder")
         self.fails(1, ["profile", DIGITS, "--trace", self.folder], f"'{self.folder}' is a folder")  # said before anything runs
 
     def test_page(self):

@@ -110,7 +110,7 @@ class Run(ToolTest):
 
     def test_numbers_of_runs(self):
         for wrong in ("0", "-1", "many"):
-            self.assertIn(f"--repeat: '{wrong}' is no positive number\n", retort("run", DIGITS, "--repeat", wrong)[2])
+            self.assertIn(f"--repeat: '{wrong}' is not a positive number\n", retort("run", DIGITS, "--repeat", wrong)[2])
 
     def test_files_that_are_no_model(self):
         for content, hint in ((b"<!DOCTYPE html>", "this is a text that begins with '<!DOCTYPE html>'"), (b"PK\3\4\0\0", "NAME.onnx"),
@@ -128,7 +128,7 @@ class Run(ToolTest):
         self.fails(1, ["run", model, "-i", self.file("a.png", good), "--resize", "8x8", "--mean", "1,2"], "--mean", "3 channels")
         self.fails(2, ["run", model, "-i", self.file("a.png", good), "--resize", "8x8x"], "8x8x")
         self.fails(2, ["run", model, "-i", self.file("a.png", good), "--mean", "a"], "'a'")
-        self.fails(2, ["run", model, "-i", self.file("a.png", good), "--std", "1,0,1"], "'1,0,1': nothing can be divided by 0")
+        self.fails(2, ["run", model, "-i", self.file("a.png", good), "--std", "1,0,1"], "'1,0,1': the divisor must not be 0")
         self.fails(1, ["run", self.identity("n", "c", "h", "w"), "-i", self.file("a.png", good)], "--layout")
         self.fails(1, ["run", self.identity(4, 4), "-i", self.file("a.png", good)], "rank 3 or 4")
 

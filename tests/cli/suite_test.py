@@ -123,7 +123,7 @@ class Suite(Reports):
         for content in ("{", '[{"model": "a"}]', '[{"model": 1, "scenario": "b", "path": "c"}]'):
             with open(os.path.join(zoo, "index.json"), "w", encoding="utf-8") as f:
                 f.write(content)
-            self.fails(1, ["bench", "--suite", zoo], "index.json is no list of scenarios")
+            self.fails(1, ["bench", "--suite", zoo], "index.json is not a list of scenarios")
 
     def test_against_another_engine(self):
         if not PEER:
@@ -171,11 +171,11 @@ class Suite(Reports):
         self.assertIn("1 scenarios measured, 1 failed, 0 differ", out)
         self.assertNotIn("refused", self.markdown(report))
         other = scenario("c/1", (1.0, 1.0))
-        self.assertIn("\n## Models that a peer refused\n- Other 3: c/1\n", self.markdown(self.report([scenario("a/1", (1.0, 1.0)), other], "other.json")) + "\n")
+        self.assertIn("\n## Models that a peer rejected\n- Other 3: c/1\n", self.markdown(self.report([scenario("a/1", (1.0, 1.0)), other], "other.json")) + "\n")
         text = self.markdown(report)
         for line in ("| processor | A processor |", "| caches | L2 1 MiB |", "| instructions | avx2, fma |", "| date | 2026-01-02 03:04 UTC |",
                      "| measured peak, float32 | 10.0 GFLOP/s with 1 thread, 20.0 GFLOP/s with 2 threads |", "| engines | Retort 1, Peer 2, Other 3 |",
-                     "| measured reading of memory | 7.00 GB/s with 1 thread, 9.00 GB/s with 2 threads |",
+                     "| measured memory bandwidth (reading) | 7.00 GB/s with 1 thread, 9.00 GB/s with 2 threads |",
                      "| all | Peer 2 | 7 | 1.50 | 1.50 | 2.50 | 3.50 | 4.50 | some/b1 0.90 | some/b1 0.90 |",
                      "| scenario | 1T ms | 1T ratio | 1T ratio 2 | 1T GFLOP/s | 1T % of peak | 2T ms | 2T ratio | 2T ratio 2 | 2T GFLOP/s | 2T % of peak | differs |",
                      "| some/b1 | 2.000 | 0.90 | 1.80 | 5.0 | 50 | 2.000 | 1.25 | 2.50 | 5.0 | 50 | 1.0e-06 |",
@@ -234,7 +234,7 @@ class Suite(Reports):
         retort("bench", "--from", report, "--html", self.path("p.html"))
         self.assertEqual(self.order("")[0], ["b/1", "c/1", "a/1"])
         self.assertEqual(self.order("sort=0")[0], ["a/1", "b/1", "c/1"])
-        self.assertEqual(self.cells(self.browse(self.path("p.html")), "Models that a peer refused"), [["c/1", "Other 3", "not taken"]])
+        self.assertEqual(self.cells(self.browse(self.path("p.html")), "Models that a peer rejected"), [["c/1", "Other 3", "not taken"]])
         self.assertEqual(self.order("sort=3")[0], ["b/1", "a/1", "c/1"])  # by numbers, not by their digits
         plots = self.order("order=ratio&kind=float32 CNN")[1]
         self.assertEqual(plots.count('class="value '), 2 * 12 - 5)  # a peer of one did not take the model
@@ -271,11 +271,11 @@ class Suite(Reports):
     def test_no_report(self):
         with open(self.path("x.json"), "w", encoding="utf-8") as f:
             f.write("[]")
-        self.fails(1, ["bench", "--from", self.path("x.json")], "is no report of retort bench --suite")
+        self.fails(1, ["bench", "--from", self.path("x.json")], "is not a report of retort bench --suite")
         report = self.report([{"name": "a"}])
         code, _, err = retort("bench", "--from", report)
         self.assertEqual(code, 1)
-        self.assertIn("lacks something that a report has", err)
+        self.assertIn("lacks a part of a report", err)
         self.fails(2, ["bench", "--from", report, "--suite", self.folder], "one of MODEL, --suite and --from")
         self.fails(2, ["bench"], "one of MODEL, --suite and --from")
         self.fails(2, ["bench", DIGITS, "--suite", self.folder], "one of MODEL, --suite and --from")
