@@ -1,9 +1,11 @@
-// Tensors live where the model runs, and the program names neither provider nor vendor: the policy prefers a GPU, the
-// session says where it reads, the environment's allocator makes tensors there; one upload, 100 runs, one download.
+// Tensors stay in the memory where the model runs, and the program names neither provider nor vendor: the policy
+// prefers a GPU, the session reports the memory of its input, and the environment's allocator makes tensors there; one
+// upload, 100 runs, one download.
 //
 //   any_device_cc ../digits/digits.onnx [PROVIDER_LIBRARY [KEY VALUE]]
 //
-// KEY VALUE: what the environment is told, such as "retort.discover_vulkan" "1", for providers that see no device without.
+// KEY VALUE: a configuration entry of the environment, such as "retort.discover_vulkan" "1", for providers that need it
+// to find a device.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -1,5 +1,5 @@
-// Memory that the device reads by itself ("pinned"), where there is a device: copies from it are faster and need no second
-// buffer of the driver. Without a device it is ordinary memory, and the program stays the same.
+// Uses memory that the device can read directly ("pinned"), if there is a device: copies from it are faster and need no
+// second buffer in the driver. Without a device, it is ordinary memory, and the program is the same.
 //
 //   pinned_cc ../digits/digits.onnx
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The shape of the output follows from the data: the library makes it, where the program says.
+// The shape of the output depends on data: the library allocates it, in the memory that the program names.
 //
 //   unknown_shape_cc places.onnx
 #include <cstdio>

@@ -140,10 +140,10 @@ TEST_F(DeviceTest, PartsTakeAndMakeTensorsOnly) {
   control.claimed = {"SequenceConstruct"};
   const std::vector<std::string> nodes{"q = SequenceConstruct a a", "y = SequenceLength q"};
   EXPECT_CONTAINS(error_of([&] { session(model_of({"a"}, nodes, {"y"})); }),
-                  "provider 'TestProvider' claimed node 'make_q' (SequenceConstruct), whose output 'q' is no tensor");
+                  "provider 'TestProvider' claimed node 'make_q' (SequenceConstruct), whose output 'q' is not a tensor");
   control.claimed = {"SequenceLength"};
   EXPECT_CONTAINS(error_of([&] { session(model_of({"a"}, nodes, {"y"})); }),
-                  "claimed node 'make_y' (SequenceLength), whose input 'q' is no tensor");
+                  "claimed node 'make_y' (SequenceLength), whose input 'q' is not a tensor");
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ class Cli(ToolTest):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 done = subprocess.run([TOOL, *words], stdout=full, stderr=subprocess.PIPE, encoding="utf-8")
             self.assertEqual(done.returncode, 1, words)
-            self.assertIn("standard output cannot be written to", done.stderr)
+            self.assertIn("writing to standard output failed", done.stderr)
 
     def test_inspect(self):
         self.assertRegex(retort("inspect", DIGITS)[1], r"image +float32\[batch,1,8,8\]")

@@ -66,7 +66,7 @@ class Convert(ToolTest):
         told = json.loads(retort("convert", self.wide(), "--json")[1])
         self.assertEqual(told["opsets"]["ai.onnx"]["imported"], 12)
         self.assertEqual(told["operators"], [{"domain": "ai.onnx", "name": "MatMul", "nodes": 1, "known": True, "definition": 9, "newest": 13}])
-        self.assertRegex(retort("convert", self.wide())[1], r"MatMul +1 +9 \(newest: 13, brought there while loading\)")
+        self.assertRegex(retort("convert", self.wide())[1], r"MatMul +1 +9 \(newest: 13, converted while loading\)")
 
     def test_report_names_what_is_not_known(self):
         value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])

@@ -52,7 +52,7 @@ class Profile(ToolTest):
 
     def test_text(self):
         out = retort("profile", DIGITS, "--repeat", 3, "--nodes", 1)[1]
-        self.assertRegex(out, r"ms a run \(median of 3, 1 thread\)")
+        self.assertRegex(out, r"ms per run \(median of 3, 1 thread\)")
         self.assertRegex(out, r"\nConv +2 +[\d.]+ +[\d.]+% +[\d.]+ +[\d.]+%\n")
         self.assertIn("more; --nodes", out)
 

@@ -101,7 +101,7 @@ class Run(ToolTest):
         given = onnx.load(model)
         given.graph.initializer.append(numpy_helper.from_array(np.array([2, -1]), "s"))
         onnx.save(given, model)
-        self.fails(1, ["run", model], "'x' is random", "was taken as 1; --shape x=1x1 with other numbers")
+        self.fails(1, ["run", model], "'x' is random", "free extents of its shape are 1; --shape x=1x1 with other numbers")
         self.assertEqual(retort("run", model, "--shape", "x=1x4")[0], 0)
         self.assertNotIn("--shape", retort("run", model, "--shape", "x=1x3")[2])
 

@@ -119,7 +119,7 @@ class Values(ToolTest):
         self.assertRegex(out, r"t +sequence of 1\n  \[0\] +float32 1 +3\nall +float32 3 +1 2 3\n")
         self.assertEqual(retort("profile", model, *given)[0], 0)
         self.assertEqual(retort("diff", model, *given, "--against-model", model)[0], 0)
-        self.fails(1, ["run", model], "input 's' is no tensor", "--input s=FILE.pb")
+        self.fails(1, ["run", model], "input 's' is not a tensor", "--input s=FILE.pb")
         self.fails(1, ["run", model, "-i", "s=" + self.path("a.npy"), "--random"], "a.npy", ".pb")
         self.fails(1, ["run", model, "-i", "s=" + self.write("s.pb", b"\x1a\xff"), "--random"], "malformed SequenceProto")
 
