@@ -8,7 +8,7 @@
 
 namespace {
 
-/// What a program writes that wants to see each allocation.
+/// An allocator as a program writes it to see each allocation.
 struct Counting : OrtAllocator {
   Counting() : OrtAllocator{} {
     version = ORT_API_VERSION;
@@ -108,7 +108,7 @@ void run_async() {
                                                              : n == 1 && values[0] ? ""
                                                                                    : "no value");
   };
-  const Ort::RunOptions lasting;  // until the run is over
+  const Ort::RunOptions lasting;  // until the run has ended
   session.RunAsync(lasting, in, inputs, 2, out, outputs, 1, callback, &done);
   const std::string error = done.get_future().get();
   expect(error.empty(), error);
