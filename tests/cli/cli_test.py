@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command-line tool as a user meets it: cli_test.py, with RETORT_CLI naming the program."""
+"""The command-line tool from a user's view; RETORT_CLI names the program."""
 import json
 import os
 import platform
@@ -34,7 +34,7 @@ class Cli(ToolTest):
         self.fails(2, ["bench", DIGITS, "--block", "1"], "--block: '1' is too short: a block has at least 5 runs, because")
 
     def test_words_that_nothing_takes(self):
-        """The first of them, and what was likely meant."""
+        """The error names the first of them, and the likely intended word."""
         self.fails(2, ["rn", DIGITS], "'rn' is not a command; did you mean run?", "The commands are run, inspect, bench")
         self.fails(2, [DIGITS], "is not a command; retort inspect " + DIGITS + " shows its contents")
         self.fails(2, ["bench", DIGITS, "--secnds", "1"], "retort bench: there is no option --secnds; did you mean --seconds?")
@@ -70,7 +70,7 @@ class Cli(ToolTest):
                 self.assertIn("--against", err)
 
     def test_libraries_are_looked_for(self):
-        """A name without a slash is found where LD_LIBRARY_PATH says."""
+        """A name without a slash is searched for in LD_LIBRARY_PATH."""
         library = os.environ.get("RETORT_LIBRARY") or os.path.join(os.path.dirname(TOOL), "..", "lib", "libretort.so.1")
         os.symlink(os.path.abspath(library), self.path("libother_engine.so.1"))
         for words in (["bench", DIGITS, "--seconds", "0.1"], ["diff", DIGITS]):

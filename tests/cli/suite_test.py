@@ -18,7 +18,7 @@ CHECK = os.path.join(ROOT, "bench", "check.py")
 
 
 def scenario(name, ratios, **more):
-    """As a report holds it, measured with one and two threads."""
+    """A scenario's entry in a report, measured with one and two threads."""
     rows = []
     for threads, ratio in enumerate(ratios, 1):
         sides = [{"engine": e, "median_ms": ms, "load_ms": 2 * ms, "first_run_ms": ms, "peak_mib": 10 * ms, "steady_mib": 5 * ms, "runs": 9}
@@ -31,10 +31,10 @@ def scenario(name, ratios, **more):
 
 
 def with_details(row):
-    """What --strict, --expected and --ops add to the first row of a scenario."""
+    """Adds the fields of --strict, --expected and --ops to the first row of a scenario."""
     first = row["report"][0]
     row["expected_from"] = "float64"
-    first["sides"][0]["deviation"], first["peers"][0]["deviation"] = 3e-7, None  # null: a shape or a type is another
+    first["sides"][0]["deviation"], first["peers"][0]["deviation"] = 3e-7, None  # null: a shape or a type differs
     first["strict"] = {"median_ms": 2.5, "ratio": 1.25, "from_default": 2e-7, "deviation": 1e-7, "disagreement": 4e-7}
     cell = lambda nodes, ms, **more: {"nodes": nodes, "ms": ms, "share": 50 * ms, **more}
     first["ops"] = {"threads": 1, "engines": [{"engine": e, "runs": 9, "run_ms": 2.0, "nodes_ms": 1.9, "outside_ms": 0.125} for e in ("Retort 1", "Peer 2")],
@@ -141,7 +141,7 @@ class Suite(Reports):
         self.assertEqual(mean["slowest"]["ratio"], min(ratios))
         self.assertRegex(out, r"\nall +ONNX Runtime [\d.]+ +2 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +digits/b")
         self.assertIn("ONNX Runtime 1.", out)
-        # The tables do not depend on when they are made.
+        # The tables do not depend on the date.
         again = retort("bench", "--from", self.path("r.json"), "--markdown", self.path("again.md"))[1]
         self.assertEqual(again, out)
         texts = []
@@ -208,7 +208,7 @@ class Suite(Reports):
     def cells(self, document, title):
         """Rows of texts of the tables below a heading."""
         body = document[document.index(f"<h2>{title}</h2>"):document.index('id="data"')]
-        body = body[:body.find("<h2>", 4)]  # of the last one all that is left
+        body = body[:body.find("<h2>", 4)]  # the rest of the document for the last one
         return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in body.split("<tr>")[1:] if "<td" in row]
 
     def test_page_with_details(self):
@@ -240,12 +240,12 @@ class Suite(Reports):
         self.assertEqual(plots.count('class="value '), 2 * 12 - 5)  # a peer of one did not take the model
 
     def test_files_that_cannot_be_written(self):
-        """Which is told before anything is measured."""
+        """The error comes before anything is measured."""
         for option in ("--report", "--html", "--markdown"):
             self.fails(1, ["bench", "--suite", self.zoo() if option == "--report" else self.path("zoo"), option, self.path("nowhere/x")], "cannot write", "nowhere/x")
 
     def test_right_outputs(self):
-        """What lies beside a model, or where the index says."""
+        """Outputs beside a model, or at the place in the index."""
         zoo, code = self.zoo(), 0
         for batch in (1, 64):
             code |= retort("run", DIGITS, "--inputs", os.path.join(zoo, f"inputs/b{batch}"), "--save", self.path(f"zoo/right/b{batch}"))[0]
@@ -318,7 +318,7 @@ class Check(Reports):
         self.check(self.report([scenario("a/1", (2.0, 2.0))]), "--update")
         with open(self.path("expected.json"), encoding="utf-8") as f:
             self.assertEqual(json.load(f)["ratios"], {"a/1": {"1": 2.0, "2": 2.0}, "b/1": {"1": 1.5, "2": 1.0}})
-        self.check(self.report([scenario("a/1", (3.0, 2.0))], processor="Another"), "--update")  # nothing of two processors
+        self.check(self.report([scenario("a/1", (3.0, 2.0))], processor="Another"), "--update")  # not of two processors
         with open(self.path("expected.json"), encoding="utf-8") as f:
             self.assertEqual(list(json.load(f)["ratios"]), ["a/1"])
 
@@ -328,7 +328,7 @@ class Check(Reports):
         self.assertIn("Another processor: the ratios are those of A processor, the report is of B.", out)
 
     def test_again(self):
-        """The better of two measurements counts; the second is of what fell only."""
+        """The better of two measurements counts; the second only measures ratios that fell."""
         self.check(self.report([scenario("a/1", (1.0, 1.0)), scenario("b/1", (1.0, 1.0))]), "--update")
         fallen = self.report([scenario("a/1", (0.5, 1.0)), scenario("b/1", (1.0, 1.0))])
         for ratio, code in ((1.02, 0), (0.6, 1)):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What retort run shows, saves and reads: every element type, sequences and maps, the forms of .npy files."""
+"""retort run shows, saves and reads every element type, sequences and maps, and all forms of .npy files."""
 import json
 import os
 import sys
@@ -106,7 +106,7 @@ class Values(ToolTest):
         self.assertIn("output 'y' cannot be saved in an .npz file, which has no sequences or maps; give --save a folder", err)
 
     def test_sequences_are_inputs(self):
-        """In the form that --save writes."""
+        """In the format that --save writes."""
         a, b = np.array([1, 2], np.float32), np.array([3], np.float32)
         self.run_and_save(self.sequence(), "-i", "a=" + self.npy("a.npy", a), "-i", "b=" + self.npy("b.npy", b))
         saved = self.path("out/y.pb")

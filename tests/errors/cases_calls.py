@@ -1,4 +1,4 @@
-"""Calls that the model, or the interface, does not admit."""
+"""Calls that the model or the interface does not allow."""
 import ctypes
 import os
 
@@ -50,7 +50,7 @@ def good(p):
 
 
 def wanted(title, says="", names=("y",), given=None):
-    """A run with good inputs; `given` makes the values that results are to be written to."""
+    """A run with valid inputs; `given` makes the values that results are written to."""
     outputs.case(title, says)(lambda p: p.run(p.load(MODEL), good(p), names, given and [given(p)]))
 
 
@@ -138,7 +138,7 @@ def gpu(p):
 
 
 def on_gpu(p):
-    """A tensor that is said to lie on a GPU."""
+    """A tensor that is declared to lie on a GPU."""
     data = np.zeros((2, 3), np.float32)
     p.kept.append(data)
     return p.make("CreateTensorWithDataAsOrtValue", gpu(p), ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(data.nbytes),

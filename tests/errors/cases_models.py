@@ -1,4 +1,4 @@
-"""Models that are read but cannot be understood."""
+"""Models that can be read, but not loaded."""
 from case import Chapter
 from program import parse
 

@@ -1,4 +1,4 @@
-"""Model packages that cannot be opened, or have nothing for the CPU."""
+"""Model packages that cannot be opened, or have no variant for the CPU."""
 import json
 import os
 

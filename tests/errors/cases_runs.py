@@ -1,4 +1,4 @@
-"""Runs whose values an operator cannot work on."""
+"""Runs with values that an operator does not accept."""
 import numpy as np
 
 from case import Chapter

@@ -1,4 +1,4 @@
-"""docs/errors.md: a table of the cases of each chapter, made from what the libraries said, and read back."""
+"""docs/errors.md: a table of the cases of each chapter, made from the libraries' messages, and read back."""
 import html
 import re
 
@@ -30,7 +30,8 @@ def code_of(cell_text):
 
 
 def page(answers, version):
-    """The text of the page; `answers`: {(chapter, title): (ours, theirs)}, each (code, message), theirs as a finished cell."""
+    """The text of the page; `answers`: {(chapter, title): (ours, theirs)}, each (code, message), theirs as a
+    finished cell."""
     text, last = HEAD.format(count=len(answers), version=version), ""
     for (chapter, title), (ours, theirs) in answers.items():
         if chapter != last:
