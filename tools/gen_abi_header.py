@@ -19,7 +19,7 @@ PROLOGUE = """\
  * header of the other, and binaries built with either run on either.
  *
  * Conventions: a function that can fail returns OrtStatus *, null on success; a failed call leaves its out-parameters
- * alone. `const X **` and `const char **` results are views into the object asked; `char **` results with an allocator
+ * alone. `const X **` and `const char **` results are views into the queried object; `char **` results with an allocator
  * beside them are freed with that allocator; `X **` results are freed with ReleaseX. Text is UTF-8.
  */
 // clang-format off

@@ -35,8 +35,9 @@ nlohmann::json value_json(const HostValue& value);
 
 /// The largest difference of two tensors.
 struct Difference {
-  double scaled = 0;  ///< the largest difference over the largest absolute value of `b`; infinite where type, shape or
-                      ///< what is no finite number differs
+  /// The largest difference divided by the largest absolute value of `b`; infinite if a type, a shape or the place of a
+  /// non-finite number differs.
+  double scaled = 0;
   double absolute = 0;            ///< the largest difference
   size_t index = 0;               ///< element with the largest difference
   std::string what;               ///< set if they cannot be compared element by element: types or shapes

@@ -22,7 +22,7 @@ void run(const char* model) {
   for (int clear = 0; clear < 3; ++clear) {
     draw_two(image.data(), 0);
     std::fill_n(image.begin(), 16 * clear, 0.0f);  // fewer dark pixels each time
-    binding.output("places", host);                // anew where the shape may have changed
+    binding.output("places", host);                // again, since the shape may have changed
     binding.run();
     const std::vector<api::Value> results = binding.outputs();  // handles, no copies
     const std::span<const int64_t> places = results[0].data<int64_t>();

@@ -1,5 +1,5 @@
 /* Functions for tools, beyond loading and running models. The functions are not exported by name: OrtApi's
- * GetExperimentalFunction gives them, or null if the library behind the interface is another one:
+ * GetExperimentalFunction returns them, or null if the library behind the interface is another one:
  *
  *   RetortDescribeModel describe = (RetortDescribeModel)api->GetExperimentalFunction("RetortDescribeModel");
  *

@@ -156,7 +156,7 @@ class Diff(ToolTest):
     def test_inside_bodies(self):
         """The node inside If inside Loop inside Scan is found, and the iterations."""
         official = os.environ.get("RETORT_ORACLE")
-        for unused, words in [((), [])] + [(("sums",), ["--against", official])] * bool(official):  # ONNX Runtime wants all of them named
+        for unused, words in [((), [])] + [(("sums",), ["--against", official])] * bool(official):  # ONNX Runtime needs names for all of them
             right, wrong = (self.with_bodies(name, [1, 0.5, third, 1], unused) for name, third in (("right.onnx", 2), ("wrong.onnx", 2.5)))
             first = self.first(right, "--against-model", wrong, *words)
             self.assertEqual((first["node"], first["value"], first["values"]), ("pick", "f", [2, 2.5]))

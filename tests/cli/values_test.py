@@ -194,7 +194,7 @@ class Values(ToolTest):
         for form, want in ((text, text), (np.asfortranarray(text), text), (text.astype(text.dtype.newbyteorder(">")), text), (plain, plain.astype(str))):
             self.run_and_save(model, "-i", self.npy("x.npy", form))
             self.assertEqual(numpy_helper.to_array(self.message(TensorProto, "out/y.pb")).tolist(), want.tolist())
-        code, out, err = retort("run", model, "-i", self.npy("x.npy", np.full((2, 3), b"caf\xe9")), "--json")  # bytes that are no UTF-8
+        code, out, err = retort("run", model, "-i", self.npy("x.npy", np.full((2, 3), b"caf\xe9")), "--json")  # bytes that are not UTF-8
         self.assertEqual((code, json.loads(out)["outputs"]["y"]["values"]), (0, ["caf\ufffd"] * 6), err)
         header = b"\x93NUMPY\x01\x00\x76\x00" + b"{'descr': '<U1', 'fortran_order': False, 'shape': (2,3), }".ljust(0x75) + b"\n"
         self.fails(1, ["run", model, "-i", self.write("x.npy", header + b"\xff" * 24)], "no Unicode")

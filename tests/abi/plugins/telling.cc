@@ -89,7 +89,7 @@ struct Ep : OrtEp {
         const std::string type = type_of(node);
         if (type == "Neg" || (ep.is("products") && type == "Mul")) mine.push_back(node);
       }
-      if (!mine.empty() && ep.is("products"))  // one part, whose runs nobody asks for
+      if (!mine.empty() && ep.is("products"))  // one part, whose results are not used
         return ep_api->EpGraphSupportInfo_AddNodesToFuse(info, mine.data(), mine.size(), &how);
       for (const OrtNode* node : mine) TRY(ep_api->EpGraphSupportInfo_AddNodesToFuse(info, &node, 1, &how));
       return nullptr;
