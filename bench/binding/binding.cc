@@ -67,7 +67,7 @@ F symbol(const char* library, const char* name) {
   return reinterpret_cast<F>(found);
 }
 
-/// What the device did in a loop.
+/// The device's work in a loop.
 struct Loop {
   LoopbackCounts counts{};
   std::vector<LoopbackEvent> events;

@@ -18,13 +18,13 @@ namespace api = retort::api;
 namespace {
 
 // [place]
-/// The environment's allocator for memory of the device that reads there.
+/// The environment's allocator for memory of the device that reads it.
 OrtAllocator* allocator_of(const api::Env& env, api::MemoryView where, api::EpDevice device) {
   OrtAllocator* shared = api::shared_allocator(env, where);
   return shared ? shared : api::create_shared_allocator(env, device, where.kind());
 }
 
-/// One tensor to another place; within the host there is nothing to copy with but the host.
+/// Copies one tensor to another; CopyTensors does not copy within host memory.
 void copy(const api::Env& env, const api::Value& from, api::Value& to) {
   if (from.where().host_can_read() && to.where().host_can_read()) {
     std::ranges::copy(from.data<float>(), to.data<float>().begin());

@@ -57,7 +57,7 @@ TEST_F(Interop, WhatIsAskedReachesTheImporter) {
   EXPECT_TRUE(supported);
   EXPECT_EQ(code_of(api::CanImportMemory(&importer_, ORT_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP, &supported)), ORT_OK);
   EXPECT_FALSE(supported);
-  // What an importer lacks cannot be called.
+  // Functions that an importer lacks are errors.
   supported = true;
   EXPECT_EQ(code_of(api::CanImportSemaphore(&importer_, ORT_EXTERNAL_SEMAPHORE_D3D12_FENCE, &supported)), ORT_OK);
   EXPECT_FALSE(supported);

@@ -13,7 +13,7 @@ struct OrtValue;
 
 namespace retort::abi {
 
-/// What only values of views have.
+/// The part that only values of views have.
 struct ValueView {
   const OrtGraph* graph = nullptr;
   const OrtValueInfo* outer = nullptr;  ///< the same value in the outer graph; null: it is defined in this graph

@@ -1,4 +1,4 @@
-// What plug-ins throw while an object is released does not get out. This test covers what scenes
+// Exceptions that plug-ins throw while an object is released do not get out. This test covers what scenes
 // (tests/abi/scenes_plugin_throws.cc) cannot reach.
 #include <gtest/gtest.h>
 
