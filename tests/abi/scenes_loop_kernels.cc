@@ -123,8 +123,8 @@ STORY(bound) {
   }
 }
 
-// A kernel without an end supports only the version that it names: two such kernels cover two versions, and later
-// versions are not supported.
+// Which versions of a kernel can be registered together. A kernel without an end supports only the version that it
+// names, so it does not conflict with kernels of later versions.
 SCENE(loopback_kernels, versions) {
   const OrtEpApi& ep = *s.api.GetEpApi();
   constexpr int kNoEnd = INT_MAX;
