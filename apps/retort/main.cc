@@ -1,11 +1,10 @@
 // The command-line tool. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 diff found a
 // difference.
-#include <allocations.h>
-
 #include <iostream>
 
-#include "commands.h"
-#include "usage.h"
+#include "cli/commands.h"
+#include "cli/usage.h"
+#include "measure/allocations.h"
 
 namespace {
 
@@ -26,7 +25,7 @@ retort COMMAND --help lists the options of a command. Exit codes: 0 success, 1 t
 
 /// Runs the command and returns the exit code.
 int run_command(int argc, char** argv) try {
-  digits::count_allocations(false);  // only counted on request, since it costs a little time
+  retort::cli::count_allocations(false);  // only counted on request, since it costs a little time
   CLI::App app{"Retort runs ONNX models.", "retort"};
   app.set_version_flag("--version", "retort " RETORT_VERSION);
   app.footer(kExamples);

@@ -1,5 +1,5 @@
-// Tests what the comparison with the official library (tests/abi/scenes_package.cc) does not show: messages, and cases
-// in which this library is stricter.
+// Tests what the comparison with the official library (tests/abi/sessions/scenes_package.cc) does not show: messages,
+// and cases in which this library is stricter.
 #include "package/package.h"
 
 #include <gtest/gtest.h>

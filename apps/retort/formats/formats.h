@@ -1,6 +1,6 @@
 // One function per file format; all throw Failure without the file's name, which read_value_file() adds.
 #pragma once
-#include "tensors.h"
+#include "formats/tensors.h"
 
 namespace retort::cli {
 

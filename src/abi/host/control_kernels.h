@@ -1,7 +1,7 @@
 // The common part of the host's kernels for If, Loop and Scan.
 #pragma once
 #include "abi/host/plugin.h"
-#include "abi/kernels.h"
+#include "abi/kernels/kernels.h"
 
 namespace retort::abi {
 

@@ -1,12 +1,12 @@
 // Exceptions that plug-ins throw while an object is released do not get out. This test covers what scenes
-// (tests/abi/scenes_plugin_throws.cc) cannot reach.
+// (tests/abi/host/scenes_plugin_throws.cc) cannot reach.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "abi/devices/interop.h"
 #include "abi/host/plugin.h"
-#include "abi/interop.h"
-#include "abi/kernels.h"
+#include "abi/kernels/kernels.h"
 #include "abi/slots.h"
 
 namespace retort::abi {

@@ -1,0 +1,97 @@
+// The subcommands. Each adds itself to the program and runs if it was chosen.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "engine/engine.h"
+#include "formats/tensors.h"
+
+namespace retort::cli {
+
+/// Exit codes, as README.md and the manual page list them.
+inline constexpr int kFailed = 1, kWrongUsage = 2, kDifferent = 3;
+
+/// Ends the program with another exit code than that of a failure, and without a further message.
+struct Exit {
+  int code;
+};
+
+/// Accepts an existing file.
+inline const CLI::Validator kFile = CLI::ExistingFile.description("");
+/// Accepts a number above zero.
+inline const CLI::Validator kPositive(
+    [](const std::string& text) {
+      double number = 0;
+      return CLI::detail::lexical_cast(text, number) && number > 0 ? "" : "'" + text + "' is not a positive number";
+    },
+    "");
+
+/// Accepts a text with "=" behind a key or name; `form` is the form that the error message shows, for example
+/// "KEY=VALUE".
+CLI::Validator has_form(const char* form);
+
+/// Options that several subcommands have.
+struct Common {
+  std::string model, library;
+  std::string against;                         ///< path of the second engine's library
+  std::vector<std::string> inputs;             ///< name=file, or file if the model has one input or the file has names
+  std::string input_folder;                    ///< with input_0.pb, input_1.npy, … in the order of the model's inputs
+  std::vector<std::string> shapes;             ///< name=1x3x224x224
+  std::vector<std::string> config, providers;  ///< key=value; NAME or NAME:key=value,key=value
+  std::vector<std::string> plugins;            ///< name=library
+  bool vulkan = false;                         ///< also set in environment_config()
+  std::string declared;                        ///< virtual devices, also set in environment_config()
+  std::vector<std::string> disabled;           ///< names of passes and rules to leave out
+  std::vector<int> threads{1};
+  MediaOptions media;
+  std::string resize;
+  uint64_t seed = 1;
+  bool random = true;  ///< true: inputs that are not given are random; false: only if no input is given at all
+  bool json = false;
+  bool parallel = false;  ///< independent branches run at the same time
+
+  void add_json(CLI::App& app);
+  void add_library(CLI::App& app);
+  /// Adds --library, for commands that only Retort supports.
+  void add_tools_library(CLI::App& app);
+  void add_model_file(CLI::App& app);
+  void add_shapes(CLI::App& app);
+  /// Adds the model, the engine and its settings.
+  void add_model(CLI::App& app);
+  /// Adds --plugin, and the options by which plug-ins find devices.
+  void add_plugins(CLI::App& app, const std::string& what);
+  /// Adds --config, --provider and --plugin.
+  void add_providers(CLI::App& app);
+  void add_inputs(CLI::App& app);
+  void add_media(CLI::App& app);
+  void add_threads(CLI::App& app, const std::string& what);
+  void add_against(CLI::App& app);
+  void add_disable(CLI::App& app);
+  SessionSettings settings(int thread_count) const;
+  /// The shapes that --shape gives, by input.
+  std::map<std::string, std::vector<int64_t>> wanted_shapes() const;
+  /// Reads the given files; other inputs are random, with free extents of the same size as equally named ones of other
+  /// inputs, or 1. Throws Failure if a name or a shape does not fit the ports.
+  HostValues read_inputs(const std::vector<PortInfo>& ports) const;
+  /// The same options with the shapes of these inputs in place of --shape, for results that depend on the actual
+  /// shapes.
+  Common shaped_as(const HostValues& values) const;
+};
+
+std::pair<std::string, std::string> split_at(const std::string& text, char at, const char* form);
+/// The path DIR/input_0.pb, or .npy if that exists. Throws Failure if neither exists.
+std::string numbered_file(const std::string& folder, const char* prefix, size_t index);
+/// For example "1x3x224x224" or "scalar".
+std::string dims_text(const std::vector<int64_t>& shape);
+
+void add_run(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_bench(CLI::App& app);
+void add_ops(CLI::App& app);
+void add_devices(CLI::App& app);
+void add_convert(CLI::App& app);
+void add_profile(CLI::App& app);
+void add_diff(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_manual(CLI::App& app);
+
+}  // namespace retort::cli

@@ -1,0 +1,20 @@
+// Imports memory and semaphores of other interfaces to a device (CUDA, Vulkan, Direct3D), through the provider that
+// drives it.
+#pragma once
+#include "abi/devices/devices.h"
+
+/// A provider's importer behind the caller's handle.
+struct OrtExternalResourceImporter : retort::abi::Handle<retort::abi::tag_of("exri")> {
+  explicit OrtExternalResourceImporter(OrtExternalResourceImporterImpl& i) : impl(i) {}
+  ~OrtExternalResourceImporter();
+  OrtExternalResourceImporter(const OrtExternalResourceImporter&) = delete;
+  OrtExternalResourceImporterImpl& impl;
+};
+
+namespace retort::abi {
+
+/// A new importer of the plug-in that drives the device; null if it has none. The CPU has none, as in the official
+/// library.
+OrtExternalResourceImporterImpl* find_importer(const OrtEpDevice& device);
+
+}  // namespace retort::abi
