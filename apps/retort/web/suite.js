@@ -1,7 +1,7 @@
 // The page of a suite: the machine, bars of ratios, sortable tables.
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const PEERS = DATA.engines.slice(1);
-const SERIES = 4;  // colours that there are
+const SERIES = 4;  // number of colours
 
 function html(name, attributes = {}, ...children) {
   const e = document.createElement(name);
@@ -169,7 +169,7 @@ const ABOUT_ACCURACY = "Errors are the largest difference of an output, relative
 function accuracy() {
   const rows = measured().filter((s) => s.report[0].strict || "deviation" in s.report[0].sides[0]);
   if (!rows.length) return [];
-  const number = (x) => (x === null ? Infinity : x);  // which JSON does not have
+  const number = (x) => (x === null ? Infinity : x);  // JSON has no infinity
   const error = (title, of) => [title, (s) => (of(s) === undefined ? "" : number(of(s)) === Infinity ? "inf" : of(s).toExponential(1)), (s) => number(of(s))];
   const strict = (key) => (s) => (s.report[0].strict || {})[key];
   const beside = PEERS.length ? [error(`from ${PEERS[0]}`, (s) => s.report[0].disagreement), error(`strict from ${PEERS[0]}`, strict("disagreement"))] : [];
@@ -179,7 +179,7 @@ function accuracy() {
   return [html("h2", {}, "Accuracy"), html("p", {}, ABOUT_ACCURACY), table(columns, rows)];
 }
 
-/** What an engine spends on operators; `e` is its number. */
+/** The time of an engine per operator; `e` is its number. */
 function opColumns(engine, e) {
   const cell = (key) => (row) => (row.engines[e] || {})[key];
   const time = [`${engine.engine} ms`, (row) => (row.engines[e] ? milliseconds(row.engines[e].ms) : ""), cell("ms")];
@@ -215,7 +215,7 @@ try {
   for (const id of ["kind", "order"]) if (wanted.get(id)) document.getElementById(id).value = wanted.get(id);
   drawPlots();
   tables();
-  const sort = wanted.get("sort");  // the number of a column of the table of scenarios
+  const sort = wanted.get("sort");  // a column number in the table of scenarios
   if (sort !== null) sortBy([...document.querySelectorAll("h2")].find((h) => h.textContent === "Scenarios").nextSibling, Number(sort));
   document.body.setAttribute("data-ready", "1");
 } catch (e) {
