@@ -3,14 +3,14 @@
 
     check.py REPORT [--expected FILE] [--update] [--tolerance X] [--again COMMAND ...]
 
-FILE (bench/expected.json) holds, for each scenario and number of threads, the ratio peer's time / Retort's time, and how
-much of it noise may take: `tolerance`, or a scenario's own under `tolerances`. What fell by more, or failed or differs
-now, makes the exit code 1; what rose by more is told, so that it can be kept: --update writes the ratios of the report,
-and leaves those of scenarios that it does not have. Ratios of another processor are compared too, which is said: there they
-are a hint only.
+FILE (bench/expected.json) holds, for each scenario and number of threads, the ratio peer's time / Retort's time, and
+how much of it noise may take: `tolerance`, or a scenario's own under `tolerances`. If a ratio fell by more, or a
+scenario failed or differs now, the exit code is 1; ratios that rose by more are listed, so that they can be kept:
+--update writes the ratios of the report, and keeps those of scenarios that it does not have. Ratios of another
+processor are compared, too, with a note: they are only a hint.
 
---again: everything behind it is a command that measures, `retort bench --suite ZOO --against … --threads 1,2`. What fell
-is measured once more by it, and the better of the two counts: a neighbour's load on the machine is rarely there twice.
+--again: everything after it is a command that measures, `retort bench --suite ZOO --against … --threads 1,2`. Ratios
+that fell are measured again by it, and the better of the two counts: other load on the machine rarely occurs twice.
 """
 import argparse
 import json
@@ -23,7 +23,7 @@ DEFAULT_TOLERANCE = 0.1
 
 
 class Wrong(Exception):
-    """An error for the user; the exit code is 2."""
+    """An error message for the user; the exit code is 2."""
 
 
 def load(path, what):
@@ -33,11 +33,11 @@ def load(path, what):
     except OSError as e:
         raise Wrong(f"{what}: {e.strerror}: {path}") from e
     except ValueError as e:
-        raise Wrong(f"{what}: {path} is no JSON: {e}") from e
+        raise Wrong(f"{what}: {path} is not JSON: {e}") from e
 
 
 def ratios_of(report):
-    """{scenario: {threads: ratio}} of those that ran and agreed, and {scenario: why not} of the others."""
+    """{scenario: {threads: ratio}} of scenarios that ran and agreed, and {scenario: reason} of the others."""
     ratios, failed = {}, {}
     for s in report["scenarios"]:
         if "error" in s or s.get("differs"):
@@ -55,14 +55,14 @@ def read_report(path):
         ratios, failed = ratios_of(report)
         processor = report["machine"]["processor"]
     except (KeyError, TypeError) as e:
-        raise Wrong(f"{path} is no report of retort bench --suite: {e!r} is not there") from e
+        raise Wrong(f"{path} is not a report of retort bench --suite: {e!r} is missing") from e
     if not ratios and not failed:
         raise Wrong(f"{path} has no ratios: measure with --against")
     return report, processor, ratios, failed
 
 
 def compare(expected, ratios, failed):
-    """Lists of lines: what fell, what rose, and the names of scenarios that fell."""
+    """Lists of lines: ratios that fell, ratios that rose, and the names of scenarios that fell."""
     fell, rose, names = [], [], []
     for name, wanted in expected["ratios"].items():
         tolerance = expected.get("tolerances", {}).get(name, expected["tolerance"])
@@ -83,7 +83,7 @@ def compare(expected, ratios, failed):
 
 
 def measure_again(command, names, ratios, failed):
-    """Takes the better of the two."""
+    """Measures again and takes the better ratio."""
     only = [word for name in names for word in ("--only", name)]
     done = subprocess.run([*command, *only, "--json"], stdout=subprocess.PIPE, encoding="utf-8")
     if done.returncode not in (0, 1) or not done.stdout:
@@ -121,12 +121,12 @@ def check(a):
         update(a.expected, report, processor, ratios, expected, a.tolerance)
         return 0
     if not there:
-        raise Wrong(f"there is no {a.expected}; --update writes one from a report")
+        raise Wrong(f"{a.expected} does not exist; --update writes it from a report")
     expected["tolerance"] = a.tolerance or expected.get("tolerance", DEFAULT_TOLERANCE)
     if expected["processor"] != processor:
-        print(f"Another processor: the ratios are those of {expected['processor']}, the report is of {processor}. Differences are a hint only.")
+        print(f"Another processor: the ratios are those of {expected['processor']}, the report is of {processor}. Differences are only a hint.")
     elif expected.get("isa", []) != report["machine"].get("isa", []):
-        print("The processor of the report has other instructions than that of the ratios, under the same name. Differences are a hint only.")
+        print("The processor of the report has other instructions than that of the ratios, under the same name. Differences are only a hint.")
     fell, rose, names = compare(expected, ratios, failed)
     if names and a.again:
         print(f"measuring again: {', '.join(names)}", flush=True)
@@ -147,9 +147,9 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("report")
     ap.add_argument("--expected", default=os.path.join(HERE, "expected.json"))
-    ap.add_argument("--update", action="store_true", help="write the ratios of the report as those that are expected")
+    ap.add_argument("--update", action="store_true", help="write the report's ratios as the expected ones")
     ap.add_argument("--tolerance", type=float, default=0, help=f"share of a ratio (default: that of the file, else {DEFAULT_TOLERANCE})")
-    ap.add_argument("--again", nargs=argparse.REMAINDER, default=[], metavar="COMMAND", help="measures what fell once more")
+    ap.add_argument("--again", nargs=argparse.REMAINDER, default=[], metavar="COMMAND", help="command that measures ratios that fell again")
     try:
         return check(ap.parse_args())
     except Wrong as e:

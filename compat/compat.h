@@ -1,4 +1,4 @@
-/* What the tests of this folder call. */
+/* Declarations of the functions of this folder that its tests call. */
 #pragma once
 #include <pthread.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-// The functions of this folder. The program is linked like one that is shipped: what it calls are these functions, since its C
-// library has none of that name.
+// Tests the functions of this folder. The program is linked like a shipped one, so it calls these functions, as its C
+// library has none with these names.
 #include "compat.h"
 
 #include <fcntl.h>
@@ -135,7 +135,7 @@ timespec time_of(Clock::time_point t) {
 
 using Wait = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
 
-// The function that is called, and what it does where the system has none of its own.
+// The function that is called, and its behaviour if the system has none of its own.
 class Waits : public testing::TestWithParam<Wait> {
  protected:
   pthread_cond_t condition_ = PTHREAD_COND_INITIALIZER;

@@ -1,4 +1,5 @@
-/* glibc 2.33 has made functions of these; before, they were inline in headers and called what follows. */
+/* Since glibc 2.33, these are functions; before, they were inline functions in headers that called the functions
+ * below. */
 struct stat;
 
 #ifdef __x86_64__

@@ -1,5 +1,6 @@
-/* glibc 2.38: what headers make of strtol and others for C++ and C23, which also read binary numbers (0b101) where the base is 0, 2
-   or told by the text. Retort reads none. Without headers, which would make each function call itself. */
+/* glibc 2.38: for C++ and C23, headers replace strtol and others by these functions, which also read binary numbers
+ * (0b101) if the base is 0, 2 or given by the text. Retort reads none. Headers are not included, as they would make
+ * each function call itself. */
 #include <stdarg.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* glibc 2.36: arc4random, of which std::random_device takes its numbers. */
+/* glibc 2.36: arc4random, from which std::random_device takes its numbers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Of a kernel without the system call: from the device. Callers have no way to hear of a failure, so there is none. */
+/* For kernels without the system call: reads the device. Failures cannot be reported to callers. */
 static size_t read_device(char* to, size_t size) {
   const int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
   if (file < 0) abort();

@@ -1,3 +1,4 @@
-/* glibc 2.32: true while the process has one thread, and counters of shared pointers need no atomic instructions. False is always
-   right. A copy of the true one would not do: it changes when any library starts a thread. */
+/* glibc 2.32: true while the process has one thread, so that counters of shared pointers need no atomic instructions.
+ * False is always correct. A copy of the system's variable would not work: it changes when any library starts a
+ * thread. */
 char __libc_single_threaded = 0;

@@ -1,12 +1,13 @@
-/* Up to glibc 2.33 the start-up code of a program handed __libc_start_main a function that runs the program's constructors. Since
-   2.34 it hands none, and __libc_start_main finds them itself, but an older one does not look for them. Programs are linked with
-   --wrap=__libc_start_main, so that their start-up code calls this: a function that is given is called by every version, once, and
-   the newer ones then look for nothing. Constructors of .preinit_array and all destructors are run by the loader in every version. */
+/* Up to glibc 2.33, the start-up code of a program passed __libc_start_main a function that runs the program's
+ * constructors. Since 2.34 it passes none, and __libc_start_main finds them itself; an older one does not look for
+ * them. Programs are linked with --wrap=__libc_start_main, so that their start-up code calls this function, which
+ * passes one: every version calls it once, and newer ones then look for no others. In every version, the loader runs
+ * constructors of .preinit_array and all destructors. */
 typedef int Main(int, char**, char**);
 typedef void Init(int, char**, char**);
 typedef void Fini(void);
 
-/* Begin and end of .init_array, from the linker; _init from crti.o. */
+/* Begin and end of .init_array, from the linker; _init is from crti.o. */
 extern Init* const __init_array_start[] __attribute__((visibility("hidden")));
 extern Init* const __init_array_end[] __attribute__((visibility("hidden")));
 void _init(void);

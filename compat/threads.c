@@ -1,4 +1,5 @@
-/* glibc 2.30: pthread_cond_clockwait, by which std::condition_variable and std::future wait until a time of the steady clock. */
+/* glibc 2.30: pthread_cond_clockwait, with which std::condition_variable and std::future wait for a time of the steady
+ * clock. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +15,7 @@ static bool before(struct timespec a, struct timespec b) {
   return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec < b.tv_nsec);
 }
 
-/* start + (end - now), or start where end has passed. */
+/* start + (end - now), or start if end has passed. */
 static struct timespec shifted(struct timespec start, struct timespec now, struct timespec end) {
   if (before(end, now)) return start;
   struct timespec sum = {start.tv_sec + (end.tv_sec - now.tv_sec), start.tv_nsec + (end.tv_nsec - now.tv_nsec)};
@@ -28,9 +29,10 @@ static struct timespec shifted(struct timespec start, struct timespec now, struc
   return sum;
 }
 
-/* A condition knows the clock of days alone, unless it was made for another: the remaining time, on that clock. If it is set forward
-   meanwhile, the wait ends as if it had been woken for nothing, which callers expect of any wait (waiting on here would miss a signal
-   between two waits). If it is set back, the wait is longer by as much, as with libstdc++ of gcc 9 and older. */
+/* A condition variable only knows the realtime clock, unless it was made for another: it waits for the remaining time
+ * on that clock. If the clock is set forward meanwhile, the wait ends like a spurious wake-up, which callers expect of
+ * any wait (a second wait here would miss a signal between the two). If it is set back, the wait is longer by as much,
+ * as with libstdc++ of gcc 9 and older. */
 int retort_compat_wait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const struct timespec* end) {
   if (clock == CLOCK_REALTIME || end->tv_nsec < 0 || end->tv_nsec >= kSecond)
     return pthread_cond_timedwait(condition, mutex, end);
@@ -48,8 +50,8 @@ int retort_compat_wait(pthread_cond_t* condition, pthread_mutex_t* mutex, clocki
 typedef int Wait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 static Wait* system_wait;
 
-/* The system's own, where it has one. Asked for when this file is loaded: later, a caller's mutex would be held while the loader takes
-   its lock. */
+/* The system's own function, if it has one. Looked up when this file is loaded: later, a caller's mutex would be held
+ * while the loader takes its lock. */
 __attribute__((constructor(101))) static void find_system_wait(void) {
   *(void**)&system_wait = dlsym(RTLD_DEFAULT, "pthread_cond_clockwait");
 }

@@ -1,5 +1,5 @@
-"""Any function of ONNX Runtime's C ABI, by name and by ctypes: for tests of a library that may be under a sanitizer or
-crash, in a process that has nothing else of it."""
+"""Calls any function of ONNX Runtime's C ABI by name, through ctypes: for tests of a library that may run under a
+sanitizer or crash, in a process without other parts of the library."""
 import csv
 import ctypes
 import os
@@ -15,7 +15,7 @@ def read_table(name):
 
 
 class ApiError(Exception):
-    """The message of a status; `code` is its number."""
+    """The message of a status; `code` is its error code."""
 
     def __init__(self, code, text):
         super().__init__(text)
@@ -23,7 +23,7 @@ class ApiError(Exception):
 
 
 class Api:
-    """OrtApi; the functions of other tables go by "OrtCompileApi.CompileModel"."""
+    """OrtApi; functions of other tables have names like "OrtCompileApi.CompileModel"."""
 
     SLOTS = {(row["struct"], row["name"]): int(row["slot"]) for row in read_table("functions.tsv") if row["slot"].isdigit()}
 
@@ -34,7 +34,7 @@ class Api:
         self.table = ctypes.cast(get_api(version), ctypes.POINTER(ctypes.c_void_p))
 
     def function(self, name, result, *types):
-        """Of OrtApi, or with its table before it: "OrtCompileApi.CompileModel"."""
+        """A function of OrtApi, or of another table: "OrtCompileApi.CompileModel"."""
         struct, _, name = name.rpartition(".")
         table = self.table
         if struct:
@@ -43,7 +43,7 @@ class Api:
         return ctypes.CFUNCTYPE(result, *types)(table[self.SLOTS[struct or "OrtApi", name]])
 
     def call(self, name, *args):
-        """Calls a function that answers with a status; numbers as ctypes, everything else is a pointer. Throws ApiError."""
+        """Calls a function that returns a status; numbers are ctypes, everything else is a pointer. Raises ApiError."""
         types = [type(a) if isinstance(a, BY_VALUE) else ctypes.c_void_p for a in args]
         status = self.function(name, ctypes.c_void_p, *types)(*args)
         if status:
@@ -52,7 +52,7 @@ class Api:
             raise ApiError(code, text.decode("utf-8", "replace"))
 
     def make(self, name, *args):
-        """Calls a function whose last parameter receives a handle; the handle."""
+        """Calls a function whose last parameter receives a handle; returns the handle."""
         handle = ctypes.c_void_p()
         self.call(name, *args, ctypes.byref(handle))
         return handle

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """docs/config.md and the engine's table of config keys, both made from abi/config_keys.tsv.
 
-    config_page.py               says whether the page is what the table says
+    config_page.py               checks that the page agrees with the table
     config_page.py --update      writes it
     config_page.py --table FILE  writes the table for the engine, as C++
 
-Columns of abi/config_keys.tsv: who an entry is given to; key; values; value of an entry that is not set; the values as the
-engine checks them (src/session/config.h; empty: whoever reads the entry does); what other values lead to, a warning or an
-error of that code; what becomes of the entry; what it does, or why it does nothing; whose key it is.
+Columns of abi/config_keys.tsv: the object that takes the entry; key; values; value of an entry that is not set; the values
+as the engine checks them (src/session/config.h; empty: the reader of the entry checks them); the effect of other values, a
+warning or an error of that code; how the entry is handled; what it does, or why it has no effect; the owner of the key.
 """
 import argparse
 import csv
@@ -33,38 +33,37 @@ METADATA = {
 DEEDS = ("honoured", "rejected", "no effect")
 CELLS = {"|": "&#124;", "<": "&lt;", ">": "&gt;", "*": "&#42;"}
 HEAD = """# Config keys
-Programs set keys by the functions of ONNX Runtime; Retort knows all keys of release 1.31 and some of its own. Of each, this page says what becomes
-of it: **honoured**; **rejected**, an error that says why, since a result or a file would be missing; or without effect, since what it
-asks for is always so, or belongs to a provider or a kernel library that is not here. Those are logged as information, with the reason.
+Programs set keys by the functions of ONNX Runtime; Retort knows all keys of release 1.31 and some of its own. This page lists how each is
+handled: **honoured**; **rejected**, with an error that gives the reason, since a result or a file would be missing; or without effect, since Retort
+always does what it requests, or since it is for a provider or a kernel library that Retort does not have. The latter are logged as information, with the reason.
 
 | | {heads} |
 |---|{rules}|
 {counts}
 
-- Values that a key cannot have are an error where ONNX Runtime refuses them; elsewhere they do not count, and a warning says so. Keys of `0` and `1` take
-  every other value for 0.
-- A key that is unknown is warned of once, and the nearest one that is known is named: `session.dissable_prepacking`, `optimisation.x`, `verbose`. So is a
-  key that was given to something else, such as a session's to a run.
-- Keys of others stay silent: options of providers, `ep.<name>.<option>`, and keys that begin with an owner that is none of ONNX Runtime's,
+- Invalid values are an error if ONNX Runtime rejects them; otherwise they are ignored with a warning. Keys with the values `0` and `1` read
+  every other value as 0.
+- An unknown key causes one warning, which names the nearest known key: `session.dissable_prepacking`, `optimisation.x`, `verbose`. So does a
+  key that was given to the wrong object, such as a session's key to a run.
+- Other keys cause no warning: options of providers, `ep.<name>.<option>`, and keys whose prefix is not one of ONNX Runtime's,
   such as `my_app.tag`. All of them can be read back.
-- Warnings go to the logger of the session (of a run too) or of the environment.
+- Warnings go to the logger of the session (also for runs) or of the environment.
+- Environment variables are listed [at the end](#environment-variables).
 
-- What the environment of the process may say stands [at the end](#environment-variables).
-
-Made by `tools/config_page.py` from `abi/config_keys.tsv`, which the engine's own table is made from; tests hold both against what the sources read.
+`tools/config_page.py` makes this page, and the engine's own table, from `abi/config_keys.tsv`; tests compare both with the keys that the sources read.
 """
 
 TAIL = """
 ## Environment variables
-A variable that is empty counts as one that is not set.
+An empty variable counts as not set.
 
 | variable | read by | values | otherwise |
 |---|---|---|---|
-| `RETORT_ISA` | the engine, once in a process | the instruction level to compute at, at most that of the processor: `v2`, `avx2` or `avx512` on x86-64, `neon` on AArch64; by default the processor's best | making an environment fails (INVALID_ARGUMENT), also where the processor does not have the level: no other is taken in its place |
+| `RETORT_ISA` | the engine, once in a process | the instruction level to compute at, at most that of the processor: `v2`, `avx2` or `avx512` on x86-64, `neon` on AArch64; by default the processor's best | making an environment fails (INVALID_ARGUMENT), also if the processor does not have the level: Retort does not choose another |
 | `RETORT_LIBRARY` | the tool `retort`, `retort/retort.hpp`, the bindings for Rust (linked at run time) and Java | the engine to open, path or name | opening it fails; no other is tried |
 | `NO_COLOR` | the tool | anything: no colours | |
 
-[`bindings/rust`](../bindings/rust/README.md) and [`docs/java.md`](java.md) tell what else those two look at.
+[`bindings/rust`](../bindings/rust/README.md) and [`docs/java.md`](java.md) list the other variables of those two.
 """
 
 
@@ -116,7 +115,7 @@ def page(rows):
             of = [r for r in mine if r["of"] == owner]
             if of:
                 text += f"\n### {name}\n" * any(r["of"] == "retort" for r in mine) + "\n" + table(of)
-    text += "\n## Metadata\nNot set by programs, but told by devices, providers and models.\n\n| key | in | values | what it says |\n|---|---|---|---|\n"
+    text += "\n## Metadata\nPrograms do not set these keys; devices, providers and models have them.\n\n| key | in | values | meaning |\n|---|---|---|---|\n"
     for r in rows:
         if r["scope"] in METADATA:
             text += f"| `{r['key']}` | {METADATA[r['scope']]} | {cell(r['values'])} | {cell(r['what'])} |\n"
@@ -124,7 +123,7 @@ def page(rows):
 
 
 def engine_table(rows):
-    """C++ rows of what programs set, ordered by key; reasons only where the engine tells them."""
+    """C++ rows of the keys that programs set, ordered by key, with reasons only if the engine reports them."""
     text = '// Generated by tools/config_page.py from abi/config_keys.tsv.\n#include "session/config.h"\n\nnamespace retort {\n\n'
     text += "std::span<const ConfigKey> config_keys() {\n  static constexpr ConfigKey kKeys[] = {\n"
     for r in sorted(rows, key=lambda r: r["key"].encode()):

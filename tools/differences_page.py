@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes docs/differences.md, where Retort and official ONNX Runtime differ, and why, from the lists of the tests.
+"""Makes docs/differences.md, the differences between Retort and official ONNX Runtime with their reasons, from the tests' lists.
 
-    differences_page.py            says whether the page is what the lists say
+    differences_page.py            checks that the page agrees with the lists
     differences_page.py --update   writes it
 
 The lists: tests/abi/differences.tsv, tests/errors/other_codes.tsv, tests/conformance/expected_failures.tsv and abi/pending.tsv.
@@ -29,29 +29,29 @@ CHAPTERS = {
     "Arguments": "env null",
 }
 HEAD = """# Differences from ONNX Runtime
-Programs for ONNX Runtime run on Retort unchanged: {scenes} scenes and the error cases of [errors.md](errors.md) are told to both libraries
-(ONNX Runtime 1.31.1), and each answer, code and untouched out-parameter must be equal. This page lists the exceptions, each with its reason. They are of
-three kinds: Retort answers where ONNX Runtime crashes or overwrites what somebody still reads; it refuses what would be undefined; or it
-gives another code where ONNX Runtime has several for one mistake. An example stands for all cases of a row; its last column names scenes in `tests/abi`.
+Programs for ONNX Runtime run on Retort unchanged: {scenes} scenes and the error cases of [errors.md](errors.md) run on both libraries
+(ONNX Runtime 1.31.1), and each result, code and untouched out-parameter must be equal. This page lists the exceptions, each with its reason. There are
+three kinds: Retort returns a result where ONNX Runtime crashes or overwrites memory in use; it rejects calls with undefined results; or it
+returns another code where ONNX Runtime has several for one mistake. An example stands for all cases of a row; its last column names scenes in `tests/abi`.
 
 In short, for a program that changes the library:
-- Results of a binding are never written over while a handle is held, and outputs bound to a device may change their shape from run to run.
-- Memory that overlaps may be bound: what cannot be written in place is computed elsewhere and copied, unless `session.disallow_implicit_copies` is set.
+- Results of a binding are never overwritten while the program holds a handle, and outputs that are bound to a device may change their shape between runs.
+- Memory that overlaps may be bound: if an output cannot be written in place, it is computed elsewhere and copied, unless `session.disallow_implicit_copies` is set.
 - Null arguments and handles of another session are errors, not crashes.
-- Codes differ here and there, texts everywhere: test for success, not for a certain code.
+- Some error codes and all texts differ: test for success, not for a certain code.
 
-Made by `tools/differences_page.py` from the lists that the tests hold; a row that is no longer true fails a test.
+`tools/differences_page.py` makes this page from the lists of the tests; a row that is no longer true fails a test.
 """
 LOADER = """
 ## The loader's note about versions
-The official library gives its functions a version that is named after itself (`VERS_1.31.1`), and a program that was linked with it asks for that
-version. Retort's functions have none, so when such a program starts, the loader writes one line to the standard error output:
+The official library gives its functions a version that is named after its own (`VERS_1.31.1`), and a program that was linked with it requires that
+version. Retort's functions have none, so when such a program starts, the loader writes one line to standard error:
 
     ./program: …/libonnxruntime.so.1: no version information available (required by ./program)
 
-and goes on: the functions are found by their names, and nothing else is different. Programs that open the library themselves (`dlopen`, as most bindings for other
-languages do) or were linked with Retort's get no note. It stays on purpose. A library that defines some version is refused by programs that ask for another
-one: a program that was linked with official 1.20.1 does not start on official 1.31.1 (``version `VERS_1.20.1' not found``), and does on Retort.
+and continues: it finds the functions by their names, and nothing else is different. Programs that open the library themselves (`dlopen`, as most bindings for other
+languages do), or were linked with Retort's, get no such line. This is intentional. If a library defines a version, programs that require another one do not
+start with it: a program that was linked with official 1.20.1 does not start on official 1.31.1 (``version `VERS_1.20.1' not found``), but does on Retort.
 """
 CELLS = {c: f"&#{ord(c)};" for c in "|*`<>"}
 
@@ -62,7 +62,7 @@ def rows_of(*path):
 
 
 def said(line):
-    """A line of a transcript for readers: codes by their names, calls as calls."""
+    """A transcript line for readers: codes by name, calls as calls."""
     key, _, value = line.partition(" = ")
     if value.isdigit() and int(value) < len(CODES) and (key[:1].isupper() or key in ("code", "tensor")):
         what = {"code": "the call", "tensor": "CreateTensorWithDataAsOrtValue"}.get(key, key)
@@ -93,7 +93,7 @@ def scene_chapters(rows):
     for chapter, reasons in merged(rows).items():
         if not reasons:
             continue
-        text += f"\n## {chapter}\n| what is so here | Retort | ONNX Runtime | scenes |\n|---|---|---|---|\n"
+        text += f"\n## {chapter}\n| reason | Retort | ONNX Runtime | scenes |\n|---|---|---|---|\n"
         for reason, group in reasons.items():
             scenes = ", ".join(dict.fromkeys(r["scene"] for r in group))
             text += f"| {reason} | {said(group[0]['ours'])} | {said(group[0]['theirs'])} | {scenes} |\n"
@@ -102,7 +102,7 @@ def scene_chapters(rows):
 
 def code_chapter(rows):
     """Rows with the same reason, which is written once."""
-    text = "\n## Codes of errors\n| why | Retort | ONNX Runtime | mistakes of |\n|---|---|---|---|\n"
+    text = "\n## Codes of errors\n| reason | Retort | ONNX Runtime | mistakes |\n|---|---|---|---|\n"
     reasons, reason = {}, ""
     for row in rows:
         reason = reason if row["reason"] == AS_ABOVE else row["reason"]
@@ -115,7 +115,7 @@ def code_chapter(rows):
 
 
 def operator_of(case, operators):
-    """The operator that an official case is named after, as far as its name tells; else the case."""
+    """The operator in the name of an official case; if there is none, the case."""
     name = re.sub(r"^\w+/test_", "", case)
     squeezed = name.replace("_", "")
     held = [o for o in operators if o.lower() in squeezed]
@@ -132,10 +132,10 @@ def absent_chapter(failures, pending, operators):
     absent = sorted({operator_of(case, operators) for case, kind in failures if "NOT_IMPLEMENTED" in kind})
     other = [case for case, kind in failures if "NOT_IMPLEMENTED" not in kind]
     tables = list(dict.fromkeys(row["struct"] for row in pending))
-    text = "\n## What is not there\n"
+    text = "\n## What is missing\n"
     text += f"- Operators of ONNX: {', '.join(absent)}.\n" if absent else ""
     text += f"- Official cases whose numbers differ from the expected ones: {', '.join(other)}.\n" if other else ""
-    text += f"- Functions that answer NOT_IMPLEMENTED with their name (`abi/pending.tsv`), in: {', '.join(tables)}.\n" if tables else ""
+    text += f"- Functions that return NOT_IMPLEMENTED with their name (`abi/pending.tsv`), in: {', '.join(tables)}.\n" if tables else ""
     return text
 
 
@@ -170,7 +170,7 @@ def main():
             committed = f.read()
     if committed == text:
         return 0
-    print("FAIL docs/differences.md is not what the lists say; run tools/differences_page.py --update")
+    print("FAIL docs/differences.md does not agree with the lists; run tools/differences_page.py --update")
     print("".join(difflib.unified_diff(committed.splitlines(True), text.splitlines(True), "docs/differences.md", "now", n=0)))
     return 1
 

@@ -1,4 +1,4 @@
-// The command-line tool. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage, 3 diff found a
+// The command-line tool. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 diff found a
 // difference.
 #include <iostream>
 
@@ -17,15 +17,15 @@ constexpr const char* kExamples = R"(Examples:
                                                      the same beside another engine, in one process
   retort profile model.onnx --html profile.html      where the time goes
   retort diff model.onnx --against libonnxruntime.so.1
-                                                     the first node where two engines part
+                                                     the first node where two engines differ
   retort convert model.onnx out.onnx --external w    weights beside the model
 
-retort COMMAND --help tells the options of a command. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage,
-3 retort diff found a difference.)";
+retort COMMAND --help lists the options of a command. Exit codes: 0 success, 1 the engine or a file reported an error,
+2 wrong usage, 3 retort diff found a difference.)";
 
-/// Runs the command; gives the exit code.
+/// Runs the command and returns the exit code.
 int run_command(int argc, char** argv) try {
-  retort::cli::count_allocations(false);  // until somebody asks: it costs a little
+  retort::cli::count_allocations(false);  // only counted on request, since it costs a little time
   CLI::App app{"Retort runs ONNX models.", "retort"};
   app.set_version_flag("--version", "retort " RETORT_VERSION);
   app.footer(kExamples);
@@ -64,6 +64,6 @@ int main(int argc, char** argv) {
   const int code = run_command(argc, argv);
   std::cout.flush();
   if (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout) return code;
-  std::fputs("retort: what it printed is lost: standard output cannot be written to, is the disk full?\n", stderr);
+  std::fputs("retort: output is lost: writing to standard output failed; is the disk full?\n", stderr);
   return retort::cli::kFailed;
 }

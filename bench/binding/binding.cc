@@ -1,11 +1,11 @@
-// What I/O binding saves on a device that is far away: a hundred runs by name, whose input and output travel each time,
-// and a hundred bound ones, by several libraries in one process. The device is the loopback provider, whose copies take as
-// long as over PCIe.
+// Measures what I/O binding saves on a device behind a bus: a hundred runs by name, whose input and output are copied
+// each time, and a hundred bound ones, with several libraries in one process. The device is the loopback provider,
+// whose copies take as long as over PCIe.
 //
 //   binding_bench PROVIDER LIBRARY [LIBRARY ...]
 //
-// PROVIDER: libloopback.so. Prints a table, then one line of JSON with what the device did when. Answers 1 where copies with
-// binding take more than 1.5 % of those without, or results are wrong.
+// PROVIDER: libloopback.so. Prints a table, then one line of JSON with the events on the device. The exit code is 1 if
+// copies with binding take more than 1.5 % of those without, or if results are wrong.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace {
 
 constexpr int kRuns = 100, kWarm = 5;
-constexpr int64_t kShown = 40'000'000;            // nanoseconds of the loop that are told event by event
+constexpr int64_t kShown = 40'000'000;            // nanoseconds of the loop whose events are listed
 constexpr int64_t kRows = 2100, kColumns = 3000;  // 25.2 MB: 100 runs that copy it both ways take 420 ms at 12 GB/s
 constexpr size_t kElements = size_t(kRows * kColumns);
 constexpr double kMost = 0.015;
@@ -67,7 +67,7 @@ F symbol(const char* library, const char* name) {
   return reinterpret_cast<F>(found);
 }
 
-/// What the device did in a loop.
+/// The device's work in a loop.
 struct Loop {
   LoopbackCounts counts{};
   std::vector<LoopbackEvent> events;
@@ -82,7 +82,7 @@ struct Loop {
 class Device {
  public:
   explicit Device(const char* path)
-      : path_(std::filesystem::absolute(path)),  // a library may look for relative ones beside itself
+      : path_(std::filesystem::absolute(path)),  // a library may search for relative ones beside itself
         counters_(symbol<LoopbackCountersFn>(path, "LoopbackCounters")),
         reset_(symbol<LoopbackResetFn>(path, "LoopbackReset")),
         record_(symbol<LoopbackRecordFn>(path, "LoopbackRecord")),
@@ -126,7 +126,7 @@ class Side {
     check(api_->GetEpDevices(env_, &all, &n));
     const auto* found = std::find_if(
         all, all + n, [&](const OrtEpDevice* d) { return std::strcmp(api_->EpDevice_EpName(d), "loopback") == 0; });
-    if (found == all + n) throw std::runtime_error(name_ + " shows no device of the provider");
+    if (found == all + n) throw std::runtime_error(name_ + " has no device of the provider");
     OrtSessionOptions* options = nullptr;
     const std::string bytes = model();
     check(api_->CreateSessionOptions(&options));
@@ -140,7 +140,7 @@ class Side {
     for (size_t i = 0; i < kElements; ++i) data[i] = float(int(i % 7) - 3);
   }
 
-  /// As programs do that know nothing of devices.
+  /// Runs as programs do that do not use devices.
   Loop without_binding() {
     const char *in = "x", *out = "y";
     const auto run = [&](int times) {
@@ -170,7 +170,7 @@ class Side {
       copy(y, result);
     };
     run(kWarm);
-    std::vector<Loop> loops;  // two copies are soon disturbed: the middle one of several loops
+    std::vector<Loop> loops;  // a loop with only two copies is easily disturbed: the median of several loops counts
     for (int i = 0; i < 3; ++i) loops.push_back(device_.watch([&] { run(kRuns); }));
     std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.copies_ms() < b.copies_ms(); });
     right(result);
@@ -212,7 +212,7 @@ class Side {
   OrtValue* x_ = nullptr;
 };
 
-/// The loop, and what the device did at its beginning.
+/// The loop, with the first events on the device.
 std::string json(const Loop& loop) {
   char text[256];
   const LoopbackCounts& c = loop.counts;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The picture of bench/binding: what the device did when, without binding and with it.
+"""A timeline of the device's work in bench/binding, without and with binding.
 
     binding_bench … | timeline.py PAGE [PICTURE]
 
-PAGE: HTML that needs nothing besides itself. PICTURE: the same as PNG, where there is a Chromium. What is read is passed on.
+PAGE: HTML in one file. PICTURE: the same as PNG, if Chromium is installed. The input is passed on to standard output.
 """
 import html
 import json
@@ -32,7 +32,7 @@ def x_of(us):
 
 
 def bars(events):
-    """Events of the part that is shown, each in its lane."""
+    """The shown events, each in its lane."""
     text = ""
     for what, begin, end in events:
         if what not in LANES or begin >= SHOWN_US:
@@ -70,11 +70,11 @@ def page(engines):
         for how in ("without", "with"):
             pictures += f"<h2>{html.escape(engine)}, {how} binding: the first {SHOWN_US // 1000} ms</h2>{drawing(loops[how]['events'])}"
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>I/O binding: what travels</title><style>{STYLE}</style></head><body>
-<h1>I/O binding: what travels between host and device</h1>
+<html lang="en"><head><meta charset="utf-8"><title>I/O binding: copies</title><style>{STYLE}</style></head><body>
+<h1>I/O binding: copies between host and device</h1>
 <p>A hundred runs of a model whose input and output have 25.2 MB each, on the loopback provider (<code>examples/providers/loopback</code>) whose copies
-take as long as over PCIe: 12 GB/s and 10 µs. Without binding each run brings its input to the device and its result back. With
-binding the input goes over once before the first run and the result once after the last. Made by <code>make bench-binding</code>.</p>
+take as long as over PCIe: 12 GB/s and 10 µs. Without binding, each run copies its input to the device and its result back. With
+binding, the input is copied once before the first run, and the result once after the last. Made by <code>make bench-binding</code>.</p>
 <table><tr><th>library</th><th>how</th><th>copies</th><th>MB</th><th>copying, ms</th><th>in all, ms</th><th>of the copying without</th></tr>{rows}</table>
 {pictures}
 </body></html>

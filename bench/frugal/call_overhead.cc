@@ -1,11 +1,12 @@
-// What a call costs besides computing: bound runs of a model that has next to nothing to compute, by several libraries in
-// turn in one process. Sees the engines through the C interface alone.
+// Measures what a call costs besides computing: bound runs of a model with almost nothing to compute, with several
+// libraries in turn in one process. Uses the engines only through the C interface.
 //
 //   call_overhead MODEL LIBRARY [LIBRARY ...]
 //
-// MODEL has inputs of float tensors of fixed shape. Three ways: outputs in the caller's memory, outputs that the binding
-// keeps, and a decoder's way, which binds an input and an output before each run. A figure is the median of blocks of
-// runs, which the libraries do in turn. Ends with one line of JSON: nanoseconds of a call by way and library.
+// MODEL has inputs of float tensors of fixed shape. There are three ways: outputs in the caller's memory, outputs that
+// the binding keeps, and that of a decoder, which binds an input and an output before each run. A figure is the median
+// of blocks of runs, in which the libraries alternate. Ends with one line of JSON: nanoseconds per call, by way and
+// library.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -53,7 +54,7 @@ class Side {
     }
   }
 
-  /// Nanoseconds of a call.
+  /// Nanoseconds per call.
   double block(int way) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < kCalls; ++i) {
@@ -124,7 +125,7 @@ int main(int argc, char** argv) try {
     for (int block = 0; block <= kBlocks; ++block) {
       for (size_t k = 0; k < sides.size(); ++k) {
         const double t = sides[k]->block(way);
-        if (block) times[k].push_back(t);  // the first one warms up
+        if (block) times[k].push_back(t);  // the first one is a warm-up
       }
     }
     json += std::string(way ? ", " : "") + "\"" + kWays[way] + "\": [";

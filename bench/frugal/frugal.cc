@@ -1,4 +1,5 @@
-// What an engine takes and gives back, through the C interface: one scenario a process, one line of JSON.
+// Measures how much memory and processor time an engine takes and gives back, through the C interface: one scenario per
+// process, one line of JSON.
 //
 //   frugal LIBRARY give_back MODEL       memory after small runs, and after a large one between them; x [n] -> y
 //   frugal LIBRARY second_session MODEL  private memory that a second session of the file adds
@@ -35,7 +36,7 @@ double ms_between(Clock::time_point a, Clock::time_point b) {
   return std::chrono::duration<double, std::milli>(b - a).count();
 }
 
-/// MiB of a line of /proc/self/smaps_rollup such as "Rss:".
+/// A number of /proc/self/smaps_rollup in MiB, for example "Rss:".
 double mib(const char* key) {
   std::ifstream maps("/proc/self/smaps_rollup");
   for (std::string line; std::getline(maps, line);) {

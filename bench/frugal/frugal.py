@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What Retort and ONNX Runtime take and give back: one table, each figure from a fresh process.
+"""Memory and processor time that Retort and ONNX Runtime use and give back: one table, each figure from a fresh
+process.
 
     frugal.py OUT --programs DIR [--json FILE] [FIGURE ...]
 
-OUT is the installed Retort; ONNX Runtime is the library inside the Python package; DIR is where `frugal` and `idle_cpu` were
-built. A FIGURE is one of the names that the table begins with; without one all are measured. The exit code is 1 when a
+OUT is the installed Retort; ONNX Runtime is the library inside the Python package; DIR is where `frugal` and `idle_cpu`
+were built. A FIGURE is a name in the first column of the table; without one, all are measured. The exit code is 1 if a
 program of Retort's fails or a figure misses its target.
 """
 import argparse
@@ -29,7 +30,7 @@ def save(path, nodes, x, y, weights=()):
 
 
 def build_models(folder):
-    """Answers the path of each model by name."""
+    """Returns the path of each model by name."""
     path = {name: os.path.join(folder, name + ".onnx") for name in ("softmax", "square", "fixed", "weights")}
     save(path["softmax"], [helper.make_node("Softmax", ["x"], ["s"]), helper.make_node("Add", ["s", "x"], ["y"])], ["n"], ["n"])
     save(path["square"], [helper.make_node("MatMul", ["x", "x"], ["y"])], ["n", "n"], ["n", "n"])
@@ -42,7 +43,7 @@ def build_models(folder):
 
 
 def run(command):
-    """What the program printed, or {"failed": why}."""
+    """The program's output, or {"failed": reason}."""
     try:
         done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
     except subprocess.TimeoutExpired:
@@ -69,7 +70,7 @@ FIGURES = {
              lambda r: r["child"] == "runs"),
 }
 MEANING = {
-    "give-back": "memory after a 256 MiB input and 100 small runs, over that of small runs",
+    "give-back": "memory after a 256 MiB input and 100 small runs, relative to that of small runs",
     "idle": "processor time between 10 runs a second on two threads",
     "second-session": "private memory of a second session of a 256 MiB model",
     "terminate": "from RunOptionsSetTerminate inside a MatMul of seconds to the end of Run",
@@ -94,7 +95,7 @@ def main():
     ap.add_argument("out")
     ap.add_argument("figures", nargs="*", metavar="FIGURE", choices=[[], *FIGURES])
     ap.add_argument("--programs", default="build/release")
-    ap.add_argument("--json", default="", help="write the results there as well")
+    ap.add_argument("--json", default="", help="also write the results to this file")
     a = ap.parse_intermixed_args()
     import onnxruntime
     peer = glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))[0]

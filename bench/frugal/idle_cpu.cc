@@ -1,4 +1,4 @@
-// What an engine burns between runs: processor time of the process outside its runs, at ten bound runs a second.
+// Measures processor time between runs: that of the process outside its runs, at ten bound runs per second.
 //
 //   idle_cpu LIBRARY MODEL [THREADS [SECONDS]]
 //
@@ -18,13 +18,13 @@ namespace {
 namespace api = retort::api;
 using Clock = std::chrono::steady_clock;
 
-/// Processor time of all threads. The clock of the process is some milliseconds behind for threads that are running;
-/// the clocks of single threads are not.
+/// Processor time of all threads. The process's clock lags some milliseconds for running threads; the clocks of single
+/// threads do not.
 class ProcessorTime {
  public:
   ProcessorTime() {
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-      constexpr int kOneThread = 4, kScheduler = 2;  // as pthread_getcpuclockid() makes the clock of a thread
+      constexpr int kOneThread = 4, kScheduler = 2;  // the encoding of pthread_getcpuclockid()
       clocks_.push_back(~std::stoi(task.path().filename()) * 8 | kOneThread | kScheduler);
     }
   }
@@ -39,7 +39,7 @@ class ProcessorTime {
   }
 
  private:
-  std::vector<clockid_t> clocks_;  // of the threads alive when this was made
+  std::vector<clockid_t> clocks_;  // of the threads that existed when this was made
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
-// Convolution layers of ResNet50, MobileNetV2 and EfficientNet-B0 (224x224, one image): time, effective
-// GFLOP/s (those of the plain sum) and per cent of the multiply-add peak of the threads' cores, measured on one core in
+// Convolution layers of ResNet50, MobileNetV2 and EfficientNet-B0 (224x224, one image): time, effective GFLOP/s (those
+// of the direct sum) and percentage of the multiply-add peak of the threads' cores, which is measured on one core in
 // the same run. Minima over interleaved rounds.
 //
 //   conv_bench [substring of a layer's name [rounds [threads [cold]]]]
 //
-// A layer runs twice in a row, so that the second run finds what fits in the caches; with `cold` once.
+// A layer runs twice in a row, so that the second run finds its data in the caches as far as it fits; with `cold`,
+// once.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "../bench/kernels/conv_bench.cc"  // from src/, the include path
 #include <hwy/foreach_target.h>                              // must come before highway.h
@@ -29,7 +30,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 
-// Runs 12 chains of multiply-adds; returns how many operations that was, a multiply-add counting as two.
+// Runs 12 chains of multiply-adds; returns the number of operations, with a multiply-add as two.
 double multiply_add(size_t steps, float* sink) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<float> d;
@@ -165,7 +166,7 @@ ConvShape shape_of(const Layer& l) {
   return s;
 }
 
-// Pairs of an output pixel and a tap that lies inside the image: multiplications by padding do not count as work.
+// Pairs of an output pixel and a tap inside the image: multiplications with padding do not count.
 size_t taps_inside(const ConvShape& s) {
   size_t pairs = 0;
   for (size_t y = 0; y < s.out_h; ++y) {
@@ -188,7 +189,7 @@ Buffer buffer(size_t bytes) {
   return Buffer(p);
 }
 
-/// One way to compute one layer, timed again and again.
+/// One way to compute one layer, which is timed repeatedly.
 class Subject {
  public:
   Subject(const Layer& layer, ConvAlgorithm algorithm, const Parallel& par) : layer_(layer), par_(par) {

@@ -1,10 +1,11 @@
-// Speed of matrix multiplication beside the arithmetic peak of the processor, measured in the same run.
+// Measures the speed of matrix multiplication beside the arithmetic peak of the processor, in the same run.
 //
-//   gemm_bench [threads] [seconds] [m k n [cold]]; RETORT_ISA=v2|avx2|avx512 chooses the instruction level. Cold shapes and
-//   one that is given are measured with 16-bit B as well.
+//   gemm_bench [threads] [seconds] [m k n [cold]]; RETORT_ISA=v2|avx2|avx512 chooses the instruction level. Cold
+// shapes,
+// and a shape that is given, are also measured with 16-bit B.
 //
-// All shapes are measured in turn, many times, and the fastest time of each counts: the machine may be shared. "cold"
-// products take another matrix B each time, out of so many that no cache holds them.
+// All shapes are measured in turn, many times, and the fastest time of each counts, as the machine may be shared.
+// "cold" products use another matrix B each time, out of so many that no cache holds them.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #else
@@ -29,7 +30,7 @@ namespace {
 using namespace retort;
 using namespace retort::kernels;
 
-bool g_alone = true;  // one thread: its processor time leaves out what others did on the machine
+bool g_alone = true;  // one thread: its processor time excludes other work on the machine
 
 double now() {
   timespec t;
@@ -72,14 +73,14 @@ RETORT_PEAK(peak_v2, "sse4.1", __m128, _mm_set1_ps, RETORT_MULADD128)
 RETORT_PEAK(peak_neon, "+simd", float32x4_t, vdupq_n_f32, RETORT_FMA)
 #endif
 
-/// A fast one of some times, but not the luckiest.
+/// A low quantile of the times: fast, but not the luckiest.
 double fast(std::vector<double>& times) {
   const auto at = times.begin() + ptrdiff_t(times.size() / 20);
   std::nth_element(times.begin(), at, times.end());
   return *at;
 }
 
-/// Flops per second of one core.
+/// Operations per second of one core.
 double peak() {
 #if defined(__x86_64__)
   switch (current_isa()) {
@@ -96,7 +97,7 @@ double peak() {
 #endif
 }
 
-/// Floats in 2 MiB pages, as the weights of a session lie.
+/// Floats in 2 MiB pages, like the weights of a session.
 class Floats {
  public:
   explicit Floats(size_t n) {
@@ -153,7 +154,7 @@ class Product {
         a_(s.m * s.k),
         c_(s.m * s.n) {}
 
-  /// Times single products (small ones together) for about a millisecond.
+  /// Times single products (or several small ones) for about a millisecond.
   void measure(const Parallel& par) {
     constexpr double kTurn = 1e-3, kShortest = 50e-6;
     const double flops = 2.0 * double(shape.m) * double(shape.n) * double(shape.k);

@@ -1,5 +1,5 @@
-// Speed of the vector kernels in GB/s (bytes read + written), beside a memcpy of as many bytes. One thread; the fastest
-// of many short interleaved repeats. RETORT_ISA=v2|avx2|avx512 chooses the level.
+// Measures the speed of the vector kernels in GB/s (bytes read + written), beside a memcpy of as many bytes. One
+// thread; the fastest of many short interleaved repeats. RETORT_ISA=v2|avx2|avx512 chooses the level.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -38,7 +38,7 @@ struct Case {
 
 constexpr size_t kLargest = 8 << 20;
 
-/// 64-byte aligned as the engine's memory is; the buffers start at different offsets within a page.
+/// Aligned to 64 bytes like the engine's memory; buffers start at different offsets within a page.
 class Buffer {
  public:
   explicit Buffer(size_t page_offset)
@@ -65,7 +65,7 @@ struct Data {
 };
 
 double time_once(const std::function<void()>& f, size_t bytes) {
-  // About 20 µs a measurement, so that an interruption spoils few of them.
+  // About 20 µs per measurement, so that an interruption affects few of them.
   const size_t calls = std::max<size_t>(1, 400000 / bytes);
   const auto start = std::chrono::steady_clock::now();
   for (size_t i = 0; i < calls; ++i) f();

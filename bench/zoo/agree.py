@@ -3,13 +3,14 @@
 
     agree.py LIB --zoo ZOO --tool RUN_CASES [NAME ...] [--threads N] [--repeat N] [--json FILE]
 
-ZOO is what build_zoo.py wrote; RUN_CASES is the program of tests/conformance. A NAME is a model or model/scenario and may
-be a glob. Outputs of ONNX Runtime (one thread) are kept in ZOO/expected and made when absent. An output agrees when no
-element is farther from ONNX Runtime's than the model's tolerance times the standard deviation of that output; integers,
-booleans and strings must be equal. The tolerance is 1e-3 except where the model itself rounds to few bits (recipes.json).
+ZOO is the output folder of build_zoo.py; RUN_CASES is the program of tests/conformance. A NAME is a model or
+model/scenario and may be a glob. Outputs of ONNX Runtime (one thread) are stored in ZOO/expected, and made if they are
+missing. An output agrees if no element is farther from ONNX Runtime's than the model's tolerance times the standard
+deviation of that output; integers, booleans and strings must be equal. The tolerance is 1e-3, except if the model
+itself rounds to few bits (recipes.json).
 
-The table gives the worst error over the allowed one, milliseconds to load and of the fastest run. The last line is
-"N passed, N failed".
+The table has the worst error divided by the allowed one, and the milliseconds to load and of the fastest run. The last
+line is "N passed, N failed".
 """
 import argparse
 import fnmatch
@@ -20,7 +21,7 @@ import sys
 import tempfile
 
 def read_index(zoo, names):
-    """(model, scenario, tolerance) of those that the names choose"""
+    """(model, scenario, tolerance) of the scenarios that match the names"""
     with open(os.path.join(zoo, "index.json"), encoding="utf-8") as f:
         rows = json.load(f)
     wanted = [(r["model"], r["scenario"], r["tolerance"]) for r in rows if not r.get("hand_back")]
@@ -88,7 +89,7 @@ def main():
     ap.add_argument("--tool", default="build/release/run_cases")
     ap.add_argument("--threads", type=int, default=1)
     ap.add_argument("--repeat", type=int, default=3)
-    ap.add_argument("--json", default="", help="write the rows there as well")
+    ap.add_argument("--json", default="", help="also write the rows to this file")
     a = ap.parse_args()
     a.zoo = os.path.abspath(a.zoo)
     with tempfile.TemporaryDirectory() as scratch:

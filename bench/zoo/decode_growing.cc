@@ -1,14 +1,14 @@
-// What a growing past costs: steps of a decoder through an I/O binding whose past gets one entry longer at each step.
-// Sees the engine through the C interface alone.
+// Measures the cost of a growing past: steps of a decoder through an I/O binding whose past gets one more entry in each
+// step. Uses the engine only through the C interface.
 //
 //   decode_growing LIBRARY MODEL [THREADS [STEPS [FIRST [BATCH]]]]
 //
-// MODEL takes input_ids, attention_mask, position_ids and past_key_values.* as exporters of decoders write them, and
-// gives logits and present.*. Steps are of three kinds: "growing" ones write their present into preallocated memory and
-// read it as the past of the next one; "handed" ones leave the memory to the engine and hand each present back as the
-// past, which an engine can do in place; "fixed" ones have a past of the mean length. The kinds run in turn, a block of
-// steps each; the time to bind is part of a step. The first step of a block is dropped: it changes the kind. Ends with one
-// line of JSON.
+// MODEL has inputs input_ids, attention_mask, position_ids and past_key_values.*, as exporters of decoders write them,
+// and outputs logits and present.*. There are three kinds of steps: "growing" ones write their present to preallocated
+// memory and read it as the past of the next step; "handed" ones leave the memory to the engine and pass each present
+// back as the past, which an engine can do in place; "fixed" ones have a past of the mean length. The kinds alternate,
+// a block of steps each; the time to bind is part of a step. The first step of a block does not count, since it changes
+// the kind. Ends with one line of JSON.
 #define RETORT_API_DLOPEN
 #include <algorithm>
 #include <chrono>
@@ -30,10 +30,10 @@ int64_t product(const std::vector<int64_t>& shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
 }
 
-/// A past and the present that the next step reads as its past.
+/// A past, and the present that the next step reads as its past.
 struct Cache {
   std::string past, present;
-  std::vector<int64_t> shape;  // -1 where the length goes
+  std::vector<int64_t> shape;  // -1 for the length
   std::vector<float> memory[2];
 
   api::Value view(size_t which, int64_t length) {
@@ -142,7 +142,7 @@ class Series {
 
   Decoder decoder_;
   int64_t past_;
-  int64_t handed_ = past_;  ///< steps of this kind go on from the last one
+  int64_t handed_ = past_;  ///< steps of this kind continue from the last one
   const Kind kind_;
   std::vector<double> times_;
 };

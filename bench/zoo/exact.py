@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Right outputs for the accuracy table of `retort bench --suite`: each model, with every float made a double, run once.
+"""Correct outputs for the accuracy table of `retort bench --suite`: each model is run once with all floats as doubles.
 
     exact.py ZOO [NAME ...] [--real FOLDER OUT] [--retort PROGRAM] [--again]
 
-Writes ZOO/expected/NAME/SCENARIO/output_K.pb for scenarios of float32 and float16, rounded to the type of the output, and
-names the folder in ZOO/index.json. With --real, also OUT/index.json: a scenario for each folder of FOLDER that has a
-model.onnx with input_K.pb and output_K.pb. What does not run in doubles keeps its stored outputs, or has none; why is told.
-What is there is not made again without --again.
+Writes ZOO/expected/NAME/SCENARIO/output_K.pb for scenarios of float32 and float16, rounded to the type of the output,
+and names the folder in ZOO/index.json. With --real, also OUT/index.json: a scenario for each folder of FOLDER that has
+a model.onnx with input_K.pb and output_K.pb. A model that does not run in doubles keeps its stored outputs, or has
+none; the reason is printed. Existing outputs are not made again without --again.
 
-The program computes doubles with kernels of their own, which have no shortcuts. ONNX Runtime's float32 results lie around
-1e-6 of the output's scale from them: that is the check that the change of the model did not change what it computes.
+The program computes doubles with separate kernels, which have no shortcuts. ONNX Runtime's float32 results differ by
+around 1e-6 of the output's scale from them, which checks that the conversion of the model did not change its
+computation.
 """
 import argparse
 import fnmatch
@@ -26,7 +27,8 @@ from onnx import AttributeProto, TensorProto, helper, numpy_helper
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NARROW = (TensorProto.FLOAT, TensorProto.FLOAT16)
 TYPE_ATTRIBUTES = {"to", "dtype", "stash_type", "output_datatype", "output_dtype", "softmax_precision"}
-# Inputs that may only be floats, which get the number rounded, and outputs that are, which are made doubles.
+# Inputs that may only be floats, which get the number rounded to float, and outputs of that type, which are cast to
+# double.
 FLOAT_ONLY = {"Upsample": ([1], []), "NonMaxSuppression": ([0, 1, 3, 4], []), "QuantizeLinear": ([0, 1], []), "DequantizeLinear": ([1], [0]),
               "DynamicQuantizeLinear": ([0], [1]), "QLinearConv": ([1, 4, 6], []), "QLinearMatMul": ([1, 4, 6], []), "TreeEnsembleRegressor": ([], [0]),
               "TreeEnsembleClassifier": ([], [1]), "TfIdfVectorizer": ([], [0])}
@@ -62,14 +64,14 @@ def widen_attribute(attribute):
 
 
 def float_only(node):
-    """Numbers of its inputs and outputs."""
+    """Indices of its inputs and outputs that may only be floats."""
     if node.op_type == "Resize":
         return [len(node.input) - 1] if len(node.input) == 2 else [2], []
     return FLOAT_ONLY.get(node.op_type, ([], []))
 
 
 def widen_nodes(nodes):
-    """The nodes, with casts around those that take floats only."""
+    """The nodes, with casts around those that only support floats."""
     wide = []
     for number, node in enumerate(nodes):
         for attribute in node.attribute:
@@ -131,7 +133,7 @@ def widen_inputs(inputs, folder):
 
 
 class Exact:
-    """Runs models; the last one stays, because scenarios of one model follow each other."""
+    """Runs models; keeps the last session, because scenarios of one model follow each other."""
 
     def __init__(self, program):
         self.program, self.folder = program, tempfile.TemporaryDirectory()
@@ -142,7 +144,7 @@ class Exact:
             return
         model = onnx.load(path)
         if any(o.type.WhichOneof("value") != "tensor_type" for o in model.graph.output):
-            raise NotRun("its outputs are no tensors")
+            raise NotRun("its outputs are not tensors")
         self.types = [(o.name, o.type.tensor_type.elem_type) for o in model.graph.output]
         widen_model(model)
         onnx.save(model, os.path.join(self.folder.name, "m.onnx"))
@@ -165,7 +167,7 @@ class Exact:
 
 
 def add_expected(a, exact, row, folder, where):
-    """Makes the wanted outputs that do not exist yet, and names them in the row of the index."""
+    """Makes the expected outputs that do not exist yet, and names them in the index row."""
     out = os.path.join(folder, where)
     name = f"{row['model']}/{row['scenario']}"
     wanted = not a.names or any(fnmatch.fnmatch(row["model"], n) or fnmatch.fnmatch(name, n) for n in a.names)

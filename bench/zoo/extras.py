@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What belongs to no model of the zoo, Retort beside ONNX Runtime: one-node runs, decoding with a growing past, idle
-processor time.
+"""Measurements without a model of the zoo, of Retort beside ONNX Runtime: one-node runs, decoding with a growing past,
+idle processor time.
 
     extras.py OUT --zoo ZOO --programs DIR [--json FILE]
 
@@ -41,7 +41,7 @@ def program(a, name, library, *arguments):
 
 
 def figures(a):
-    """(name, value) pairs"""
+    """Yields (name, value) pairs."""
     ours = os.path.join(a.out, "lib", "libretort.so.1")
     models = os.path.join(a.zoo, "models")
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ def main():
     ap.add_argument("--zoo", default="build/zoo")
     ap.add_argument("--programs", default="build/release")
     ap.add_argument("--seconds", type=float, default=3)
-    ap.add_argument("--json", default="", help="write the figures there as well")
+    ap.add_argument("--json", default="", help="also write the figures to this file")
     a = ap.parse_args()
     results = {}
     for name, value in figures(a):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the options that tell `retort bench` which engines to measure beside: the libraries inside the installed Python
+"""Prints the options of `retort bench` for the engines to compare with: the libraries inside the installed Python
 packages onnxruntime and, if it is installed, openvino, in float32 and in the precision that it prefers."""
 import glob
 import importlib.util
@@ -7,7 +7,7 @@ import os
 
 
 def library(package, pattern):
-    """"" where the package is not installed."""
+    """Its path; "" if the package is not installed."""
     spec = importlib.util.find_spec(package)
     found = glob.glob(os.path.join(os.path.dirname(spec.origin), *pattern)) if spec and spec.origin else []
     return found[0] if found else ""

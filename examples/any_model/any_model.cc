@@ -1,5 +1,5 @@
-// Runs any model without knowing it: asks for its inputs, binds zeros to them, lets the library make the outputs, whose
-// shapes are known only after the run.
+// Runs any model without knowing it: queries its inputs, binds zeros to them, and lets the library allocate the
+// outputs, whose shapes are known only after the run.
 //
 //   any_model MODEL
 #include <cstdio>
@@ -19,7 +19,7 @@ std::string text(std::span<const int64_t> shape) {
 
 /// Zeros of the declared type; free dimensions get the extent 1.
 api::Value zeros(const api::Port& port) {
-  if (port.kind != ONNX_TYPE_TENSOR) throw std::runtime_error("input " + port.name + " is no tensor");
+  if (port.kind != ONNX_TYPE_TENSOR) throw std::runtime_error("input " + port.name + " is not a tensor");
   std::vector<int64_t> shape = port.tensor.shape;
   for (int64_t& extent : shape) extent = extent < 0 ? 1 : extent;
   api::Value value = api::Value::tensor(port.tensor.type, shape);
@@ -32,7 +32,7 @@ void run(const char* model) {
   api::Session session(env, model);
   api::IoBinding binding(session);
   for (const api::Port& port : session.inputs()) {
-    const api::Value value = zeros(port);  // the binding keeps what it needs of it
+    const api::Value value = zeros(port);  // the binding keeps the memory alive
     binding.input(port.name.c_str(), value);
     std::printf("input  %-16s %s\n", port.name.c_str(), text(value.shape()).c_str());
   }

@@ -1,4 +1,4 @@
-// The part of the example that talks to the engine.
+// The part of the example that uses the engine.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace digits {
 
-/// A loaded model with its input and output bound to memory of this object: run() reads image() where it lies and
-/// writes probabilities(). Not thread-safe.
+/// A loaded model whose input and output are bound to memory of this object: run() reads image() and writes
+/// probabilities() in place. Not thread-safe.
 class Classifier {
  public:
   /// Loads the model into the engine. Throws std::exception.
   explicit Classifier(const std::string& model_path);
-  Classifier(const Classifier&) = delete;  // the binding points into it
+  Classifier(const Classifier&) = delete;  // the binding points to its members
 
   std::span<float> image() { return image_; }  // 0..1, row by row
   void run() { binding_.run(); }
   std::span<const float> probabilities() const { return probabilities_; }
 
-  /// Bytes that the engine has copied on its own account since the session began; nothing where it does not tell.
+  /// Bytes that the engine has copied by itself since the session was created; empty if the engine does not count them.
   std::optional<uint64_t> copied_bytes() const { return session_.copied_bytes(); }
   std::string engine() const;
 

@@ -1,8 +1,8 @@
-// Classifies handwritten digits that the model has not seen, one by one, through an I/O binding whose memory belongs to
-// this program: the engine reads the image where it lies and writes the ten probabilities where they are read.
+// Classifies handwritten digits that the model was not trained on, one by one, through an I/O binding to memory of this
+// program: the engine reads the image and writes the ten probabilities in place.
 //
-//   digits FOLDER            draw some digits, then accuracy, latency and copies per run
-//   digits --check FOLDER    the same figures as a test
+//   digits FOLDER            draws some digits, then prints accuracy, latency and copies per run
+//   digits --check FOLDER    checks the same figures as a test
 //
 // The engine is the library that the program is linked with, or the one that RETORT_LIBRARY names.
 #include <unistd.h>
@@ -24,15 +24,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int kRounds = 20;         // over all held-out digits, for the latency
-constexpr double kAccuracy = 0.97;  // at least, for --check
+constexpr double kAccuracy = 0.97;  // minimum for --check
 constexpr size_t kPerRow = 4, kDrawn = 8, kTop = 3;
 
 constexpr const char* kUsage = R"(usage: digits [--check] FOLDER
 
 Classifies the handwritten digits in FOLDER (digits.onnx, heldout_images.npy, heldout_labels.npy: examples/digits), draws
-some of them and tells accuracy, latency and copies.
+some of them, and prints accuracy, latency and copies.
 
-  --check  the same figures as a test
+  --check  checks the same figures as a test
   --help   this text
 
 RETORT_LIBRARY names another engine than the library that the program is linked with.
@@ -90,7 +90,7 @@ Figures measure(Classifier& c, const Digits& d) {
   return f;
 }
 
-// Some digits of the set: the first that are wrong, then the first that are right.
+// Some digits of the set: the first wrong ones, followed by the first right ones.
 std::vector<size_t> choose(const Figures& f, const Digits& d) {
   std::vector<size_t> wrong, chosen;
   for (size_t k = 0; k < d.count(); ++k)
@@ -144,7 +144,7 @@ void report(const Figures& f, const Classifier& c) {
   std::printf("accuracy   %zu of %zu held-out digits right (%.2f %%)\n", f.right, f.guesses.size(), 100 * f.accuracy());
   std::printf("latency    median %.1f µs, p99 %.1f µs (%zu runs of one image, one thread)\n", f.percentile(0.5),
               f.percentile(0.99), runs);
-  const std::string copied = f.copied_bytes ? per_run(*f.copied_bytes, runs) : "(not told by this engine)";
+  const std::string copied = f.copied_bytes ? per_run(*f.copied_bytes, runs) : "(not reported by this engine)";
   std::printf("per run    %s bytes copied\n", copied.c_str());
 }
 
@@ -156,7 +156,7 @@ bool check(const char* what, bool ok) {
 int check_figures(const Figures& f, const Classifier& c) {
   std::vector<bool> results = {check("at least 97 % of the held-out digits are right", f.accuracy() >= kAccuracy)};
   if (c.engine().find("Retort") != std::string::npos)
-    results.push_back(check("the engine tells what it copies", f.copied_bytes.has_value()));
+    results.push_back(check("the engine reports what it copies", f.copied_bytes.has_value()));
   if (f.copied_bytes) results.push_back(check("a bound run copies nothing", *f.copied_bytes == 0));
   const auto failed = std::count(results.begin(), results.end(), false);
   std::printf("%zu passed, %zu failed\n", results.size() - static_cast<size_t>(failed), static_cast<size_t>(failed));

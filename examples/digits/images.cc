@@ -9,14 +9,14 @@
 namespace digits {
 namespace {
 
-// The elements of a .npy file of bytes (format 1.0: magic, version, length of the header, header, data).
+// Reads the elements of a .npy file of bytes (format 1.0: magic, version, length of the header, header, data).
 std::vector<uint8_t> read_npy(const std::string& path) {
   if (!std::filesystem::exists(path))
-    throw std::runtime_error(path + " does not exist; name the folder that has it, examples/digits");
+    throw std::runtime_error(path + " does not exist; give its folder, examples/digits");
   std::ifstream in(path, std::ios::binary);
   if (!in) throw std::runtime_error(path + " cannot be read");
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  if (bytes.size() < 10 || bytes.compare(1, 5, "NUMPY") != 0) throw std::runtime_error(path + " is no .npy file");
+  if (bytes.size() < 10 || bytes.compare(1, 5, "NUMPY") != 0) throw std::runtime_error(path + " is not an .npy file");
   const size_t header = static_cast<uint8_t>(bytes[8]) + 256u * static_cast<uint8_t>(bytes[9]);
   if (bytes.size() < 10 + header || bytes.substr(10, header).find("'|u1'") == std::string::npos)
     throw std::runtime_error(path + " does not hold bytes");
@@ -28,7 +28,7 @@ std::vector<uint8_t> read_npy(const std::string& path) {
 Digits read_digits(const std::string& folder) {
   Digits d{read_npy(folder + "/heldout_images.npy"), read_npy(folder + "/heldout_labels.npy")};
   if (d.labels.empty() || d.pixels.size() != d.count() * kPixels)
-    throw std::runtime_error(folder + ": images and labels do not belong together");
+    throw std::runtime_error(folder + ": the numbers of images and labels do not match");
   return d;
 }
 

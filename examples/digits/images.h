@@ -1,4 +1,4 @@
-// The held-out digits, and how they look in a terminal.
+// Reads the held-out digits and draws them in a terminal.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -22,15 +22,15 @@ struct Digits {
 /// Reads heldout_images.npy and heldout_labels.npy. Throws std::runtime_error.
 Digits read_digits(const std::string& folder);
 
-/// One line of an image, 16 columns wide: shades of grey, or block characters without colours.
+/// One line of an image, 16 columns wide: shades of grey, or block characters if colours are off.
 std::string draw_line(std::span<const uint8_t> image, int row, bool colours);
 
-/// A bar of up to 7 columns for a share of 0..1.
+/// A bar of up to 7 columns for a share in 0..1.
 std::string draw_bar(double share);
 
-constexpr size_t kCellColumns = 2 * kSide;  // what an image takes
+constexpr size_t kCellColumns = 2 * kSide;  // columns of an image
 
-/// Columns that UTF-8 text takes on the screen; colour sequences take none.
+/// Columns of UTF-8 text on the screen; colour sequences take none.
 size_t columns(const std::string& text);
 
 }  // namespace digits

@@ -3,12 +3,13 @@
 
     train.py [--out DIR] [--epochs N]
 
-The network: two blocks of 3x3 convolution, Relu and 2x2 max-pool, then one linear layer and Softmax. Trained with Adam in
-plain numpy (a few seconds), on images shifted by up to one pixel. One third of the data set is held out and never
-trained on; it is written beside the model: heldout_images.npy (uint8 [n, 8, 8], 0..16) and heldout_labels.npy (uint8 [n]).
+The network: two blocks of 3x3 convolution, Relu and 2x2 max-pool, then one linear layer and Softmax. Trained with Adam
+in plain numpy (a few seconds), on images shifted by up to one pixel. One third of the data set is held out and never
+trained on; it is written beside the model: heldout_images.npy (uint8 [n, 8, 8], 0..16) and heldout_labels.npy (uint8
+[n]).
 
-Data: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository (CC BY 4.0), the
-copy that scikit-learn ships.
+Data: E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning Repository (CC BY 4.0),
+the copy that scikit-learn ships.
 """
 import argparse
 import os
@@ -27,7 +28,7 @@ LEARNING_RATE = 2e-3
 
 
 class Conv:
-    """3x3 convolution with zero padding of one, then Relu."""
+    """A 3x3 convolution with zero padding of one, followed by Relu."""
 
     def __init__(self, rng, inputs, outputs):
         self.w = (rng.standard_normal((outputs, inputs * 9)) * np.sqrt(2 / (inputs * 9))).astype(np.float32)
@@ -59,7 +60,7 @@ class Conv:
 
 
 class MaxPool:
-    """2x2, stride two."""
+    """2x2 maximum pooling with stride two."""
 
     def parameters(self):
         return []
@@ -79,7 +80,7 @@ class MaxPool:
 
 
 class Linear:
-    """Flattens its input."""
+    """A linear layer, which flattens its input."""
 
     def __init__(self, rng, inputs, outputs):
         self.w = (rng.standard_normal((outputs, inputs)) * np.sqrt(1 / inputs)).astype(np.float32)
@@ -118,7 +119,7 @@ def softmax(x):
 
 
 def shifted(rng, images):
-    """Each image moved by -1, 0 or 1 pixels in both directions."""
+    """Moves each image by -1, 0 or 1 pixels in both directions."""
     padded = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)))
     moves = rng.integers(0, 3, (len(images), 2))
     return np.stack([p[:, i:i + 8, j:j + 8] for p, (i, j) in zip(padded, moves)])

@@ -1,5 +1,5 @@
-// One file to hand out: the engine is linked into the program, the model lies in its read-only data. Two threads share
-// the session; each has a binding, and memory, of its own.
+// A program in one file: the engine is linked statically, and the model lies in its read-only data. Two threads share
+// the session; each has its own binding and memory.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -7,7 +7,7 @@
 #include <future>
 #include <retort/retort.hpp>
 
-// What model.S brings in.
+// Symbols of model.S.
 extern "C" const std::byte model_begin[], model_end[];
 
 namespace api = retort::api;

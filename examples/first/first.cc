@@ -1,4 +1,4 @@
-// The shortest whole program: one image, bound where it lies; the result is written where it is read.
+// The shortest complete program: one bound run, which reads the image and writes the result in place.
 //
 //   first ../digits/digits.onnx
 #include <algorithm>

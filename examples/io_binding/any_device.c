@@ -1,9 +1,11 @@
-/* Tensors live where the model runs, and the program names neither provider nor vendor: the policy prefers a GPU, the
- * session says where it reads, the environment's allocator makes tensors there; one upload, 100 runs, one download.
+/* Tensors stay in the memory where the model runs, and the program names neither provider nor vendor: the policy
+ * prefers a GPU, the session reports the memory of its input, and the environment's allocator makes tensors there; one
+ * upload, 100 runs, one download.
  *
  *   any_device_c ../digits/digits.onnx [PROVIDER_LIBRARY [KEY VALUE]]
  *
- * KEY VALUE: what the environment is told, such as "retort.discover_vulkan" "1", for providers that see no device without.
+ * KEY VALUE: a configuration entry of the environment, such as "retort.discover_vulkan" "1", for providers that need it
+ * to find a device.
  */
 #include <string.h>
 
@@ -16,7 +18,7 @@ static int on_host(const OrtMemoryInfo* where) {
   return type == OrtMemoryInfoDeviceType_CPU;
 }
 
-/* A tensor in memory of the device, from the environment's allocator for it. */
+/* Makes a tensor in memory of the device, by the environment's allocator for it. */
 static OrtValue* device_tensor(OrtEnv* env, const OrtMemoryInfo* where, const OrtEpDevice* device, const int64_t* shape,
                                size_t rank) {
   OrtAllocator* memory = NULL;
@@ -29,7 +31,7 @@ static OrtValue* device_tensor(OrtEnv* env, const OrtMemoryInfo* where, const Or
   return value;
 }
 
-/* One tensor to another place; within the host there is nothing to copy with but the host. */
+/* Copies one tensor to another; CopyTensors does not copy within host memory. */
 static void copy(OrtEnv* env, const OrtValue* from, OrtValue* to) {
   const OrtMemoryInfo *source = NULL, *target = NULL;
   check(api->GetTensorMemoryInfo(from, &source));

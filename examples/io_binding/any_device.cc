@@ -1,9 +1,11 @@
-// Tensors live where the model runs, and the program names neither provider nor vendor: the policy prefers a GPU, the
-// session says where it reads, the environment's allocator makes tensors there; one upload, 100 runs, one download.
+// Tensors stay in the memory where the model runs, and the program names neither provider nor vendor: the policy
+// prefers a GPU, the session reports the memory of its input, and the environment's allocator makes tensors there; one
+// upload, 100 runs, one download.
 //
 //   any_device_cc ../digits/digits.onnx [PROVIDER_LIBRARY [KEY VALUE]]
 //
-// KEY VALUE: what the environment is told, such as "retort.discover_vulkan" "1", for providers that see no device without.
+// KEY VALUE: a configuration entry of the environment, such as "retort.discover_vulkan" "1", for providers that need it
+// to find a device.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -16,13 +18,13 @@ namespace api = retort::api;
 namespace {
 
 // [place]
-/// The environment's allocator for memory of the device that reads there.
+/// The environment's allocator for memory of the device that reads it.
 OrtAllocator* allocator_of(const api::Env& env, api::MemoryView where, api::EpDevice device) {
   OrtAllocator* shared = api::shared_allocator(env, where);
   return shared ? shared : api::create_shared_allocator(env, device, where.kind());
 }
 
-/// One tensor to another place; within the host there is nothing to copy with but the host.
+/// Copies one tensor to another; CopyTensors does not copy within host memory.
 void copy(const api::Env& env, const api::Value& from, api::Value& to) {
   if (from.where().host_can_read() && to.where().host_can_read()) {
     std::ranges::copy(from.data<float>(), to.data<float>().begin());

@@ -1,4 +1,4 @@
-/* What every program in C does: find the interface, end with a message when a call fails. */
+/* Shared by all C programs here: finds the interface, and ends the program with a message if a call fails. */
 #ifndef CHECK_H
 #define CHECK_H
 #include <retort/onnxruntime_c_api.h>
@@ -7,7 +7,7 @@
 
 static const OrtApi* api; /* set by start() */
 
-/* The status is the program's to release; a program that goes on after an error does that. */
+/* The caller owns the status; a program that continues after an error must release it. */
 static inline void check(OrtStatus* status) {
   if (!status) return;
   fprintf(stderr, "error %d: %s\n", (int)api->GetErrorCode(status), api->GetErrorMessage(status));
@@ -17,13 +17,13 @@ static inline void check(OrtStatus* status) {
 
 static inline OrtEnv* start(void) {
   OrtEnv* env = NULL;
-  api = OrtGetApiBase()->GetApi(ORT_API_VERSION); /* null where the library is older than the header */
+  api = OrtGetApiBase()->GetApi(ORT_API_VERSION); /* null if the library is older than the header */
   if (!api) exit(1);
   check(api->CreateEnv(ORT_LOGGING_LEVEL_WARNING, "io_binding", &env));
   return env;
 }
 
-/* The same with an entry of configuration. */
+/* The same with a configuration entry. */
 static inline OrtEnv* start_with(const char* key, const char* value) {
   OrtEnvCreationOptions options = {0};
   OrtKeyValuePairs* entries = NULL;
@@ -41,7 +41,7 @@ static inline OrtEnv* start_with(const char* key, const char* value) {
   return env;
 }
 
-/* A session with default options, or with these. */
+/* Creates a session with default options, or with the given ones. */
 static inline OrtSession* open_model(const OrtEnv* env, const char* path, const OrtSessionOptions* options) {
   OrtSessionOptions* own = NULL;
   OrtSession* session = NULL;
@@ -51,7 +51,7 @@ static inline OrtSession* open_model(const OrtEnv* env, const char* path, const 
   return session;
 }
 
-/* A tensor over memory of the program. */
+/* Makes a tensor in memory of the program. */
 static inline OrtValue* wrap(void* data, size_t bytes, const int64_t* shape, size_t rank,
                              ONNXTensorElementDataType type) {
   OrtMemoryInfo* host = NULL;

@@ -1,4 +1,5 @@
-// What copies cost: one step of a decoder with the cache in one buffer, in two in turn, and handed back as results.
+// Measures copies: one step of a decoder with its cache in one buffer, in two buffers that alternate, and as results
+// that are handed back.
 //
 //   copies_cc decoder.onnx
 #include <algorithm>

@@ -1,10 +1,10 @@
-/* Handwritten digits, 8 x 8 shades of 0 to 1, for programs in C and C++. */
+/* Handwritten digits, 8 x 8 shades from 0 to 1, for programs in C and C++. */
 #ifndef DIGIT_H
 #define DIGIT_H
 
 enum { kPixels = 64, kClasses = 10 };
 
-/* Writes the two with its rows moved down by `down`: pictures that differ. */
+/* Writes a two with its rows moved down by `down`, so that pictures differ. */
 static inline void draw_two(float* image, int down) {
   static const unsigned char two[kPixels] = {
       0, 0, 6, 16, 12, 1,  0,  0,  /**/
@@ -19,7 +19,7 @@ static inline void draw_two(float* image, int down) {
   for (int i = 0; i < kPixels; ++i) image[i] = (float)two[(i + kPixels - 8 * down) % kPixels] / 16;
 }
 
-/* The class of the highest probability. */
+/* The class with the highest probability. */
 static inline int best_of(const float* probabilities) {
   int best = 0;
   for (int i = 1; i < kClasses; ++i)

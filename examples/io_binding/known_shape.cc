@@ -1,4 +1,4 @@
-// The shape of the output is known: it is written where the program reads it, run after run.
+// The shape of the output is known: every run writes it to the program's memory.
 //
 //   known_shape_cc ../digits/digits.onnx
 #include <cstdio>

@@ -1,4 +1,4 @@
-/* A decoder whose past and present are one buffer: each step writes its row where the next one reads it.
+/* A decoder whose past and present share one buffer: each step writes its row where the next step reads it.
  *
  *   kv_cache_c decoder.onnx
  */
@@ -11,7 +11,7 @@ static void bind(OrtIoBinding* binding, const char* in, const char* out, void* d
   OrtValue* value = wrap(data, bytes, shape, rank, type);
   if (in) check(api->BindInput(binding, in, value));
   if (out) check(api->BindOutput(binding, out, value));
-  api->ReleaseValue(value); /* the binding keeps what it needs of it; the memory must stay */
+  api->ReleaseValue(value); /* the binding keeps a reference; the memory must outlive it */
 }
 
 int main(int argc, char** argv) {
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   OrtEnv* env = start();
   OrtSessionOptions* options = NULL;
   check(api->CreateSessionOptions(&options));
-  /* Retort: a copied cache is an error; elsewhere without effect. */
+  /* In Retort, a copy of the cache is then an error; other engines ignore the entry. */
   check(api->AddSessionConfigEntry(options, "session.disallow_implicit_copies", "1"));
   OrtSession* session = open_model(env, argument(argc, argv), options);
   /* [bind] */
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     printf("step %d: %.4f %.4f %.4f\n", step, y[0], y[1], y[2]);
   }
   /* [end] */
-  /* Rows of the cache that nobody wrote are still zero. */
+  /* Unwritten rows of the cache are still zero. */
   const int right = keys[5 * kWidth / kHeads] != 0 && keys[6 * kWidth / kHeads] == 0;
   printf("%s of %d rows taken\n", right ? "6" : "not 6", kRoom);
   api->ReleaseIoBinding(binding);

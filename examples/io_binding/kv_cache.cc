@@ -1,4 +1,4 @@
-// A decoder whose past and present are one buffer: each step writes its row where the next one reads it.
+// A decoder whose past and present share one buffer: each step writes its row where the next step reads it.
 //
 //   kv_cache_cc decoder.onnx
 #include <cstdio>
@@ -14,8 +14,8 @@ constexpr int64_t kWidth = 16, kHeads = 2, kRoom = 16;
 void run(const char* model) {
   api::Env env;
   api::SessionOptions options;
-  options.config("session.disallow_implicit_copies",
-                 "1");  // Retort: a copied cache is an error; elsewhere without effect
+  // In Retort, a copy of the cache is then an error; other engines ignore the entry.
+  options.config("session.disallow_implicit_copies", "1");
   api::Session session(env, model, options);
   // [bind]
   std::vector<float> x(kWidth), y(kWidth), keys(kHeads * kRoom * kWidth / kHeads), values(keys.size());
@@ -40,7 +40,7 @@ void run(const char* model) {
     std::printf("step %d: %.4f %.4f %.4f\n", step, y[0], y[1], y[2]);
   }
   // [end]
-  // Rows of the cache that nobody wrote are still zero.
+  // Unwritten rows of the cache are still zero.
   const auto taken = [&](int64_t row) { return keys[row * kWidth / kHeads] != 0; };
   std::printf("%s of %d rows taken\n", taken(5) && !taken(6) ? "6" : "not 6", int(kRoom));
 }

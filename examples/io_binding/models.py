@@ -19,14 +19,14 @@ def tensor(name, *shape, of=T.FLOAT):
 
 
 def places():
-    """Where the shades of a picture are above a half: how many there are is known only when they are found."""
+    """Finds the pixels above a half; their number is known only after they are found."""
     half = nh.from_array(np.array(0.5, np.float32), "half")
     nodes = [h.make_node("Greater", ["image", "half"], ["dark"]), h.make_node("NonZero", ["dark"], ["places"])]
     save("places.onnx", h.make_graph(nodes, "places", [tensor("image", 8, 8)], [tensor("places", 2, "found", of=T.INT64)], [half]))
 
 
 def decoder(width=16, heads=2):
-    """One layer of attention with a cache of fixed room, as decoders exported for GroupQueryAttention have it."""
+    """One layer of attention with a cache of fixed capacity, as in decoders that are exported for GroupQueryAttention."""
     made = np.random.default_rng(6)
     weights = [nh.from_array((made.standard_normal((width, width)) / np.sqrt(width)).astype(np.float32), name) for name in ("wq", "wk", "wv")]
     nodes = [h.make_node("MatMul", ["x", w.name], [w.name[1]]) for w in weights]

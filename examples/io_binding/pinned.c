@@ -1,5 +1,5 @@
-/* Memory that the device reads by itself ("pinned"), where there is a device: copies from it are faster and need no second
- * buffer of the driver. Without a device it is ordinary memory, and the program stays the same.
+/* Uses memory that the device can read directly ("pinned"), if there is a device: copies from it are faster and need no
+ * second buffer in the driver. Without a device, it is ordinary memory, and the program is the same.
  *
  *   pinned_c ../digits/digits.onnx
  */
@@ -7,7 +7,7 @@
 #include "digit.h"
 
 /* [allocator] */
-/* For memory that the host writes and this device reads; ordinary memory where the device has none of the kind. */
+/* For memory that the host writes and this device reads; ordinary memory if the device has no such memory. */
 static OrtAllocator* staging(OrtEnv* env, const OrtEpDevice* device) {
   OrtAllocator* allocator = NULL;
   const OrtMemoryInfo* pinned = device ? api->EpDevice_MemoryInfo(device, OrtDeviceMemoryType_HOST_ACCESSIBLE) : NULL;
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   check(api->BindOutput(binding, "probabilities", output));
   for (int down = 0; down < 3; ++down) {
     draw_two(image, down);
-    check(api->BindInput(binding, "image", input)); /* where it is ordinary memory, a device reads a copy, made here */
+    check(api->BindInput(binding, "image", input)); /* if it is ordinary memory, a device reads a copy, made here */
     check(api->RunWithBinding(session, NULL, binding));
     check(api->SynchronizeBoundOutputs(binding));
     printf("moved down by %d: a %d\n", down, best_of(probabilities));

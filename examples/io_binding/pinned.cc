@@ -1,5 +1,5 @@
-// Memory that the device reads by itself ("pinned"), where there is a device: copies from it are faster and need no second
-// buffer of the driver. Without a device it is ordinary memory, and the program stays the same.
+// Uses memory that the device can read directly ("pinned"), if there is a device: copies from it are faster and need no
+// second buffer in the driver. Without a device, it is ordinary memory, and the program is the same.
 //
 //   pinned_cc ../digits/digits.onnx
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace api = retort::api;
 namespace {
 
 // [allocator]
-/// For memory that the host writes and this device reads; ordinary memory where the device has none of the kind.
+/// For memory that the host writes and this device reads; ordinary memory if the device has no such memory.
 OrtAllocator* staging(const api::Env& env, api::EpDevice device) {
   const api::MemoryView pinned = device ? device.memory(OrtDeviceMemoryType_HOST_ACCESSIBLE) : api::MemoryView();
   if (!pinned) return api::default_allocator();
@@ -37,7 +37,7 @@ void run(const char* model) {
   binding.output("probabilities", probabilities);
   for (int down = 0; down < 3; ++down) {
     draw_two(image.data<float>().data(), down);
-    binding.input("image", image);  // where that is ordinary memory, a device reads a copy, which is made here
+    binding.input("image", image);  // if it is ordinary memory, a device reads a copy, which is made here
     binding.run();
     binding.synchronize_outputs();
     const float* p = probabilities.data<float>().data();

@@ -1,4 +1,4 @@
-/* Batches of changing size in memory for the largest: nothing is allocated after the start.
+/* Batches of different sizes in memory for the largest: nothing is allocated after the start.
  *
  *   preallocated_c ../digits/digits.onnx
  */
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
         wrap(probabilities, sizeof(float) * batch * kClasses, out, 2, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
     check(api->BindInput(binding, "image", input));
     check(api->BindOutput(binding, "probabilities", output));
-    api->ReleaseValue(output); /* the binding keeps what it needs of them; the memory must stay */
+    api->ReleaseValue(output); /* the binding keeps references; the memory must outlive it */
     api->ReleaseValue(input);
     check(api->RunWithBinding(session, NULL, binding));
     printf("batch of %d:", batch);

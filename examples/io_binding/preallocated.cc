@@ -1,4 +1,4 @@
-// Batches of changing size in memory for the largest: nothing is allocated after the start.
+// Batches of different sizes in memory for the largest: nothing is allocated after the start.
 //
 //   preallocated_cc ../digits/digits.onnx
 #include <cstdio>

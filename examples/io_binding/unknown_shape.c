@@ -1,4 +1,4 @@
-/* The shape of the output follows from the data: the library makes it, where the program says.
+/* The shape of the output depends on data: the library allocates it, in the memory that the program names.
  *
  *   unknown_shape_c places.onnx
  */
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   for (int clear = 0; clear < 3; ++clear) {
     draw_two(image, 0);
     for (int i = 0; i < 16 * clear; ++i) image[i] = 0;       /* fewer dark pixels each time */
-    check(api->BindOutputToDevice(binding, "places", host)); /* anew where the shape may have changed */
+    check(api->BindOutputToDevice(binding, "places", host)); /* again, since the shape may have changed */
     check(api->RunWithBinding(session, NULL, binding));
     print_places(binding);
   }

@@ -1,4 +1,4 @@
-// The shape of the output follows from the data: the library makes it, where the program says.
+// The shape of the output depends on data: the library allocates it, in the memory that the program names.
 //
 //   unknown_shape_cc places.onnx
 #include <cstdio>
@@ -22,7 +22,7 @@ void run(const char* model) {
   for (int clear = 0; clear < 3; ++clear) {
     draw_two(image.data(), 0);
     std::fill_n(image.begin(), 16 * clear, 0.0f);  // fewer dark pixels each time
-    binding.output("places", host);                // anew where the shape may have changed
+    binding.output("places", host);                // again, since the shape may have changed
     binding.run();
     const std::vector<api::Value> results = binding.outputs();  // handles, no copies
     const std::span<const int64_t> places = results[0].data<int64_t>();

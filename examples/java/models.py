@@ -20,7 +20,7 @@ def tensor(name, *shape, of=T.FLOAT):
 
 
 def templates():
-    """Which digit's mean picture is nearest: a product and Softmax, which every device has."""
+    """Finds the digit whose mean picture is nearest, by a product and Softmax, which every device supports."""
     images = np.load(os.path.join(DIGITS, "heldout_images.npy")).reshape(-1, 64) / np.float32(16)
     labels = np.load(os.path.join(DIGITS, "heldout_labels.npy"))
     means = np.stack([images[labels == digit].mean(0) for digit in range(10)])
@@ -30,7 +30,7 @@ def templates():
 
 
 def decoder(layers=2, heads=4, width=32, vocabulary=50):
-    """A small decoder with random weights that takes a token a step; its caches have a fixed room."""
+    """A small decoder with random weights, with one token per step; its caches have a fixed capacity."""
     made = np.random.default_rng(11)
     weights, nodes = [], [h.make_node("Gather", ["embedding", "token"], ["x0"])]
 

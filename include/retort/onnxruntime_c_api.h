@@ -3,7 +3,7 @@
  * header of the other, and binaries built with either run on either.
  *
  * Conventions: a function that can fail returns OrtStatus *, null on success; a failed call leaves its out-parameters
- * alone. `const X **` and `const char **` results are views into the object asked; `char **` results with an allocator
+ * alone. `const X **` and `const char **` results are views into the queried object; `char **` results with an allocator
  * beside them are freed with that allocator; `X **` results are freed with ReleaseX. Text is UTF-8.
  */
 // clang-format off
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The version that this header describes; a library gives it through OrtApiBase::GetApi. */
+/* The version of this header; OrtApiBase::GetApi takes it. */
 #define ORT_API_VERSION 31
 
 /* Annotations for static analysis on Windows; empty elsewhere. */
@@ -91,7 +91,7 @@
 #define NO_EXCEPTION
 #endif
 
-/* In C an enumeration holds any int; this makes it so in C++, where other numbers than its own would be undefined behaviour. */
+/* In C, an enumeration holds any int. The underlying type extends this to C++, where other values would be undefined behaviour. */
 #ifdef __cplusplus
 #define RETORT_ENUM(NAME) enum NAME : int
 #else
@@ -654,7 +654,8 @@ struct OrtCustomOp {
   void(ORT_API_CALL* ReleaseAliasMap)(int *input_index, int *output_index);
 };
 
-/* Function tables. They only grow at the end: a table of a newer library serves older programs. */
+/* Function tables. New functions are only added at the end, so older programs can use the table of a newer
+ * library. */
 struct OrtApiBase {
   /* ---- since 1.1 ---- */
   ORT_API_T(const OrtApi *, GetApi, uint32_t version);
@@ -664,8 +665,8 @@ struct OrtApiBase {
 struct OrtApi {
   /* ---- since 1.1 ---- */
 
-  /* Status: null means success; anything else belongs to the caller and is freed with ReleaseStatus. Messages live
-   * as long as their status. */
+  /* Status: null means success; the caller owns any other status and frees it with ReleaseStatus. A message lives
+   * as long as its status. */
   ORT_API_T(OrtStatus *, CreateStatus, OrtErrorCode code, const char *msg);
   ORT_API_T(OrtErrorCode, GetErrorCode, const OrtStatus *status);
   ORT_API_T(const char *, GetErrorMessage, const OrtStatus *status);
@@ -678,7 +679,7 @@ struct OrtApi {
   ORT_API2_STATUS(EnableTelemetryEvents, const OrtEnv *env);
   ORT_API2_STATUS(DisableTelemetryEvents, const OrtEnv *env);
 
-  /* Sessions: a model made ready to run. Options are copied. A session may be run from several threads at once. */
+  /* Sessions: models that are ready to run. Options are copied. Several threads may run a session at once. */
   ORT_API2_STATUS(CreateSession, const OrtEnv *env, const char *model_path, const OrtSessionOptions *options,
       OrtSession **out);
   ORT_API2_STATUS(CreateSessionFromArray, const OrtEnv *env, const void *model_data, size_t model_data_length,
@@ -687,7 +688,7 @@ struct OrtApi {
       const OrtValue *const *inputs, size_t input_len, const char *const *output_names, size_t output_names_len,
       OrtValue **outputs);
 
-  /* Session options: stored, and read when a session is created. Not thread-safe. */
+  /* Session options are stored here, and read when a session is created. Not thread-safe. */
   ORT_API2_STATUS(CreateSessionOptions, OrtSessionOptions **options);
   ORT_API2_STATUS(SetOptimizedModelFilePath, OrtSessionOptions *options, const char *optimized_model_filepath);
   ORT_API2_STATUS(CloneSessionOptions, const OrtSessionOptions *in_options, OrtSessionOptions **out_options);
@@ -750,11 +751,11 @@ struct OrtApi {
   ORT_API2_STATUS(GetStringTensorContent, const OrtValue *value, void *s, size_t s_len, size_t *offsets,
       size_t offsets_len);
 
-  /* Type infos. Casts give views into the info, null when the kind differs. */
+  /* Type infos. Casts return views of the info, or null if it is of another kind. */
   ORT_API2_STATUS(CastTypeInfoToTensorInfo, const OrtTypeInfo *type_info, const OrtTensorTypeAndShapeInfo **out);
   ORT_API2_STATUS(GetOnnxTypeFromTypeInfo, const OrtTypeInfo *type_info, ONNXType *out);
 
-  /* Element type and shape. Extent -1 is unknown; symbolic names live as long as the info. */
+  /* Element type and shape. An unknown extent is -1; symbolic names live as long as the info. */
   ORT_API2_STATUS(CreateTensorTypeAndShapeInfo, OrtTensorTypeAndShapeInfo **out);
   ORT_API2_STATUS(SetTensorElementType, OrtTensorTypeAndShapeInfo *info, ONNXTensorElementDataType type);
   ORT_API2_STATUS(SetDimensions, OrtTensorTypeAndShapeInfo *info, const int64_t *dim_values, size_t dim_count);
@@ -769,7 +770,7 @@ struct OrtApi {
   ORT_API2_STATUS(GetTypeInfo, const OrtValue *value, OrtTypeInfo **out);
   ORT_API2_STATUS(GetValueType, const OrtValue *value, ONNXType *out);
 
-  /* Memory infos name a kind of memory: device type, vendor, device, host accessible or not. */
+  /* Memory infos describe a memory: device type, vendor, device, and whether the host can access it. */
   ORT_API2_STATUS(CreateMemoryInfo, const char *name, OrtAllocatorType type, int id, OrtMemType mem_type,
       OrtMemoryInfo **out);
   ORT_API2_STATUS(CreateCpuMemoryInfo, OrtAllocatorType type, OrtMemType mem_type, OrtMemoryInfo **out);
@@ -787,7 +788,7 @@ struct OrtApi {
   ORT_API2_STATUS(AddFreeDimensionOverride, OrtSessionOptions *options, const char *dim_denotation,
       int64_t dim_value);
 
-  /* Elements of sequences and maps, and containers made of values. */
+  /* Elements of sequences and maps, and containers that are made of values. */
   ORT_API2_STATUS(GetValue, const OrtValue *value, int index, OrtAllocator *allocator, OrtValue **out);
   ORT_API2_STATUS(GetValueCount, const OrtValue *value, size_t *out);
   ORT_API2_STATUS(CreateValue, const OrtValue *const *in, size_t num_values, ONNXType value_type, OrtValue **out);
@@ -796,7 +797,7 @@ struct OrtApi {
   ORT_API2_STATUS(GetOpaqueValue, const char *domain_name, const char *type_name, const OrtValue *in,
       void *data_container, size_t data_container_size);
 
-  /* What a custom operator sees of its node (KernelInfo) and of a run (KernelContext). */
+  /* What a custom operator can ask about its node (KernelInfo) and about a run (KernelContext). */
   ORT_API2_STATUS(KernelInfoGetAttribute_float, const OrtKernelInfo *info, const char *name, float *out);
   ORT_API2_STATUS(KernelInfoGetAttribute_int64, const OrtKernelInfo *info, const char *name, int64_t *out);
   ORT_API2_STATUS(KernelInfoGetAttribute_string, const OrtKernelInfo *info, const char *name, char *out,
@@ -807,7 +808,7 @@ struct OrtApi {
   ORT_API2_STATUS(KernelContext_GetOutput, OrtKernelContext *context, size_t index, const int64_t *dim_values,
       size_t dim_count, OrtValue **out);
 
-  /* Every Release function accepts null. */
+  /* Release functions accept null. */
   ORT_CLASS_RELEASE(Env);
   ORT_CLASS_RELEASE(Status);
   ORT_CLASS_RELEASE(MemoryInfo);
@@ -1017,7 +1018,7 @@ struct OrtApi {
   ORT_API2_STATUS(AddExternalInitializers, OrtSessionOptions *options, const char *const *initializer_names,
       const OrtValue *const *initializers, size_t num_initializers);
 
-  /* Operators invoked directly from a custom operator. */
+  /* Operators that a custom operator calls. */
   ORT_API2_STATUS(CreateOpAttr, const char *name, const void *data, int len, OrtOpAttrType type, OrtOpAttr **op_attr);
   ORT_CLASS_RELEASE(OpAttr);
   ORT_API2_STATUS(CreateOp, const OrtKernelInfo *info, const char *op_name, const char *domain, int version,
@@ -1177,7 +1178,7 @@ struct OrtApi {
   ORT_API_T(void, RemoveKeyValuePair, OrtKeyValuePairs *kvps, const char *key);
   ORT_CLASS_RELEASE(KeyValuePairs);
 
-  /* Execution providers as plug-in libraries, and the devices they serve. */
+  /* Execution providers as plug-in libraries, and the devices that they drive. */
   ORT_API2_STATUS(RegisterExecutionProviderLibrary, OrtEnv *env, const char *registration_name, const char *path);
   ORT_API2_STATUS(UnregisterExecutionProviderLibrary, OrtEnv *env, const char *registration_name);
   ORT_API2_STATUS(GetEpDevices, const OrtEnv *env, const OrtEpDevice *const **ep_devices, size_t *num_ep_devices);
@@ -1209,7 +1210,7 @@ struct OrtApi {
   ORT_API_T(OrtDeviceMemoryType, MemoryInfoGetDeviceMemType, const OrtMemoryInfo *ptr);
   ORT_API_T(uint32_t, MemoryInfoGetVendorId, const OrtMemoryInfo *ptr);
 
-  /* Read access to graphs, nodes and attributes. Arrays are filled by the caller's size; entries are views. */
+  /* Read access to graphs, nodes and attributes. The caller gives an array and its size; entries are views. */
   ORT_API2_STATUS(ValueInfo_GetValueProducer, const OrtValueInfo *value_info, const OrtNode **producer_node,
       size_t *producer_output_index);
   ORT_API2_STATUS(ValueInfo_GetValueNumConsumers, const OrtValueInfo *value_info, size_t *num_consumers);
@@ -1308,7 +1309,7 @@ struct OrtApi {
   ORT_API2_STATUS(SessionGetEpDeviceForOutputs, const OrtSession *session, const OrtEpDevice **outputs_ep_devices,
       size_t num_outputs);
 
-  /* Hardware found on this machine, and why a provider may refuse it. */
+  /* The hardware of this machine, and why a provider cannot use some of it. */
   ORT_API2_STATUS(GetNumHardwareDevices, const OrtEnv *env, size_t *num_devices);
   ORT_API2_STATUS(GetHardwareDevices, const OrtEnv *env, const OrtHardwareDevice **devices, size_t num_devices);
   ORT_API2_STATUS(GetHardwareDeviceEpIncompatibilityDetails, const OrtEnv *env, const char *ep_name,
@@ -1326,7 +1327,7 @@ struct OrtApi {
       const char *ep_type, OrtAllocator *allocator, char **compatibility_info);
   ORT_API2_STATUS(CreateEnvWithOptions, const OrtEnvCreationOptions *options, OrtEnv **out);
 
-  /* Which provider took which nodes. Views owned by the session. */
+  /* Which provider runs which nodes. Results are views that the session owns. */
   ORT_API2_STATUS(Session_GetEpGraphAssignmentInfo, const OrtSession *session,
       const OrtEpAssignedSubgraph *const **ep_subgraphs, size_t *num_ep_subgraphs);
   ORT_API2_STATUS(EpAssignedSubgraph_GetEpName, const OrtEpAssignedSubgraph *ep_subgraph, const char **out);
@@ -1372,7 +1373,7 @@ struct OrtApi {
 struct OrtModelEditorApi {
   /* ---- since 1.22 ---- */
 
-  /* Types copy what they are made of. */
+  /* Types copy the objects that they are made from. */
   ORT_API2_STATUS(CreateTensorTypeInfo, const OrtTensorTypeAndShapeInfo *tensor_info, OrtTypeInfo **type_info);
   ORT_API2_STATUS(CreateSparseTensorTypeInfo, const OrtTensorTypeAndShapeInfo *tensor_info, OrtTypeInfo **type_info);
   ORT_API2_STATUS(CreateMapTypeInfo, ONNXTensorElementDataType map_key_type, const OrtTypeInfo *map_value_type,
@@ -1381,7 +1382,7 @@ struct OrtModelEditorApi {
   ORT_API2_STATUS(CreateOptionalTypeInfo, const OrtTypeInfo *contained_type, OrtTypeInfo **type_info);
   ORT_API2_STATUS(CreateValueInfo, const char *name, const OrtTypeInfo *type_info, OrtValueInfo **value_info);
 
-  /* Graphs and models made in memory. Set and Add functions take ownership when they succeed. */
+  /* Graphs and models that are made in memory. Set and Add functions take ownership if they succeed. */
   ORT_API2_STATUS(CreateNode, const char *operator_name, const char *domain_name, const char *node_name,
       const char *const *input_names, size_t input_names_len, const char *const *output_names,
       size_t output_names_len, OrtOpAttr **attributes, size_t attribs_len, OrtNode **node);
@@ -1394,7 +1395,7 @@ struct OrtModelEditorApi {
       OrtModel **model);
   ORT_API2_STATUS(AddGraphToModel, OrtModel *model, OrtGraph *graph);
 
-  /* Sessions from such models, or from a file that is still to be extended. */
+  /* Sessions of such models, or of a file that such a model extends. */
   ORT_API2_STATUS(CreateSessionFromModel, const OrtEnv *env, const OrtModel *model, const OrtSessionOptions *options,
       OrtSession **out);
   ORT_API2_STATUS(CreateModelEditorSession, const OrtEnv *env, const char *model_path,
@@ -1410,7 +1411,7 @@ struct OrtModelEditorApi {
 struct OrtCompileApi {
   /* ---- since 1.22 ---- */
 
-  /* Models compiled ahead of time: one input, one output, then CompileModel. */
+  /* Compiles models ahead of time: set one input and one output, then call CompileModel. */
   ORT_CLASS_RELEASE(ModelCompilationOptions);
   ORT_API2_STATUS(CreateModelCompilationOptionsFromSessionOptions, const OrtEnv *env,
       const OrtSessionOptions *session_options, OrtModelCompilationOptions **out);
@@ -1463,7 +1464,7 @@ struct OrtCompileApi {
 struct OrtModelPackageApi {
   /* ---- since 1.31 ---- */
 
-  /* Packages that hold several variants of a model. Strings are views of the context. */
+  /* Packages with several variants of a model. Strings are views into the context. */
   ORT_API2_STATUS(CreateModelPackageOptionsFromSessionOptions, const OrtEnv *env,
       const OrtSessionOptions *session_options, OrtModelPackageOptions **out);
   ORT_CLASS_RELEASE(ModelPackageOptions);
@@ -1495,7 +1496,7 @@ struct OrtModelPackageApi {
 struct OrtInteropApi {
   /* ---- since 1.24 ---- */
 
-  /* Memory and semaphores of other device interfaces. */
+  /* Imports memory and semaphores of other device interfaces. */
   ORT_API2_STATUS(CreateExternalResourceImporterForDevice, const OrtEpDevice *ep_device,
       OrtExternalResourceImporter **out_importer);
   ORT_CLASS_RELEASE(ExternalResourceImporter);
@@ -1523,8 +1524,8 @@ struct OrtInteropApi {
   ORT_API2_STATUS(DeinitGraphicsInteropForEpDevice, const OrtEpDevice *ep_device);
 };
 
-/* Exported functions. OrtGetApiBase is the way in; the others are shortcuts for one provider each, present when
- * the library was built with it. */
+/* Exported functions. OrtGetApiBase returns everything else; the other functions each add one provider, and exist
+ * if the library was built with it. */
 ORT_EXPORT ORT_API(const OrtApiBase *, OrtGetApiBase, void);
 ORT_EXPORT ORT_API_STATUS(OrtSessionOptionsAppendExecutionProvider_CPU, OrtSessionOptions * options, int use_arena);
 ORT_EXPORT ORT_API_STATUS(OrtSessionOptionsAppendExecutionProvider_CUDA, OrtSessionOptions * options, int device_id);

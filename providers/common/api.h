@@ -1,4 +1,5 @@
-// The C interface with exceptions on our side of it: failures become Error, and an Error a status where a function of ours ends.
+// The C interface with exceptions: failures of the host become Error, and an Error becomes a status at the end of a
+// function that the host calls.
 #pragma once
 #include <locale>
 #include <memory>
@@ -10,11 +11,12 @@
 
 namespace providers {
 
-/// The version of the interface that is asked for: the first that has compiled partitions, so that older hosts serve.
+/// The required version of the interface: the first with compiled partitions, so that older hosts can be used.
 constexpr uint32_t kVersion = 23;
 
-/// What the host gave to CreateEpFactories, before anything else runs. It is global, so these libraries serve one host in a
-/// process: a second one that opens the same file takes the place of the first. (tools/provider_template keeps them apart.)
+/// What the host passed to CreateEpFactories, before anything else runs. It is global, so these libraries serve one
+/// host per process: a second host that opens the same file replaces the first. (tools/provider_template keeps them
+/// apart.)
 struct Host {
   const OrtApi* api = nullptr;
   const OrtEpApi* ep = nullptr;
@@ -35,16 +37,16 @@ class Error : public std::runtime_error {
   OrtErrorCode code_;
 };
 
-/// Its arguments, one after the other, as text.
+/// Concatenates its arguments as text.
 template <typename... T>
 std::string text(const T&... parts) {
   std::ostringstream out;
-  out.imbue(std::locale::classic());  // that of the host may write 4096 as 4.096
+  out.imbue(std::locale::classic());  // the host's locale may write 4096 as 4.096
   (out << ... << parts);
   return out.str();
 }
 
-/// A status of the host as an Error.
+/// Throws a status of the host as an Error.
 inline void check(OrtStatus* status) {
   if (!status) return;
   const Error error(api().GetErrorMessage(status), api().GetErrorCode(status));
@@ -52,7 +54,7 @@ inline void check(OrtStatus* status) {
   throw error;
 }
 
-/// A line for those who read the log of a session; null: nobody does. A log that fails is no reason to fail.
+/// Writes a line to the log of a session; does nothing for null. Errors of the log are ignored.
 inline void tell(const OrtLogger* log, const std::string& line) {
   if (!log) return;
   OrtStatus* status = api().Logger_LogMessage(log, ORT_LOGGING_LEVEL_INFO, line.c_str(), "providers", 0, "tell");
@@ -72,7 +74,7 @@ OrtStatus* guard(F&& body) noexcept {
   }
 }
 
-/// What the host made and we give back: Owned<OrtX>(pointer, api().ReleaseX).
+/// Owns an object of the host: Owned<OrtX>(pointer, api().ReleaseX).
 template <typename T>
 using Owned = std::unique_ptr<T, void(ORT_API_CALL*)(T*)>;
 

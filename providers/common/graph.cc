@@ -31,7 +31,7 @@ InfoList implicit_of(const OrtNode* node) {
   return list;
 }
 
-// The name of a value; "" for an input or output that is left out.
+// The name of a value; "" for an omitted input or output.
 std::string name_of_info(const OrtValueInfo* info) {
   const char* name = nullptr;
   if (info) check(api().GetValueInfoName(info, &name));
@@ -44,7 +44,7 @@ std::vector<std::string> names_of(const InfoList& list) {
   return names;
 }
 
-// Hosts say how many bytes an attribute has when there is too little room.
+// If the buffer is too small, hosts return the required size.
 std::string bytes_of(const Node& node, const std::string& name, OrtOpAttrType type) {
   const OrtOpAttr* attribute = node.attributes.at(name);
   OrtOpAttrType actual = ORT_OP_ATTR_UNDEFINED;
@@ -87,7 +87,7 @@ void read_type(const OrtValueInfo* info, Value& v) {
   v.dims.assign(rank, -1);
   if (rank) check(api().GetDimensions(tensor, v.dims.data(), rank));
   for (int64_t& d : v.dims) d = d < 0 ? -1 : d;
-  // In this version of the interface a shape that is not known looks like that of a scalar.
+  // In this version of the interface, an unknown shape looks like that of a scalar.
   v.has_rank = rank > 0;
 }
 

@@ -1,4 +1,4 @@
-// A graph of the host, read once into plain structs: what a provider looks at to claim nodes and to compile them.
+// A graph of the host, copied once into plain structs, which a provider reads to claim and to compile nodes.
 #pragma once
 #include <deque>
 #include <map>
@@ -11,7 +11,7 @@ namespace providers {
 
 using Dims = std::vector<int64_t>;
 
-/// A tensor of the host, as it lies in memory.
+/// A tensor of the host, in the host's memory.
 struct TensorView {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   Dims dims;
@@ -19,11 +19,11 @@ struct TensorView {
   void* mutable_data = nullptr;
   size_t count() const;
   size_t bytes() const;
-  /// Values of an int64 or int32 tensor; throws Error for others.
+  /// The values of an int64 or int32 tensor; throws Error for other types.
   std::vector<int64_t> integers() const;
 };
 TensorView view_of(const OrtValue* value);
-/// Bytes of one element; 0 for types that have no fixed size.
+/// Bytes of one element; 0 for types without a fixed size.
 size_t size_of(ONNXTensorElementDataType type);
 const char* name_of(ONNXTensorElementDataType type);
 
@@ -35,20 +35,20 @@ struct Value {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   bool has_rank = false;
   Dims dims;
-  const OrtValue* constant = nullptr;  ///< what no run can change
-  const Node* maker = nullptr;         ///< null: nobody in this graph
+  const OrtValue* constant = nullptr;  ///< set if no run can change the value
+  const Node* maker = nullptr;         ///< null: no node of this graph
 
   size_t rank() const { return dims.size(); }
   bool fixed() const;  ///< whether all dimensions are known
 };
 
-/// Attributes are read when asked for; those that are absent have the default of the caller.
+/// Attributes are read on demand; absent ones have the caller's default.
 struct Node {
   const OrtNode* handle = nullptr;
   std::string name, type, domain;
   int since = 0;
-  std::vector<const Value*> in, out;   ///< null: left out
-  std::vector<const Value*> implicit;  ///< what bodies of the node read
+  std::vector<const Value*> in, out;   ///< null: omitted
+  std::vector<const Value*> implicit;  ///< values that the node's bodies read
   std::map<std::string, const OrtOpAttr*> attributes;
 
   bool has(const std::string& attribute) const { return attributes.count(attribute) > 0; }
@@ -59,7 +59,7 @@ struct Node {
   Dims integers(const std::string& attribute, const Dims& otherwise = {}) const;
   /// "node 'name' (Type)".
   std::string who() const { return "node '" + name + "' (" + type + ")"; }
-  /// Its inputs with types and shapes, for messages.
+  /// The inputs with types and shapes, for messages.
   std::string inputs_text() const;
 };
 
@@ -82,7 +82,7 @@ class Graph {
   std::vector<const Value*> outputs_;
 };
 
-/// Names of a node's inputs or outputs, in order; "" for those left out.
+/// Names of a node's inputs or outputs, in order; "" for omitted ones.
 std::vector<std::string> input_names(const OrtNode* node);
 std::vector<std::string> output_names(const OrtNode* node);
 

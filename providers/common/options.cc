@@ -37,7 +37,7 @@ std::set<std::string> operators_of(const char* provider, const std::string& valu
     if (name.empty()) continue;
     if (!run.count(name))
       throw Error(text(provider, ": option 'disable' names '", name,
-                       "', which is no operator that this provider runs; give some of ", listed(run)),
+                       "', which this provider does not run; give some of ", listed(run)),
                   ORT_INVALID_ARGUMENT);
     names.insert(name);
   }

@@ -1,5 +1,5 @@
-// Options that providers here have in common. Each throws Error, which names the provider and the option, for a value that
-// cannot be.
+// Options that several providers have. The functions throw Error, naming the provider and the option, for an invalid
+// value.
 #pragma once
 #include <set>
 #include <string>
@@ -9,7 +9,7 @@ namespace providers {
 /// `threads`: a number, 0 for all processors.
 int threads_of(const char* provider, const std::string& value);
 
-/// `disable`: operators that are left to others, with commas between them, of those that the provider runs.
+/// `disable`: operators that the provider must not claim, separated by commas, out of those that it can run.
 std::set<std::string> operators_of(const char* provider, const std::string& value, const std::set<std::string>& run);
 
 }  // namespace providers

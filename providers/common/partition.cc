@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kNone = SIZE_MAX;
 
-// Nodes contracted into groups, step by step. A node that is in no group stands for itself.
+// Merges nodes into groups, step by step. A node without a group is a group of its own.
 class Contraction {
  public:
   explicit Contraction(const Graph& graph) {
@@ -51,7 +51,7 @@ class Contraction {
   const Node& node(size_t n) const { return *nodes_[n]; }
 
  private:
-  // Two groups become one unless something outside of both lies on a way from one to the other.
+  // Merges two groups unless a path between them leads through a node outside of both.
   void merge(size_t a, size_t b) {
     if (leaves_and_returns(a, b) || leaves_and_returns(b, a)) return;
     for (const size_t n : members_[b]) group_[n] = a;
@@ -59,7 +59,7 @@ class Contraction {
     members_[b].clear();
   }
 
-  // Whether `to` reads, over others, what `from` makes: backward from what `to` reads outside of both.
+  // Whether a path from `from` to `to` leads through other groups; searches backward from the inputs of `to`.
   bool leaves_and_returns(size_t from, size_t to) const {
     std::vector<bool> seen(nodes_.size(), false);
     std::vector<size_t> open;
@@ -79,7 +79,7 @@ class Contraction {
         visit_sources(n, group_[n] == to);
         continue;
       }
-      for (const size_t m : members_[group_[n]]) {  // a group waits for all that its members read
+      for (const size_t m : members_[group_[n]]) {  // a group depends on everything that its members read
         seen[m] = true;
         visit_sources(m, false);
       }

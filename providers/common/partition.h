@@ -1,4 +1,4 @@
-// Groups of connected nodes that can each become one node without making a cycle.
+// Finds groups of connected nodes that can each become one node without a cycle.
 #pragma once
 #include <functional>
 
@@ -6,8 +6,8 @@
 
 namespace providers {
 
-/// The nodes of `graph` for which `claims` holds, in groups, each in the graph's order. Two nodes are in one group if a
-/// value goes from one to the other, unless a path between members of the group would leave it and come back.
+/// The nodes of `graph` for which `claims` holds, in groups, each in the graph's order. Two nodes are in one group if
+/// one reads a result of the other, unless a path between members of the group would leave it and come back.
 std::vector<std::vector<const Node*>> groups_of(const Graph& graph, const std::function<bool(const Node&)>& claims);
 
 }  // namespace providers

@@ -45,8 +45,8 @@ struct Ep : OrtEp {
     };
   }
 
-  // Bodies of If, Loop and Scan are left alone: Retort has no claims there, and ONNX Runtime 1.31.1 ends with an invalid
-  // graph where such a body came from the function of an operator (SequenceMap).
+  // Bodies of If, Loop and Scan are not claimed: Retort supports no claims there, and ONNX Runtime 1.31.1 ends up with
+  // an invalid graph if such a body came from the function of an operator (SequenceMap).
   void claim(const OrtGraph* handle, OrtEpGraphSupportInfo* info) const {
     const OrtNode* parent = nullptr;
     check(api().Graph_GetParentNode(handle, &parent));
@@ -69,7 +69,7 @@ struct Ep : OrtEp {
   }
 };
 
-// Hosts put options of a provider among those of the session: "ep.<name in small letters>.<option>".
+// Hosts pass a provider's options as entries of the session's configuration: "ep.<name in lower case>.<option>".
 Options options_of(const OrtSessionOptions* session, std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
@@ -116,7 +116,7 @@ struct Factory : OrtEpFactory {
     };
     ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
     CreateAllocator = [](OrtEpFactory*, const OrtMemoryInfo*, const OrtKeyValuePairs*, OrtAllocator** made) noexcept {
-      *made = nullptr;  // the memory is that of the host
+      *made = nullptr;  // the memory is the host's
       return static_cast<OrtStatus*>(nullptr);
     };
     ReleaseAllocator = [](OrtEpFactory*, OrtAllocator*) noexcept {};
@@ -134,7 +134,7 @@ struct Factory : OrtEpFactory {
 OrtStatus* create_factory(const Description& description, const OrtApiBase* base, OrtEpFactory** factories, size_t room,
                           size_t* count) noexcept {
   const OrtApi* api = base->GetApi(kVersion);
-  if (!api) return nullptr;  // no factory: the host is older than the interface that it would need
+  if (!api) return nullptr;  // no factory: the host is older than the required interface
   host() = {api, api->GetEpApi()};
   return guard([&] {
     if (room < 1) throw Error(text(description.name, ": the host has no room for a factory"), ORT_INVALID_ARGUMENT);

@@ -19,7 +19,7 @@ const std::map<std::string, algorithm>& binaries() {
 
 bool commutes(algorithm f) { return f != algorithm::binary_sub && f != algorithm::binary_div; }
 
-// Version 7 brought the rules of numpy for shapes; 8 for Max and Min.
+// Version 7 introduced numpy's broadcasting; for Max and Min, version 8 did.
 bool claims_binary(const Node& node) {
   const int least = node.type == "Max" || node.type == "Min" ? 8 : 7;
   return node.since >= least && floats(node, 0, 5) && node.in.size() == 2 && node.in[1] && node.in[1]->rank() <= 5 &&
@@ -55,7 +55,7 @@ bool claims_prelu(const Node& node) {
   return true;
 }
 
-/// x to the power of a number.
+/// x to the power of a constant.
 class Power : public Operation {
  public:
   explicit Power(float e) : exponent_(e) {}

@@ -66,7 +66,8 @@ Builder::Builder(const Program& program, const std::vector<Dims>& shapes)
 const Tensor& Builder::value(int id) const {
   const auto& t = tensors_.at(size_t(id));
   if (!t)
-    throw Error(text("value '", program_.values[size_t(id)].name, "' is not there; this is an error of the provider"));
+    throw Error(
+        text("value '", program_.values[size_t(id)].name, "' does not exist; this is an error of the provider"));
   return *t;
 }
 
@@ -92,7 +93,7 @@ void Builder::made(const Operation& op, Tensor tensor) { made(op.out, std::move(
 
 void Builder::made(int id, Tensor tensor) {
   const Slot& slot = program_.values[size_t(id)];
-  // Steps of axes of size 1 may be anything; the library chooses its code by them.
+  // Strides of axes of size 1 may have any value, but the library chooses its code by them.
   const Desc straight = plain(tensor.desc.dims(), tensor.type());
   if (tensor.desc == straight) tensor.desc = straight;
   instance_->blocks[size_t(tensor.block)].readers += slot.uses + (slot.output >= 0);
@@ -173,7 +174,7 @@ Dims padded(const Dims& dims, size_t rank) {
   return all;
 }
 
-// The steps of a tensor of shape `from` looked at as one of shape `to`: 0 where it has one element for all.
+// The strides of a tensor of shape `from` that broadcasts to shape `to`: 0 along axes where it has one element.
 std::vector<int64_t> steps_over(const Dims& from, const Dims& to) {
   std::vector<int64_t> steps(to.size(), 0);
   int64_t step = 1;
@@ -184,7 +185,7 @@ std::vector<int64_t> steps_over(const Dims& from, const Dims& to) {
   return steps;
 }
 
-// Forms that the library's code for two operands knows: blocks of channels, row by row, or channels last.
+// Layouts that the library's code for two operands supports: blocks of channels, row-major, or channels last.
 bool common(const Desc& desc) {
   return desc.data.format_desc.blocking.inner_nblks || desc == plain(desc.dims(), desc.data_type()) ||
          channels_last(desc);
@@ -192,7 +193,7 @@ bool common(const Desc& desc) {
 
 }  // namespace
 
-// The library repeats only the second operand; where both repeat, the first is written out before.
+// The library broadcasts only the second operand; if both need it, the first one is expanded before.
 Tensor Builder::expanded(const Tensor& t, const Dims& dims) {
   const Tensor source = plain_of(t, DataType::f32);
   const Tensor to = fresh(dims, plain(dims, DataType::f32));
@@ -270,7 +271,7 @@ void Builder::deliver(int output, Tensor t) {
   t = t.desc.dims() == wanted.dims() ? in(t, wanted) : in(reshaped(t, wanted.dims()), wanted);
   Block& block = instance_->blocks[size_t(t.block)];
   const bool takes = block.input < 0 && !block.constant && block.output < 0 && block.bytes == wanted.get_size();
-  if (!takes) {  // it is an input, or another output too
+  if (!takes) {  // it is an input, or also another output
     const Tensor copy = fresh(t.dims, wanted);
     if (count_of(t.dims)) {
       const dnnl::reorder::primitive_desc pd(engine(), t.desc, engine(), wanted, attributes());

@@ -7,25 +7,25 @@
 
 namespace onednn {
 
-/// A tensor while a program is built: what it is, how it lies, and in which block of memory.
+/// A tensor while a program is built: its shape, its layout and its block of memory.
 struct Tensor {
-  Dims dims;  ///< as the model has them; `desc` may have others of the same order
+  Dims dims;  ///< as in the model; `desc` may have others of the same order
   Desc desc;
   int block = -1;
   DataType type() const { return desc.data_type(); }
   size_t rank() const { return dims.size(); }
 };
 
-/// A block of memory that steps use. Blocks of results that die lend their place to others.
+/// A block of memory that steps use. Blocks whose lifetimes do not overlap share memory.
 struct Block {
   size_t bytes = 0, offset = 0;
-  int input = -1, output = -1;  ///< of the part: then the memory is the caller's
+  int input = -1, output = -1;  ///< index among the part's inputs or outputs, whose memory is the caller's
   Bytes constant;
-  int first = -1, last = -1;  ///< steps
-  int readers = 0;            ///< uses by operations that are still to be built, of all values in it
+  int first = -1, last = -1;  ///< range of steps that use it
+  int readers = 0;            ///< uses of all its values by operations that are still to be built
 };
 
-/// What one step touches.
+/// A block that a step uses.
 struct Argument {
   int block;
   dnnl::memory memory;
@@ -35,7 +35,7 @@ struct Step {
   dnnl::primitive primitive;
   std::unordered_map<int, dnnl::memory> arguments;
   std::vector<Argument> memories;
-  /// In place of a primitive: work on pointers to the memories, in order.
+  /// Replaces a primitive: works on pointers to the memories, in order.
   std::function<void(const std::vector<char*>&)> work;
 };
 
@@ -48,7 +48,7 @@ class Instance {
   std::vector<Step> steps;
   std::vector<std::pair<int, Argument>> outward;  ///< memories of inputs (>= 0) and outputs (-1 - index)
 
-  /// Places blocks and makes the memory that steps work in.
+  /// Assigns offsets to blocks and allocates the memory of the steps.
   void finish();
   void run(const std::vector<void*>& in, const std::vector<void*>& out);
 
@@ -69,22 +69,23 @@ class Builder {
   const Settings& settings() const { return program_.settings; }
   const Tensor& value(int id) const;
   Weights* constant(int id) const { return id < 0 ? nullptr : program_.values[size_t(id)].constant.get(); }
-  /// A constant in a form; see Weights::in.
+  /// A constant in a layout; see Weights::in.
   Tensor weights(int id, const Desc& form, const Desc& view);
   Tensor weights(Weights& constant, const Desc& form, const Desc& view);
-  /// Records what an operation made.
+  /// Records the result of an operation.
   void made(const Operation& op, Tensor tensor);
   void made(int value, Tensor tensor);
-  /// For results without elements, with which the library does not get along: records one and answers true.
+  /// For results without elements, which the library does not support: records the result and returns true.
   bool empty(const Operation& op, const Dims& dims, DataType type = DataType::f32);
   Tensor fresh(const Dims& dims, const Desc& desc);
-  /// The same tensor in another form, by a reorder where it has not got it.
+  /// The same tensor in another layout, reordered if necessary.
   Tensor in(const Tensor& t, const Desc& desc);
   Tensor plain_of(const Tensor& t);
   Tensor plain_of(const Tensor& t, DataType type);
-  /// The same memory with other dimensions, row by row.
+  /// The same memory, row-major, with other dimensions.
   Tensor reshaped(const Tensor& t, const Dims& dims);
-  /// Whether nobody reads its memory later, so that it may be written over. `uses`: how often the operation reads it itself.
+  /// Whether nothing reads its memory later, so that it may be overwritten. `uses`: how often the operation itself
+  /// reads it.
   bool dies(const Tensor& t, int uses = 1) const;
 
   void step(const dnnl::primitive& primitive, const Arguments& arguments, const Desc& scratch);
@@ -94,7 +95,7 @@ class Builder {
   }
   void work(std::vector<Tensor> tensors, std::function<void(const std::vector<char*>&)> f);
   Tensor eltwise(const Tensor& t, const PostOp& f, bool over);
-  /// a + b, a * b and so on, with the rules of numpy for shapes.
+  /// a + b, a * b and so on, with numpy's broadcasting.
   Tensor binary(dnnl::algorithm f, const Tensor& a, const Tensor& b, bool over_a);
 
  private:
@@ -109,12 +110,12 @@ class Builder {
   std::vector<std::optional<Tensor>> tensors_;  // by value
 };
 
-/// Attributes of all primitives: memory that they work in is planned with the rest.
+/// Attributes of all primitives: their scratch memory is planned together with the rest.
 dnnl::primitive_attr attributes();
-/// Shape of a sum and the like; throws providers::Error where the two do not fit.
+/// The broadcast shape; throws providers::Error if the two do not fit.
 Dims broadcast(const Dims& a, const Dims& b);
 int64_t count_of(const Dims& dims);
-/// Batch, then the axes from the third on, then the channels; at least three axes.
+/// Order of the axes: batch, the axes from the third on, channels; at least three axes.
 Desc last_channels(const Dims& dims, DataType type);
 bool channels_last(const Desc& desc);
 

@@ -30,7 +30,7 @@ Tensor formed(Builder& b, int id, const Desc& form, const Desc& view) {
   const Dims dims = b.constant(id) ? b.constant(id)->dims() : b.value(id).dims;
   if (count_of(dims) != count_of(view.dims()))
     throw Error(
-        text("an input has shape ", shape_text(dims), ", but its weights want ", count_of(view.dims()), " elements"),
+        text("an input has shape ", shape_text(dims), ", but its weights need ", count_of(view.dims()), " elements"),
         ORT_INVALID_ARGUMENT);
   if (b.constant(id)) return b.weights(id, form, view);
   Tensor t = b.plain_of(b.value(id));
@@ -113,11 +113,11 @@ void Transposed::build(Builder& b) const {
     y.push_back((x.dims[i + 2] - 1) * window_.strides[i] + window_.span(i, w[i + 2]) - window_.begin[i] -
                 window_.end[i]);
     if (y.back() <= 0)
-      throw Error(text("padding leaves nothing of axis ", i + 2, " of an input ", shape_text(x.dims)),
+      throw Error(text("padding leaves no elements of axis ", i + 2, " of an input ", shape_text(x.dims)),
                   ORT_INVALID_ARGUMENT);
   }
   if (b.empty(*this, y)) return;
-  // The model has [input channels, output channels of a group, ...], the library output channels first.
+  // The model has [input channels, output channels of a group, ...]; the library has output channels first.
   std::vector<int> swap(own.size());
   for (size_t i = 0; i < swap.size(); ++i) swap[i] = i == 1 ? 2 : i == 2 ? 1 : int(i);
   const Desc view = plain(own, DataType::f32).permute_axes(swap);
@@ -142,7 +142,7 @@ bool claims_conv(const Node& node) {
   if (node.input(1) && !kernel.empty() && node.in[1]->fixed() &&
       (node.in[1]->rank() != kernel.size() + 2 ||
        !std::equal(kernel.begin(), kernel.end(), node.in[1]->dims.begin() + 2)))
-    return false;  // the CPU says what is wrong
+    return false;  // the CPU provider reports the error
   return floats(node, 3, 5) && node.in.size() >= 2 && node.in[1] && node.in[1]->rank() == node.in[0]->rank() &&
          Window(node).sound();
 }

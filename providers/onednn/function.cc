@@ -14,8 +14,8 @@ using Functions = std::vector<PostOp>;
 
 PostOp clip(float low, float high) { return {algorithm::eltwise_clip, low, high}; }
 
-// Functions without parameters. Log and Softplus are missing, and with them Mish: near 0 the library's are off by 1e-6, which
-// is much where the result is small.
+// Functions without parameters. Log, Softplus and thus Mish are missing: near 0, the library's results are off by 1e-6,
+// which is much if the result is small.
 const std::map<std::string, Functions>& plain_functions() {
   static const std::map<std::string, Functions> all = {
       {"Relu", {{algorithm::eltwise_relu}}},         {"Sigmoid", {{algorithm::eltwise_logistic}}},
@@ -53,7 +53,7 @@ Functions functions_of(const Node& node) {
 
 bool claims_function(const Node& node) { return floats(node, 1, 6) && (node.type != "Clip" || finds_bounds(node)); }
 
-// A lower bound over the upper one means the upper one, which the library does not do.
+// If the lower bound of Clip exceeds the upper one, the result is the upper one, which the library does not support.
 bool claims_clip(const Node& node) {
   if (!claims_function(node)) return false;
   const PostOp f = clip_of(node)[0];

@@ -1,4 +1,5 @@
-// What becomes one primitive: normalisation and functions behind a product, and the forms of Swish and Gelu that models spell out.
+// Fuses nodes into one primitive: normalisation and functions after a product, and the expanded forms of Swish and
+// Gelu.
 #include <algorithm>
 #include <cmath>
 
@@ -44,14 +45,14 @@ class Fusion {
   }
   void remove(const Operation* op) { p_.operations[place(op)].reset(); }
 
-  // `first` takes the place of `second`, where all that it may read now has been made.
+  // `first` replaces `second`, at a place where everything that it reads has been computed.
   void absorb(Operation* first, Operation* second) {
     first->out = second->out;
     const size_t from = place(first), to = place(second);
     p_.operations[to] = std::move(p_.operations[from]);
   }
 
-  // A constant number; NaN for anything else.
+  // A constant number; NaN for other values.
   float number(int id) const {
     Weights* w = id < 0 ? nullptr : p_.values[size_t(id)].constant.get();
     return w && w->type() == DataType::f32 && count_of(w->dims()) == 1 ? w->values()[0] : NAN;
@@ -125,7 +126,7 @@ class Fusion {
     return true;
   }
 
-  // Into the later one of two that it could be a part of, which then has the least to wait for.
+  // Fuses a sum into the later one of its two operands, at which the other is already computed.
   bool summed(Operation& op) {
     auto* sum = dynamic_cast<Binary*>(&op);
     if (!sum || sum->function != algorithm::binary_add || !sum->post.empty() || op.in[0] == op.in[1]) return false;
@@ -181,7 +182,7 @@ class Fusion {
     p_.operations[place(&op)] = std::move(made);
   }
 
-  // A product or quotient of a value with a number: that value; -1 for another operation.
+  // The other factor of a product or quotient of a value with a number; -1 for another operation.
   int scaled(const Operation* op, float wanted, float divided) const {
     auto* f = dynamic_cast<const Binary*>(op);
     if (!f || !f->post.empty()) return -1;
@@ -193,7 +194,7 @@ class Fusion {
     return -1;
   }
 
-  // 0.5 * x * (1 + erf(x / sqrt 2)), whichever two of the three are multiplied first.
+  // 0.5 * x * (1 + erf(x / sqrt 2)), whichever two of the three factors are multiplied first.
   bool gelu(Operation& op) {
     auto* erf = dynamic_cast<Erf*>(&op);
     Operation* inner = erf ? p_.maker(op.in[0]) : nullptr;
@@ -223,7 +224,7 @@ class Fusion {
     return true;
   }
 
-  // A product between integers that are made real before it and stored again behind it.
+  // A product between DequantizeLinear before and QuantizeLinear after it.
   bool stored(Operation& op) {
     auto* last = dynamic_cast<Quantize*>(&op);
     Operation* product = last ? p_.maker(op.in[0]) : nullptr;
@@ -233,7 +234,7 @@ class Fusion {
     Weights* weights = w ? p_.values[size_t(w->in[0])].constant.get() : nullptr;
     if (!x || !weights || x->scale.scales.size() != 1) return false;
     Quantization q{x->scale, w->scale, nullptr, nullptr, last->scale, last->type, {}};
-    // Scales of weights stand for results: of a convolution along their first axis, of a product along the last one.
+    // Weights have one scale per result: a convolution's along their first axis, a product's along the last one.
     const bool conv = product->type == "Conv";
     const size_t along = conv ? 0 : 1;
     if (w->scale.scales.size() > 1 && (w->scale.axis != along || product->type == "Gemm")) return false;
@@ -257,14 +258,14 @@ class Fusion {
     return true;
   }
 
-  // The third input of a product as integers of the scale that its sums have.
+  // The third input of a product as integers with the scale of its sums.
   bool stored_bias(const Operation& product, Quantization& q) {
     if (product.in.size() < 3 || product.in[2] < 0) return true;
     auto* source = dynamic_cast<Dequantize*>(p_.maker(product.in[2]));
     const int id = source ? source->in[0] : product.in[2];
     Weights* c = p_.values[size_t(id)].constant.get();
     if (!c || c->dims().size() != 1 || (source && source->scale.zero)) return false;
-    // The last axis of the weights of a product, the first one of those of a convolution or a product with transB.
+    // The last axis of a product's weights; the first one for a convolution or a product with transB.
     const Dims& w = q.weights->dims();
     if (c->dims()[0] != w.front() && c->dims()[0] != w.back()) return false;
     std::vector<float> real = c->values();

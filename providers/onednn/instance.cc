@@ -12,7 +12,7 @@ bool together(const Block& a, const Block& b) { return a.first <= b.last && b.fi
 
 }  // namespace
 
-// Large blocks first, each at the lowest place where no block lies that lives at the same time.
+// Places large blocks first, each at the lowest offset where no block with an overlapping lifetime lies.
 void Instance::place() {
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), 0);

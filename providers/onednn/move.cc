@@ -1,4 +1,4 @@
-// Operators that move or rename: Concat, Transpose, Reshape and its relatives.
+// Operators that move or rename data: Concat, Transpose, Reshape and similar ones.
 #include <algorithm>
 
 #include "operators.h"
@@ -45,7 +45,7 @@ class Concat : public Operation {
   const size_t axis_;
 };
 
-/// Another way to look at the same memory; who needs it row by row reorders it.
+/// Another view of the same memory; operations that need it row-major reorder it.
 class Transpose : public Operation {
  public:
   explicit Transpose(std::vector<int> to) : to_(std::move(to)) {}
@@ -59,10 +59,10 @@ class Transpose : public Operation {
   }
 
  private:
-  const std::vector<int> to_;  // where each axis goes
+  const std::vector<int> to_;  // the destination of each axis
 };
 
-/// The same elements in another shape, which a function says for a shape.
+/// The same elements in another shape, which a function computes from the input's shape.
 class Reshape : public Operation {
  public:
   explicit Reshape(std::function<Dims(const Dims&)> f) : shape_(std::move(f)) {}
@@ -158,7 +158,7 @@ std::unique_ptr<Operation> make_squeeze(const Node& node) {
       const bool named = std::count(axes.begin(), axes.end(), int64_t(i)) ||
                          std::count(axes.begin(), axes.end(), int64_t(i) - int64_t(x.size()));
       if (named && x[i] != 1)
-        throw Error(text("axis ", i, " of ", shape_text(x), " is not 1 and cannot go"), ORT_INVALID_ARGUMENT);
+        throw Error(text("axis ", i, " of ", shape_text(x), " is not 1 and cannot be removed"), ORT_INVALID_ARGUMENT);
       if (!named) y.push_back(x[i]);
     }
     return y;

@@ -46,12 +46,12 @@ class Softmax : public Operation {
     const Tensor& x = b.value(in[0]);
     if (b.empty(*this, x.dims)) return;
     const auto split = x.dims.begin() + ptrdiff_t(axis_);
-    if (flat_) {  // before version 13 all axes from this one on are one
+    if (flat_) {  // before version 13, all axes from this one on count as one
       const Dims rows{count_of({x.dims.begin(), split}), count_of({split, x.dims.end()})};
       b.made(*this, b.reshaped(over_last(b, b.reshaped(b.plain_of(x), rows)), x.dims));
       return;
     }
-    // The library is quick along the last axis only: this one changes places with it, and back in the view of the result.
+    // The library is fast only along the last axis: the axis is swapped with it, and back in the view of the result.
     std::vector<int> swap(x.dims.size());
     for (size_t i = 0; i < swap.size(); ++i) swap[i] = int(i);
     std::swap(swap[axis_], swap.back());

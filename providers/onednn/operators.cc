@@ -67,7 +67,7 @@ Posts::Posts(const Builder& b, const Operation& op, const Dims& dims) : op_(op) 
   std::set<dnnl::algorithm> seen;
   for (const PostOp& p : op.post) {
     if (p.add < 0) {
-      // oneDNN 2.6 gives the second of two functions of one kind the parameters of the first.
+      // oneDNN 2.6 uses the first function's parameters also for a second function of the same kind.
       if (!seen.insert(p.function).second) break;
       ops_.append_eltwise(1, p.function, p.alpha, p.beta);
     } else {

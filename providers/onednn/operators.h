@@ -1,4 +1,4 @@
-// The operators that the provider runs: when a node may be claimed, and what it becomes.
+// The operators that the provider runs: conditions for claiming a node, and the operation that it becomes.
 #pragma once
 #include "builder.h"
 
@@ -12,13 +12,13 @@ struct Rule {
   int since = 1;  ///< oldest version of the operator
   bool (*claims)(const Node& node);
   std::unique_ptr<Operation> (*make)(const Node& node);
-  bool moves = false;  ///< only looks at data in another way: no reason to make a part
+  bool moves = false;  ///< only another view of data: alone no reason to make a part
   bool many = false;   ///< may have several results
-  bool first = false;  ///< reads its first input at runs; `make` has read the others, which are constant
+  bool first = false;  ///< reads only its first input in runs; `make` has read the others, which are constant
 };
 using Rules = std::vector<Rule>;
 
-// By families, each in a file of its own.
+// By families, one file each.
 void add_convolutions(Rules& rules);
 void add_products(Rules& rules);
 void add_pools(Rules& rules);
@@ -30,19 +30,19 @@ void add_pieces(Rules& rules);
 void add_resizes(Rules& rules);
 void add_quantized(Rules& rules);
 
-/// The rule of a node that may be claimed; null for others.
+/// The rule for a node that may be claimed; null for others.
 const Rule* rule_for(const Node& node);
 std::set<std::string> operator_names();
 
-/// Whether all inputs and outputs are float32 of known rank, from `least` to `most` dimensions for the first input.
+/// Whether all inputs and outputs are float32 of known rank, and the first input has `least` to `most` dimensions.
 bool floats(const Node& node, size_t least = 1, size_t most = 6);
-/// Whether input `i` is there and no run can change it.
+/// Whether input `i` exists and no run can change it.
 bool is_constant(const Node& node, size_t i);
-/// Its integers or numbers; the input must be constant.
+/// The integers or numbers of a constant input.
 std::vector<int64_t> constant_integers(const Node& node, size_t i);
 float constant_number(const Node& node, size_t i, float otherwise);
 
-/// Functions one after the other.
+/// Applies functions one after the other.
 class Eltwise : public Operation {
  public:
   explicit Eltwise(std::vector<PostOp> f) : functions(std::move(f)) {}
@@ -58,13 +58,13 @@ class Binary : public Operation {
   const dnnl::algorithm function;
 };
 
-/// The error function; only here to become a part of Gelu where it can.
+/// The error function; only claimed so that it can become part of Gelu.
 class Erf : public Operation {
  public:
   void build(Builder& b) const override;
 };
 
-/// y = (x - mean) / sqrt(variance + epsilon) * scale + shift, for each channel; inputs x, scale, shift, mean, variance.
+/// y = (x - mean) / sqrt(variance + epsilon) * scale + shift, per channel; inputs x, scale, shift, mean, variance.
 class BatchNorm : public Operation {
  public:
   explicit BatchNorm(float e) : epsilon(e) {}
@@ -72,17 +72,17 @@ class BatchNorm : public Operation {
   const float epsilon;
 };
 
-/// The post-operations that a primitive can take, and what is left.
+/// The post-operations that a primitive can take, and those that remain.
 class Posts {
  public:
-  /// `dims` are those of the result.
+  /// `dims`: of the result.
   Posts(const Builder& b, const Operation& op, const Dims& dims);
   const dnnl::post_ops& ops() const { return ops_; }
-  /// Memory for the result: that of the value to be added, or new.
+  /// Memory for the result: that of the addend, or new memory.
   Tensor target(Builder& b, const Dims& dims, const Desc& desc) const;
-  /// Steps for what the primitive did not take.
+  /// Adds steps for the post-operations that the primitive did not take.
   Tensor rest(Builder& b, Tensor t) const { return steps(b, op_, t, taken_); }
-  /// Steps for those from number `first` on.
+  /// Adds steps for the post-operations from number `first` on.
   static Tensor steps(Builder& b, const Operation& op, Tensor t, size_t first);
 
  private:

@@ -9,7 +9,7 @@ namespace onednn {
 using providers::TensorView;
 using providers::text;
 
-// Sets of shapes whose primitives are kept.
+// Number of shape sets whose primitives are kept.
 constexpr size_t kInstances = 8;
 
 void Program::count_uses() {
@@ -68,11 +68,11 @@ void CompiledPart::run(OrtKernelContext* context) {
     const OrtValue* value = nullptr;
     providers::check(api.KernelContext_GetInput(context, i, &value));
     const Slot& slot = program_.values[size_t(program_.inputs[i])];
-    if (!value) throw providers::Error(text(program_.name, ": input '", slot.name, "' is not given; it must be"));
+    if (!value) throw providers::Error(text(program_.name, ": input '", slot.name, "' is missing; give it a value"));
     TensorView view = providers::view_of(value);
     if (view.type != slot.type)
       throw providers::Error(text(program_.name, ": input '", slot.name, "' has type ", providers::name_of(view.type),
-                                  ", the model says ", providers::name_of(slot.type)),
+                                  ", but the model has ", providers::name_of(slot.type)),
                              ORT_INVALID_ARGUMENT);
     shapes[i] = view.dims;
     in[i] = view.mutable_data;

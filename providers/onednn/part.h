@@ -1,4 +1,4 @@
-// A compiled group of nodes: operations over values, and what they become for the shapes of a run.
+// A compiled group of nodes: operations on values, and their primitives for the shapes of a run.
 #pragma once
 #include <list>
 #include <map>
@@ -15,39 +15,39 @@ namespace onednn {
 
 using providers::Dims;
 
-/// An element-wise function, or the sum with a value (`add`), behind another operation.
+/// An elementwise function, or the sum with a value (`add`), after another operation.
 struct PostOp {
   dnnl::algorithm function = dnnl::algorithm::undef;
   float alpha = 0, beta = 0;
-  int add = -1;  ///< value that is added; then there is no function
+  int add = -1;  ///< the value to add; there is no function then
 };
 
 class Builder;
 struct Program;
 struct Quantization;
 
-/// An operation of a part. It says how it is built for shapes, which `Builder` knows.
+/// An operation of a part. It can build its steps for shapes that `Builder` knows.
 class Operation {
  public:
   virtual ~Operation() = default;
   virtual void build(Builder& b) const = 0;
-  /// Whether `post` is carried out by build.
+  /// Whether build() applies `post`.
   virtual bool takes_post() const { return false; }
-  /// y * scale + shift for each channel (axis 1) becomes part of it; false where it cannot.
+  /// Makes y * scale + shift per channel (axis 1) part of it; returns false if it cannot.
   virtual bool fold(Program&, const std::vector<float>& /*scale*/, const std::vector<float>& /*shift*/) {
     return false;
   }
-  /// Sum with a constant along the last axis becomes part of it; false where it cannot.
+  /// Makes the sum with a constant along the last axis part of it; returns false if it cannot.
   virtual bool fold_bias(const Program&, int /*value*/) { return false; }
 
-  /// The same on 8-bit integers; null where it has no such form.
+  /// The same on 8-bit integers; null if there is no such form.
   virtual std::unique_ptr<Operation> quantized(Quantization) const;
 
   std::string who;      ///< for messages: "node 'name' (Type)"
   std::string type;     ///< of the node
-  std::vector<int> in;  ///< values, -1: left out
+  std::vector<int> in;  ///< values, -1: omitted
   int out = -1;
-  std::vector<int> outs;  ///< of operators with several results, in place of `out`; -1: left out
+  std::vector<int> outs;  ///< for operators with several results, in place of `out`; -1: omitted
   std::vector<PostOp> post;
 };
 
@@ -55,13 +55,13 @@ class Operation {
 struct Slot {
   std::string name;
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-  int input = -1;   ///< of the part
-  int output = -1;  ///< of the part
+  int input = -1;   ///< index among the part's inputs
+  int output = -1;  ///< index among the part's outputs
   std::shared_ptr<Weights> constant;
-  int uses = 0;  ///< by operations
+  int uses = 0;  ///< number of reading operations
 };
 
-/// What a part computes, after fusion.
+/// The computation of a part, after fusion.
 struct Program {
   std::string name;
   std::vector<Slot> values;
@@ -70,17 +70,17 @@ struct Program {
   Settings settings;
 
   void count_uses();
-  /// The operation that makes a value, and the only one that reads it; null where there is none or another.
+  /// The operation that computes a value, and the only one that reads it; null if there is none or several.
   Operation* maker(int value) const;
   Operation* only_reader(int value) const;
 };
 
-/// Puts operations together where one primitive does for several.
+/// Merges operations that one primitive can do together.
 void fuse(Program& program);
 
 class Instance;
 
-/// Runs a program. Instances for the last shapes are kept; each serves one run at a time.
+/// Runs a program. Instances for the last shapes are kept; each is used by one run at a time.
 class CompiledPart : public providers::Part {
  public:
   explicit CompiledPart(Program program);
@@ -93,7 +93,7 @@ class CompiledPart : public providers::Part {
 
   const Program program_;
   std::mutex mutex_;
-  std::list<std::unique_ptr<Instance>> idle_;  // the last used first
+  std::list<std::unique_ptr<Instance>> idle_;  // most recently used first
 };
 
 }  // namespace onednn

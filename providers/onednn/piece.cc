@@ -1,4 +1,4 @@
-// Split and Slice: pieces of a tensor, copied out of it.
+// Split and Slice: copies of pieces of a tensor.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -12,7 +12,7 @@ using providers::Error;
 using providers::shape_text;
 using providers::text;
 
-// The piece in memory of its own, which lies as the whole does.
+// Copies the piece to its own memory, in the layout of the whole.
 Tensor piece(Builder& b, const Tensor& t, const Dims& dims, const Dims& offsets) {
   if (count_of(dims) == 0) return b.fresh(dims, plain(dims, t.type()));
   const Tensor whole = channels_last(t.desc) ? t : b.plain_of(t);
@@ -85,13 +85,13 @@ bool claims_split(const Node& node) {
   if (!one_float(node) || axis_of(node) < 0 || axis_of(node) >= int64_t(node.in[0]->rank())) return false;
   if (node.input(1) && !is_constant(node, 1)) return false;
   const Dims sizes = split_sizes(node);
-  // Before version 18 pieces without sizes are equal, or the model is wrong, which the CPU says.
+  // Before version 18, pieces without sizes are equal; otherwise the model is invalid, which the CPU provider reports.
   const int64_t size = node.in[0]->dims[size_t(axis_of(node))], n = int64_t(node.out.size());
   if (sizes.empty() && (size < 0 || (node.since < 18 && size % n))) return false;
   return std::all_of(sizes.begin(), sizes.end(), [](int64_t s) { return s > 0; });
 }
 
-// Starts, ends and axes; no axes where it cannot be claimed.
+// Starts, ends and axes; no axes if the node cannot be claimed.
 struct Range {
   Dims starts, ends, axes;
 };
@@ -121,7 +121,7 @@ Range range_of(const Node& node) {
   return twice || r.starts.size() != r.axes.size() || r.ends.size() != r.axes.size() ? Range{} : r;
 }
 
-// Nothing is left of a piece of size 0, which is not worth a primitive.
+// Pieces of size 0 are not claimed: they need no primitive.
 bool claims_slice(const Node& node) {
   if (!one_float(node) || (node.since >= 10 && node.in.size() < 3)) return false;
   const Dims& y = node.out[0]->dims;

@@ -11,7 +11,7 @@ using providers::shape_text;
 using providers::text;
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
-// The window is given by strides, sizes, gaps inside, and padding before and behind.
+// The window: strides, sizes, dilations, and padding before and behind.
 Tensor pool(Builder& b, const Tensor& x, dnnl::algorithm f, const Dims& y, const Dims (&window)[5]) {
   const Desc any(y, x.type(), dnnl::memory::format_tag::any);
   const dnnl::pooling_v2_forward::desc desc(kInference, f, x.desc, any, window[0], window[1], window[2], window[3],
@@ -41,9 +41,9 @@ class Pool : public Operation {
     };
     if (kernel_.size() != n || strides_.size() != n || dilations_.size() != n || pads_.size() != 2 * n) return false;
     if (!least(kernel_, 1) || !least(strides_, 1) || !least(dilations_, 1) || !least(pads_, 0)) return false;
-    for (size_t i = 0; i < n; ++i)  // windows of padding alone
+    for (size_t i = 0; i < n; ++i)  // windows that consist of padding only
       if (pads_[i] >= kernel_[i] || pads_[i + n] >= kernel_[i]) return false;
-    // What lies behind the padding counts for nobody, which the library cannot be told.
+    // Elements beyond the padding do not count, which the library cannot represent.
     return !(average_ && includes_ && (ceil_ || auto_pad_.rfind("SAME", 0) == 0)) &&
            !(average_ && least(dilations_, 2));
   }
@@ -86,7 +86,7 @@ void Pool::build(Builder& b) const {
   b.made(*this, pool(b, x, f, y, {strides_, kernel_, gaps, begin, end}));
 }
 
-/// Over all axes from the third on, which become 1 or go.
+/// Pools over all axes from the third on, which become 1 or are removed.
 class Global : public Operation {
  public:
   Global(dnnl::algorithm f, bool keeps) : function_(f), keeps_(keeps) {}
@@ -97,7 +97,7 @@ class Global : public Operation {
     std::copy_n(x.dims.begin(), 2, y.begin());
     const Dims kernel(x.dims.begin() + 2, x.dims.end()), ones(n, 1), none(n, 0);
     if (count_of(kernel) == 0)
-      throw Error(text("an input ", shape_text(x.dims), " has nothing to be pooled"), ORT_INVALID_ARGUMENT);
+      throw Error(text("an input ", shape_text(x.dims), " has no elements to pool"), ORT_INVALID_ARGUMENT);
     Tensor to = pool(b, x, function_, y, {ones, kernel, none, none, none});
     b.made(*this, keeps_ ? to : b.reshaped(to, {y[0], y[1]}));
   }
@@ -117,7 +117,7 @@ class Reduction : public Operation {
     for (size_t i = 0; i < kept.size(); ++i)
       if (keeps_ || !std::count(axes_.begin(), axes_.end(), int64_t(i))) left.push_back(kept[i]);
     if (count_of(x.dims) == 0)
-      throw Error(text("an input ", shape_text(x.dims), " has nothing to be reduced"), ORT_INVALID_ARGUMENT);
+      throw Error(text("an input ", shape_text(x.dims), " has no elements to reduce"), ORT_INVALID_ARGUMENT);
     const Tensor to = b.fresh(kept, plain(kept, DataType::f32));
     if (kept == x.dims) {
       b.made(*this, b.reshaped(x, left));
@@ -137,7 +137,7 @@ class Reduction : public Operation {
   const bool keeps_;
 };
 
-// Axes of a reduction, counted from the front; nothing where they are not known.
+// Axes of a reduction, counted from the front; empty if they are unknown.
 Dims axes_of(const Node& node) {
   const auto rank = int64_t(node.in[0]->rank());
   Dims axes = node.integers("axes");
@@ -187,7 +187,8 @@ void add_pools(Rules& rules) {
                                                        true);
                      }});
   }
-  // Not ReduceMax and ReduceMin, which the library begins with the largest numbers: infinities get lost.
+  // Without ReduceMax and ReduceMin, which the library initialises with the largest finite number, so that infinities
+  // get lost.
   for (const char* type : {"ReduceMean", "ReduceSum"}) rules.push_back({type, 1, claims_reduction, make_reduction});
 }
 

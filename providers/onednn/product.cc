@@ -15,7 +15,7 @@ struct Form {
   float alpha = 1, beta = 1;
 };
 
-/// Inputs a, b and a third one that is added: for Gemm any, for MatMul a row that was an Add.
+/// Inputs a, b and an addend: for Gemm any, for MatMul a row from an Add.
 class Product : public Operation {
  public:
   explicit Product(const Form& form) : form_(form) {}
@@ -50,7 +50,7 @@ bool Product::fold_bias(const Program& p, int value) {
   return true;
 }
 
-// Batches of a are rows where b has none of its own.
+// If b has no batches, the batches of a become rows.
 Product::Shapes Product::shapes(const Dims& a, const Dims& b) const {
   Shapes s{a, b, {}, {}};
   const bool vector_a = a.size() == 1, vector_b = b.size() == 1;
@@ -77,7 +77,7 @@ Product::Shapes Product::shapes(const Dims& a, const Dims& b) const {
   return s;
 }
 
-// Dense row by row, or with the last two axes the other way round.
+// Whether a matrix is dense and row-major, or its transpose is.
 bool direct(const Desc& desc) {
   const int n = desc.data.ndims;
   if (desc.data.format_kind != dnnl_blocked || desc.data.format_desc.blocking.inner_nblks) return false;
@@ -127,8 +127,7 @@ void Product::build(Builder& b) const {
   const Shapes s = shapes(a.dims, w ? w->dims() : b.value(in[1]).dims);
   if (b.empty(*this, s.result)) return;
   if (s.a.back() == 0)
-    throw Error("there is nothing to be summed over; the last axis of its first input must not be 0",
-                ORT_INVALID_ARGUMENT);
+    throw Error("there are no elements to sum; the last axis of its first input must not be 0", ORT_INVALID_ARGUMENT);
   const DataType type = b.settings().bf16 ? DataType::bf16 : DataType::f32;
   const Tensor x = operand(b, a, s.a, form_.transpose_a, type);
   const Desc view =

@@ -1,4 +1,4 @@
-// The plug-in: claims nodes that the library runs, compiles groups of them.
+// The plug-in: claims nodes that the library runs, and compiles groups of them.
 #include "common/partition.h"
 #include "operators.h"
 
@@ -10,7 +10,7 @@ using providers::Error;
 using providers::Graph;
 using providers::text;
 
-// Values of a group by name.
+// Converts a group of nodes to a program, with values by name.
 class Lowering {
  public:
   Lowering(const Compilation& what, const Settings& settings) : what_(what) {
@@ -83,7 +83,7 @@ class OneDnn : public providers::Provider {
   std::vector<std::vector<const Node*>> claim(const Graph& graph) override {
     auto groups = providers::groups_of(
         graph, [&](const Node& n) { return !settings_.disabled.count(n.type) && rule_for(n) != nullptr; });
-    // Nothing is computed by looking at memory in another way.
+    // Groups that only change views of memory compute nothing.
     std::erase_if(groups, [](const auto& group) {
       return std::all_of(group.begin(), group.end(), [](const Node* n) { return rule_for(*n)->moves; });
     });

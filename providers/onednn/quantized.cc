@@ -19,7 +19,7 @@ using providers::text;
 using providers::view_of;
 constexpr auto kAny = dnnl::memory::format_tag::any;
 
-// Without them products of bytes are summed in 16 bits, which may be too few.
+// Without these instructions, products of bytes are summed in 16 bits, which may overflow.
 bool has_byte_products() {
   static const bool has = [] {
     const auto isa = int(dnnl::get_effective_cpu_isa());
@@ -29,7 +29,7 @@ bool has_byte_products() {
   return has;
 }
 
-// Factor from sums of products to stored results, and the zeros.
+// The factor from sums of products to stored results, and the zero points.
 dnnl::primitive_attr scaled(const Quantization& q, bool zero_of_weights) {
   dnnl::primitive_attr attr = attributes();
   if (q.type != DataType::s32) {
@@ -46,7 +46,7 @@ dnnl::primitive_attr scaled(const Quantization& q, bool zero_of_weights) {
   return attr;
 }
 
-// Scales and sums have a value for each result.
+// Checks that scales and sums have one value per result.
 void check_sizes(const Quantization& q, int64_t results) {
   const bool scales = q.w.scales.size() == 1 || q.w.scales.empty() || int64_t(q.w.scales.size()) == results;
   if (!scales || (q.bias && q.bias->dims() != Dims{results}))
@@ -99,8 +99,7 @@ class IntProduct : public Operation {
     check_sizes(q_, w[1]);
     if (b.empty(*this, result, q_.type)) return;
     if (w[0] == 0)
-      throw Error("there is nothing to be summed over; the last axis of its first input must not be 0",
-                  ORT_INVALID_ARGUMENT);
+      throw Error("there are no elements to sum; the last axis of its first input must not be 0", ORT_INVALID_ARGUMENT);
     const int64_t rows = w[0] ? count_of(x.dims) / w[0] : 0;
     const Tensor from = b.reshaped(b.plain_of(x), {rows, w[0]});
     const Desc bias = q_.bias ? plain({1, w[1]}, DataType::s32) : Desc(), to_desc = plain({rows, w[1]}, q_.type);
@@ -122,13 +121,13 @@ class IntProduct : public Operation {
   const Quantization q_;
 };
 
-// The weights of a node as int8 with their scale; null where they cannot be.
+// The weights of a node as int8 with their scale; null if they cannot be converted.
 std::shared_ptr<Weights> weights_of(const Node& node, size_t i, Scale& scale) {
   Weights w(view_of(node.in[i]->constant));
   return signed_weights(w, scale.zero);
 }
 
-// Inputs of QLinearConv and QLinearMatMul; no weights where the node cannot be claimed.
+// Inputs of QLinearConv and QLinearMatMul; no weights if the node cannot be claimed.
 Quantization linear(const Node& node) {
   Quantization q;
   if (node.in.size() < 8 || !is_byte(node.in[0]) || !node.in[0]->has_rank || !is_byte(node.in[3]) ||
@@ -163,7 +162,7 @@ bool claims_linear_product(const Node& node) {
          (q.w.scales.size() == 1 || (int64_t(q.w.scales.size()) == q.weights->dims()[1] && !q.w.zero));
 }
 
-// Sums of products as they are.
+// Unscaled sums of products.
 Quantization integers(const Node& node) {
   Quantization q;
   q.type = DataType::s32;
@@ -188,7 +187,7 @@ bool claims_integers(const Node& node) {
 bool claims_dequantize(const Node& node) { return providers::dequantizes(node) && node.in[0]->rank() <= 5; }
 bool claims_quantize(const Node& node) { return providers::quantizes(node) && node.in[0]->rank() <= 5; }
 
-// The form of a tensor with elements of another type; row by row where it has not one of the usual forms.
+// The tensor in a usual layout for elements of another type; row-major if it has another one.
 Tensor usual(Builder& b, const Tensor& t) { return channels_last(t.desc) ? t : b.plain_of(t); }
 Desc like(const Tensor& t, DataType type) {
   return channels_last(t.desc) ? last_channels(t.desc.dims(), type) : plain(t.desc.dims(), type);

@@ -1,4 +1,4 @@
-// Convolutions and products of 8-bit integers, and the way between them and float32.
+// Convolutions and products of 8-bit integers, and conversions between them and float32.
 #pragma once
 #include "common/quantization.h"
 #include "operators.h"
@@ -9,18 +9,18 @@ struct Window;
 
 using providers::Scale;
 
-/// What an operation on integers needs to know besides its first input.
+/// The parameters of an operation on integers, besides its first input.
 struct Quantization {
   Scale x, w;
   std::shared_ptr<Weights> weights;  ///< int8
   std::shared_ptr<Weights> bias;     ///< int32, or null
   Scale y;
   DataType type = DataType::u8;  ///< of the result; s32 is not scaled
-  std::vector<PostOp> post;      ///< on stored values without their zero
+  std::vector<PostOp> post;      ///< on stored values, without their zero point
 };
 
 std::unique_ptr<Operation> quantized_convolution(const Window& window, Quantization q);
-/// Weights are a matrix, the other way round if `transposed`.
+/// Weights are a matrix, transposed if `transposed`.
 std::unique_ptr<Operation> quantized_product(bool transposed, Quantization q);
 
 class Dequantize : public Operation {
@@ -38,7 +38,7 @@ class Quantize : public Operation {
   const DataType type;
 };
 
-/// The constant as int8 with a zero that fits: uint8 is moved by 128. Null for other types.
+/// The constant as int8 with a matching zero point: uint8 is shifted by 128. Null for other types.
 std::shared_ptr<Weights> signed_weights(Weights& w, int32_t& zero);
 
 }  // namespace onednn

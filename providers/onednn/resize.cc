@@ -1,4 +1,4 @@
-// Resize by whole factors.
+// Resize by integer factors.
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +28,7 @@ class Resize : public Operation {
   const Dims factors_;
 };
 
-// Whole numbers, 1 for batch and channels; nothing for other scales.
+// Integer factors, 1 for batch and channels; empty for other scales.
 Dims factors_of(const Node& node) {
   const size_t at = node.type == "Upsample" || node.since < 11 ? 1 : 2;
   if (!is_constant(node, at) || node.input(3)) return {};
@@ -43,8 +43,8 @@ Dims factors_of(const Node& node) {
   return factors;
 }
 
-// The library looks for neighbours from the middles of elements, as half_pixel does. For whole factors the nearest one is
-// also that of asymmetric with floor.
+// The library finds neighbours from the centres of elements, as half_pixel does. For integer factors, the nearest
+// element is also that of asymmetric with floor.
 bool claims_resize(const Node& node) {
   const Value& x = *node.in[0];
   if (x.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || !x.has_rank || x.rank() < 3 || x.rank() > 5) return false;

@@ -39,7 +39,7 @@ Settings read_settings(const providers::Options& options) {
     else if (name == "disable")
       s.disabled = providers::operators_of(kName, value, operator_names());
     else
-      throw Error(text(kName, " has no option '", name, "'; there are threads, bf16 and disable"),
+      throw Error(text(kName, " has no option '", name, "'; its options are threads, bf16 and disable"),
                   ORT_INVALID_ARGUMENT);
   }
   if (s.bf16) check_bf16();

@@ -10,15 +10,15 @@ namespace onednn {
 inline constexpr const char* kName = "OneDnnExecutionProvider";
 
 struct Settings {
-  int threads = 0;  ///< of each run; 0: as many as processors may be used
+  int threads = 0;  ///< of each run; 0: as many as processors that may be used
   bool bf16 = false;
-  std::set<std::string> disabled;  ///< operators left to others
+  std::set<std::string> disabled;  ///< operators that must not be claimed
 };
 
-/// Throws providers::Error for options that do not exist and values that they cannot have.
+/// Throws providers::Error for unknown options and invalid values.
 Settings read_settings(const providers::Options& options);
 
-/// The number of threads of the calling thread's parallel regions while it lives.
+/// Sets the number of threads of the calling thread's parallel regions as long as it lives.
 class Threads {
  public:
   explicit Threads(int count);

@@ -73,7 +73,7 @@ Weights::Weights(const Dims& dims, const std::vector<float>& values) : dims_(dim
   std::memcpy(raw_.get(), values.data(), values.size() * sizeof(float));
 }
 
-// The form of the model, made again where it went.
+// The model's layout, restored if it was freed.
 Bytes Weights::source() {
   if (!raw_) {
     const Form& kept = forms_.front();

@@ -1,4 +1,4 @@
-// Constants of a part, in the forms that primitives want.
+// Constants of a part, in the layouts that primitives need.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -14,17 +14,17 @@ using Desc = dnnl::memory::desc;
 using DataType = dnnl::memory::data_type;
 
 const dnnl::engine& engine();
-/// Row by row; a scalar has one dimension of size 1.
+/// Row-major; a scalar has one dimension of size 1.
 Desc plain(const Dims& dims, DataType type);
-/// undef for types that the library does not have.
+/// Returns undef for types that the library does not have.
 DataType data_type(ONNXTensorElementDataType type);
 
 /// Memory of the provider, aligned for vectors.
 using Bytes = std::shared_ptr<char>;
 Bytes allocate(size_t bytes);
 
-/// A constant tensor. Forms are made when first asked for and kept; once there is one, the form of the model goes
-/// as soon as nobody holds it. Functions may be called by several threads at once.
+/// A constant tensor. Layouts are made on first use and kept; once there is one, the model's layout is freed when
+/// nothing uses it any more. Thread-safe.
 class Weights {
  public:
   explicit Weights(const providers::TensorView& tensor);
@@ -32,11 +32,11 @@ class Weights {
 
   const Dims& dims() const { return dims_; }
   DataType type() const { return type_; }
-  /// Its memory in this form. `view` says how the tensor of the model is looked at: the dimensions of the form, with the
-  /// steps that they have there.
+  /// Its memory in this layout. `view` describes the model's tensor: the dimensions of `form`, with the strides in the
+  /// model's layout.
   Bytes in(const Desc& form, const Desc& view);
   Bytes in(const Desc& form) { return in(form, plain(form.dims(), type_)); }
-  /// As the model has it. `values` as float32, `integers` of int64 and int32.
+  /// In the model's layout. `values` as float32, `integers` of int64 and int32.
   std::vector<float> values();
   const std::vector<int64_t>& integers() const { return integers_; }
 

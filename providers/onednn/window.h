@@ -1,4 +1,4 @@
-// Where the windows of a convolution lie.
+// The windows of a convolution.
 #pragma once
 #include "operators.h"
 
@@ -9,15 +9,15 @@ struct Window {
   std::string auto_pad;
   int64_t groups = 1;
 
-  /// Attributes of a node whose first input has a known rank.
+  /// Reads the attributes of a node whose first input has a known rank.
   explicit Window(const Node& node);
   bool sound() const;
   int64_t span(size_t i, int64_t kernel) const { return (kernel - 1) * dilations[i] + 1; }
   /// Dilations as the library counts them, from 0.
   Dims gaps() const;
-  /// Shape of the result; pads that depend on the input are settled. Throws providers::Error where shapes do not fit.
+  /// Shape of the result; computes pads that depend on the input. Throws providers::Error if shapes do not fit.
   Dims settle(const Dims& x, const Dims& w);
-  /// Shape of weights with a dimension for the groups, where there are some.
+  /// Shape of the weights, with an additional dimension for the groups if there are several.
   Dims grouped(const Dims& w) const;
 };
 

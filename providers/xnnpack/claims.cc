@@ -1,4 +1,4 @@
-// Which nodes may be claimed.
+// Decides which nodes may be claimed.
 #include <algorithm>
 #include <cmath>
 
@@ -48,7 +48,7 @@ bool sound(const Window& w) {
          w.groups > 0 && least(w.kernel, 1) && least(w.strides, 1) && least(w.dilations, 1) && least(w.pads, 0);
 }
 
-// The library wants more than one element in a window, and fails where some are padding alone.
+// The library needs more than one element in a window, and fails if some windows consist of padding only.
 bool claims_pool(const Node& node) {
   const Window w = window_of(node);
   if (node.in[0]->rank() != 4 || !sound(w) || w.kernel[0] * w.kernel[1] < 2 || node.integer("ceil_mode", 0))
@@ -71,10 +71,10 @@ bool claims_mean(const Node& node) {
   return axes == Dims{2, 3} && node.integer("keepdims", 1) == 1;
 }
 
-// A number goes with any rank.
+// A number broadcasts to any rank.
 bool is_number(const Value* v) { return v->constant && v->rank() <= 1 && view_of(v->constant).count() == 1; }
 
-// The library wants room between the bounds.
+// The library needs a lower bound below the upper one.
 bool claims_clip(const Node& node) {
   float bounds[] = {-INFINITY, INFINITY};
   for (size_t i = 1; i < 3; ++i) {
@@ -93,7 +93,7 @@ bool claims_norm(const Node& node) {
   return true;
 }
 
-// An image of one element for each channel lies alike in both forms.
+// An image of one element per channel is the same in both layouts.
 bool claims_reshape(const Node& node) {
   const Dims &x = node.in[0]->dims, &y = node.out[0]->dims;
   const bool flat = x.size() == 4 && x[2] == 1 && x[3] == 1 && y.size() == 2;
@@ -108,7 +108,7 @@ bool claims_converts(const Node& node) {
   return node.in[0]->constant || (node.in[0]->rank() <= 4 && is_plain(providers::dequantization(node)));
 }
 
-// Nor does the library take tensors without elements, and what is known before a run is no work for it.
+// The library rejects tensors without elements; and constant values need no work in a run.
 bool has_work(const Node& node) {
   bool known = node.type != "DequantizeLinear";
   for (const Value* v : node.in) {
@@ -118,7 +118,7 @@ bool has_work(const Node& node) {
   return !known && std::all_of(node.out.begin() + 1, node.out.end(), [](const Value* v) { return !v; });
 }
 
-// Tensors of one type, which is float32 but where bytes are only moved.
+// Tensors of one type, which is float32 unless bytes are only moved.
 bool fits_types(const Node& node) {
   const auto type = moves_bytes(node) ? node.in[0]->type : ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
   for (size_t i = 0; i < node.in.size(); ++i) {
@@ -239,7 +239,7 @@ bool multiplies(const Node& node, const Value& x, const Value* w, const Value* b
 }
 
 bool combines(const Value& a, const Value* b) {
-  // Images lie with channels last, which other ranks know nothing of: both have the same rank, or one is a number.
+  // Images have channels last, which other ranks do not: both have the same rank, or one is a number.
   return b && ((a.rank() == b->rank() && a.rank() <= 4) || is_number(&a) || is_number(b));
 }
 

@@ -1,4 +1,4 @@
-// Which nodes may be claimed, and what is read from them.
+// Decides which nodes may be claimed, and reads their constants.
 #pragma once
 #include <optional>
 
@@ -8,24 +8,24 @@ namespace xnn {
 
 using providers::Value;
 
-/// The types of nodes that may be claimed, and whether one may be, were it alone.
+/// The types of nodes that may be claimed, and whether a single node may be.
 std::set<std::string> operator_names();
 bool claims(const Node& node);
 
-/// What a node of float32 becomes; none for operators on 8-bit integers and others.
+/// The operation for a node of float32; none for operators on 8-bit integers and others.
 std::optional<Kind> kind_of(const Node& node);
 Window window_of(const Node& node);
-/// Whether each channel is a group of its own.
+/// Whether each channel is its own group.
 bool is_depthwise(const Window& window, const Value& weights);
 
-/// Whether a value is known before any run: a constant, or what a DequantizeLinear makes of one.
+/// Whether a value is known before any run: a constant, or the result of a DequantizeLinear of one.
 bool fixed(const Value* v);
-/// Elements of such a value of float32.
+/// The elements of such a value of float32.
 std::vector<float> numbers(const Value& v);
-/// The DequantizeLinear nodes that make weights and bias of a node, which must be in its group.
+/// The DequantizeLinear nodes that compute the weights and the bias of a node; they must be in its group.
 std::vector<const Node*> makers_of_weights(const Node& node);
 
-// For nodes whose inputs lie elsewhere than those of Conv, Gemm and so on: `w` are weights, `bias` may be null.
+// For nodes whose inputs have another order than those of Conv, Gemm and so on: `w` are weights, `bias` may be null.
 bool convolves(const Node& node, const Value& x, const Value* w, const Value* bias);
 bool multiplies(const Node& node, const Value& x, const Value* w, const Value* bias);
 bool combines(const Value& a, const Value* b);

@@ -13,10 +13,10 @@ using providers::shape_text;
 using providers::text;
 
 void check(xnn_status status, const std::string& where) {
-  if (status != xnn_status_success) throw Error(text(where, ": XNNPACK answers status ", int(status)));
+  if (status != xnn_status_success) throw Error(text(where, ": XNNPACK returned status ", int(status)));
 }
 
-// As the library sees it.
+// The dimensions as the library takes them.
 std::vector<size_t> sizes(const Dims& dims) {
   std::vector<size_t> s(dims.begin(), dims.end());
   if (s.size() == 4) s = {s[0], s[2], s[3], s[1]};
@@ -63,7 +63,7 @@ class Definition {
           "a value");
   }
 
-  // Constants are kept with channels last already; those of products and convolutions as the library wants them.
+  // Constants already have channels last; those of products and convolutions are in the library's layout.
   uint32_t id(int value, bool weights = false) {
     uint32_t& known = ids_[size_t(value)];
     const Slot& slot = p_.values[size_t(value)];
@@ -146,7 +146,7 @@ void Definition::add_window(const Step& s) {
   const bool deep = s.kind == Kind::depthwise;
   y[1] = weights[deep ? 3 : 0];
   if (x[1] != (deep ? w.groups : weights[3] * w.groups))
-    throw Error(text("its weights with group ", w.groups, " want another number of channels"), ORT_INVALID_ARGUMENT);
+    throw Error(text("its weights with group ", w.groups, " need another number of channels"), ORT_INVALID_ARGUMENT);
   const uint32_t filter = id(s.in[1], true), bias = id(s.in[2], true), out = result(s, y);
   check(deep
             ? xnn_define_depthwise_convolution_2d(graph(), pad[0], pad[3], pad[2], pad[1], kh, kw, sh, sw, dh, dw,
@@ -158,7 +158,7 @@ void Definition::add_window(const Step& s) {
 }
 
 void Definition::add_binary(const Step& s) {
-  // Row by row, but for constants of one dimension beside images, which go along the channels.
+  // Row-major, except for constants of one dimension beside images, which go along the channels.
   const Dims &a = dims(s.in[0]), &b = dims(s.in[1]);
   const Dims& large = a.size() >= b.size() ? a : b;
   Dims y = large;
@@ -222,7 +222,7 @@ void Definition::add(const Step& s) {
   }
 }
 
-// Rows of one matrix become columns of the other, in tiles that fit the cache.
+// Transposes a matrix in tiles that fit the cache.
 template <typename T>
 void transpose(const T* from, T* to, int64_t rows, int64_t columns) {
   constexpr int64_t tile = 16;
@@ -273,7 +273,7 @@ void Instance::Port::take(const void* from) {
   for (size_t i = 0; biased && i < count; ++i) own[i] = int8_t(own[i] ^ -128);
 }
 
-// The next run writes over what is turned here.
+// The next run overwrites what is converted here.
 void Instance::Port::give(void* to) {
   const auto count = size_t(count_of(dims));
   auto* own = reinterpret_cast<int8_t*>(memory.data());
@@ -305,7 +305,7 @@ Instance::Instance(const Program& program, const std::vector<Dims>& s, pthreadpo
     if (given_[i]) values.push_back({uint32_t(i), in_[i].memory.data()});
   for (size_t i = 0; i < out_.size(); ++i) {
     const auto& constant = program.values[size_t(program.outputs[i])].constant;
-    if (constant)  // weights that others read, too, as float32
+    if (constant)  // weights that others also read as float32
       std::memcpy(out_[i].memory.data(), constant->data.data(), constant->data.size() * sizeof(float));
     else
       values.push_back({uint32_t(in_.size() + i), out_[i].memory.data()});

@@ -1,4 +1,4 @@
-// What nodes become.
+// Converts nodes to steps of a program.
 #include <algorithm>
 #include <cmath>
 
@@ -18,8 +18,8 @@ std::vector<T> with_channels_last(std::vector<T> data, const Dims& dims) {
   return last;
 }
 
-// Weights [out, in of a group, height, width] become [out, height, width, in], or [1, height, width, out] where each
-// channel is a group of its own.
+// Weights [out, in of a group, height, width] become [out, height, width, in], or [1, height, width, out] if each
+// channel is its own group.
 Dims filter_dims(const Dims& w, bool deep) { return deep ? Dims{1, w[2], w[3], w[0]} : Dims{w[0], w[2], w[3], w[1]}; }
 template <typename T>
 std::vector<T> filter(const std::vector<T>& from, const Dims& w, bool deep) {
@@ -32,7 +32,7 @@ std::vector<T> filter(const std::vector<T>& from, const Dims& w, bool deep) {
   return to;
 }
 
-// Rows of a matrix for each result, as Gemm with transB has them.
+// A matrix with one row per result, as Gemm with transB has it.
 template <typename T>
 std::vector<T> rows_of_results(std::vector<T> w, const Dims& dims, bool turned) {
   if (turned) return w;
@@ -105,7 +105,7 @@ class Lowering {
     slot.biased = o.value->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
   }
 
-  // A constant of 8-bit integers means what each reader says.
+  // Readers of a constant of 8-bit integers may use different scales.
   int id_of(const Operand& o) {
     if (!o.value->constant) return id_of(o.value);
     const int id =
@@ -114,7 +114,7 @@ class Lowering {
     return id;
   }
 
-  // A value between the steps of one node; of 8-bit integers that mean what those of `like` do.
+  // A value between the steps of one node; 8-bit integers have the scale of `like`.
   int fresh(const Node& node, const Operand* like = nullptr) {
     p_.values.emplace_back();
     p_.values.back().name = node.who();
@@ -152,7 +152,7 @@ class Lowering {
     s.low = u.low, s.high = u.high;
   }
 
-  // Weights, and sums to begin with, which have a scale for each result.
+  // Weights, and initial sums, which have one scale per result.
   std::vector<int> stored_weights(const Unit& u, Dims dims, std::vector<int8_t> bytes) {
     std::vector<float> scales = *scales_of_weights(u);
     std::vector<int32_t> sums = *sums_of(u, scales);
@@ -173,7 +173,7 @@ class Lowering {
     s.low = u.low, s.high = u.high;
   }
 
-  // The library's products have one scale for all results, its convolutions one for each.
+  // The library's products have one scale for all results, its convolutions one per result.
   void stored_product(const Unit& u, int x, int y) {
     const bool turned = u.node->integer("transB", 0) != 0;
     const Dims& dims = u.w.value->dims;
@@ -195,7 +195,7 @@ class Lowering {
       id_of(node.out[0]);
   }
 
-  // Numbers that only operations on integers read need not be made real.
+  // Removes dequantized values that only operations on integers read.
   void drop_unread() {
     std::set<int> read(p_.outputs.begin(), p_.outputs.end());
     for (size_t i = p_.steps.size(); i-- > 0;) {
@@ -245,7 +245,7 @@ class Lowering {
     step(node, deep ? Kind::depthwise : Kind::convolution, {x, weights, sums}, y).window = window;
   }
 
-  // Into the weights of the convolution before it, where nobody else reads that.
+  // Folds it into the weights of the convolution before it, unless something else reads that result.
   void norm(const Node& node) {
     const std::vector<float> gain = numbers(*node.in[1]), offset = numbers(*node.in[2]), mean = numbers(*node.in[3]),
                              variance = numbers(*node.in[4]);
@@ -286,7 +286,7 @@ class Lowering {
 
   const providers::Compilation& what_;
   const Agreements agreements_;
-  std::map<const Node*, Unit> units_;  // by the node in whose place they stand
+  std::map<const Node*, Unit> units_;  // by the node that they replace
   std::set<const Node*> absorbed_;
   Program p_;
   std::map<std::string, int> ids_, input_at_;

@@ -1,4 +1,4 @@
-// A group of nodes for XNNPACK: steps over values, whose images lie with channels last.
+// A group of nodes for XNNPACK: steps on values; images have channels last.
 #pragma once
 #include <cmath>
 #include <list>
@@ -24,13 +24,13 @@ struct Window {
   int64_t groups = 1;
 };
 
-/// A tensor of one of three types; with room for reads beyond the end.
+/// A tensor of one of three types, with padding for reads beyond the end.
 struct Constant {
   Dims dims;
   std::vector<float> data;
   std::vector<int8_t> stored;
   std::vector<int32_t> sums;
-  std::vector<float> scales;  ///< of weights and of sums, one for each result; not of others
+  std::vector<float> scales;  ///< of weights and of sums, one per result; empty for others
 };
 
 enum class Kind {
@@ -52,14 +52,14 @@ enum class Kind {
   divide,
   maximum,
   minimum,
-  reshape,  ///< an image of one element for each channel becomes a row, a row such an image
+  reshape,  ///< converts an image of one element per channel to a row, or back
   convert   ///< between float32 and 8-bit integers
 };
 
 struct Step {
   Kind kind = Kind::clamp;
   std::string who;      ///< for messages: "node 'name' (Type)"
-  std::vector<int> in;  ///< values, -1: left out
+  std::vector<int> in;  ///< values, -1: omitted
   int out = -1;
   Window window;
   float low = -INFINITY, high = INFINITY;  ///< of results; `low` is alpha for leaky_relu and elu
@@ -71,7 +71,7 @@ struct Slot {
   std::shared_ptr<Constant> constant;
   float scale = 0;      ///< of int8; 0: float32
   int32_t zero = 0;     ///< of int8
-  bool biased = false;  ///< uint8 outside of the part, int8 that is less by 128 inside
+  bool biased = false;  ///< uint8 outside of the part; inside, int8, which is less by 128
 };
 
 struct Program {
@@ -79,7 +79,7 @@ struct Program {
   std::vector<Slot> values;
   std::vector<Step> steps;
   std::vector<int> inputs, outputs;
-  size_t on_integers = 0, in_float32 = 0;  ///< operators, for the log
+  size_t on_integers = 0, in_float32 = 0;  ///< numbers of operators, for the log
 
   int add_constant(Constant constant);
   int add_constant(Dims dims, std::vector<float> data) {
@@ -87,10 +87,10 @@ struct Program {
   }
 };
 
-/// The program of a group of nodes that were claimed.
+/// Makes the program of a group of claimed nodes.
 Program lower(const providers::Compilation& what);
 
-/// Row by row to channels last, and back, for float and int8_t. Sizes are those of the row-by-row form.
+/// Converts row-major to channels last, and back, for float and int8_t. Sizes are those of the row-major form.
 template <typename T>
 void channels_last(const T* from, T* to, const Dims& dims);
 template <typename T>
@@ -109,7 +109,7 @@ class Instance {
   struct Port {
     Dims dims;
     bool bytes = false, biased = false;
-    std::vector<char> memory;  ///< channels last, where there are four axes
+    std::vector<char> memory;  ///< channels last if there are four axes
     void take(const void* from);
     void give(void* to);
   };
@@ -128,7 +128,7 @@ class CompiledPart : public providers::Part {
   const Program program_;
   const pthreadpool_t threads_;
   std::mutex mutex_;
-  std::list<std::unique_ptr<Instance>> idle_;  // the last used first
+  std::list<std::unique_ptr<Instance>> idle_;  // most recently used first
 };
 
 }  // namespace xnn

@@ -1,4 +1,4 @@
-// The plug-in: claims nodes that XNNPACK runs, compiles groups of them.
+// The plug-in: claims nodes that XNNPACK runs, and compiles groups of them.
 #include <pthreadpool.h>
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace {
 using providers::Error;
 using providers::text;
 
-constexpr size_t kInstances = 8;  // sets of shapes whose runtimes are kept
+constexpr size_t kInstances = 8;  // number of shape sets whose runtimes are kept
 constexpr const char* kName = "XnnPackExecutionProvider";
 
-// Weights that a DequantizeLinear makes of a constant must be known when the group is compiled: nodes whose group lacks it
-// are no longer wanted. Answers whether there were some.
+// Weights that a DequantizeLinear computes from a constant must be known when the group is compiled: nodes whose group
+// lacks it are removed from `wanted`. Returns whether there were any.
 bool drop_without_weights(const std::vector<std::vector<const Node*>>& groups, std::set<const Node*>& wanted) {
   const size_t before = wanted.size();
   for (const auto& group : groups)
@@ -30,7 +30,7 @@ bool drop_without_weights(const std::vector<std::vector<const Node*>>& groups, s
   return wanted.size() < before;
 }
 
-// Nothing is won by those alone.
+// Such a group alone saves no time.
 bool only_converts(const std::vector<const Node*>& group) {
   return std::all_of(group.begin(), group.end(), [](const Node* node) {
     return node->type == "QuantizeLinear" || node->type == "DequantizeLinear";
@@ -52,7 +52,8 @@ class XnnPack : public providers::Provider {
       else if (name == "disable")
         disabled_ = providers::operators_of(kName, value, operator_names());
       else
-        throw Error(text(kName, " has no option '", name, "'; there are threads and disable"), ORT_INVALID_ARGUMENT);
+        throw Error(text(kName, " has no option '", name, "'; its options are threads and disable"),
+                    ORT_INVALID_ARGUMENT);
     }
     if (xnn_initialize(nullptr) != xnn_status_success)
       throw Error(text(kName, ": XNNPACK does not run on this processor"));
@@ -76,7 +77,7 @@ class XnnPack : public providers::Provider {
     Program program = lower(what);
     const auto conversions = std::count_if(program.steps.begin(), program.steps.end(),
                                            [](const Step& s) { return s.kind == Kind::convert; });
-    // Results do not show that operators are no longer done on integers; this does.
+    // Results do not show whether operators run on integers; this line does.
     providers::tell(what.log,
                     text(kName, ": part '", what.name, "': operators on 8-bit integers: ", program.on_integers,
                          ", in float32: ", program.in_float32, ", conversions between them: ", conversions));
@@ -103,18 +104,17 @@ void CompiledPart::run(OrtKernelContext* context) {
     if (program_.inputs[i] < 0) continue;
     const OrtValue* value = nullptr;
     providers::check(api.KernelContext_GetInput(context, i, &value));
-    if (!value) throw Error(text(program_.name, ": input ", i, " is not given; it must be"));
+    if (!value) throw Error(text(program_.name, ": input ", i, " is missing; give it a value"));
     const providers::TensorView view = providers::view_of(value);
     const ONNXTensorElementDataType wanted = type_of(program_.values[size_t(program_.inputs[i])]);
     if (view.type != wanted)
-      throw Error(text(program_.name, ": input ", i, " has type ", providers::name_of(view.type), ", the model says ",
-                       providers::name_of(wanted)),
+      throw Error(text(program_.name, ": input ", i, " has type ", providers::name_of(view.type),
+                       ", but the model has ", providers::name_of(wanted)),
                   ORT_INVALID_ARGUMENT);
     if (view.count() == 0)
-      throw Error(
-          text(program_.name, ": input ", i, " has shape ", providers::shape_text(view.dims),
-               " and no elements, which XNNPACK does not take; leave the nodes to others with the option 'disable'"),
-          ORT_INVALID_ARGUMENT);
+      throw Error(text(program_.name, ": input ", i, " has shape ", providers::shape_text(view.dims),
+                       " without elements, which XNNPACK does not support; exclude such nodes by the option 'disable'"),
+                  ORT_INVALID_ARGUMENT);
     shapes[i] = view.dims;
     in[i] = view.data;
   }

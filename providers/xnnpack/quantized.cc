@@ -8,7 +8,7 @@ namespace {
 
 using providers::scale_of;
 
-// Where a QLinear operator has its inputs: values, each of them before its scale and its zero. -1: none.
+// The places of a QLinear operator's inputs: values, each followed by its scale and its zero point. -1: none.
 struct Places {
   const char* domain;
   Kind kind;
@@ -26,15 +26,15 @@ const std::map<std::string, Places>& linear_operators() {
   return all;
 }
 
-// The axis of the weights along which their results lie.
+// The axis of the weights that results lie along.
 size_t axis_of_results(const Unit& u) { return u.kind == Kind::product && u.node->integer("transB", 0) == 0 ? 1 : 0; }
 
-// With a hair's breadth between, as the library may round elsewhere.
+// With a small margin, as the library may round differently.
 bool within(float ratio, int least, int most) {
   return ratio >= std::ldexp(1.001f, least) && ratio < std::ldexp(0.999f, most);
 }
 
-// The scale of the sums is one that the library is told, too.
+// The library also needs the scale of the sums.
 bool computes_products(const Unit& u) {
   const auto scales = scales_of_weights(u);
   const float x = u.x.scale.scales[0], y = u.y.scale.scales[0];
@@ -42,11 +42,11 @@ bool computes_products(const Unit& u) {
   return scales && std::all_of(scales->begin(), scales->end(), fits) && sums_of(u, *scales);
 }
 
-// Whether the library has the operation with these scales. Others it refuses at a run, or ends the process.
+// Whether the library supports the operation with these scales. It rejects others during a run, or ends the process.
 bool computes(const Unit& u) {
   if (!is_plain(u.x.scale) || !is_plain(u.y.scale)) return false;
   const float x = u.x.scale.scales[0], y = u.y.scale.scales[0];
-  const auto bound = [&](float real) {  // as the library rounds it, which refuses bounds that are one number then
+  const auto bound = [&](float real) {  // rounded as in the library, which rejects bounds that are equal then
     return std::nearbyint(std::min(std::max(real / y + float(u.y.zero()), -128.f), 127.f));
   };
   if (!(bound(u.low) < bound(u.high))) return false;
@@ -77,7 +77,7 @@ bool computes(const Unit& u) {
   }
 }
 
-// Shapes and types of a QLinear operator; scales are looked at afterwards.
+// Checks shapes and types of a QLinear operator; scales are checked later.
 bool is_sound(const Unit& u) {
   const Node& node = *u.node;
   const auto stored = [](const Value* v) { return providers::is_byte(v) && v->has_rank && v->rank() <= 4; };
@@ -103,14 +103,14 @@ bool narrows(const Node& node, Unit& u) {
   return true;
 }
 
-// The integers that a DequantizeLinear of this graph makes real.
+// The integers that a DequantizeLinear of this graph converts to real numbers.
 Operand source_of(const Value* real) {
   const Node* maker = real ? real->maker : nullptr;
   if (!maker || !providers::dequantizes(*maker) || !providers::is_byte(maker->in[0])) return {};
   return {maker->in[0], providers::dequantization(*maker)};
 }
 
-// Inputs of an operator of float32 as integers; false where one is not made of such.
+// Finds the integers behind the inputs of a float32 operator; false if an input is not dequantized.
 bool find_operands(Unit& u) {
   const Node& node = *u.node;
   u.x = source_of(node.in[0]);
@@ -125,7 +125,7 @@ bool find_operands(Unit& u) {
   return u.x.value && !u.x.value->constant;
 }
 
-// What a node says of its values of 8-bit integers that are not constant.
+// The scales that a node gives to its 8-bit integers that are not constant.
 std::vector<Operand> spoken(const Node& node) {
   std::vector<Operand> list;
   if (node.type == "DequantizeLinear" && providers::dequantizes(node)) list = {{node.in[0], scale_of(node, 1, 2)}};
@@ -185,7 +185,7 @@ Unit surrounded(const Node& quantize, const std::function<bool(const Value*)>& s
     if (!real->maker || !single(real)) return {};
     u.node = real->maker;
     gone.push_back(u.node);
-    // Bounds belong to what is before them, unless that is nothing but integers made real.
+    // Bounds apply to the operation before them, unless that only dequantizes.
     if (!narrows(*u.node, u) || source_of(u.node->in[0]).value) break;
     real = u.node->in[0];
   }
@@ -216,7 +216,7 @@ std::optional<std::vector<float>> scales_of_weights(const Unit& u) {
 
 std::optional<std::vector<int32_t>> sums_of(const Unit& u, const std::vector<float>& scales) {
   std::vector<int32_t> sums(scales.size(), 0);
-  constexpr double part = 0.1;  // of a step of the result, that rounding the bias may cost
+  constexpr double part = 0.1;  // of a step of the result: the error that rounding the bias may cause
   const bool stored = u.bias && u.bias->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
   if (stored) sums = providers::stored(u.bias->constant);
   const std::vector<float> real = u.bias && !stored ? numbers(*u.bias) : std::vector<float>();
@@ -226,7 +226,7 @@ std::optional<std::vector<int32_t>> sums_of(const Unit& u, const std::vector<flo
     if (!near || !(std::abs(sum) < INT32_MAX)) return {};
     sums[i] = int32_t(sum);
   }
-  // Products must find room above the largest of them.
+  // The sums must have room for the largest products.
   const int64_t products = count_of(u.w.value->dims) / std::max<int64_t>(1, int64_t(scales.size())) * 255 * 128;
   for (const int64_t sum : sums)
     if (std::abs(sum) + products > INT32_MAX) return {};
@@ -236,7 +236,7 @@ std::optional<std::vector<int32_t>> sums_of(const Unit& u, const std::vector<flo
 Agreements::Agreements(const providers::Graph& graph) {
   for (const Node& node : graph.nodes())
     for (const Operand& o : spoken(node)) scales_.emplace(o.value, o.scale);
-  // What is only moved means the same before and behind.
+  // Operators that only move values use the same scale before and behind.
   for (size_t known = 0; known != scales_.size();) {
     known = scales_.size();
     for (const Node& node : graph.nodes()) {

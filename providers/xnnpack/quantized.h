@@ -1,4 +1,4 @@
-// Work on 8-bit integers: QLinear operators, and operators between DequantizeLinear and QuantizeLinear.
+// Operations on 8-bit integers: QLinear operators, and operators between DequantizeLinear and QuantizeLinear.
 #pragma once
 #include <functional>
 
@@ -9,56 +9,56 @@ namespace xnn {
 
 using providers::Scale;
 
-/// A value of 8-bit integers and what they mean. In front of a part and behind it they may be uint8; inside all are int8.
+/// A value of 8-bit integers with its scale. Outside of a part, it may be uint8; inside, all are int8.
 struct Operand {
   const Value* value = nullptr;
   Scale scale;
-  /// Zero as int8 has it.
+  /// The zero point for int8.
   int32_t zero() const;
 };
 
-/// An operation from 8-bit integers to such.
+/// An operation from 8-bit integers to 8-bit integers.
 struct Unit {
   const Node* node = nullptr;  ///< the operator, for its attributes
   Kind kind = Kind::clamp;
-  Operand x, w, y;                         ///< `w`: weights or the second operand; no value for others
-  const Value* bias = nullptr;             ///< int32 of the scale that sums of products have, or float32
+  Operand x, w, y;                         ///< `w`: weights or the second operand; without a value for others
+  const Value* bias = nullptr;             ///< int32 with the scale of the sums of products, or float32
   float low = -INFINITY, high = INFINITY;  ///< of real results
 };
 
-/// Whether a node is a QLinear operator, and its form; `node` is null where it cannot be claimed.
+/// Whether a node is a QLinear operator, and its unit; `node` is null if it cannot be claimed.
 bool is_linear(const Node& node);
 std::set<std::string> linear_names();
 Unit linear(const Node& node);
-/// What ends in a QuantizeLinear, between it and DequantizeLinear; `node` is null where the library has no such operation,
-/// and the steps are done in float32. `absorbed` gets the nodes that it stands for besides the QuantizeLinear.
-/// `single`: whether one node reads a value, and nobody else wants it.
+/// The unit that ends in a QuantizeLinear and begins at DequantizeLinear; `node` is null if the library has no such
+/// operation, and float32 is used. `absorbed` gets the nodes that the unit replaces besides the QuantizeLinear.
+/// `single`: whether exactly one node reads a value, and it is not an output.
 Unit surrounded(const Node& quantize, const std::function<bool(const Value*)>& single, std::set<const Node*>& absorbed);
 
-/// Scales of a unit's weights, one for each result. None where the library does not take the weights: as int8 their zero
-/// must be 0.
+/// Scales of a unit's weights, one per result. None if the library does not support the weights: as int8, their zero
+/// point must be 0.
 std::optional<std::vector<float>> scales_of_weights(const Unit& unit);
-/// Integers of the scale that the unit's sums of products have; zeros without a bias. None where they do not fit.
+/// Integers with the scale of the unit's sums of products; zeros without a bias. None if they do not fit.
 std::optional<std::vector<int32_t>> sums_of(const Unit& unit, const std::vector<float>& scales);
 /// Elements of a constant as int8.
 std::vector<int8_t> stored_bytes(const Value& v);
 
-/// What 8-bit integers mean is said by each node that touches them. The first one counts; nodes that say another thing
-/// cannot be claimed.
+/// The scales of 8-bit integers, which each node that uses them gives. The first one counts; nodes that give another
+/// one cannot be claimed.
 class Agreements {
  public:
   explicit Agreements(const providers::Graph& graph);
   bool hold(const Node& node) const;
-  /// Of a value of 8-bit integers. Where nobody says it, any does.
+  /// The scale of a value of 8-bit integers; arbitrary if no node gives one.
   Operand of(const Value& v) const;
 
  private:
   std::map<const Value*, Scale> scales_;
 };
 
-/// Whether a MaxPool, Flatten or Reshape moves 8-bit integers, whatever they mean.
+/// Whether a MaxPool, Flatten or Reshape moves 8-bit integers, whose scale does not matter.
 bool moves_bytes(const Node& node);
-/// A scale that the library takes.
+/// Whether the library supports the scale.
 bool is_plain(const Scale& scale);
 
 }  // namespace xnn

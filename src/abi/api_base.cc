@@ -1,4 +1,4 @@
-// The way in: versions, and the pointers to all tables.
+// OrtGetApiBase: the library's versions, and the pointers to all tables.
 #include <cstdio>
 
 #include "abi/guard.h"
@@ -10,14 +10,15 @@ namespace retort::abi {
 namespace base_api {
 
 const OrtApi* ORT_API_CALL GetApi(uint32_t version) noexcept {
-  // The table only grew, so one serves every version.
+  // New functions are only added at the end, so one table serves every version.
   if (version >= 1 && version <= ORT_API_VERSION) return &kApi;
   std::fprintf(stderr, "[retort] API version %u was asked for; this library has versions 1 to %d\n", version,
                ORT_API_VERSION);
   return nullptr;
 }
 
-// Clients read the second number as the API version and refuse what does not look like ONNX Runtime.
+// Clients read the second number as the API version, and reject a library whose version does not look like ONNX
+// Runtime's.
 const char* ORT_API_CALL GetVersionString() noexcept { return "1.31.1"; }
 
 }  // namespace base_api

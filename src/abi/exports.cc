@@ -1,4 +1,4 @@
-// The symbols that the shared libraries show; exports.map hides everything else.
+// The symbols that the shared libraries export; exports.map hides all others.
 #include "abi/slots.h"
 
 extern "C" {

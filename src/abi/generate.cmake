@@ -7,6 +7,6 @@ set(abi_outputs ${abi_generated}/slots.h ${abi_generated}/tables.cc ${abi_genera
 add_custom_command(OUTPUT ${abi_outputs}
   COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/gen_abi.py sources ${abi_generated}
   DEPENDS ${abi_facts} VERBATIM)
-add_custom_target(retort_abi_sources DEPENDS ${abi_outputs})  # a target that needs no other: the room need not wait for all
+add_custom_target(retort_abi_sources DEPENDS ${abi_outputs})  # no dependencies: built before the room
 list(APPEND sources ${abi_generated}/slots.h ${abi_generated}/tables.cc ${abi_generated}/stubs.cc)
 list(APPEND tests ${abi_generated}/layout_test.cc ${abi_generated}/slots_test.cc)

@@ -1,4 +1,4 @@
-// The edge: exceptions become OrtStatus here and nowhere else, and what a caller passes is checked before it is used.
+// The C edge: only here do exceptions become OrtStatus, and arguments of callers are checked before they are used.
 #pragma once
 #include <string>
 #include <type_traits>
@@ -8,17 +8,17 @@
 
 namespace retort::abi {
 
-/// A status of the caller's. Never null, also without memory.
+/// Makes a status for the caller. Never returns null, even if memory is exhausted.
 OrtStatusPtr make_status(ErrorCode code, std::string message) noexcept;
-/// The status of the exception being handled.
+/// Makes a status from the exception that is being handled.
 OrtStatusPtr caught_status() noexcept;
-/// What a pending slot answers.
+/// The result of a slot that is not implemented yet.
 OrtStatusPtr not_implemented(const char* slot) noexcept;
 
-/// Throws what the status of a caller's function says, and releases it; null: nothing.
+/// Throws the error of a status that a caller's function returned, and releases the status; does nothing for null.
 void throw_status(OrtStatus* status);
 
-/// Runs `body`; null on success. A body that itself ends in a status returns it.
+/// Runs `body` and returns null on success. If the body returns a status, that is the result.
 template <typename F>
 OrtStatusPtr guard(F&& body) noexcept {
   try {
@@ -35,7 +35,7 @@ OrtStatusPtr guard(F&& body) noexcept {
 
 [[noreturn]] void fail_null(const char* what);
 
-/// `*pointer`; invalid_argument when it is null. `what` names the argument.
+/// Returns `*pointer`; throws invalid_argument naming the argument `what` if it is null.
 template <typename T>
 T& need(T* pointer, const char* what) {
   if (!pointer) [[unlikely]]
@@ -43,7 +43,7 @@ T& need(T* pointer, const char* what) {
   return *pointer;
 }
 
-/// Text that must not be null.
+/// Returns the text; throws if it is null.
 inline const char* need_text(const char* text, const char* what) { return &need(text, what); }
 
 }  // namespace retort::abi

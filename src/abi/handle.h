@@ -1,5 +1,5 @@
-// Objects behind opaque handles. Each begins with a tag of its kind (OrtMemoryInfo has it later), so that a handle of
-// another kind is an error and not a crash: the check reads one word.
+// Objects behind opaque handles. Each begins with a tag of its kind (OrtMemoryInfo has it further back), so that a
+// wrong handle causes an error instead of a crash: the check reads one word.
 #pragma once
 #include <memory>
 
@@ -7,12 +7,12 @@
 
 namespace retort::abi {
 
-/// Four letters as a number.
+/// Packs four letters into a number.
 constexpr uint32_t tag_of(const char (&letters)[5]) {
   return uint32_t(letters[0]) | uint32_t(letters[1]) << 8 | uint32_t(letters[2]) << 16 | uint32_t(letters[3]) << 24;
 }
 
-/// Base of every struct behind a handle.
+/// The base of every struct behind a handle.
 template <uint32_t kKind>
 struct Handle {
   static constexpr uint32_t kTag = kKind;
@@ -21,7 +21,7 @@ struct Handle {
 
 [[noreturn]] void fail_kind(const char* what);
 
-/// The object behind a handle; invalid_argument when it is null or of another kind.
+/// Returns the object behind a handle; throws invalid_argument if it is null or of another kind.
 template <typename T>
 T& handle(T* pointer, const char* what) {
   T& object = need(pointer, what);
@@ -30,14 +30,14 @@ T& handle(T* pointer, const char* what) {
   return object;
 }
 
-/// Hands a new object to the caller.
+/// Gives a new object to the caller.
 template <typename T>
 void give(T** out, const char* what, std::unique_ptr<T> object) {
-  T*& to = need(out, what);  // first: release() on the right of `=` would come before it throws
+  T*& to = need(out, what);  // first, since need() may throw, and the right side of `=` would release before
   to = object.release();
 }
 
-/// Frees what a Release function is given; null and handles of another kind are left alone.
+/// Frees the argument of a Release function; ignores null and handles of another kind.
 template <typename T>
 void release(T* pointer) noexcept {
   if (!pointer || pointer->tag != T::kTag) return;

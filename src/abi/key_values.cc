@@ -11,7 +11,7 @@ void OrtKeyValuePairs::list() {
   }
 }
 
-// New keys are listed in the order of the calls, as the official library does, until a value is replaced.
+// As in the official library, new keys are listed in the order of the calls until a value is replaced.
 void OrtKeyValuePairs::set(const std::string& key, const std::string& value) {
   const auto [at, is_new] = entries_.insert_or_assign(key, value);
   if (!is_new) return list();
@@ -34,7 +34,7 @@ void ORT_API_CALL CreateKeyValuePairs(OrtKeyValuePairs** out) noexcept {
 }
 
 void ORT_API_CALL AddKeyValuePair(OrtKeyValuePairs* kvps, const char* key, const char* value) noexcept {
-  // Keys without text and null values are no entries; this function has no way to complain.
+  // Pairs with an empty or null key, or a null value, are ignored; this function cannot report an error.
   if (!key || !*key || !value) return;
   ReleaseStatus(guard([&] { handle(kvps, "kvps").set(key, value); }));
 }

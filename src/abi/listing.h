@@ -1,10 +1,11 @@
-// Lists that a caller asks for in two calls: how many, then all of them into an array of that size.
+// Lists that a caller reads in two calls: the number first, then all entries, into an array of that size.
 #pragma once
 #include "abi/handle.h"
 
 namespace retort::abi {
 
-/// Copies what `of` makes of each of `from`. Too small an array is an error; of a longer one the rest is left alone.
+/// Copies the result of `of` for each entry of `from`. Throws if the array is too small; the rest of a larger one is
+/// unchanged.
 template <typename List, typename T, typename Of>
 void fill_list(const List& from, T* to, size_t room, const char* what, Of of) {
   require(room >= from.size(), ErrorCode::invalid_argument, "{} has room for {} of {}; ask for their number first",

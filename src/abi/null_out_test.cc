@@ -1,5 +1,5 @@
-// A null pointer where an answer should go, beside arguments that are all right: invalid_argument with the name of the
-// parameter. (The generated tests call every slot with nothing but zeros, which fails at the first argument.)
+// A null pointer for a result, with valid other arguments, is an invalid_argument that names the parameter. (The
+// generated tests call every slot with zeros only, which fails at the first argument.)
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,7 +7,7 @@
 #include "abi/slots.h"
 #include "onnx/writer.h"
 
-// NOLINTNEXTLINE: the name of the slot is in the failure
+// the failure names the slot
 #define EXPECT_NAMED(PARAMETER, SLOT, ...) expect_named(#SLOT, PARAMETER, SLOT(__VA_ARGS__))
 
 namespace retort::abi {
@@ -23,7 +23,7 @@ void expect_named(const char* slot, const std::string& parameter, OrtStatusPtr s
 
 void expect_ok(OrtStatusPtr status) { ASSERT_EQ(status, nullptr) << GetErrorMessage(status); }
 
-/// y = Relu(x) + w, where runs may override w.
+/// y = Relu(x) + w, and runs may override w.
 std::string model_bytes() {
   Model model;
   model.ir_version = 8;

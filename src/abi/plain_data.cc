@@ -1,4 +1,4 @@
-// Objects that only carry data: places of external initializers, events of profiles.
+// Objects that only carry data: locations of external initializers, and events of profiles.
 #include "abi/plain_data.h"
 
 #include "abi/slots.h"

@@ -1,4 +1,5 @@
-// Functions of our own, which callers look up by name; those for tools are declared in retort/retort_tools.h.
+// Functions that only this library has, which callers look up by name; those for tools are declared in
+// retort/retort_tools.h.
 #include <charconv>
 
 #include "abi/sessions/session.h"
@@ -12,7 +13,7 @@
 namespace retort::abi {
 namespace {
 
-/// Bytes that the engine has copied on its own account since the session was created; 0 for what is no session.
+/// Bytes that the engine has copied by itself since the session was created; 0 if the argument is not a session.
 uint64_t ORT_API_CALL session_copied_bytes(const OrtSession* session) noexcept {
   uint64_t bytes = 0;
   ReleaseStatus(guard([&] { bytes = session_of(session)->ledger().total_bytes(); }));
@@ -53,7 +54,8 @@ DescribeOptions describe_options(const char* const* keys, const char* const* val
       options.level = std::stoi(value);
     } else {
       fail(ErrorCode::invalid_argument,
-           "'{}' = '{}' is no option: there are shape.<input>, disable, and level with 0, 1, 2, 3 or 99", key, value);
+           "'{}' = '{}' is not an option; the options are shape.<input>, disable, and level with 0, 1, 2, 3 or 99", key,
+           value);
     }
   }
   return options;
@@ -86,11 +88,11 @@ OrtStatusPtr ORT_API_CALL write(const char* from, const char* to, const char* fo
 
 }  // namespace
 
-// Null for a name that is not known, as the interface says.
+// Null for an unknown name, as the interface specifies.
 OrtExperimentalFnPtr ORT_API_CALL GetExperimentalFunction(const char* name) noexcept {
   const std::string_view asked = name ? name : "";
   if (asked == "RetortSessionCopiedBytes") return reinterpret_cast<OrtExperimentalFnPtr>(session_copied_bytes);
-  const RetortDescribeModel describe_function = describe;  // the compiler holds them against the header
+  const RetortDescribeModel describe_function = describe;  // the compiler checks their types against the header
   const RetortListOperators operators_function = operators;
   const RetortWriteModel write_function = write;
   const RetortSessionCopies copies_function = session_copies;

@@ -1,4 +1,4 @@
-// What the generated test of all slots calls.
+// Called by the generated test of all slots.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 namespace retort::abi {
 
-/// A slot of the ledger answers ORT_NOT_IMPLEMENTED with its own name; no other slot does, and zeros crash none.
+/// A slot in abi/pending.tsv returns ORT_NOT_IMPLEMENTED with its own name; no other slot does, and zeros crash none.
 template <typename F>
 void check_slot(std::string_view name, bool pending, F call) {
   if constexpr (std::is_same_v<std::invoke_result_t<F>, OrtStatusPtr>) {

@@ -12,12 +12,12 @@ struct OrtStatus {
 namespace retort::abi {
 namespace {
 
-// Stands for every status that there was no memory for; never freed.
+// The status for an exhausted memory; never freed.
 OrtStatus& out_of_memory() {
   static OrtStatus& status = *new OrtStatus{ORT_RUNTIME_EXCEPTION, "out of memory"};
   return status;
 }
-// Made while the library is loaded: later it may be too late.
+// Made while the library is loaded: later, memory may be exhausted.
 [[maybe_unused]] const OrtStatus& made_early = out_of_memory();
 
 }  // namespace
@@ -57,7 +57,7 @@ void fail_kind(const char* what) {
   fail(ErrorCode::invalid_argument, "argument '{}' is a handle of another kind", what);
 }
 
-void fail_null(const char* what) { fail(ErrorCode::invalid_argument, "argument '{}' is null; give one", what); }
+void fail_null(const char* what) { fail(ErrorCode::invalid_argument, "argument '{}' is null; give a value", what); }
 
 OrtStatus* ORT_API_CALL CreateStatus(OrtErrorCode code, const char* msg) noexcept {
   return guard([&] { return make_status(ErrorCode(code), msg ? msg : ""); });

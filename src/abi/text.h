@@ -1,4 +1,4 @@
-// Text that goes in and out by the conventions of the C interface.
+// Text arguments and results, by the conventions of the C interface.
 #pragma once
 #include <map>
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace retort::abi {
 
-/// The two-call convention: with a null buffer tells the size; otherwise copies, or fails with the size it needs. Sizes
-/// count the terminator.
+/// The two-call convention: with a null buffer, returns the size; otherwise copies, or fails with the required size.
+/// Sizes include the terminator.
 void copy_text(const std::string& text, char* buffer, size_t* size);
 
-/// Checks lengths (the official limits) and stores.
+/// Checks lengths (with the official limits) and stores the entry.
 void add_config_entry(std::map<std::string, std::string>& entries, const char* key, const char* value);
 
 }  // namespace retort::abi

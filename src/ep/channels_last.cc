@@ -14,8 +14,9 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-/// What plug-ins that prefer channels last are given so, unless they object for one of them. The list is part of their
-/// interface: they expect these operators, also some that are none here, and no others whose channels are axis 1.
+/// Operators that plug-ins which prefer channels last receive in that layout, unless they decline one. The list is part
+/// of the plug-in interface: plug-ins expect these operators (even some that this engine does not have), and no others
+/// whose channels are axis 1.
 const Names kImageOps = {"AveragePool",
                          "BatchNormalization",
                          "Conv",
@@ -38,15 +39,15 @@ const Names kImageOps = {"AveragePool",
 const Names kImageOpsOfMicrosoft = {"FusedConv", "QLinearAveragePool", "QLinearConvTranspose",
                                     "QLinearGlobalAveragePool"};
 
-/// Whether each element of the output comes from those in its place in the inputs, which broadcast. Additions of the first
-/// versions say with `axis` where the second input goes.
+/// Whether each output element depends only on the input elements at its position; inputs broadcast. In the first
+/// versions of the additions, `axis` aligns the second input.
 bool works_in_place(const Node& node) {
   const OpDef* op = find_op("", node.type);
   return (op && op->has(kElementwise) && !node.attributes.has("axis")) || node.is("Identity") || node.is("Dropout");
 }
 
-/// The version of ai.onnx for what is put in: that of the model. One whose image operators are all of another domain may
-/// import none.
+/// The opset version of ai.onnx for inserted nodes: that of the model. A model whose image operators are all of another
+/// domain may import none.
 int version_for(const Model& model) {
   constexpr int kLastTranspose = 13;
   const auto found = model.opsets.find("");
@@ -87,11 +88,11 @@ class Rewriter {
 
   bool wants(const Node& node) const {
     const Shape* shape = shape_of(node.input(0));
-    // Of a model that was saved with a provider's nodes in it, some are changed already.
+    // If a saved model has nodes of a provider in it, some are converted already.
     if (!shape || node.outputs.empty() || node.domain == kChannelsLastDomain) return false;
     if (!is_image(node.input(0), shape->rank()) || !is_image(node.outputs[0], shape->rank())) return false;
     if (node.is("Resize") && !resizes_by_constants(node, shape->rank())) return false;
-    // What is added to a convolution would be an image, too, and indices of a pool count in its order of elements.
+    // The addend of a convolution would be an image as well, and the indices of a pool refer to its order of elements.
     if (node.type == "FusedConv" && node.input(3) != ValueId::none) return false;
     if (node.type == "MaxPool" && node.outputs.size() > 1 && node.outputs[1] != ValueId::none) return false;
     const bool usual = node.domain.empty() ? kImageOps.contains(node.type)
@@ -99,7 +100,7 @@ class Rewriter {
     return provider_.wants_channels_last(node.domain, node.type).value_or(usual);
   }
 
-  // Its other inputs have an entry for each axis.
+  // Its other inputs have one entry per axis.
   bool resizes_by_constants(const Node& node, size_t rank) const {
     if (node.attributes.has("axes")) return false;
     for (size_t i = 1; i < node.inputs.size(); ++i) {
@@ -121,7 +122,7 @@ class Rewriter {
     changed_.push_back(id);
   }
 
-  // Of roi these are beginnings and then ends.
+  // For roi, the entries are all starts, followed by all ends.
   void order_entries(NodeId id, size_t slot, size_t rank) {
     const ValueId in = graph_.node(id).inputs[slot];
     const Tensor* constant = graph_.constant(in);
@@ -136,7 +137,7 @@ class Rewriter {
     graph_.set_input(id, slot, graph_.add_constant(graph_.unique_name(graph_.value(in).name), std::move(made)));
   }
 
-  // A node that works on each element takes its images as the nodes before it make them.
+  // An elementwise node takes its images in the layout in which the nodes before it produce them.
   void follow(NodeId id) {
     const Node& node = graph_.node(id);
     const Shape* shape = node.outputs.empty() ? nullptr : shape_of(node.outputs[0]);
@@ -165,7 +166,7 @@ class Rewriter {
       return has_last(in, rank) || (broadcasts && (is_single(in) || (constant && constant->shape().rank() <= rank)));
     });
   }
-  // Nothing, or one element: the same in any order of the axes.
+  // Whether the value is absent or has one element, which is the same in any order of the axes.
   bool is_single(ValueId id) const {
     const Shape* shape = shape_of(id);
     return id == ValueId::none || (shape && std::ranges::all_of(*shape, [](Dim d) { return d == 1; }));
@@ -184,14 +185,14 @@ class Rewriter {
     }
   }
 
-  /// `value` with its channels last.
+  /// `value` in channels-last layout.
   ValueId last(ValueId value) {
     const auto [at, added] = last_.try_emplace(value, ValueId::none);
     if (added) at->second = transposed(value, perm_to_last(shape_of(value)->rank()), graph_.value(value).name);
     return at->second;
   }
 
-  // The node makes its result with channels last from now on; whoever wants it otherwise reads a transpose of it.
+  // From now on, the node produces channels last; readers that need channels first read a transpose of it.
   void give_last(NodeId id) {
     const ValueId made = graph_.node(id).outputs[0];
     const size_t rank = shape_of(made)->rank();
@@ -225,7 +226,7 @@ class Rewriter {
   const Provider& provider_;
   std::set<NodeId> claimed_;
   const int version_;                // of ai.onnx
-  std::map<ValueId, ValueId> last_;  // of an image with channels first: the same with channels last
+  std::map<ValueId, ValueId> last_;  // images with channels first, and their versions with channels last
   std::vector<NodeId> transposes_, changed_;
 };
 
@@ -245,8 +246,8 @@ void check_claimed(const Graph& graph, const Provider& provider, const std::vect
     const bool found = std::ranges::any_of(claims, [&](const Claim& c) { return std::ranges::count(c.nodes, id); });
     require(
         found, ErrorCode::ep_fail,
-        "provider '{}' wanted {} with channels last and did not claim it so; it must leave it in the first place, or "
-        "answer 0 for it in ShouldConvertDataLayoutForOp",
+        "provider '{}' asked for {} with channels last, but did not claim it then; it must not claim it at first, or "
+        "return 0 for it from ShouldConvertDataLayoutForOp",
         provider.name(), describe(graph, graph.node(id)));
   }
 }

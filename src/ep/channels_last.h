@@ -1,4 +1,4 @@
-// Images with their channels last, for providers whose kernels want them so.
+// Converts images to channels-last layout for providers whose kernels need it.
 #pragma once
 #include <vector>
 
@@ -6,17 +6,18 @@
 
 namespace retort {
 
-/// The domain of operators whose first input and output have their channels last; all else is as in ai.onnx. Known to
-/// plug-ins by that name.
+/// The domain of operators whose first input and output have channels last; otherwise they are as in ai.onnx. Plug-ins
+/// know the domain by this name.
 constexpr const char* kChannelsLastDomain = "com.ms.internal.nhwc";
 
-/// Moves the nodes of `claims`, of `graph` (the model's, or a body), that `provider` wants with channels last to that domain, with transposes around them, which
-/// are left out between nodes that agree and moved behind nodes that work on each element, whoever runs them. Gives the nodes that
-/// changed their domain; none: the graph is as it was.
+/// Moves those nodes of `claims` that `provider` wants with channels last to that domain, and inserts transposes around
+/// them. `graph` is the model's, or a body. Transposes between nodes that agree are left out, and transposes move
+/// behind elementwise nodes, whatever provider runs those. Returns the nodes that changed their domain; if there are
+/// none, the graph is unchanged.
 std::vector<NodeId> to_channels_last(Model& model, Graph& graph, const Provider& provider,
                                      const std::vector<Claim>& claims);
 
-/// Throws ep_fail naming provider and node where one of `changed` is in no claim: nobody else can run it.
+/// Throws ep_fail naming provider and node if one of `changed` is in no claim: only this provider can run it.
 void check_claimed(const Graph& graph, const Provider& provider, const std::vector<NodeId>& changed,
                    const std::vector<Claim>& claims);
 

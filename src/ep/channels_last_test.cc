@@ -46,7 +46,7 @@ class ChannelsLast : public testing::Test {
     const Tensor* t = graph().constant(graph().node(id).inputs[slot]);
     return {t->data<float>(), t->data<float>() + t->count()};
   }
-  /// All nodes are claimed.
+  /// Changes the graph as if all nodes were claimed.
   std::vector<NodeId> change(ValueId out) {
     graph().outputs = {out};
     Claim all;
@@ -151,8 +151,9 @@ TEST_F(ChannelsLast, TheProviderHasTheLastWord) {
 }
 
 TEST_F(ChannelsLast, LeavesWhatWouldMeanSomethingElse) {
-  const NodeId pool = add("MaxPool", {x_}, 2);  // indices count in the order of elements
-  const NodeId resize = add("Resize", {made(pool), ValueId::none, graph().add_value("scales")});  // known in a run only
+  const NodeId pool = add("MaxPool", {x_}, 2);  // its indices count elements in order
+  // The scales are only known during a run.
+  const NodeId resize = add("Resize", {made(pool), ValueId::none, graph().add_value("scales")});
   const NodeId sum = add("Softmax", {made(resize)});
   EXPECT_TRUE(change(made(sum)).empty());
   EXPECT_EQ(transposes(), 0u);

@@ -68,7 +68,7 @@ Model compiled_copy(const Model& model, const LowerOptions& options) {
   Model copy = model;
   copy.graph = model.graph->clone();
   lift_constants(*copy.graph);
-  lift(*copy.graph->clone(), options.external);  // what cannot run is an error now
+  lift(*copy.graph->clone(), options.external);  // throws for nodes that cannot run
   return copy;
 }
 

@@ -1,4 +1,4 @@
-// The CPU's way with a graph: what no other provider took is lifted to the core dialect and optimised.
+// Prepares a graph for the CPU: nodes that no other provider claimed are lifted to the core dialect and optimised.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,28 +12,28 @@
 namespace retort {
 
 struct LowerOptions {
-  int level = 99;                     ///< as GraphOptimizationLevel
-  std::vector<std::string> disabled;  ///< passes switched off by name
+  int level = 99;                     ///< as in GraphOptimizationLevel
+  std::vector<std::string> disabled;  ///< names of disabled passes
   FoldLimits folding;
-  bool strict_shapes = false;  ///< extents that the model declares must be those that its nodes give
-  Parallel parallel;           ///< for folding constants
+  bool strict_shapes = false;  ///< extents that the model declares must be those that its nodes compute
+  Parallel parallel;           ///< for constant folding
   const Logger* logger = nullptr;
   const ExternalOps* external = nullptr;  ///< operators of the caller
 };
 
-/// Whether the CPU runs that operator in some version of its domain.
+/// Whether the CPU runs this operator in some version of its domain.
 bool has_operator(const std::string& domain, const std::string& type);
 
-/// Leaves `model.graph` in the core dialect, every node resolved and typed. Throws Error naming the node that cannot be
-/// lowered.
+/// Lowers `model.graph` to the core dialect, with every node resolved and typed. Throws Error naming a node that cannot
+/// be lowered.
 void lower_for_cpu(Model& model, const LowerOptions& options);
 
-/// A copy of `model`, which was not lowered yet, optimised as far as that needs no operator that ONNX lacks: it can be
-/// saved and read again. Constants share their memory.
+/// Returns a copy of `model`, which is not lowered yet, optimised as far as ONNX has operators for: it can be saved and
+/// read again. Constants share their memory.
 Model portable_copy(const Model& model, const LowerOptions& options);
 
-/// What a compilation writes: without optimisation (level 0) a copy of `model` in its own dialect whose Constant nodes are
-/// constants, of which the CPU could run every node; else portable_copy().
+/// The model that a compilation writes. Without optimisation (level 0): a copy of `model` in its own dialect, with
+/// Constant nodes as constants, and only if the CPU could run every node. Otherwise portable_copy().
 Model compiled_copy(const Model& model, const LowerOptions& options);
 
 }  // namespace retort

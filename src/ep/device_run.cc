@@ -23,7 +23,7 @@ void copy_on_host(const Tensor& from, Tensor& to) {
 DeviceRun::~DeviceRun() {
   try {
     settle();
-  } catch (...) {  // the device is lost, and with it whatever it did in this memory
+  } catch (...) {  // the device is lost, together with its work in this memory
   }
 }
 
@@ -37,8 +37,8 @@ void DeviceRun::wait() {
   if (pending_) wait_for_own();
 }
 
-// Memory of a frame serves one run after the other, whichever streams they use: this run may write where an earlier one
-// still reads or writes.
+// The memory of a frame serves one run after the other, whichever streams they use: this run may write where an earlier
+// one still reads or writes.
 void DeviceRun::come_after_earlier_runs() {
   if (pending_ && (use_.callers || own_.size() > 1)) wait_for_own();
   const auto point = std::exchange(point_, nullptr);
@@ -68,7 +68,7 @@ void DeviceRun::begin_within(DeviceRun& outer) {
 }
 
 void DeviceRun::end(bool failed) {
-  if (outer_) return;  // whose work goes on
+  if (outer_) return;  // its work continues
   if (!session_ || (session_->providers.empty() && own_.empty() && !use_.callers)) return;
   std::exception_ptr error;
   const auto attempt = [&](auto step) {
@@ -79,7 +79,7 @@ void DeviceRun::end(bool failed) {
     }
   };
   const bool waits = failed || use_.waits;
-  Stream* const callers = std::exchange(use_.callers, nullptr);  // the caller may let go of it after the run
+  Stream* const callers = std::exchange(use_.callers, nullptr);  // the caller may release it after the run
   if (waits) attempt([&] { wait_for_own(); });
   if (callers) {
     attempt([&] {
@@ -135,22 +135,23 @@ Stream* DeviceRun::stream(const MemorySpace& space) {
 
 std::shared_ptr<void> DeviceRun::allocate(const MemorySpace& space, size_t bytes) const {
   if (space.host_readable() && space.device == DeviceType::cpu) return allocate_host(bytes);
-  require(session_, ErrorCode::invalid_argument, "nobody has memory of {}; add the provider whose memory it is",
+  require(session_, ErrorCode::invalid_argument, "no provider has memory of {}; add the provider that owns it",
           to_string(space));
   return session_->devices->allocate(space, bytes);
 }
 
 void DeviceRun::move_bytes(const Tensor& from, Tensor& to, bool from_stays) {
   if (from.space().host_readable() && to.space().host_readable()) return copy_on_host(from, to);
-  require(session_, ErrorCode::not_implemented, "no provider copies from {} to {}; add the provider whose memory it is",
-          to_string(from.space()), to_string(to.space()));
+  require(session_, ErrorCode::not_implemented,
+          "no provider copies from {} to {}; add the provider that owns the memory", to_string(from.space()),
+          to_string(to.space()));
   Stream* const before = stream(from.space());
   Stream* const after = stream(to.space());
-  // Between two devices: the copy is the work of the second, after what the first did.
+  // Between two devices: the second does the copy, after the first has done its work so far.
   if (before && after && before != after && !before->notify()->wait_on_device(*after)) synchronize(*before);
   Stream* const on = after ? after : before;
   session_->devices->copy(from, to, on);
-  // After a run that does not wait, callers may do with their memory on the host what they like.
+  // After a run that does not wait, callers may change their host memory at any time.
   const bool leaves = !from_stays || (from.space().host_readable() && !use_.waits);
   if (on && (to.space().host_readable() || leaves)) synchronize(*on);
 }

@@ -11,7 +11,7 @@ namespace {
 std::shared_ptr<Allocator> find_in(std::span<const std::shared_ptr<Allocator>> some, const MemorySpace& space) {
   const auto found = std::ranges::find_if(some, [&](const auto& allocator) {
     const MemorySpace& own = allocator->space();
-    // Pinned memory is host memory, but it is asked for by its own name.
+    // Pinned memory is host memory, but has its own name in requests.
     return own.kind == space.kind && own.device == space.device && own.serves(space);
   });
   return found == some.end() ? nullptr : *found;
@@ -72,7 +72,7 @@ std::shared_ptr<void> Devices::allocate_constant(const MemorySpace& space, size_
 std::shared_ptr<void> Devices::allocate(const MemorySpace& space, size_t bytes) const {
   if (const auto allocator = find_allocator(space)) return allocate_from(allocator, bytes);
   require(space.host_readable(), ErrorCode::invalid_argument,
-          "nobody has memory of {}; add the provider whose memory it is", to_string(space));
+          "no provider has memory of {}; add the provider that owns it", to_string(space));
   return allocate_host(bytes);
 }
 
@@ -96,7 +96,7 @@ void Devices::copy(const Tensor& from, Tensor& to, Stream* stream) const {
 }
 
 void Devices::copy(std::span<const Transfer> transfers, Stream* stream) const {
-  std::vector<Transfer> some;  // with any bytes
+  std::vector<Transfer> some;  // transfers of at least one byte
   for (const Transfer& t : transfers) {
     const Tensor &from = *t.from, &to = *t.to;
     require(from.dtype() == to.dtype() && from.bytes() == to.bytes(), ErrorCode::invalid_argument,
@@ -114,8 +114,8 @@ void Devices::copy(std::span<const Transfer> transfers, Stream* stream) const {
   if (const auto direct = carrier(from, to)) return direct->transfer()->copy(some, stream);
   const auto down = carrier(from, {}), up = carrier({}, to);
   require(down && up && !from.host_readable() && !to.host_readable(), ErrorCode::not_implemented,
-          "no provider copies from {} to {}; add the provider whose memory it is", to_string(from), to_string(to));
-  if (stream) synchronize(*stream);  // the host takes part, so that these copies cannot wait their turn there
+          "no provider copies from {} to {}; add the provider that owns the memory", to_string(from), to_string(to));
+  if (stream) synchronize(*stream);  // the host does part of these copies, so they cannot be queued on the stream
   for (const Transfer& t : some) {
     Tensor between(t.from->dtype(), t.from->shape());
     const Transfer first{t.from, &between}, second{&between, t.to};

@@ -10,7 +10,7 @@
 namespace retort {
 namespace {
 
-/// Nodes that read constants and results of each other, and nothing else.
+/// Nodes that read only constants and results of each other.
 std::vector<NodeId> find_closed(const Graph& graph, const ExternalOps* external) {
   std::set<ValueId> known;
   const auto is_known = [&](ValueId v) {
@@ -28,7 +28,7 @@ std::vector<NodeId> find_closed(const Graph& graph, const ExternalOps* external)
   return closed;
 }
 
-/// A copy of these nodes alone, all of whose results are outputs, lowered as far as folding goes.
+/// Makes a copy of these nodes alone, with all their results as outputs, lowered as far as folding needs.
 std::shared_ptr<const Graph> lowered_alone(const Model& model, const std::vector<NodeId>& nodes,
                                            const std::vector<ValueId>& results, LowerOptions options) {
   Model alone;
@@ -65,7 +65,7 @@ void fold_before_claims(Model& model, const LowerOptions& options) {
   try {
     lowered = lowered_alone(model, closed, results, options);
   } catch (const Error&) {
-    return;  // told when the whole model is lowered
+    return;  // an error is reported when the whole model is lowered
   }
   for (size_t i = 0; i < results.size(); ++i) {
     const Tensor* made = lowered->constant(lowered->outputs[i]);

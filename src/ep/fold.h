@@ -1,11 +1,11 @@
-// What is known before any run is no work for a provider.
+// Folds constants before providers claim nodes, so that providers only compute what depends on inputs.
 #pragma once
 #include "ep/cpu.h"
 
 namespace retort {
 
-/// Makes constants of what nodes of `model`, still in its own dialect, make of nothing but constants, as far as the passes
-/// would: random numbers, results much larger than what they are made of, and dequantized weights stay.
+/// Replaces nodes of `model`, which is still in its own dialect, that read only constants by their results, as the
+/// passes would. Random numbers, dequantized weights and results that are much larger than their inputs are not folded.
 void fold_before_claims(Model& model, const LowerOptions& options);
 
 }  // namespace retort

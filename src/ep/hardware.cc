@@ -1,5 +1,6 @@
-// As the official library finds devices, so that programs and plug-in providers see the same: which files are read, what
-// counts as a device, and what its metadata is called. Only the order is ours where the official one is that of a hash table.
+// Finds devices as the official library does, so that programs and plug-in providers see the same: the same files are
+// read, the same entries count as devices, and metadata has the same names. Only the order differs, where the official
+// one is that of a hash table.
 #include "ep/hardware.h"
 
 #include <algorithm>
@@ -18,15 +19,15 @@ namespace fs = std::filesystem;
 using Kind = HardwareDevice::Kind;
 
 constexpr uint32_t kNvidia = 0x10de;
-constexpr uint32_t kDisplay[] = {0x0300, 0x0302};  // classes of the PCI lists: VGA and 3D controllers
+constexpr uint32_t kDisplay[] = {0x0300, 0x0302};  // classes in PCI lists: VGA and 3D controllers
 
-/// A file of the system's tables; nullopt when it is none or cannot be read.
+/// Reads a file of the system's tables; nullopt if it is not a file or cannot be read.
 std::optional<std::string> read_entry(const fs::path& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return std::nullopt;
   const std::unique_ptr<FILE, int (*)(FILE*)> in(std::fopen(file.c_str(), "rbe"), &std::fclose);
   if (!in) return std::nullopt;
-  std::string text(4096, '\0');  // their entries have at most a page
+  std::string text(4096, '\0');  // entries have at most one page
   text.resize(std::fread(text.data(), 1, text.size(), in.get()));
   return text;
 }
@@ -39,7 +40,7 @@ std::optional<uint64_t> number_of(std::string_view text) {
   return value;
 }
 
-/// "0x10de", of as many bits as wanted.
+/// A number like "0x10de", up to `most`.
 std::optional<uint32_t> hex_of(std::string_view text, uint32_t most) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   const size_t from = text.find_first_not_of(kSpace);
@@ -58,7 +59,7 @@ std::optional<uint32_t> read_hex(const fs::path& file, uint32_t most = 0xffff) {
   return text ? hex_of(*text, most) : std::nullopt;
 }
 
-/// "0000:01:00.0": domain, bus, device and function in lower-case hexadecimal digits.
+/// Whether the text is like "0000:01:00.0": domain, bus, device and function in lower-case hexadecimal digits.
 bool is_bus_id(std::string_view text) {
   for (const char* separator : {":", ":", ".", ""}) {
     const size_t digits = std::min(text.find_first_not_of("0123456789abcdef"), text.size());
@@ -68,7 +69,7 @@ bool is_bus_id(std::string_view text) {
   return text.empty();
 }
 
-/// The address of a device on its bus is the name of the folder that the entry leads to.
+/// The address of a device on its bus is the name of the folder that the entry links to.
 void add_bus_id(HardwareDevice& device, const fs::path& entry) {
   std::error_code error;
   const std::string name = fs::canonical(entry, error).filename().string();
@@ -80,7 +81,7 @@ struct Entry {
   fs::path path;
 };
 
-/// The entries of a folder that are called `prefix` and a number, by that number.
+/// The entries of a folder whose names are `prefix` and a number, sorted by that number.
 std::vector<Entry> numbered(const fs::path& folder, std::string_view prefix) {
   std::vector<Entry> found;
   std::error_code error;
@@ -99,7 +100,7 @@ bool has_line(const std::optional<std::string>& text, std::string_view line) {
   return text && cat("\n{}\n", *text).find(cat("\n{}\n", line)) != std::string::npos;
 }
 
-/// A GPU that is part of the processor's chip has no PCI vendor: NVIDIA's driver for those says so by its name.
+/// A GPU inside a system on a chip has no PCI vendor; NVIDIA's driver for these is recognised by its name.
 bool is_nvidia_platform(const fs::path& device) {
   std::error_code error;
   return !fs::exists(device / "vendor", error) && has_line(read_entry(device / "uevent"), "DRIVER=nv_platform");
@@ -132,7 +133,7 @@ std::optional<HardwareDevice> read_accelerator(const Entry& accelerator) {
   return made;
 }
 
-/// For systems whose graphics drivers are not loaded, or that hide them from this process.
+/// For systems whose graphics drivers are not loaded, or are hidden from this process.
 std::vector<HardwareDevice> scan_bus(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code error;
@@ -185,7 +186,7 @@ std::vector<HardwareDevice> virtual_devices(std::string_view text) {
         one);
     found.push_back({cpu ? Kind::cpu : gpu ? Kind::gpu : Kind::npu, *vendor, *device, {{"is_virtual", "1"}}});
     require(one.size() + 1 != text.size(), ErrorCode::invalid_argument,
-            "virtual devices '{}' end with ','; name another or leave it out", text);
+            "virtual devices '{}' end with ','; name another device, or remove the comma", text);
     text.remove_prefix(std::min(one.size() + 1, text.size()));
   }
   return found;

@@ -1,5 +1,5 @@
-// Systems made of files. What the official library makes of the same files was compared in a mount namespace of its own,
-// which tests cannot count on; these are its answers.
+// Tests on systems that are made of files. The expected results are those of the official library, which was run on the
+// same files in a mount namespace; tests cannot rely on having one.
 #include "ep/hardware.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class System : public testing::Test {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text;
   }
-  /// A device of the bus, and what leads to it.
+  /// Makes a device of the bus, and a link to it.
   void device(const std::string& bus_id, const std::string& vendor, const std::string& id,
               const std::string& entry = "", const std::string& type = "0x030000\n") const {
     const std::string folder = "devices/" + bus_id + "/";
@@ -83,7 +83,7 @@ TEST_F(System, NamesOfEntries) {
   device("d", "0x1\n", "0x2\n");
   EXPECT_EQ(found(), "");
   link("class/drm/card03/device", "devices/d");
-  EXPECT_EQ(found(), "gpu 0001:0002 card_idx=3");  // "d" is no address on a bus
+  EXPECT_EQ(found(), "gpu 0001:0002 card_idx=3");  // "d" is not an address on a bus
 }
 
 TEST_F(System, BrokenEntriesAreNoDevices) {
@@ -144,7 +144,7 @@ TEST_F(System, TheBusIsScannedWhenNoCardIsThere) {
     link(cat("bus/pci/devices/0000:0{}:00.0", id), cat("devices/0000:0{}:00.0", id));
   const std::string scanned = "gpu 1002:73bf pci_bus_id=0000:02:00.0; gpu 10de:1eb8 Discrete=1 pci_bus_id=0000:03:00.0";
   EXPECT_EQ(found(), scanned);
-  link("class/drm/card0/device", "devices/0000:06:00.0");  // no device after all
+  link("class/drm/card0/device", "devices/0000:06:00.0");  // this link leads to no device
   EXPECT_EQ(found(), scanned);
   link("class/drm/card1/device", "devices/0000:05:00.0");
   EXPECT_EQ(found(), "gpu 0001:0002 card_idx=1 pci_bus_id=0000:05:00.0");

@@ -8,14 +8,14 @@
 namespace retort {
 namespace {
 
-/// Of one step in a plan.
+/// The state of one step in a plan.
 struct PartState : State {
-  /// By input, without captures: those that became constants after the cut, in the provider's memory; empty for the others.
+  /// By input, without captures: constants of later passes, in the provider's memory; empty for other inputs.
   std::vector<Tensor> constants;
-  std::vector<OutputAlias> shared;  ///< outputs that lie over an input where that fits
+  std::vector<OutputAlias> shared;  ///< outputs that lie over an input if they fit
 };
 
-/// The run of a partition's step, as the provider sees it.
+/// The run of a part's step, as the provider sees it.
 class StepRun : public PartitionRun {
  public:
   StepRun(const Compiled& compiled, const RunContext& context, Stream* stream)
@@ -63,8 +63,8 @@ class StepRun : public PartitionRun {
   }
 
  private:
-  // Empty where it does not fit. It does not own the memory, whose owner is to see when nobody else holds it. Content that
-  // follows from shapes is written once for many runs, and must stay.
+  // Empty if it does not fit. Does not own the memory, so that its owner can tell whether others hold it. Content that
+  // follows from shapes is written once for many runs, and must not be overwritten.
   Tensor over_input(size_t output, DType dtype, const Shape& shape) const {
     const auto alias = std::ranges::find(state_.shared, output, &OutputAlias::output);
     if (alias == state_.shared.end()) return {};
@@ -129,7 +129,7 @@ class PartitionOp : public ExternalOp {
     Stream* const stream = context.devices()->stream(spec_.provider->space());
     StepRun run(*spec_.compiled, context, stream);
     spec_.compiled->run(run);
-    // The steps behind read results on the host at once, and write where this one reads there.
+    // Later steps read results on the host at once, and write where this step reads from the host.
     if (stream && touches_host_) synchronize(*stream);
     for (size_t i = 0; i < spec_.outputs.size(); ++i) {
       require(!context.out_slot(i).boxed.empty(), ErrorCode::ep_fail, "provider '{}' made no output '{}'",

@@ -1,4 +1,4 @@
-// The step of a plan that a provider's part becomes.
+// The operator of the step that a provider's part becomes.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace retort {
 
-/// Which output of a part may lie over which of its inputs.
+/// Pairs of an output and an input of a part: the output may lie over the input.
 using Replacements = std::vector<std::pair<size_t, size_t>>;
 
 struct PartSpec {
   std::shared_ptr<Provider> provider;
   std::shared_ptr<Uploads> uploads;
-  std::string type;  ///< of the node
+  std::string type;  ///< the node's operator type
   std::shared_ptr<const Compiled> compiled;
   std::vector<ValueType> inputs, outputs;  ///< inputs without captures
   Replacements replacements;

@@ -22,7 +22,7 @@ class Cut {
       : graph_(graph), provider_(provider), single_(claim.single) {
     for (const NodeId id : claim.nodes) {
       require(size_t(id) < graph.node_count() && !graph.node(id).dead && !graph.node(id).op, ErrorCode::ep_fail,
-              "provider '{}' claimed node {}, which is not there or was claimed before", provider.name(), size_t(id));
+              "provider '{}' claimed node {}, which does not exist or was claimed before", provider.name(), size_t(id));
       require(claimed_.insert(id).second, ErrorCode::ep_fail, "provider '{}' claimed {} twice", provider.name(),
               retort::describe(graph, graph.node(id)));
     }
@@ -34,10 +34,10 @@ class Cut {
   }
 
   std::shared_ptr<Graph> body() const { return body_; }
-  /// Every producer before its consumers.
+  /// In order: every producer before its consumers.
   const std::vector<NodeId>& nodes() const { return order_; }
 
-  /// Puts a node of `op` in place of what was claimed. That of a single node keeps its bodies.
+  /// Replaces the claimed nodes by a node of `op`, which keeps the bodies of a single claimed node.
   NodeId replace(std::shared_ptr<const ExternalOp> op, const std::string& name) {
     Node node;
     node.domain = op->domain();
@@ -71,8 +71,8 @@ class Cut {
   std::vector<ValueType> input_types() const { return types_of(inputs_); }
   std::vector<ValueType> output_types() const { return types_of(outputs_); }
 
-  /// Inputs that only one node reads, and of which nothing follows but one output, element by element: a provider that
-  /// keeps results in between in the memory of that output destroys nothing that it still needs.
+  /// Inputs that only one node reads, and that only one output depends on, element by element: a provider that stores
+  /// intermediate results in that output's memory overwrites nothing that it still needs.
   Replacements replacements() const {
     Replacements all;
     for (size_t i = 0; i < body_->inputs.size(); ++i) {
@@ -94,7 +94,7 @@ class Cut {
   }
 
  private:
-  // Whether all that follows of `id` is elementwise; `results` are the outputs of the part among it.
+  // Whether only elementwise nodes depend on `id`; `results` collects the outputs of the part among them.
   bool follow_elements(NodeId id, std::set<NodeId>& seen, std::vector<size_t>& results) const {
     const Node& node = body_->node(id);
     const OpDef* op = find_op(node.domain, node.type);
@@ -118,26 +118,26 @@ class Cut {
     return types;
   }
 
-  // PartitionRun knows tensors only.
+  // PartitionRun supports only tensors.
   void check_tensor(const Node& node, std::string_view what, const GraphValue& v) const {
-    require(
-        v.type.is_tensor() || v.type.kind == ValueType::Kind::unknown, ErrorCode::ep_fail,
-        "provider '{}' claimed {}, whose {} '{}' is no tensor; it must leave the node, or claim all that have to do "
-        "with the value",
-        provider_.name(), retort::describe(graph_, node), what, v.name);
+    require(v.type.is_tensor() || v.type.kind == ValueType::Kind::unknown, ErrorCode::ep_fail,
+            "provider '{}' claimed {}, whose {} '{}' is not a tensor; it must not claim the node, or must claim all "
+            "nodes that use "
+            "the value",
+            provider_.name(), retort::describe(graph_, node), what, v.name);
   }
 
-  // No result may leave the part and come back: neither could run first.
+  // A result must not leave the part and come back: neither side could run first.
   void check_closed() {
-    std::set<NodeId> after;  // nodes outside that need a result of the part
+    std::set<NodeId> after;  // nodes outside that depend on a result of the part
     for (const NodeId id : graph_.order()) {
       for (const ValueId in : graph_.node(id).inputs) {
         const Node* producer = in == ValueId::none ? nullptr : graph_.producer(in);
         if (!producer) continue;
         const bool needs_after = after.contains(producer->id);
         require(!needs_after || !is_claimed(id), ErrorCode::ep_fail,
-                "provider '{}' claimed {}, which needs a result of {}, which needs one of the same part; it must claim "
-                "both or part them",
+                "provider '{}' claimed {}, which needs a result of {}, which needs one of the same part; it must put "
+                "both into one claim, or into different ones",
                 provider_.name(), retort::describe(graph_, graph_.node(id)), retort::describe(graph_, *producer));
         if (!is_claimed(id) && (needs_after || is_claimed(producer->id))) after.insert(id);
       }
@@ -203,7 +203,7 @@ class Cut {
   std::set<NodeId> claimed_;
   std::vector<NodeId> order_;
   std::shared_ptr<Graph> body_;
-  std::map<ValueId, ValueId> inside_;  // of the graph → of the body
+  std::map<ValueId, ValueId> inside_;  // values of the graph, and those of the body
   std::vector<ValueId> inputs_, outputs_, captures_;
 };
 
@@ -246,7 +246,7 @@ class Partitioner {
     try {
       compiled = provider_->compile(
           {name, cut.body(), &model_, claim.drops_constants, claim.single, claim.ticket, session_.uploads.get()});
-      require(compiled != nullptr, ErrorCode::ep_fail, "nothing came of it");
+      require(compiled != nullptr, ErrorCode::ep_fail, "compile() returned null");
     } catch (Error& e) {
       e.add_context(cat("provider '{}' compiling part '{}' of {} nodes", provider_->name(), name, claim.nodes.size()));
       throw;
@@ -281,7 +281,7 @@ class Partitioner {
 
 void show_to_providers(Model& model, const ExternalOps* external) {
   lift_constants(*model.graph);
-  infer_types(*model.graph, external);  // a node that only a provider knows ends it: types before it are told
+  infer_types(*model.graph, external);  // stops at a node that only a provider knows; types before it are inferred
 }
 
 std::vector<Assignment> partition(Model& model, const SessionDevices& session) {

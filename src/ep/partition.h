@@ -1,4 +1,4 @@
-// Gives providers their parts of a model: each becomes one node.
+// Divides a model into parts for providers: each part becomes one node.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,26 +11,26 @@
 
 namespace retort {
 
-/// One provider's part, for those who ask who runs what.
+/// A provider's part, to report which provider runs which nodes.
 struct Assignment {
   std::string provider, name;
   const Graph* graph = nullptr;         ///< the model's, or a body in it
-  std::vector<NodeId> nodes;            ///< of the graph as it was before, every producer before its consumers
-  bool single = false;                  ///< one node, whose bodies are left
-  MemorySpace space;                    ///< the provider's own
-  std::vector<std::string> constants;   ///< that the part has inside
-  std::shared_ptr<const Graph> inside;  ///< the nodes as the provider had them, without the bodies of a single one
-  NodeId node = NodeId::none;           ///< of the graph as it is now: what the part became
-  const StandIn* stand_in = nullptr;  ///< null: the provider made none; else it goes with the node that the part became
+  std::vector<NodeId> nodes;            ///< of the graph before it was cut, every producer before its consumers
+  bool single = false;                  ///< one node, whose bodies stay
+  MemorySpace space;                    ///< the provider's
+  std::vector<std::string> constants;   ///< names of the constants inside the part
+  std::shared_ptr<const Graph> inside;  ///< the nodes as the provider received them; of a single node without bodies
+  NodeId node = NodeId::none;           ///< in the graph as it is now: the node that the part became
+  const StandIn* stand_in = nullptr;    ///< null: the provider made none; lives as long as that node
 };
 
-/// Brings a model whose functions are expanded to the form in which providers see it: Constant nodes are constants, types
-/// of values are inferred as far as `external` and the engine's operators allow.
+/// Converts a model whose functions are expanded to the form that providers see: Constant nodes become constants, and
+/// types of values are inferred as far as `external` and the engine's operators allow.
 void show_to_providers(Model& model, const ExternalOps* external);
 
-/// Asks the providers in order for nodes of such a model, bodies first, cuts out what they claim, has it compiled, and puts
-/// one node in its place, which lift() leaves alone. Throws ep_fail naming provider and node where a claim cannot be kept: nodes
-/// that are not there, were claimed before, or need each other's results through nodes that were not claimed.
+/// Asks the providers in order to claim nodes of such a model, bodies first. Cuts out each claim, has it compiled, and
+/// replaces it by one node, which lift() does not change. Throws ep_fail naming provider and node if a claim is
+/// invalid: its nodes do not exist, were claimed before, or need each other's results through nodes outside the claim.
 std::vector<Assignment> partition(Model& model, const SessionDevices& session);
 
 }  // namespace retort

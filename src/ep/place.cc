@@ -29,10 +29,10 @@ class CopyOp : public ExternalOp {
     DeviceRun& devices = *context.devices();
     if (from.dtype() == DType::string)
       context.allocate(0, DType::string,
-                       from.shape());  // on the host, also where only the run tells that it is strings
+                       from.shape());  // on the host, even if only the run reveals that it holds strings
     else
       context.allocate_in(to_, 0, from.dtype(), from.shape(), [&](size_t n) { return devices.allocate(to_, n); });
-    // What a step made on the host may lie where a later one writes; results of devices stay until the next run.
+    // Host memory of a step's result may be reused by a later step; results of devices stay until the next run.
     const bool stays = !from.space().host_readable();
     devices.copy(CopyCause::border, tensor_, from, *context.out_slot(0).boxed.get<Tensor>(), stays);
   }
@@ -55,7 +55,7 @@ class Placer {
  public:
   explicit Placer(Graph& graph) : graph_(graph) {}
 
-  /// `parent`: the node whose body it is; null for the model's graph.
+  /// `parent`: the node that has the graph as its body; null for the model's graph.
   Placement place(const Node* parent) {
     const std::vector<NodeId> order(graph_.order().begin(), graph_.order().end());
     for (const NodeId id : order) {
@@ -87,7 +87,7 @@ class Placer {
     placement_.bodies.merge(inner.bodies);
     placement_.copies.insert(placement_.copies.end(), inner.copies.begin(), inner.copies.end());
     if (external_op(node)) return;
-    // The CPU's If, Loop and Scan give and take values of the host.
+    // The CPU's If, Loop and Scan read and write values of the host.
     const std::string name = describe(graph_, node);
     for (size_t i = 0; i + body.captures < spaces.size(); ++i) {
       if (body.inputs[i] != ValueId::none && !spaces[i].host_readable())
@@ -105,7 +105,7 @@ class Placer {
     return op ? op->input_space(slot) : MemorySpace{};
   }
 
-  // Where the bodies read a capture, counted from the last: on the host where they do not agree.
+  // The memory where the bodies read a capture, counted from the last one; the host if they differ.
   MemorySpace captured_in(const Node& node, size_t from_end) const {
     MemorySpace all;
     for (const Body& b : node.bodies) {
@@ -118,8 +118,8 @@ class Placer {
     return all;
   }
 
-  // An input of a body: where its readers are. Where some are on the host and some on a device, or nobody reads it, where it
-  // comes from.
+  // An input of a body lies where its readers are. If some are on the host and some on a device, or nothing reads it,
+  // it stays where it comes from.
   void settle_input(size_t position, const Node& parent) {
     if (graph_.inputs[position] == ValueId::none) return;
     const ExternalOp* const from_device = external_op(parent);
@@ -137,7 +137,8 @@ class Placer {
     }
   }
 
-  // One input for each memory that nodes read it in. Bodies take one that there is; where there is none, theirs is.
+  // Makes one input for each memory that nodes read it in. Bodies use an existing one; if there is none, theirs is
+  // made.
   void part_input(size_t position) {
     const ValueId original = graph_.inputs[position];
     if (original == ValueId::none) return;
@@ -147,7 +148,7 @@ class Placer {
     const auto on_host = [&](const Use& u) {
       return !(by_nodes && captured(u)) && reads_in(graph_.node(u.node), u.slot).host_readable();
     };
-    bool taken = std::ranges::any_of(uses, on_host);  // as an output it stays where it lies
+    bool taken = std::ranges::any_of(uses, on_host);  // an output stays where it lies
     std::vector<std::pair<MemorySpace, ValueId>> made;
     for (const bool captures : {false, true}) {
       for (const Use& use : uses) {

@@ -1,4 +1,4 @@
-// In which memory each value of a lowered graph lies, and the copies between them.
+// Chooses the memory of each value of a lowered graph, and the copies between memories.
 #pragma once
 #include <map>
 #include <optional>
@@ -9,31 +9,31 @@
 
 namespace retort {
 
-/// A value that one step makes in one memory and another reads in another.
+/// A value that one step makes in one memory and another step reads in another.
 struct BorderCopy {
   std::string tensor, reader;  ///< reader: "node 'conv1' (Conv)"
   MemorySpace from, to;
-  std::optional<size_t> bytes;  ///< where the model fixes them
+  std::optional<size_t> bytes;  ///< set if the model fixes the size
 };
 
 struct Placement {
   struct Input {
-    uint32_t origin = 0;  ///< its place among the graph's inputs as they were
+    uint32_t origin = 0;  ///< index among the graph's original inputs
     MemorySpace space;
   };
-  std::vector<Input> inputs;         ///< by place among the graph's inputs now
-  std::vector<MemorySpace> outputs;  ///< by place among the graph's outputs: where they are made
-  std::vector<BorderCopy> copies;    ///< bodies included
-  /// Of each body: where its inputs are read.
+  std::vector<Input> inputs;         ///< by index among the graph's inputs now
+  std::vector<MemorySpace> outputs;  ///< by index among the graph's outputs: where they are made
+  std::vector<BorderCopy> copies;    ///< including those of bodies
+  /// For each body: where its inputs are read.
   std::map<const Graph*, std::vector<MemorySpace>> bodies;
-  /// Where constants are read, by their names: an input with a value in the model is read there, too, when calls give it.
+  /// Where constants are read, by name. An input with a value in the model is read there as well if calls give it.
   std::vector<std::pair<std::string, MemorySpace>> constants;
 };
 
-/// Puts steps that copy where a value is read in another memory than it is made in. An input that is read in several
-/// memories becomes several inputs, so that callers can have it in each of them; one of a body is read in one memory, the
-/// body copies it to the others. Results of the graph stay where they are made, and so do values that bodies capture: a run
-/// brings them when a body reads them.
+/// Inserts steps that copy each value that is read in another memory than it is made in. An input that is read in
+/// several memories becomes several inputs, so that callers can bind it in each of them; an input of a body is read in
+/// one memory, and the body copies it to the others. Results of the graph stay where they are made. So do values that
+/// bodies capture: the run copies them when a body reads them.
 Placement place(Graph& graph);
 
 }  // namespace retort

@@ -12,7 +12,7 @@
 namespace retort {
 namespace {
 
-/// What it computes only its provider knows; here it is written down and no more.
+/// An operator that only its provider can run; it exists to be saved.
 class StandInOp : public ExternalOp {
  public:
   StandInOp(std::string domain, std::string type, std::vector<ValueType> outputs)
@@ -33,7 +33,7 @@ class StandInOp : public ExternalOp {
   const std::vector<ValueType> outputs_;
 };
 
-/// One graph: the model's, or a body.
+/// Works on one graph: the model's, or a body.
 class Putter {
  public:
   explicit Putter(Graph& graph) : graph_(graph) {
@@ -43,7 +43,7 @@ class Putter {
     }
   }
 
-  /// The stand-in in place of the part's node.
+  /// Replaces the part's node by its stand-in.
   void put(const Assignment& part) {
     const StandIn& made = *part.stand_in;
     const Part p(part, graph_.node(part.node));
@@ -67,7 +67,7 @@ class Putter {
     resolve_external(graph_, graph_.node(id), std::make_shared<StandInOp>(made.domain, made.type, std::move(types)));
   }
 
-  /// The nodes of the part in place of its node, which has the bodies of a single one.
+  /// Replaces the part's node, which has the bodies of a single node, by the nodes of the part.
   void restore(const Assignment& part) {
     const Graph& inside = *part.inside;
     const Node was = graph_.node(part.node);
@@ -98,7 +98,8 @@ class Putter {
   }
 
  private:
-  /// A part and the node that it became. Values are found by the names that they had when the provider was asked.
+  /// A part and the node that it became. Values are found by the names that they had when the provider compiled the
+  /// part.
   struct Part {
     Part(const Assignment& a, const Node& node) : assignment(a), id(node.id) {
       const Graph& g = *a.inside;
@@ -110,7 +111,7 @@ class Putter {
         }
       }
     }
-    /// Of one that has a stand-in.
+    /// For a part that has a stand-in.
     std::string who() const {
       return cat("provider '{}' made node '{}' ({}) of part '{}'", assignment.provider, assignment.stand_in->name,
                  assignment.stand_in->type, assignment.name);
@@ -118,7 +119,7 @@ class Putter {
     const Assignment& assignment;
     const NodeId id;
     std::map<std::string, ValueId> inputs, outputs;
-    std::map<std::string, ValueType> made;  // by its nodes
+    std::map<std::string, ValueType> made;  // made by its nodes
   };
 
   ValueId input(const Part& part, const std::string& name) const {
@@ -128,7 +129,7 @@ class Putter {
     const auto own = part.inputs.find(name);
     if (own != part.inputs.end()) return own->second;
     const auto found = values_.find(name);
-    require(found != values_.end(), ErrorCode::ep_fail, "{}, with '{}', which is no value of the model", part.who(),
+    require(found != values_.end(), ErrorCode::ep_fail, "{}, with '{}', which is not a value of the model", part.who(),
             name);
     return found->second;
   }
@@ -143,7 +144,7 @@ class Putter {
     return found->second;
   }
 
-  // What only its provider can run, as in its own layout, is written down and no more, too.
+  // Nodes that only their provider can run, for example in its own layout, are saved without a change, too.
   void leave_alone(NodeId id) {
     const Node& node = graph_.node(id);
     if (has_operator(node.domain, node.type) || !node.bodies.empty()) return;
@@ -166,7 +167,7 @@ class Putter {
     return graph_.add_constant(there ? graph_.unique_name(v.name) : v.name, v.constant);
   }
 
-  // Values keep their names for those who read them.
+  // Values keep their names for their readers.
   void replace(const Part& part, const std::vector<std::pair<ValueId, ValueId>>& now) {
     for (const auto& [before, after] : now) {
       const std::string name = graph_.value(before).name;

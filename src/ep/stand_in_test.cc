@@ -29,8 +29,8 @@ class Keeping : public Provider {
   }
 
   bool channels_last = false;
-  bool single = false;                   // without stand-ins
-  std::function<void(StandIn&)> change;  // what else it says
+  bool single = false;                   // whether it claims single nodes, without stand-ins
+  std::function<void(StandIn&)> change;  // changes the stand-in
 
  private:
   struct Part : Compiled {
@@ -51,7 +51,7 @@ class Keeping : public Provider {
   const std::string name_, type_;
 };
 
-/// y = Relu(GlobalAveragePool(Abs x)), of images.
+/// y = Relu(GlobalAveragePool(Abs x)), on images.
 struct StandIns : testing::Test {
   StandIns() {
     model.opsets[""] = 17;
@@ -112,7 +112,8 @@ TEST_F(StandIns, PartsWithoutAreTheirNodesAgain) {
   EXPECT_EQ(nodes(*keep({one, two})), "a = Abs x; b = EPContext a; y = Relu b; ");
 }
 
-// The first reads and makes what the second brings to another layout: names mean what they meant when it was asked.
+// The first part reads and makes values that the second converts to another layout: names refer to the values as they
+// were when the provider compiled.
 TEST_F(StandIns, OfProvidersThatWantChannelsLast) {
   const auto first = std::make_shared<Keeping>("one", "Relu"),
              second = std::make_shared<Keeping>("two", "GlobalAveragePool");
@@ -139,12 +140,12 @@ TEST_F(StandIns, AreChecked) {
             }),
             who + " 'z' as an output, which no node of the part makes");
   EXPECT_EQ(error_of([](StandIn& s) { s.inputs = {"b"}; }), who + " 'b' as an input, which a node of the part makes");
-  EXPECT_EQ(error_of([](StandIn& s) { s.inputs = {"z"}; }), who + " 'z', which is no value of the model");
+  EXPECT_EQ(error_of([](StandIn& s) { s.inputs = {"z"}; }), who + " 'z', which is not a value of the model");
   EXPECT_EQ(error_of([](StandIn& s) { s.outputs = {""}; }), who + "out output 'b', which the rest of the model reads");
   EXPECT_EQ(error_of([](StandIn& s) { s.inputs = {"", "a", "x"}; }), "no error");
 }
 
-// What no other than its provider can run is not lowered when the model is saved.
+// A node that only its provider can run is not lowered when the model is saved.
 TEST_F(StandIns, BesideNodesThatOnlyAProviderKnows) {
   const auto one = std::make_shared<Keeping>("one", "Relu"),
              two = std::make_shared<Keeping>("two", "GlobalAveragePool");
@@ -156,7 +157,7 @@ TEST_F(StandIns, BesideNodesThatOnlyAProviderKnows) {
   EXPECT_EQ(std::ranges::count_if(kept.graph->order(), own), 1);
 }
 
-// Parts within bodies stay nodes.
+// Parts in bodies are saved as nodes.
 TEST_F(StandIns, OfBodiesAreTheirNodes) {
   Graph& g = *model.graph;
   const ValueId a = g.node(g.order()[0]).outputs[0];

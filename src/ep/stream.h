@@ -1,4 +1,4 @@
-// Work that a device does beside the host, in order.
+// A queue of a device's work, which runs in order and asynchronously to the host.
 #pragma once
 #include <memory>
 
@@ -12,29 +12,30 @@ class Stream;
 class Notification {
  public:
   virtual ~Notification() = default;
-  /// Work that is given to `later` from now on begins after the point; the host does not wait. False: the device cannot.
+  /// Work that is added to `later` from now on begins after the point; the host does not wait. False: the device cannot
+  /// do this.
   virtual bool wait_on_device(Stream& later) = 0;
-  /// The host waits for the point.
+  /// Waits on the host for the point.
   virtual void wait_on_host() = 0;
 };
 
-/// One thread at a time gives it work.
+/// Only one thread at a time may add work.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// What the device's own interface calls it; null where it has no such thing.
+  /// The handle of the device's own interface; null if there is none.
   virtual void* handle() const = 0;
-  /// The device whose work it is.
+  /// The device that does the work.
   virtual const MemorySpace& space() const = 0;
-  /// The end of the work given so far.
+  /// Marks the end of the work that was added so far.
   virtual std::unique_ptr<Notification> notify() = 0;
-  /// Hands work that was only collected to the device.
+  /// Submits collected work to the device.
   virtual void flush() = 0;
-  /// A run that it worked for has ended; its work may still be under way.
+  /// Called when a run that used the stream has ended; its work may still be in progress.
   virtual void run_ends() {}
 };
 
-/// The host waits for all work given so far.
+/// Waits on the host for all work that was added so far.
 void synchronize(Stream& stream);
 
 }  // namespace retort

@@ -1,4 +1,4 @@
-// How bytes get from one memory to another.
+// Copies of tensors between memories.
 #pragma once
 #include <span>
 
@@ -7,7 +7,7 @@
 
 namespace retort {
 
-/// Of equal element type and count, and no strings.
+/// Source and destination have equal element types and counts, and are not strings.
 struct Transfer {
   const Tensor* from = nullptr;
   Tensor* to = nullptr;
@@ -18,8 +18,8 @@ class DataTransfer {
  public:
   virtual ~DataTransfer() = default;
   virtual bool can_copy(const MemorySpace& from, const MemorySpace& to) const = 0;
-  /// With a stream, the copies are part of its work and may be done later: both sides must stay as they are until then.
-  /// Without, they are done when it returns.
+  /// With a stream, the copies are queued on it: both sides must remain unchanged until they are done. Without, they
+  /// are done when this returns.
   virtual void copy(std::span<const Transfer> transfers, Stream* stream) = 0;
 };
 

@@ -4,7 +4,7 @@
 
 namespace retort {
 
-// An address is a constant's as long as its owner lives.
+// An address identifies a constant as long as the constant's owner lives.
 bool Uploads::Upload::is_of(const Tensor& constant, const MemorySpace& wanted) const {
   const std::weak_ptr<void> its = constant.owner();
   const bool same_owner = !owner.owner_before(its) && !its.owner_before(owner);

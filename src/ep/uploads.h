@@ -1,4 +1,4 @@
-// The constants of a session in memory of devices: each once per memory, however many parts and nodes read it.
+// The constants of a session in device memories: one copy per memory, however many parts and nodes read it.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -9,23 +9,24 @@
 
 namespace retort {
 
-/// Thread-safe.
+/// A thread-safe set of uploaded constants.
 class Uploads {
  public:
   explicit Uploads(std::shared_ptr<const Devices> devices) : devices_(std::move(devices)) {}
 
-  /// `constant` in `space`: itself where that serves, or where it is strings, which stay on the host.
+  /// `constant` in `space`: the constant itself if it can be read there, or if it holds strings, which stay on the
+  /// host.
   Tensor get(const Tensor& constant, const MemorySpace& space);
-  /// What get() would find; empty where it would copy.
+  /// The result of get() if it needs no copy; otherwise empty.
   Tensor find(const Tensor& constant, const MemorySpace& space);
-  /// A plan is made: what nobody kept goes, and the rest is found for as long as somebody keeps it.
+  /// Called when a plan is made: frees unused copies. Others can be found as long as something keeps them.
   void settle();
 
  private:
   struct Upload {
     const void* data;
     size_t bytes;
-    bool is_lent;  ///< nobody owns the constant: its address means it only until the plan is made
+    bool is_lent;  ///< the constant has no owner: its address identifies it only until the plan is made
     std::weak_ptr<void> owner;
     MemorySpace space;
     std::weak_ptr<void> memory;

@@ -10,7 +10,7 @@
 namespace retort {
 namespace {
 
-// The few structures of Vulkan's binary interface that are needed; their layout is fixed by its specification.
+// The structures of Vulkan's binary interface that are needed; its specification fixes their layout.
 constexpr int32_t kApplicationInfo = 0, kInstanceInfo = 1, kProperties2 = 1000059001, kBusInfo = 1000212000;
 constexpr uint32_t kVersion11 = 1u << 22 | 1u << 12;
 constexpr uint32_t kMostDevices = 64, kMostExtensions = 4096;
@@ -65,7 +65,7 @@ F function_of(VulkanEntry entry, void* instance, const char* name) {
   return reinterpret_cast<F>(entry(instance, name));
 }
 
-/// Whether the driver tells where the device is; some complain aloud about questions that they do not know.
+/// Whether the driver can report the device's address on the bus; some log errors for unknown queries.
 bool tells_bus(EnumerateExtensions enumerate, void* device) {
   constexpr std::string_view kBus = "VK_EXT_pci_bus_info";
   uint32_t count = 0;
@@ -100,7 +100,7 @@ std::string_view metadata_of(const HardwareDevice& device, std::string_view key)
   return at == device.metadata.end() ? std::string_view() : at->second;
 }
 
-/// Whether both are the same GPU: at the same place, or, where one of them does not tell it, of the same model.
+/// Whether both are the same GPU: at the same bus address, or, if one of them does not report it, of the same model.
 bool same_device(const HardwareDevice& listed, const VulkanDevice& seen) {
   const std::string_view bus_id = metadata_of(listed, "pci_bus_id");
   if (seen.bus_id && !bus_id.empty()) return bus_id == *seen.bus_id;
@@ -122,7 +122,7 @@ std::vector<VulkanDevice> ask_vulkan(VulkanEntry entry) {
   void* handles[kMostDevices] = {};
   uint32_t count = kMostDevices;
   std::vector<VulkanDevice> found;
-  // 5 says that there are more.
+  // 5 (VK_INCOMPLETE): there are more devices.
   if (const int32_t code = enumerate && properties ? enumerate(instance, &count, handles) : -1;
       code == 0 || code == 5) {
     for (uint32_t i = 0; i < std::min(count, kMostDevices); ++i)

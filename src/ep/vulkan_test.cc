@@ -1,4 +1,4 @@
-// Vulkan as these functions tell it; a loader is on few machines.
+// Tests with an implementation of Vulkan's functions, since few machines have a loader.
 #include "ep/vulkan.h"
 
 #include <gtest/gtest.h>
@@ -12,10 +12,10 @@ struct Told {
   uint32_t version, vendor, device;
   int32_t type;
   const char* name;
-  int bus;  ///< -1: the driver does not say
+  int bus;  ///< -1: the driver does not report it
 };
 
-std::vector<Told> told;  // NOLINT: what the functions below answer; they have no other way to know
+std::vector<Told> told;  // NOLINT: results of the functions below, which have no other parameter
 int32_t create_code = 0, enumerate_code = 0;
 int instances = 0;
 const char* missing = "";
@@ -49,7 +49,7 @@ Function entry(void*, const char* name) {
     return reinterpret_cast<Function>(+[](void* device, const char*, uint32_t* count, void* extensions) {
       *count = 2;
       if (!extensions) return 0;
-      std::memset(extensions, 'x', 2 * 260);  // a name without an end
+      std::memset(extensions, 'x', 2 * 260);  // a name without a terminator
       if (static_cast<Told*>(device)->bus >= 0)
         std::strcpy(static_cast<char*>(extensions) + 260, "VK_EXT_pci_bus_info");
       return 0;
@@ -65,7 +65,7 @@ Function entry(void*, const char* name) {
     std::memcpy(static_cast<char*>(properties) + 36, t.name, std::strlen(t.name) + 1);
     void* next = nullptr;
     std::memcpy(&next, static_cast<char*>(properties) + 8, sizeof next);
-    EXPECT_EQ(next != nullptr, t.bus >= 0);  // nobody is asked what he does not know
+    EXPECT_EQ(next != nullptr, t.bus >= 0);  // only drivers that report it are queried
     if (!next) return;
     for (uint32_t i = 0; i < 4; ++i) put(next, 16 + 4 * i, i == 1 ? uint32_t(t.bus) : 0u);
   });
@@ -121,7 +121,7 @@ TEST_F(Vulkan, FailuresAreNoDevices) {
 TEST_F(Vulkan, ADeviceIsListedOnce) {
   using Kind = HardwareDevice::Kind;
   const auto seen = ask_vulkan(&entry);
-  // The same model twice: the place decides; one without a place is told by its model.
+  // For two devices of one model, the bus address decides; a device without an address is identified by its model.
   std::vector<HardwareDevice> devices{{Kind::npu, 0x10de, 0x1eb8, {}},
                                       {Kind::gpu, 0x10de, 0x1eb8, {{"pci_bus_id", "0000:02:00.0"}}},
                                       {Kind::gpu, 0x10de, 0x1eb8, {{"pci_bus_id", "0000:01:00.0"}}}};
@@ -131,17 +131,17 @@ TEST_F(Vulkan, ADeviceIsListedOnce) {
   ASSERT_EQ(devices[2].metadata.size(), 4u);
   EXPECT_EQ(devices[2].metadata[1], std::pair(std::string("vulkan_name"), std::string("Tesla")));
   EXPECT_EQ(devices[3].vendor_id, 0x1ae0u);
-  // Software runs what it is given: a plug-in for GPUs refuses a device that calls itself virtual.
+  // A software device is reported as it is: a plug-in for GPUs rejects a device that calls itself virtual.
   EXPECT_EQ(devices[3].metadata[0].first, "vulkan_name");
   EXPECT_EQ(devices[3].metadata[1], std::pair(std::string("vulkan_type"), std::string("software")));
 
   devices = {{Kind::gpu, 0x10de, 0x1eb8, {}}};
   add_vulkan(devices, {seen[0], seen[0]});
-  EXPECT_EQ(devices.size(), 2u);  // one of two of that model is listed by the system
+  EXPECT_EQ(devices.size(), 2u);  // the system lists one of the two devices of that model
 }
 
 TEST(VulkanLoader, AMachineWithoutOneHasNoDevices) {
-  find_vulkan();  // whatever there is: no crash
+  find_vulkan();  // must not crash, whatever the machine has
 }
 
 }  // namespace

@@ -7,14 +7,14 @@
 namespace retort {
 namespace {
 
-/// Free extents of inputs count as 1, which may be fewer than the model's windows and slices take
-/// away: what comes out below zero is not known.
+/// The number of an extent. Free extents of inputs count as 1, which may be less than the windows and slices of the
+/// model need: a negative result counts as unknown.
 double number_of(Dim d, const Extent& extent) {
   const auto n = extent(d);
   return n && *n >= 0 ? double(*n) : kUnknown;
 }
 
-/// The values of a node.
+/// The types and shapes of a node's values.
 class NodeShapes final : public CostContext {
  public:
   NodeShapes(const Graph& graph, const Node& node, const Extent& extent)

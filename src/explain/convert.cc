@@ -21,8 +21,8 @@ bool lacks_types(const Graph& graph) {
   return false;
 }
 
-/// ORT format has neither functions nor Constant nodes, and wants the type of every value: it is inferred on a copy in the
-/// core dialect, the model keeps its own.
+/// ORT format has neither functions nor Constant nodes, and needs the type of every value: types are inferred on a copy
+/// in the core dialect, and the model keeps its own dialect.
 void prepare_for_ort(Model& model) {
   inline_functions(model);
   lift_constants(*model.graph);

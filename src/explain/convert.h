@@ -1,4 +1,4 @@
-// Model files of either format, with their weights inside or beside.
+// Converts model files between formats, with weights inside the file or beside it.
 #pragma once
 #include <string>
 
@@ -6,9 +6,9 @@
 
 namespace retort {
 
-/// Reads `from` and writes the same model, in its own dialect, to `to`. In ORT format functions are expanded, Constant
-/// nodes become constants and types are inferred where the model tells none. Throws Error, also for external weights of
-/// ORT format; a file that is replaced appears whole or not at all.
+/// Reads `from` and writes the same model, in its own dialect, to `to`. For ORT format, functions are expanded,
+/// Constant nodes become constants, and missing types are inferred. Throws Error, also for external weights in ORT
+/// format. An existing file is replaced completely or not at all.
 void convert_model(const std::string& from, const std::string& to, ModelFormat format, const WriteOptions& options);
 
 }  // namespace retort

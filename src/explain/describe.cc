@@ -17,7 +17,7 @@
 namespace retort {
 namespace {
 
-/// What is known of a node of the model, by label: fused nodes add it up.
+/// Operations of a node of the model, by label; fused nodes add them up.
 using Work = std::map<std::string, std::optional<double>>;
 
 class Description {
@@ -47,7 +47,7 @@ class Description {
   }
 
  private:
-  /// Inputs that have a value in the model are constants of the plan that runs without them.
+  /// Inputs with a value in the model become constants, as in the plan that runs without them.
   void fix_defaults(Graph& graph) {
     json_.key("overridable").open('[');
     for (const ValueId id : graph.inputs) {
@@ -57,7 +57,7 @@ class Description {
     make_defaults_constant(graph);
   }
 
-  /// Why the model cannot run; "": it can. What was typed until then stays typed.
+  /// The reason why the model cannot run, or "". Types that were inferred before the error are kept.
   static std::string try_lift(Graph& graph) {
     try {
       lift(graph);
@@ -74,13 +74,13 @@ class Description {
                                    [&, &input = name](ValueId v) { return graph.value(v).name == input; });
       require(id != graph.inputs.end(), ErrorCode::invalid_argument, "the model has no input '{}'", name);
       const ValueType type = graph.value(*id).type;
-      require(type.is_tensor(), ErrorCode::invalid_argument, "input '{}' is no tensor: it has no shape", name);
+      require(type.is_tensor(), ErrorCode::invalid_argument, "input '{}' is not a tensor, so it has no shape", name);
       if (!type.ranked) {
         graph.value(*id).type.ranked = true;
         graph.value(*id).type.shape = Shape(std::span(shape));
         continue;
       }
-      if (type.shape.rank() == 0 && shape.size() == 1 && shape[0] == 1) continue;  // as a run takes it
+      if (type.shape.rank() == 0 && shape.size() == 1 && shape[0] == 1) continue;  // a run accepts this
       bool fits = type.shape.rank() == shape.size();
       for (size_t i = 0; fits && i < shape.size(); ++i) {
         fits = is_symbolic(type.shape[i]) || type.shape[i] == shape[i];
@@ -103,7 +103,7 @@ class Description {
     }
   }
 
-  /// Free extents of the inputs are taken as 1 from here on.
+  /// Free extents of the inputs count as 1 from here on.
   void collect_free_extents(const Graph& graph) {
     json_.key("assumed").open('{');
     for (const ValueId input : graph.inputs) {
@@ -138,7 +138,7 @@ class Description {
     json_.close(']');
   }
 
-  /// The work of a node of the model: that of the nodes that the lift made of it.
+  /// The operations of a node of the model: the sum over the nodes that the lift made from it.
   std::optional<double> model_work(const Graph& lifted, const Graph& own, const Node& node) {
     if (!lifted.node(node.id).dead) return count_operations(lifted, lifted.node(node.id), extent());
     double sum = 0;
@@ -200,7 +200,7 @@ class Description {
 
   using WorkOf = std::function<std::optional<double>(const Node&)>;
 
-  /// `typed` has the same value ids as `graph` and knows their types.
+  /// `typed` has the same value ids as `graph`, with types.
   void write_graph(const Graph& graph, const Graph& typed, const WorkOf& work) {
     std::map<ValueId, size_t> numbers;
     const auto number = [&](ValueId id) { return numbers.try_emplace(id, numbers.size()).first->second; };

@@ -23,7 +23,7 @@ size_t weight_bytes(const Graph& graph) {
   return bytes;
 }
 
-/// The value whose memory `id` shares.
+/// The value that owns the memory of `id`.
 ValueId root(const Graph& graph, ValueId id) {
   for (const Node* n = graph.producer(id); n && n->op && n->op->has(kView) && graph.value(id).producer_slot == 0;
        n = graph.producer(id))
@@ -43,7 +43,7 @@ std::optional<size_t> value_bytes(const Graph& graph, ValueId value, const Exten
 MemoryNeed memory_need(const Graph& graph, const Extent& extent) {
   MemoryNeed need{.weights = weight_bytes(graph)};
   const auto order = graph.order();
-  std::map<ValueId, size_t> last;  // index of the last node that touches a value
+  std::map<ValueId, size_t> last;  // index of the last node that uses a value
   for (size_t i = 0; i < order.size(); ++i) {
     for (const auto* ids : {&graph.node(order[i]).inputs, &graph.node(order[i]).outputs}) {
       for (const ValueId id : *ids) {
@@ -51,7 +51,7 @@ MemoryNeed memory_need(const Graph& graph, const Extent& extent) {
       }
     }
   }
-  std::map<size_t, size_t> ends;  // bytes that are free after a node
+  std::map<size_t, size_t> ends;  // bytes that become free after a node
   size_t alive = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     for (const ValueId id : graph.node(order[i]).outputs) {

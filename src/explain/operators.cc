@@ -12,7 +12,7 @@
 namespace retort {
 namespace {
 
-/// Whether a parameter has the constraint that `types` is about.
+/// Whether a parameter has the constraint that `types` is for.
 bool constrained(const OpInfo& info) {
   const auto is_t = [](std::string_view formal) {
     const size_t colon = formal.find(": ");
@@ -23,7 +23,7 @@ bool constrained(const OpInfo& info) {
          std::any_of(info.outputs.begin(), info.outputs.end(), is_t);
 }
 
-/// Element types of constraint T, those with a kernel of their own apart from those that are converted.
+/// Writes the element types of constraint T: those that have a kernel, then those that are converted.
 void write_types(JsonWriter& json, const OpDef& op) {
   std::vector<std::string_view> own, converted;
   for (int t = 1; t < kDTypeCount; ++t) {
@@ -48,7 +48,7 @@ void write_formals(JsonWriter& json, const char* key, std::span<const std::strin
   json.close(']');
 }
 
-/// Operators that the lift takes apart or renames: nothing runs under their name.
+/// Operators that the lift decomposes or renames: no node runs under their names.
 std::set<std::pair<std::string_view, std::string_view>> rewritten() {
   std::set<std::pair<std::string_view, std::string_view>> names;
   for (const LiftRules* file : lift_rule_table()) {

@@ -35,16 +35,16 @@ Tensor tensor_of_parameter(const fbs::Parameter& p) {
   return tensor;
 }
 
-// `bytes` lie at a multiple of 8.
+// `bytes` must begin at a multiple of 8.
 Adapter read_aligned(std::span<const std::byte> bytes) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
-  constexpr size_t kHead = 8;  // distance to the root, identifier
+  constexpr size_t kHead = 8;  // offset of the root, identifier
   const bool has_size = bytes.size() > kHead && bytes.size() < FLATBUFFERS_MAX_BUFFER_SIZE;
   require(has_size && flatbuffers::Verifier(data, bytes.size()).VerifyBuffer<fbs::Adapter>(fbs::AdapterIdentifier()),
-          ErrorCode::fail, "this is no adapter, or it is broken; write it with onnxruntime.AdapterFormat");
+          ErrorCode::fail, "this is not an adapter, or it is broken; write it with onnxruntime.AdapterFormat");
   const fbs::Adapter& root = *fbs::GetAdapter(data);
-  require(root.format_version() == kFormat, ErrorCode::fail, "version {} of the adapter format is not supported, {} is",
-          root.format_version(), kFormat);
+  require(root.format_version() == kFormat, ErrorCode::fail,
+          "version {} of the adapter format is not supported, only {} is", root.format_version(), kFormat);
   Adapter adapter{.version = root.adapter_version(), .model_version = root.model_version(), .parameters = {}};
   std::set<std::string> names;
   size_t total = 0;
@@ -52,8 +52,8 @@ Adapter read_aligned(std::span<const std::byte> bytes) {
     const fbs::Parameter& p = *root.parameters()->Get(flatbuffers::uoffset_t(i));
     std::string name = p.name() ? p.name()->str() : "";
     try {
-      require(!name.empty() && names.insert(name).second, ErrorCode::fail, "its name is empty or there twice");
-      // Parameters may share their data: a small file must not become much memory.
+      require(!name.empty() && names.insert(name).second, ErrorCode::fail, "its name is empty or occurs twice");
+      // Parameters that share their data are rejected: a small file must not need much memory.
       total += p.raw_data() ? p.raw_data()->size() : 0;
       require(total <= bytes.size(), ErrorCode::fail, "it shares its data with another");
       adapter.parameters.push_back({name, tensor_of_parameter(p)});

@@ -1,4 +1,4 @@
-// Adapters that are whole, and any that are not: an error, never a crash.
+// Tests valid adapters, and broken ones: they must cause an error, never a crash.
 #include "ort_format/adapter.h"
 
 #include <gtest/gtest.h>
@@ -64,14 +64,14 @@ TEST(Adapter, SaysWhatIsWrong) {
   const auto says = [](const std::vector<std::byte>& bytes, std::string_view part) {
     EXPECT_NE(refusal(bytes).find(part), std::string::npos) << refusal(bytes);
   };
-  says({}, "this is no adapter");
+  says({}, "this is not an adapter");
   says(adapter_of({{}}, 2), "version 2");
   says(adapter_of({{.bytes = 20}}), "parameter 0 'a' of an adapter: 20 bytes of data for float32[2,3], which needs 24");
   says(adapter_of({{.dims = {-2, 3}}}), "extent -2 of axis 0 is negative");
   says(adapter_of({{.dims = {int64_t(1) << 40, int64_t(1) << 40}}}), "parameter 0 'a'");
   says(adapter_of({{.type = 8}}), "strings");
   says(adapter_of({{.type = 99}}), "parameter 0 'a'");
-  says(adapter_of({{}, {}}), "parameter 1 'a' of an adapter: its name is empty or there twice");
+  says(adapter_of({{}, {}}), "parameter 1 'a' of an adapter: its name is empty or occurs twice");
   says(adapter_of({{.name = ""}}), "its name is empty");
 }
 

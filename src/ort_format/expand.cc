@@ -5,7 +5,7 @@
 namespace retort::ort_format {
 namespace {
 
-/// Builds what stands for one node; its values have the type of the node's output.
+/// Builds the nodes that replace one node; values have the type of the node's output.
 class Expansion {
  public:
   Expansion(Graph& graph, NodeId node) : graph_(graph), node_(node) {}

@@ -6,8 +6,8 @@ namespace retort::ort_format {
 namespace {
 
 constexpr size_t kFewTables = 4096;
-constexpr size_t kAlign = 32;  // flatbuffers' highest
-// The reader lets a text that many tables share be read 16 times as often as it takes bytes; each use takes four.
+constexpr size_t kAlign = 32;  // the largest alignment of flatbuffers
+// The reader allows a text that many tables share to be read 16 times as often as it has bytes; each use takes four.
 constexpr size_t kShared = 64;
 
 enum class Extent : int8_t { unknown = 0, value = 1, param = 2 };
@@ -78,7 +78,7 @@ At<fbs::TypeInfo> Fill::type(const DimTable& dims, const ValueType& t) {
     return fbs::CreateTypeInfo(builder, fbs::AnyType_SequenceType, of.Union());
   }
   require(t.kind == Kind::map, ErrorCode::not_implemented,
-          "ORT format has no word for a type that is neither tensor, sequence nor map; save the model as ONNX");
+          "ORT format cannot represent a type that is neither tensor, sequence nor map; save the model as ONNX");
   const auto held = t.element ? element : type(dims, ValueType::tensor(t.dtype));
   const auto of = fbs::CreateMapType(builder, int32_t(t.key), held);
   return fbs::CreateTypeInfo(builder, fbs::AnyType_MapType, of.Union());

@@ -1,4 +1,4 @@
-// What the parts of the writer share while one model is written.
+// State that the parts of the writer share while one model is written.
 #pragma once
 #include <set>
 #include <string>
@@ -17,17 +17,17 @@ using ListAt = At<flatbuffers::Vector<T>>;
 template <typename T>
 using TablesAt = ListAt<At<T>>;
 
-/// The buffer of a model. flatbuffers ends at 2 GiB and does not look: every list and text asks for room first.
+/// The buffer of a model. flatbuffers fails at 2 GiB without a check, so room() is called before every list and text.
 class Fill {
  public:
   explicit Fill(size_t expected) : builder(expected) {}
 
   flatbuffers::FlatBufferBuilder builder;
 
-  /// Throws invalid_argument when there is no room for so much and a few tables.
+  /// Throws invalid_argument if `bytes` and a few tables do not fit.
   void room(size_t bytes) const;
   At<flatbuffers::String> text(std::string_view s);
-  /// None for an empty text.
+  /// 0 for an empty text.
   At<flatbuffers::String> optional_text(std::string_view s) { return s.empty() ? 0 : text(s); }
   ListAt<uint32_t> texts(const std::vector<std::string>& all);
   template <typename T>
@@ -35,7 +35,7 @@ class Fill {
     room(all.size() * sizeof(T));
     return builder.CreateVector(all);
   }
-  /// The tables as our schema declares what is only written.
+  /// Sets fields that the schema declares only for writing.
   template <typename T>
   ListAt<uint32_t> unread(const std::vector<At<T>>& all) {
     return ListAt<uint32_t>(list(all).o);
@@ -47,7 +47,7 @@ class Fill {
   At<fbs::TensorType> tensor_type(const DimTable& dims, const ValueType& type);
 };
 
-/// Graphs of one model, and the operators that they have used so far.
+/// Writes the graphs of one model, and collects the operators that they use.
 class GraphWriter {
  public:
   GraphWriter(Fill& fill, const std::map<std::string, int>& opsets) : fill_(fill), opsets_(opsets) {}
@@ -64,7 +64,7 @@ class GraphWriter {
 
   Fill& fill_;
   const std::map<std::string, int>& opsets_;
-  std::map<std::string, std::string> used_;  ///< "domain:operator:version" → types as operator_facts.h says them
+  std::map<std::string, std::string> used_;  ///< "domain:operator:version", with types as in operator_facts.h
 };
 
 }  // namespace retort::ort_format

@@ -3,13 +3,13 @@
 namespace retort::ort_format {
 namespace {
 
-// A distinct table takes at least 4 bytes; what counts more tables than that repeats them.
+// A distinct table takes at least 4 bytes; a larger number of tables means that tables are repeated.
 constexpr size_t kBytesPerTable = 4;
 constexpr size_t kReadsPerByte = 16;
 constexpr size_t kFreeReads = size_t(1) << 20;
 
 flatbuffers::Verifier::Options limits(size_t bytes) {
-  flatbuffers::Verifier::Options options;  // tables nest 64 deep
+  flatbuffers::Verifier::Options options;  // tables nest up to 64 deep
   options.max_tables = flatbuffers::uoffset_t(bytes / kBytesPerTable);
   return options;
 }
@@ -26,7 +26,7 @@ Flat::Flat(std::string_view bytes)
     : bytes_(within_limits(bytes)),
       verifier_(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), limits(bytes.size())) {
   require(verifier_.VerifyBuffer<fbs::InferenceSession>(fbs::InferenceSessionIdentifier()), ErrorCode::fail,
-          "this is no model in ORT format, or it is broken: the verifier of flatbuffers refuses it");
+          "this is not a model in ORT format, or it is broken: the verifier of flatbuffers rejects it");
   const fbs::InferenceSession& root = *fbs::GetInferenceSession(bytes.data());
   const std::string_view version = text(root.version());
   require(version == "5" || version == "6", ErrorCode::fail,
@@ -34,7 +34,7 @@ Flat::Flat(std::string_view bytes)
           "are; convert the ONNX model again",
           version);
   model_ = root.model();
-  require(model_ && model_->graph(), ErrorCode::fail, "there is no {} in it", model_ ? "graph" : "model");
+  require(model_ && model_->graph(), ErrorCode::fail, "it has no {}", model_ ? "graph" : "model");
 }
 
 void Flat::charge(size_t bytes) {

@@ -1,4 +1,4 @@
-// A verified model in ORT format, and the reads that flatbuffers' verifier leaves to us.
+// A verified model in ORT format, with the checks that flatbuffers' verifier does not make.
 #pragma once
 #include <cstring>
 #include <string_view>
@@ -9,21 +9,21 @@
 
 namespace retort::ort_format {
 
-/// Lets the verifier of flatbuffers go over the bytes, which must lie at a multiple of 8 and outlive the object.
+/// Runs the verifier of flatbuffers over the bytes, which must begin at a multiple of 8 and outlive the object.
 class Flat {
  public:
-  /// Throws fail on what is no flatbuffer of the schema and on other versions of the format.
+  /// Throws fail if the bytes are not a flatbuffer of the schema, and for other versions of the format.
   explicit Flat(std::string_view bytes);
 
   const fbs::Model& model() const { return *model_; }
-  /// Where in the bytes a list begins.
+  /// The position of a list in the bytes.
   template <typename T>
   size_t position(const flatbuffers::Vector<T>& list) const {
     return size_t(reinterpret_cast<const char*>(list.Data()) - bytes_.data());
   }
 
-  /// A string that may be absent. Strings and lists may be shared by any number of tables, so what is read of them is
-  /// charged against a multiple of the file's size.
+  /// A string that may be absent. Since any number of tables may share strings and lists, the bytes that are read are
+  /// counted, and limited to a multiple of the file's size.
   std::string_view text(const flatbuffers::String* s) {
     if (!s) return {};
     charge(s->size());
@@ -41,7 +41,7 @@ class Flat {
       f(value);
     }
   }
-  /// Calls f(std::string_view) for each string of a list of distances.
+  /// Calls f(std::string_view) for each string of a list of offsets.
   template <typename F>
   void each_text(const flatbuffers::Vector<uint32_t>* list, F&& f) {
     size_t at = list ? position(*list) : 0;
@@ -61,7 +61,7 @@ class Flat {
   size_t read_ = 0;
 };
 
-/// Calls f(const Table&) for each of a list of tables that may be absent.
+/// Calls f(const Table&) for each table of a list that may be absent.
 template <typename T, typename F>
 void each_table(const flatbuffers::Vector<flatbuffers::Offset<T>>* list, F&& f) {
   if (!list) return;

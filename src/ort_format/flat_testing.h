@@ -1,4 +1,4 @@
-// Builds models in ORT format, well-formed or not.
+// Builds models in ORT format, valid or broken.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using Builder = flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 using Strings = std::vector<std::string>;
 
-/// A list of strings is declared as a list of numbers in our schema; the bytes are the same.
+/// The schema declares a list of strings as a list of numbers; the bytes are the same.
 inline Offset<flatbuffers::Vector<uint32_t>> strings(Builder& b, const Strings& all) {
   return Offset<flatbuffers::Vector<uint32_t>>(b.CreateVectorOfStrings(all).o);
 }
@@ -45,7 +45,7 @@ inline Offset<fbs::Node> node(Builder& b, const std::string& type, const Strings
                          b.CreateVector(attributes));
 }
 
-/// What a graph is made of.
+/// The contents of a graph.
 struct GraphSpec {
   std::vector<Offset<fbs::Node>> nodes;
   Strings inputs, outputs;
@@ -58,7 +58,7 @@ struct GraphSpec {
   }
 };
 
-/// The bytes of a model, at a multiple of 16 of the string while that lives.
+/// The bytes of a model. They begin at a multiple of 16 as long as the string lives.
 inline std::string finish(Builder& b, Offset<fbs::Graph> graph, const std::string& version = "6") {
   const std::vector<Offset<fbs::OperatorSet>> opsets{fbs::CreateOperatorSetDirect(b, "", 17)};
   const std::vector<Offset<fbs::Entry>> metadata{fbs::CreateEntryDirect(b, "key", "value")};
@@ -72,7 +72,7 @@ inline std::shared_ptr<Model> load(const std::string& bytes, const ReadOptions& 
   return load_model(std::as_bytes(std::span(bytes)), options);
 }
 
-/// The message of the error that reading ends in.
+/// The message of the error that reading throws.
 inline std::string error_of(const std::string& bytes, ErrorCode code) {
   try {
     load(bytes, {});
@@ -80,7 +80,7 @@ inline std::string error_of(const std::string& bytes, ErrorCode code) {
     EXPECT_EQ(error.code(), code) << error.message();
     return error.message();
   }
-  ADD_FAILURE() << "it was read";
+  ADD_FAILURE() << "no error was thrown";
   return "";
 }
 

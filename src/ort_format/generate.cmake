@@ -1,4 +1,4 @@
-# Access to flatbuffers by the schemas of the ORT format and of adapters.
+# Generates code to access the flatbuffers of the ORT format and of adapters from their schemas.
 find_program(FLATC flatc REQUIRED)
 set(ort_generated)
 foreach(schema ort adapter)
@@ -7,5 +7,5 @@ foreach(schema ort adapter)
     COMMAND ${FLATC} --cpp -o ${CMAKE_BINARY_DIR}/generated/ort_format ${dir}/${schema}.fbs)
   list(APPEND ort_generated ${header})
 endforeach()
-add_custom_target(retort_ort_schema DEPENDS ${ort_generated})  # a target that needs no other: the room need not wait for all
+add_custom_target(retort_ort_schema DEPENDS ${ort_generated})  # no dependencies: built before the room
 list(APPEND sources ${ort_generated})

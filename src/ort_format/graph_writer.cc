@@ -21,7 +21,7 @@ std::vector<std::string> names_of(const Names& names, std::span<const ValueId> i
   return all;
 }
 
-/// Calls f(type name, side, index) for each port of "T:i0,v1,o0;B:o1".
+/// Calls f(type name, side, index) for each port of a text like "T:i0,v1,o0;B:o1".
 template <typename F>
 void each_port(std::string_view types, F&& f) {
   std::string_view name;
@@ -36,7 +36,7 @@ void each_port(std::string_view types, F&& f) {
   }
 }
 
-/// How many inputs stand for each formal one: all that are left for a last one that takes any number.
+/// The number of inputs per formal input: a variadic last one takes all that remain.
 std::vector<int32_t> input_counts(std::string_view types, size_t inputs) {
   size_t formal = 0, variadic = kNowhere;
   each_port(types, [&](std::string_view, char side, uint32_t index) {
@@ -49,7 +49,7 @@ std::vector<int32_t> input_counts(std::string_view types, size_t inputs) {
   return counts;
 }
 
-/// The types of an operator that only its caller knows: ONNX Runtime names those of custom operators by their ports.
+/// The types of a caller's custom operator: ONNX Runtime names them by their ports.
 std::string port_types(size_t inputs, size_t outputs) {
   std::string types;
   for (size_t i = 0; i < inputs; ++i) types += cat("Input{0}:i{0};", i);
@@ -110,7 +110,7 @@ struct AttributeWriter {
   }
 };
 
-/// Only values that something makes, reads or returns; a body knows what it captures.
+/// Whether anything makes, reads or returns the value; a body has entries for its captures.
 bool is_met(const GraphValue& v) { return v.producer != NodeId::none || !v.uses.empty(); }
 
 }  // namespace
@@ -140,7 +140,8 @@ TablesAt<fbs::ValueInfo> GraphWriter::values(const Graph& graph, const Names& na
     if (!(port[i] || is_met(v))) continue;
     const std::string& name = names.of(ValueId(i));
     require(type.kind != ValueType::Kind::unknown, ErrorCode::not_implemented,
-            "the type of value '{}' is not known, as ORT format wants of all; add it to the model's value_info", name);
+            "the type of value '{}' is not known, but ORT format needs all types; add it to the model's value_info",
+            name);
     try {
       const auto told = fill_.type(graph.dims(), type);
       all.push_back(fbs::CreateValueInfo(fill_.builder, fill_.text(name), told));
@@ -149,7 +150,7 @@ TablesAt<fbs::ValueInfo> GraphWriter::values(const Graph& graph, const Names& na
       throw;
     }
   }
-  // What an omitted input or output refers to, in ONNX Runtime's eyes a value without a type.
+  // An omitted input or output refers to this value, which ONNX Runtime treats as a value without a type.
   if (omits) all.push_back(fbs::CreateValueInfo(fill_.builder, fill_.text("")));
   return fill_.list(all);
 }
@@ -213,7 +214,7 @@ At<fbs::Graph> GraphWriter::graph(const Graph& graph, const Names& names) {
   for (const NodeId id : graph.order()) places[size_t(id)] = count++;
   std::vector<At<fbs::Node>> nodes;
   std::vector<At<fbs::NodeEdges>> edges;
-  std::set<std::string> taken;  // fused nodes share the name that they inherit; a file wants one each
+  std::set<std::string> taken;  // fused nodes inherit the same name, but names in a file must be unique
   for (const NodeId id : graph.order()) {
     const std::string& called = graph.node(id).name;
     std::string name = called;

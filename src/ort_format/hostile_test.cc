@@ -1,4 +1,4 @@
-// Files made to do harm: each must end in an Error, quickly, or read as something that holds together.
+// Tests hostile files: each must end in an Error, quickly, or be read as a consistent model.
 #include <ctime>
 #include <random>
 
@@ -68,14 +68,14 @@ TEST(HostileOrtFormat, words_of_elsewhere) {
   }
 }
 
-/// Of processor time: other programs may want the processor, too.
+/// Seconds of processor time, since other programs may use the processor, too.
 double seconds(const std::string& bytes) {
   const std::clock_t begin = std::clock();
   EXPECT_FALSE(survives(bytes));
   return double(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-// 60,000 nodes that are one and the same, with 60,000 inputs: 3.6 billion names in 0.5 MB.
+// 60,000 references to one node, which has 60,000 inputs: 3.6 billion names in 0.5 MB.
 TEST(HostileOrtFormat, a_table_many_times) {
   Builder b;
   const auto shared = b.CreateString("x");
@@ -85,7 +85,7 @@ TEST(HostileOrtFormat, a_table_many_times) {
   EXPECT_LT(seconds(finish(b, GraphSpec{nodes, {}, {}, {}, {}, {}}.build(b))), 5);
 }
 
-// Tables of their own, one list.
+// Distinct tables that share one list.
 TEST(HostileOrtFormat, a_list_many_times) {
   Builder b;
   const std::vector<Offset<flatbuffers::String>> names(60000, b.CreateString("x"));

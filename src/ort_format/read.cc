@@ -14,13 +14,14 @@ namespace {
 
 using onnx::File;
 
-constexpr size_t kHead = 8;  ///< distance to the root table, identifier
+constexpr size_t kHead = 8;  ///< offset of the root table, identifier
 constexpr size_t kAlignment = 8;
 
 constexpr uint32_t kNear = 1 << 16;
 
-/// Whether `head` begins a flatbuffer of that many bytes. A protocol buffer can hold the identifier as well, but then
-/// what stands before it is no distance within the file. Writers put the root first: a short one has lost its end.
+/// Whether `head` begins a flatbuffer of that many bytes. A protocol buffer can contain the identifier as well, but
+/// then the bytes before it are not an offset inside the file. Writers put the root first; a short file has lost its
+/// end.
 bool is_ort_format(std::string_view head, size_t size) {
   if (size <= kHead) return false;
   uint32_t root = 0;
@@ -28,7 +29,7 @@ bool is_ort_format(std::string_view head, size_t size) {
   return head.substr(4, 4) == fbs::InferenceSessionIdentifier() && (root < size || root < kNear);
 }
 
-/// What the file says of each node replaces what the model imports.
+/// The version that the file gives for each node replaces that of the model's imports.
 void set_versions(const fbs::Graph& from, Graph& to) {
   uint32_t i = 0;
   ort_format::each_table(from.nodes(), [&](const fbs::Node& n) {
@@ -41,7 +42,7 @@ void set_versions(const fbs::Graph& from, Graph& to) {
   });
 }
 
-/// `data` is what tensors may lie in: the bytes, or nothing to keep.
+/// `owner`: what tensors may keep to use the bytes in place; empty: tensors must not use the bytes.
 std::shared_ptr<Model> read_ort(std::string_view bytes, std::shared_ptr<void> owner, ReadOptions options) {
   std::shared_ptr<void> copy;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment) {
@@ -113,7 +114,7 @@ std::shared_ptr<Model> load_model(std::span<const std::byte> bytes, const ReadOp
   const std::string_view view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (format == ModelFormat::any) format = detect_format(bytes);
   if (format == ModelFormat::onnx) return read_model(bytes, options);
-  // Bytes that the caller keeps have no owner, but tensors may stay in them all the same.
+  // Bytes that the caller keeps alive have no owner, but tensors may still use them in place.
   std::shared_ptr<void> lent(std::shared_ptr<void>(), const_cast<std::byte*>(bytes.data()));
   try {
     return read_ort(view, options.owner ? options.owner : options.borrow ? lent : nullptr, options);

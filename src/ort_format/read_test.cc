@@ -88,7 +88,7 @@ TEST(OrtFormat, attributes) {
                        {value(b, "x", tensor_type(b, 1, {}))}, {},    {}};
   const auto m = load(finish(b, main.build(b)));
   const Node& n = m->graph->node(NodeId(0));
-  EXPECT_EQ(n.version, 17);  // the file says none
+  EXPECT_EQ(n.version, 17);  // the file gives no version
   EXPECT_EQ(n.inputs.size(), 2u);
   EXPECT_EQ(n.inputs[1], ValueId::none);
   const Attributes& a = n.attributes;
@@ -163,7 +163,7 @@ TEST(OrtFormat, bytes_are_copied_unless_they_are_lent) {
   EXPECT_FALSE(inside(weight(*load(bytes))));
   EXPECT_TRUE(inside(weight(*load(bytes, {.borrow = true}))));
   EXPECT_EQ(weight(*load(bytes)).at<float>(1), 2);
-  // At any place of memory: the bytes are moved to where they can be read.
+  // The bytes may begin at any address: they are copied to where they can be read.
   for (size_t shift = 1; shift < 8; ++shift) {
     const std::string shifted = std::string(shift, ' ') + bytes;
     const auto m = load_model(std::as_bytes(std::span(shifted)).subspan(shift), {.borrow = true});
@@ -176,7 +176,7 @@ TEST(OrtFormat, weights_of_a_file_stay_in_it) {
   Builder b;
   std::ofstream(path, std::ios::binary) << small_model(b);
   FileIdentity identity;
-  const auto m = load_model(path, {}, ModelFormat::any, &identity);  // the content counts, not the name
+  const auto m = load_model(path, {}, ModelFormat::any, &identity);  // the content decides, not the name
   EXPECT_EQ(m->path, path);
   const auto range = file_range(weight(*m));
   ASSERT_TRUE(range.has_value());
@@ -195,7 +195,7 @@ TEST(OrtFormat, format_by_name_and_by_content) {
   Builder b;
   const std::string bytes = small_model(b);
   EXPECT_EQ(detect_format(std::as_bytes(std::span(bytes))), ModelFormat::ort);
-  // An ONNX model whose producer is called like the identifier.
+  // An ONNX model whose producer has the identifier as its name.
   const std::string producer("\x08\x08\x12\x04ORTM", 8);
   EXPECT_EQ(detect_format(std::as_bytes(std::span(producer))), ModelFormat::onnx);
   EXPECT_THROW(load_model(std::as_bytes(std::span(producer)), {}, ModelFormat::ort), Error);

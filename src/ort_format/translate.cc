@@ -85,7 +85,7 @@ MessageWriter Translator::value_info(std::string_view name, const fbs::TypeInfo*
   return m;
 }
 
-// Data stays where it is: it is external data of the ONNX model.
+// Data is not copied: it becomes external data of the ONNX model.
 void Translator::data(const fbs::Tensor& t, MessageWriter& to) {
   require(t.external_data_offset() < 0, ErrorCode::not_implemented,
           "data of a model in ORT format that lies outside of it is not supported");
@@ -144,7 +144,7 @@ void Translator::value(const fbs::Attribute& a, MessageWriter& to) {
     case AttributeKind::graphs:
       return each_table(a.graphs(), [&](const fbs::Graph& g) { to.message(tag::attribute::graphs, graph(g)); });
     default:
-      return;  // a kind that has no field in either format: the reader says so
+      return;  // a kind without a field in either format: the reader reports the error
   }
 }
 
@@ -158,8 +158,8 @@ MessageWriter Translator::attribute(const fbs::Attribute& a) {
 
 MessageWriter Translator::node(const fbs::Node& n) {
   MessageWriter m;
-  require(n.type() == kPrimitive, ErrorCode::not_implemented,
-          "node '{}' is a part that another engine has compiled for itself", n.name() ? n.name()->c_str() : "");
+  require(n.type() == kPrimitive, ErrorCode::not_implemented, "node '{}' is a part that another engine has compiled",
+          n.name() ? n.name()->c_str() : "");
   flat_.each_text(n.inputs(), [&](std::string_view name) { m.bytes(tag::node::input, name); });
   flat_.each_text(n.outputs(), [&](std::string_view name) { m.bytes(tag::node::output, name); });
   m.text(tag::node::name, text(n.name()));

@@ -1,15 +1,14 @@
-// A model in ORT format said in the words of ONNX: the same facts in other tables, so that one reader checks and builds
-// both.
+// Translates a model in ORT format to ONNX messages, so that one reader checks and builds both.
 #pragma once
 #include "onnx/wire_writer.h"
 #include "ort_format/flat.h"
 
 namespace retort::ort_format {
 
-/// Name of the external data that all tensors with data refer to: the bytes of the model in ORT format themselves.
+/// The name of the external data that all tensors refer to: the bytes of the model in ORT format.
 inline constexpr const char* kData = "the model in ORT format";
 
-/// ModelProto of a model.
+/// Returns the model's ModelProto.
 onnx::MessageWriter translate(Flat& flat);
 
 }  // namespace retort::ort_format

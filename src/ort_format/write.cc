@@ -12,12 +12,12 @@ namespace ort_format {
 namespace {
 
 constexpr const char* kVersion = "6";
-// ONNX Runtime optimises a model in ORT format when it loads it, and fails where it puts in a node of its own whose domain
-// the model does not import.
+// ONNX Runtime optimises a model in ORT format when it loads it, and fails if it inserts a node whose domain the model
+// does not import.
 constexpr const char* kOptimizersDomains[] = {"com.microsoft", "com.microsoft.nchwc"};
-constexpr size_t kStructure = size_t(1) << 16;  ///< room for what is not weights; the buffer grows beyond
+constexpr size_t kStructure = size_t(1) << 16;  ///< initial room for everything but weights; the buffer can grow
 
-/// What the weights take, so that the buffer need not grow and be copied.
+/// Bytes of the weights, so that the buffer need not grow and be copied.
 size_t weight_bytes(const Graph& graph) {
   size_t bytes = 0;
   for (size_t i = 0; i < graph.value_count(); ++i) {
@@ -49,7 +49,7 @@ At<fbs::Model> write_flat(Fill& fill, const Model& model, At<fbs::Graph> graph) 
   const auto entries = fill.list(metadata);
   const auto producer = fill.text(model.producer_name), version = fill.text(model.producer_version);
   const auto domain = fill.text(model.domain), doc = fill.text(model.doc), graph_doc = fill.text(model.graph->doc);
-  // Constants are inputs, too, in files older than version 4 of the IR.
+  // In files older than version 4 of the IR, constants are inputs as well.
   const int64_t ir_version = std::max<int64_t>(model.ir_version ? model.ir_version : 10, 4);
   return fbs::CreateModel(b, ir_version, imports, producer, version, domain, model.model_version, doc, graph, graph_doc,
                           entries);
@@ -59,7 +59,7 @@ At<fbs::Model> write_flat(Fill& fill, const Model& model, At<fbs::Graph> graph) 
 }  // namespace ort_format
 
 ModelFormat saved_format(const std::string& named, const std::string& path) {
-  if (named.empty()) {  // in capitals, too, as in ONNX Runtime
+  if (named.empty()) {  // upper case is accepted, too, as in ONNX Runtime
     const std::string_view suffix = std::string_view(path).substr(path.size() - std::min<size_t>(path.size(), 4));
     return strcasecmp(std::string(suffix).c_str(), ".ort") == 0 ? ModelFormat::ort : ModelFormat::onnx;
   }

@@ -1,4 +1,4 @@
-// Writes models in ORT format, version 6, or in whichever format is asked for.
+// Writes models in ORT format, version 6, or in another requested format.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,25 +9,25 @@
 
 namespace retort {
 
-/// The format to save to: what session.save_model_format names, else ORT for a name that ends in ".ort", else ONNX.
-/// Throws invalid_argument.
+/// The format to save to: the one that session.save_model_format names, otherwise ORT for a name that ends in ".ort",
+/// otherwise ONNX. Throws invalid_argument.
 ModelFormat saved_format(const std::string& named, const std::string& path);
 
-/// The bytes of a flatbuffer, at a multiple of 32.
+/// The bytes of a flatbuffer, beginning at a multiple of 32.
 struct OrtBytes {
   std::shared_ptr<const void> owner;
   std::string_view bytes;
 };
 
-/// The model as a flatbuffer that this library reads, and ONNX Runtime, too: nodes have the version of their operator's
-/// definition, edges and the types that kernels are chosen by; operators that ONNX
-/// Runtime has as functions only are expanded where that is simple (expand.h). Weights are inside and lie at multiples of 32, so that
-/// load_model() uses them in place. Functions must be inlined and Constant nodes made constants. Throws not_implemented
-/// on what the format cannot say (types of optional and sparse values), invalid_argument beyond 2 GiB.
+/// Returns the model as a flatbuffer that both this library and ONNX Runtime read: nodes have the version of their
+/// operator's definition, edges, and the types that kernels are chosen by. Some operators that ONNX Runtime has only as
+/// functions are expanded (expand.h). Weights are inside and begin at multiples of 32, so that load_model() uses them
+/// in place. Functions must be inlined, and Constant nodes must be constants. Throws not_implemented for what the
+/// format cannot represent (types of optional and sparse values), and invalid_argument beyond 2 GiB.
 OrtBytes write_ort(const Model& model);
 
-/// The model into a file of that format (`any` is ONNX), which appears whole or not at all. Of the options ORT format
-/// has none: its weights are always inside.
+/// Writes the model to a file of that format (`any` is ONNX); an existing file is replaced completely or not at all.
+/// The options do not apply to ORT format, whose weights are always inside.
 void save_model(const Model& model, const std::string& path, ModelFormat format, const WriteOptions& options = {});
 
 }  // namespace retort

@@ -1,4 +1,4 @@
-// What is written in ORT format reads back as the same graph, or is refused.
+// Tests that a model written in ORT format is read back as the same graph, or that writing throws.
 #include "ort_format/write.h"
 
 #include <unistd.h>
@@ -85,7 +85,7 @@ std::string refusal(const Model& model, ErrorCode code) {
     EXPECT_EQ(error.code(), code);
     return error.message();
   }
-  ADD_FAILURE() << "it was written";
+  ADD_FAILURE() << "no error was thrown";
   return "";
 }
 
@@ -95,7 +95,7 @@ TEST(WriteOrt, ReadsBackAsTheSame) {
   verify(*again->graph);
   EXPECT_EQ(print(*again->graph), print(*model->graph));
   auto opsets = model->opsets;
-  opsets["com.microsoft"] = opsets["com.microsoft.nchwc"] = 1;  // of nodes that ONNX Runtime puts in
+  opsets["com.microsoft"] = opsets["com.microsoft.nchwc"] = 1;  // of nodes that ONNX Runtime inserts
   EXPECT_EQ(again->opsets, opsets);
   EXPECT_EQ(again->metadata, model->metadata);
   EXPECT_EQ(again->ir_version, 9);
@@ -129,7 +129,7 @@ TEST(WriteOrt, SaysWhatOnnxRuntimeChoosesKernelsBy) {
   EXPECT_EQ(add.since_version(), 14);
   EXPECT_EQ(add.input_counts()->size(), 2u);
   EXPECT_EQ(g.nodes()->Get(2)->implicit_inputs()->size(), 1u);
-  // The lists of what only we write are declared as numbers.
+  // Lists that are only written are declared as numbers.
   const auto& operators =
       *reinterpret_cast<const flatbuffers::Vector<Offset<fbs::OperatorTypes>>*>(root.kernel_types()->operators());
   ASSERT_EQ(operators.size(), 4u);
@@ -165,7 +165,7 @@ TEST(WriteOrt, ExpandsWhatIsAFunctionElsewhere) {
   EXPECT_EQ(types, "HardSigmoid Mul Softplus Tanh Mul Sigmoid Mul Cast Swish ");
   EXPECT_EQ(again->graph->value(again->graph->outputs[0]).name, "y");
   EXPECT_EQ(again->graph->value(again->graph->outputs[0]).type.dtype, DType::f16);
-  EXPECT_EQ(g.node_count(), 5u) << "the model itself stays as it is";
+  EXPECT_EQ(g.node_count(), 5u) << "the model itself is unchanged";
 }
 
 TEST(WriteOrt, WeightsAreUsedInPlace) {
@@ -202,7 +202,7 @@ TEST(WriteOrt, RefusesWhatTheFormatCannotSay) {
   m->graph->value(m->graph->node(NodeId(0)).outputs[0]).type = {};
   EXPECT_NE(refusal(*m, ErrorCode::not_implemented).find("type of value 'sum' is not known"), std::string::npos);
   m = everything();
-  // Never touched: it is refused for its size.
+  // Never read: its size is too large.
   int64_t nothing = 0;
   const Tensor huge(DType::i64, {int64_t(1) << 28}, &nothing, nullptr);
   m->graph->resize_inputs(NodeId(0), 3);

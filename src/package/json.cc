@@ -17,7 +17,7 @@ class JsonReader {
   explicit JsonReader(std::string_view text) : text_(text) {}
 
   JsonValue document() {
-    if (text_.substr(0, 3) == "\xef\xbb\xbf") at_ = 3;  // a byte order mark says nothing about UTF-8
+    if (text_.substr(0, 3) == "\xef\xbb\xbf") at_ = 3;  // a byte order mark is allowed in UTF-8
     JsonValue all = value(0);
     if (at_ < text_.size()) wrong("something follows the end of the document");
     return all;
@@ -104,7 +104,7 @@ class JsonReader {
   size_t digits() {
     const size_t from = at_;
     while (peek() >= '0' && peek() <= '9') ++at_;
-    if (at_ == from) wrong("a value is missing or no number");
+    if (at_ == from) wrong("a value is missing or is not a number");
     return at_ - from;
   }
 
@@ -125,7 +125,7 @@ class JsonReader {
     JsonValue made{.kind = JsonValue::Kind::number};
     int64_t integer = 0;
     const char *begin = text_.data() + from, *end = text_.data() + at_;
-    // Nobody reads such numbers, but the official library refuses them.
+    // Such numbers are not used, but the official library rejects them.
     if (!std::isfinite(c_strtod(std::string(begin, end).c_str(), nullptr))) wrong("a number is too large");
     if (whole && std::from_chars(begin, end, integer).ec == std::errc()) made.integer = integer;
     return made;
@@ -145,7 +145,7 @@ class JsonReader {
     return made;
   }
 
-  /// No control characters, and UTF-8: shortest forms, no surrogates, up to U+10FFFF.
+  /// Throws unless the text has no control characters and is UTF-8: shortest forms, no surrogates, up to U+10FFFF.
   void check_plain(std::string_view text) const {
     for (size_t i = 0; i < text.size();) {
       const auto byte = [&](size_t k) { return i + k < text.size() ? uint8_t(text[i + k]) : uint8_t(0); };
@@ -162,7 +162,7 @@ class JsonReader {
       const uint8_t second = byte(1);
       good = good && !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second > 0x9f) &&
              !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
-      if (!good) wrong("a string is no UTF-8");
+      if (!good) wrong("a string is not UTF-8");
       i += 1 + more;
     }
   }
@@ -171,7 +171,7 @@ class JsonReader {
     uint32_t unit = 0;
     const std::string_view hex = text_.substr(std::min(at_, text_.size()), 4);
     const auto [end, error] = std::from_chars(hex.data(), hex.data() + hex.size(), unit, 16);
-    if (hex.size() < 4 || error != std::errc() || end != hex.data() + 4) wrong("'\\u' wants four hexadecimal digits");
+    if (hex.size() < 4 || error != std::errc() || end != hex.data() + 4) wrong("'\\u' needs four hexadecimal digits");
     at_ += 4;
     return unit;
   }

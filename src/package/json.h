@@ -1,4 +1,4 @@
-// Reads JSON (RFC 8259) that somebody else wrote.
+// Reads JSON (RFC 8259) from untrusted sources.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,11 +15,11 @@ struct JsonValue {
 
   Kind kind = Kind::null;
   std::string text;                ///< of a string
-  std::optional<int64_t> integer;  ///< of a number without fraction or exponent that fits
-  std::vector<Member> members;     ///< of an object, in the order of the text; of a key that comes twice the last value
+  std::optional<int64_t> integer;  ///< of a number without fraction or exponent, if it fits
+  std::vector<Member> members;     ///< of an object, in the order of the text; for a repeated key, the last value
 
   bool is(Kind k) const { return kind == k; }
-  /// Null when there is no such member.
+  /// Null if there is no such member.
   const JsonValue* find(std::string_view key) const;
 };
 
@@ -28,8 +28,8 @@ struct JsonValue::Member {
   JsonValue value;
 };
 
-/// What a text says; elements of arrays are checked and not kept. Throws ErrorCode::fail with the line, also for values
-/// inside more than 200 others: reading uses the stack.
+/// Parses a text; elements of arrays are checked but not kept. Throws ErrorCode::fail with the line, also for values
+/// inside more than 200 others, since the parser is recursive.
 JsonValue parse_json(std::string_view text);
 
 }  // namespace retort

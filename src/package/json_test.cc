@@ -5,7 +5,7 @@
 namespace retort {
 namespace {
 
-/// Why a text is no JSON; empty when it is.
+/// The error for a text that is not JSON; empty if it is JSON.
 std::string complaint(std::string_view text) {
   try {
     parse_json(text);

@@ -15,20 +15,20 @@ using Kind = JsonValue::Kind;
 using Must = PackagePaths::Must;
 
 constexpr int64_t kSchemaMajor = 1;
-constexpr uintmax_t kMostBytes = 16 << 20;  // far more than any description, and no device file that never ends
+constexpr uintmax_t kMostBytes = 16 << 20;  // more than any description needs; device files never end
 
-/// Options that make a session write files or change what it is for are the program's, not those of who made the package.
+/// Options that write files or change the purpose of a session belong to the program, not to the package.
 constexpr std::array<std::string_view, 6> kOptionsOfPrograms = {
     "session.optimized_model_filepath",    "session.enable_profiling",     "session.collect_node_memory_stats_to_file",
     "session.debug_layout_transformation", "session.packed_weights_cache", "session.copy_ledger_file"};
 
 JsonValue read_json(const fs::path& file) {
   std::error_code error;
-  require(fs::is_regular_file(file, error), ErrorCode::fail, "'{}' is no file; a package needs it", file.string());
+  require(fs::is_regular_file(file, error), ErrorCode::fail, "'{}' is not a file; a package needs it", file.string());
   const uintmax_t size = fs::file_size(file, error);
   require(!error && size <= kMostBytes, ErrorCode::fail, "'{}' is larger than {} bytes; make it smaller", file.string(),
           kMostBytes);
-  // Not by a stream: the library links the standard library statically, and streams are 400 KB of it.
+  // Not a stream: the library links the standard library statically, and streams add 400 KB.
   const std::unique_ptr<FILE, int (*)(FILE*)> in(std::fopen(file.c_str(), "rbe"), &std::fclose);
   std::string text(size, '\0');
   require(in && std::fread(text.data(), 1, size, in.get()) == size, ErrorCode::fail,
@@ -42,17 +42,18 @@ JsonValue read_json(const fs::path& file) {
 }
 
 const JsonValue& need_kind(const JsonValue& value, Kind kind, std::string_view what, std::string_view wanted) {
-  require(value.is(kind), ErrorCode::fail, "{} is not {}; write one", what, wanted);
+  require(value.is(kind), ErrorCode::fail, "{} is not {}; correct it", what, wanted);
   return value;
 }
 
-/// The object `value`, with no members but `known`: one that is not understood may change what the others mean.
+/// Returns the object `value`; throws for members other than `known`, since an unknown member may change the meaning of
+/// others.
 const JsonValue& need_object(const JsonValue& value, std::string_view what,
                              std::initializer_list<std::string_view> known) {
   need_kind(value, Kind::object, what, "an object");
   for (const auto& [key, member] : value.members) {
     require(std::find(known.begin(), known.end(), key) != known.end(), ErrorCode::fail,
-            "{} has an unknown member '{}'; put what is your own into additional_metadata", what, key);
+            "{} has an unknown member '{}'; put members of your own into additional_metadata", what, key);
   }
   return value;
 }
@@ -69,7 +70,7 @@ const JsonValue& need_member(const JsonValue& object, std::string_view key) {
   return need_kind(*value, Kind::object, cat("'{}'", key), "an object");
 }
 
-/// "1.0", "1" or 1: the first number.
+/// The major version: "1.0", "1" or 1.
 int64_t schema_major(const JsonValue& manifest) {
   const JsonValue* value = manifest.find("schema_version");
   require(value != nullptr, ErrorCode::fail, "'schema_version' is missing; set it to \"{}.0\"", kSchemaMajor);
@@ -95,7 +96,7 @@ std::map<std::string, std::string> options_of(const JsonValue& from, const char*
   return options;
 }
 
-/// Reads what is below components; `base` is the folder of the component.
+/// Reads the entries of `components`; `base` is the folder of the component.
 class ComponentReader {
  public:
   ComponentReader(const PackagePaths& paths, fs::path base) : paths_(paths), base_(std::move(base)) {}
@@ -135,7 +136,7 @@ class ComponentReader {
     return made;
   }
 
-  /// A folder that is named must be there; one of the name of the variant may be.
+  /// A folder that is named must exist; one with the name of the variant may exist.
   std::string folder_of(const std::string& name, const std::optional<std::string>& named) const {
     if (named) return paths_.resolve(base_, *named, Must::exist).string();
     std::error_code error;
@@ -143,7 +144,7 @@ class ComponentReader {
     return fs::exists(folder, error) ? folder.string() : "";
   }
 
-  /// What one engine is told: here, or in a file of the variant's folder.
+  /// The entry for one engine: given here, or in a file of the variant's folder.
   JsonValue engine_entry(const std::string& engine, const JsonValue& entry, const std::string& folder) const {
     if (entry.is(Kind::object)) return entry;
     const std::string what = cat("executor_info['{}']", engine);
@@ -160,7 +161,7 @@ class ComponentReader {
     made.provider_options = options_of(setup, "provider_options");
     for (std::string_view key : kOptionsOfPrograms) {
       require(!made.session_options.contains(std::string(key)), ErrorCode::fail,
-              "'{}' makes a session write files or serve for tests; leave it to the program", key);
+              "'{}' makes a session write files, or is for tests; leave it to the program", key);
     }
     const auto model = text_of(setup, "model_file");
     const fs::path base = made.folder.empty() ? paths_.root() : fs::path(made.folder);
@@ -173,7 +174,8 @@ class ComponentReader {
 
 PackageComponent read_component(const PackagePaths& paths, const std::string& name, const JsonValue& value) {
   if (value.is(Kind::object)) return ComponentReader(paths, paths.root()).component(name, value);
-  require(value.is(Kind::string), ErrorCode::fail, "it is neither an object nor the path of one; write one of them");
+  require(value.is(Kind::string), ErrorCode::fail,
+          "it is neither an object nor the path of a file with one; write one of them");
   fs::path file = paths.resolve(paths.root(), value.text, Must::exist);
   std::error_code error;
   if (fs::is_directory(file, error)) file = paths.resolve(file, "component.json", Must::exist);
@@ -261,8 +263,9 @@ const PackageVariant& select_variant(const PackageComponent& component, const st
     offers += cat("{}'{}' ({}{}{})", offers.empty() ? "" : ", ", v.name, v.provider.value_or("no provider"),
                   v.device.empty() ? "" : " on device ", v.device);
   }
-  fail(ErrorCode::fail, "component '{}' has no variant for {}, but {}; give one that provider as 'ep', and no 'device'",
-       component.name, provider, offers.empty() ? "none at all" : offers);
+  fail(ErrorCode::fail,
+       "component '{}' has no variant for {}; it has {}; give a variant that provider as 'ep', and no 'device'",
+       component.name, provider, offers.empty() ? "none" : offers);
 }
 
 }  // namespace retort

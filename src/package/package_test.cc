@@ -1,5 +1,5 @@
-// What the comparison with the official library (tests/abi/sessions/scenes_package.cc) does not show: messages, and
-// where this library is stricter.
+// Tests what the comparison with the official library (tests/abi/sessions/scenes_package.cc) does not show: messages,
+// and cases in which this library is stricter.
 #include "package/package.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class PackageTest : public testing::Test {
     write("manifest.json",
           R"({"schema_version": "1.0", )" + more + R"("components": {"main": {"variants": {"v": )" + variant + "}}}}");
   }
-  /// Why the package does not open; empty when it does.
+  /// The error when the package is opened; empty if it opens.
   std::string complaint() const {
     try {
       const ModelPackage package(root_);
@@ -63,14 +63,14 @@ TEST_F(PackageTest, MessagesNameComponentVariantAndMember) {
 }
 
 TEST_F(PackageTest, WhatIsNoFileIsNotRead) {
-  expect_says({"manifest.json", "is no file"});
+  expect_says({"manifest.json", "is not a file"});
   ASSERT_EQ(mkfifo((root_ / "manifest.json").c_str(), 0600), 0);
-  expect_says({"is no file"});  // reading it would wait for ever
+  expect_says({"is not a file"});  // reading it would wait for ever
 }
 
 TEST_F(PackageTest, LargeDescriptionsAreRefused) {
   write("manifest.json", "{}");
-  fs::resize_file(root_ / "manifest.json", uintmax_t(1) << 40);  // a hole: no memory, no disk
+  fs::resize_file(root_ / "manifest.json", uintmax_t(1) << 40);  // sparse: takes no memory and no disk
   expect_says({"larger than"});
 }
 
@@ -83,7 +83,7 @@ TEST_F(PackageTest, NamesThatTheSystemDoesNotTake) {
   expect_says({"a zero inside"});
 }
 
-// The official library follows such a link also in the portable layout.
+// The official library follows such a link even in the portable layout.
 TEST_F(PackageTest, ALinkInPlaceOfAnAssetStaysInside) {
   const std::string hex(64, 'a'), asset = "sha256:" + hex;
   fs::create_directory(root_ / "shared_assets");

@@ -13,9 +13,9 @@ constexpr size_t kAssetName = 7 + 64;
 void check_portable(const std::string& name) {
   const fs::path path(name);
   require(!path.is_absolute(), ErrorCode::fail,
-          "'{}' is an absolute path, which the portable layout forbids; name it from its folder on", name);
+          "'{}' is an absolute path, which the portable layout forbids; write it relative to its folder", name);
   require(std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; }), ErrorCode::fail,
-          "'{}' goes up by '..', which the portable layout forbids; name it from its folder on", name);
+          "'{}' contains '..', which the portable layout forbids; write it relative to its folder", name);
 }
 
 void check_inside(const fs::path& found, const fs::path& root) {
@@ -31,10 +31,10 @@ fs::path canonical_path(const fs::path& path) {
   return found;
 }
 
-/// The canonical path of `name` in `base`, which when `confined` must lie in the canonical folder `root`.
+/// The canonical path of `name` in `base`; if `confined`, it must lie in the canonical folder `root`.
 fs::path resolve_within(const fs::path& base, const std::string& name, PackagePaths::Must must, bool confined,
                         const fs::path& root) {
-  require(!name.empty(), ErrorCode::fail, "a path is empty; leave it out or name a file or folder");
+  require(!name.empty(), ErrorCode::fail, "a path is empty; leave it out, or name a file or folder");
   require(name.find('\0') == std::string::npos, ErrorCode::fail, "a path has a zero inside; leave it out");
   if (confined) check_portable(name);
   std::error_code error;
@@ -55,7 +55,7 @@ bool is_asset_name(std::string_view text) {
 
 PackagePaths::PackagePaths(const std::string& root) {
   std::error_code error;
-  require(fs::is_directory(root, error), ErrorCode::fail, "'{}' is no folder; give one with a manifest.json", root);
+  require(fs::is_directory(root, error), ErrorCode::fail, "'{}' is not a folder; give one with a manifest.json", root);
   root_ = canonical_path(root);
 }
 
@@ -65,7 +65,7 @@ void PackagePaths::find_assets() {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::string name = at->path().filename().string();
     if (name.size() != kAssetName) continue;
-    name[kScheme.size() - 1] = name[kScheme.size() - 1] == '-' ? ':' : '-';  // files are called sha256-…
+    name[kScheme.size() - 1] = name[kScheme.size() - 1] == '-' ? ':' : '-';  // files have names like sha256-…
     std::error_code unreadable;
     if (is_asset_name(name) && fs::is_directory(at->path(), unreadable)) add_asset(name, at->path());
   }
@@ -83,7 +83,7 @@ fs::path PackagePaths::resolve_reference(const fs::path& base, const std::string
           "the package has no shared asset '{}'; put it into shared_assets/sha256-…, or name its path in the manifest",
           asset);
   const fs::path folder = canonical_path(at->second);
-  if (!installed_) check_inside(folder, root_);  // a link in the place of the folder must not lead out either
+  if (!installed_) check_inside(folder, root_);  // a link in place of the folder must not lead out either
   const std::string inside = name.size() > asset.size() ? name.substr(asset.size() + 1) : "";
   if (inside.empty()) return at->second;
   return resolve_within(folder, inside, must, true, folder);

@@ -1,4 +1,4 @@
-// What configuration entries are told of, and what those do that sessions honour.
+// Warnings about configuration entries, and the effects of those that sessions honour.
 #include "session/config.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Entries = std::map<std::string, std::string>;
 
-/// A logger whose lines are kept.
+/// A logger that keeps its lines.
 struct Lines {
   std::vector<std::string> all;
   Logger::Sink sink() {
@@ -132,7 +132,8 @@ TEST(Config, AWatchTellsOnceAndDoesNotGrowForEver) {
   EXPECT_EQ(lines.all.size(), 2u);
   for (int i = 0; i < 1000; ++i) watch.check(ConfigScope::run, {{cat("nonsense{}", i), "1"}}, logger);
   EXPECT_LT(lines.all.size(), 100u);
-  EXPECT_THROW(watch.check(ConfigScope::run, {{"gpu_graph_id", "x"}}, logger), Error) << "errors are told every time";
+  EXPECT_THROW(watch.check(ConfigScope::run, {{"gpu_graph_id", "x"}}, logger), Error)
+      << "errors are reported every time";
 }
 
 TEST(Config, SessionsRunsAndEnvironmentsTellTheirLoggers) {
@@ -213,7 +214,7 @@ TEST(Config, FunctionsMakeNoMoreThanTheirLimits) {
   EXPECT_FALSE(makes("session.function_expansion_byte_limit", "10"));
 }
 
-// What a program writes into the memory of a file shows where it promised to keep it, and only there.
+// If a program writes to the memory of a file, the session sees it only if the program promised to keep the memory.
 TEST(Config, FilesInMemoryAreCopiedUnlessTheCallerKeepsThem) {
   constexpr int64_t kLong = 4096;
   TestGraph t;
@@ -244,7 +245,7 @@ TEST(Config, FilesInMemoryAreCopiedUnlessTheCallerKeepsThem) {
   unlink(path.c_str());
 }
 
-// Also that the time of spinning is kept to: without rest, workers would spin for two seconds.
+// Also tests that the spinning time is kept to: if threads do not rest, workers spin for two seconds.
 TEST(Config, SessionsWhoseRunsRestTheirThreads) {
   TestGraph t;
   t.output(t.add("Relu", {t.input("x", {1 << 20})}), "y");
@@ -261,7 +262,7 @@ TEST(Config, SessionsWhoseRunsRestTheirThreads) {
   options.config["session.force_spinning_stop"] = "0";
   const auto spins = make_session(t.g, options);
   run(*spins, inputs);
-  // Little is asked for, in nearly all of its two seconds: other programs may want the processors too.
+  // The limit is low, and nearly all of the two seconds may pass: other programs may use the processors, too.
   const std::clock_t then = std::clock();
   const auto spun = [&] { return double(std::clock() - then) / CLOCKS_PER_SEC; };
   for (int i = 0; i < 18 && spun() <= 0.03; ++i) usleep(100'000);

@@ -1,4 +1,4 @@
-// What tests of sessions with devices have in common.
+// Shared by the tests of sessions with devices.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 namespace retort::testing {
 
-/// A model of vectors of any length: nodes are written as "c = Add a b".
+/// A model of vectors of any length, with nodes written as "c = Add a b".
 inline std::shared_ptr<Model> model_of(const std::vector<std::string>& inputs, const std::vector<std::string>& nodes,
                                        const std::vector<std::string>& outputs) {
   auto model = std::make_shared<Model>();

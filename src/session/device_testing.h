@@ -1,5 +1,5 @@
-// A provider for tests whose memory is really somewhere else: host code that touches it outside of the provider's kernels
-// and copies crashes. Its streams really work beside the host, as slowly as a test wants.
+// A provider for tests whose memory the host really cannot access: host code that touches it outside of the provider's
+// kernels and copies crashes. Its streams are asynchronous, and as slow as a test sets.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -20,11 +20,11 @@
 
 namespace retort::testing {
 
-/// Blocks of pages that nobody may touch while they are not open.
+/// Blocks of pages that cannot be accessed while they are not open.
 class FencedMemory : public Allocator {
  public:
   explicit FencedMemory(MemorySpace space) : space_(space) {}
-  ~FencedMemory() override { EXPECT_TRUE(blocks_.empty()) << "memory of the device was not given back"; }
+  ~FencedMemory() override { EXPECT_TRUE(blocks_.empty()) << "memory of the device was not freed"; }
 
   const MemorySpace& space() const override { return space_; }
   std::string name() const override { return "TestMemory"; }
@@ -43,7 +43,7 @@ class FencedMemory : public Allocator {
     munmap(p, block->second.size);
     blocks_.erase(block);
   }
-  /// While it lives, the host may touch the block that `p` lies in; nothing happens for other memory.
+  /// While it exists, the host may access the block that contains `p`; does nothing for other memory.
   class Open {
    public:
     Open(FencedMemory& memory, const void* p) : memory_(memory), p_(p) { memory_.fence(p_, +1); }
@@ -81,7 +81,7 @@ class FencedMemory : public Allocator {
   std::map<char*, Block> blocks_;
 };
 
-/// Host memory that the device can reach.
+/// Host memory that the device can access.
 class PinnedMemory : public Allocator {
  public:
   explicit PinnedMemory(MemorySpace space) : space_(space) { space_.kind = MemoryKind::host_accessible; }
@@ -93,7 +93,7 @@ class PinnedMemory : public Allocator {
   MemorySpace space_;
 };
 
-/// Does its work one after the other on a thread of its own.
+/// Does its work in order on its own thread.
 class ThreadStream : public Stream {
  public:
   ThreadStream(MemorySpace space, std::chrono::microseconds delay, const std::atomic<bool>* lost = nullptr)
@@ -174,25 +174,25 @@ class ThreadStream : public Stream {
   std::thread thread_;
 };
 
-/// What a test sets and counts.
+/// The settings and counters of a test.
 struct DeviceControl {
   std::string name = "TestProvider";
   MemorySpace space{DeviceType::gpu, MemoryKind::device, 0xbeef, 0, 0};
-  bool in_bodies = false;                                                ///< claims there, too
+  bool in_bodies = false;                                                ///< also claims nodes in bodies
   std::set<std::string> claimed{"Add", "Mul", "MatMul", "Relu", "Sub"};  ///< operators
-  bool one_by_one = false;                                               ///< every node is a part of its own
+  bool one_by_one = false;                                               ///< makes a part of every node
   bool streams = true;
   std::chrono::microseconds delay{0};
-  std::function<std::vector<Claim>(const Graph&)> claim;  ///< in place of all that
-  /// In place of the engine's kernels.
+  std::function<std::vector<Claim>(const Graph&)> claim;  ///< replaces all of these settings
+  /// Replaces the engine's kernels.
   std::function<std::shared_ptr<const Compiled>(const Partition&, FencedMemory&)> compile;
   std::set<std::string> failing;  ///< functions that throw: run_begins, run_ends, make_stream, copy
   std::atomic<bool> lost{false};  ///< waiting for a stream throws
-  bool pinned = false;            ///< it has host memory that it can reach
+  bool pinned = false;            ///< it has host memory that the device can access
   bool results_on_host = false;
-  std::string fail_compile, fail_run;          ///< with this message
-  std::map<std::string, std::string> why_not;  ///< by operator: what it says of nodes that it does not claim
-  bool no_output = false;                      ///< run() makes nothing
+  std::string fail_compile, fail_run;          ///< messages of errors to throw
+  std::map<std::string, std::string> why_not;  ///< by operator: its reason for not claiming such nodes
+  bool no_output = false;                      ///< run() computes nothing
   std::atomic<int> runs{0}, copies_up{0}, copies_down{0}, copies_across{0};
   std::atomic<size_t> bytes_up{0}, bytes_down{0};
   std::atomic<int> run_begins{0}, run_ends{0};
@@ -270,7 +270,7 @@ class TestCompiled : public Compiled {
  private:
   void compute(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) const {
     std::deque<FencedMemory::Open> open;
-    std::vector<Value> values;  // the same memory, said to be the host's while it is open
+    std::vector<Value> values;  // the same memory, declared as host memory while it is open
     values.reserve(inputs.size() + outputs.size());
     const auto show = [&](const Tensor& t) {
       open.emplace_back(memory_, t.data());
@@ -296,7 +296,7 @@ class TestProvider : public Provider {
   const std::string& name() const override { return control_.name; }
   MemorySpace space() const override { return control_.space; }
 
-  // Neighbours in the model's order become one part.
+  // Nodes that follow each other in the model's order become one part.
   std::vector<Claim> claim(const Model& model, const Graph& graph) override {
     if (&graph != model.graph.get() && !control_.in_bodies) return {};
     if (control_.claim) return control_.claim(graph);
@@ -341,7 +341,7 @@ class TestProvider : public Provider {
   std::map<NodeId, std::string> why_not_;
 };
 
-/// One device with memory of its own. `control` must outlive whatever uses it.
+/// One device with its own memory. `control` must outlive its users.
 class TestFactory : public ProviderFactory {
  public:
   explicit TestFactory(DeviceControl& control, size_t hardware = 0)

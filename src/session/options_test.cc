@@ -1,4 +1,4 @@
-// What the options of sessions and runs do.
+// Tests the effects of options of sessions and runs.
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,13 +11,13 @@
 namespace retort {
 namespace {
 
-constexpr int64_t kCount = 1 << 20;  // work for more than one thread
+constexpr int64_t kCount = 1 << 20;  // enough work for more than one thread
 constexpr float kSmallest = std::numeric_limits<float>::min();
 
 /// y = x / 2
 void half(TestGraph& t) { t.output(t.add("Mul", {t.input("x", {kCount}), t.scalar(0.5f)}), "y"); }
 
-/// How many elements of y are 0 when all of x are the smallest normal number.
+/// The number of elements of y that are 0 if all of x are the smallest normal number.
 size_t zeros(Session& session) {
   Tensor x(DType::f32, {kCount});
   std::fill_n(x.mutable_data<float>(), kCount, kSmallest);
@@ -37,7 +37,7 @@ TEST(Options, DenormalsAreZerosOnEveryThreadOfARun) {
     options.config["session.set_denormal_as_zero"] = "1";
     EXPECT_EQ(zeros(*make_session(t.g, options)), size_t(kCount));
     const volatile float smallest = kSmallest;
-    EXPECT_NE(smallest / 2, 0.0f) << "the caller's thread was not left as it was";
+    EXPECT_NE(smallest / 2, 0.0f) << "the state of the caller's thread has changed";
   }
 }
 

@@ -1,4 +1,4 @@
-// Initializers that are inputs too: a run may give them another value.
+// Initializers that are also inputs: a run may give them another value.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -140,7 +140,8 @@ TEST_F(OverridableModel, AWrongValueIsRefusedAndNamed) {
   }
 }
 
-/// y = x + w for vectors of one length by name, where w has one element: nobody gives it, so its name ties nothing.
+/// y = x + w for vectors whose lengths have one name, where w has one element: no call gives w, so the name does not
+/// tie the lengths.
 TEST(Overridable, ExtentsOfOnesThatAreNotGivenAreTheirOwn) {
   auto model = std::make_shared<Model>();
   Graph& g = *model->graph;

@@ -1,4 +1,4 @@
-// session.packed_weights_cache: what a second start finds, and when it must not.
+// session.packed_weights_cache: what a second start reuses, and when it must not.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 namespace retort {
 namespace {
 
-constexpr int64_t kWide = 512;  // 1 MiB a weight
+constexpr int64_t kWide = 512;  // 1 MiB per weight
 
 class Packed : public testing::Test {
  protected:
@@ -32,7 +32,7 @@ class Packed : public testing::Test {
   ~Packed() override { std::filesystem::remove_all(folder_); }
   std::string cache() const { return folder_ + "/cache"; }
 
-  /// Products and a convolution of weights, one of them in both branches of an If.
+  /// Products and a convolution with weights, one of them in both branches of an If.
   static Model model(float scale = 1) {
     TestGraph t;
     const ValueId x = t.input("x", {2, kWide}), yes = t.input("yes", {}, DType::boolean);
@@ -69,7 +69,7 @@ class Packed : public testing::Test {
     }
     return all;
   }
-  /// Bits of the results without any cache.
+  /// The bytes of the results without a cache.
   static std::string expected(const std::string& bytes) {
     SessionOptions plain;
     plain.threads.intra_threads = 1;
@@ -107,7 +107,7 @@ TEST_F(Packed, WeightsAreFoundByTheNextSession) {
   EXPECT_TRUE(mapped());
   EXPECT_EQ(compute(*second), y);
   EXPECT_EQ(std::filesystem::last_write_time(files()[0]), written);
-  std::filesystem::remove(files()[0]);  // nothing but the mapping holds it now
+  std::filesystem::remove(files()[0]);  // only the mapping keeps it now
   EXPECT_EQ(compute(*second), y);
   EXPECT_EQ(log_, "");
 }
@@ -118,7 +118,7 @@ TEST_F(Packed, WeightsAreFoundByAnotherProcess) {
 #endif
   const std::string model = bytes(), y = expected(model);
   std::vector<pid_t> children;
-  for (int i = 0; i < 2; ++i) {  // two at once: each writes, the last one's file stays
+  for (int i = 0; i < 2; ++i) {  // two at once: each one writes, and the last one's file stays
     children.push_back(fork());
     if (children.back() == 0) _exit(compute(*load(model)) == y && log_.empty() ? 0 : 1);
   }
@@ -144,7 +144,7 @@ TEST_F(Packed, WeightsOfOtherModelsAndOptionsAreOthers) {
   options_.optimization = OptimizationLevel::none;
   load(a);
   EXPECT_EQ(files().size(), 4u);
-  Tensor given(DType::f32, {kWide, kWide});  // in place of w
+  Tensor given(DType::f32, {kWide, kWide});  // replaces w
   std::fill_n(given.mutable_data<float>(), given.count(), 0.5f);
   options_.initializers.emplace("w", given);
   const std::string y = compute(*load(a));
@@ -188,7 +188,7 @@ TEST_F(Packed, FoldersThatAreNoneAreErrors) {
       EXPECT_CONTAINS(std::string(e.what()), "session.packed_weights_cache is '" + wrong + "', which is no folder");
     }
   }
-  options_.config["session.packed_weights_cache"] = "/proc/self";  // nobody may write there
+  options_.config["session.packed_weights_cache"] = "/proc/self";  // nobody can write there
   EXPECT_EQ(compute(*load(model)), expected(model));
   EXPECT_CONTAINS(log_, "packed weights are not kept: cannot create '/proc/self/");
 }
@@ -199,7 +199,7 @@ TEST_F(Packed, ModelsMadeInMemoryHaveNone) {
   EXPECT_TRUE(files().empty());
 }
 
-/// Writes other weights of the same size into the file and leaves its time of modification as it was.
+/// Writes other weights of the same size to the file and restores its modification time.
 void change_in_place(const std::string& path, const std::string& content) {
   struct stat before {};
   ASSERT_EQ(stat(path.c_str(), &before), 0);
@@ -210,7 +210,7 @@ void change_in_place(const std::string& path, const std::string& content) {
   ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
 }
 
-// A model beside the weights that it names: both files count.
+// A model with its weights in another file: changes of both files count.
 TEST_F(Packed, ChangedFilesAreNoticed) {
   const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(2100)); };
   const auto content = [](const std::string& path) {
@@ -223,7 +223,7 @@ TEST_F(Packed, ChangedFilesAreNoticed) {
     return std::make_unique<Session>(std::make_shared<Environment>(EnvironmentOptions{}), path, options_);
   };
   const std::string first = compute(*load_file());
-  EXPECT_TRUE(files().empty()) << "a change within the same tick of the clock would not show";
+  EXPECT_TRUE(files().empty()) << "a change within the same clock tick would not be noticed";
   wait();
   EXPECT_EQ(compute(*load_file()), first);
   ASSERT_EQ(files().size(), 1u);
@@ -241,10 +241,10 @@ TEST_F(Packed, ChangedFilesAreNoticed) {
   wait();
   EXPECT_EQ(compute(*load_file()), second);
   EXPECT_EQ(compute(*load_file()), second);
-  change_in_place(path, content(path));  // the same bytes: nobody can know
+  change_in_place(path, content(path));  // the same bytes: the change cannot be detected
   wait();
   EXPECT_EQ(compute(*load_file()), second);
-  EXPECT_EQ(files().size(), 1u) << "of one model at one place there is one file";
+  EXPECT_EQ(files().size(), 1u) << "there is one file per model and path";
   EXPECT_EQ(log_, "");
 }
 

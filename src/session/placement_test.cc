@@ -1,4 +1,5 @@
-// What is told of who runs what: the line in the log, session.placement, errors of session.disable_cpu_ep_fallback.
+// Reports of which provider runs which nodes: the line in the log, session.placement, errors of
+// session.disable_cpu_ep_fallback.
 #include <unistd.h>
 
 #include <fstream>
@@ -27,7 +28,7 @@ class PlacementTest : public DeviceTest {
     unlink(path.c_str());  // it stays open
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // 'y' needs both sides of the border, 'four' is known when the session is made.
+  // 'y' needs both sides of the border; 'four' is known when the session is made.
   static std::shared_ptr<Model> mixed() {
     return model_of({"a"}, {"four = Exp two", "c = Add a two", "d = Neg c", "e = Mul d four", "y = Softmax e"}, {"y"});
   }
@@ -89,7 +90,7 @@ TEST_F(PlacementTest, SeveralProviders) {
   EXPECT_TRUE(has_line("node 'make_d' (Neg): Second, part 'Second_0'; TestProvider: asked, did not claim it"));
 }
 
-// The first is asked about what the second has taken, bodies and all.
+// The first provider is also asked about nodes that the second has claimed, including bodies.
 TEST_F(PlacementTest, NodesOfBodiesWithinParts) {
   const auto model = model_of({"a"}, {"c = Add a two"}, {});
   Graph& g = *model->graph;
@@ -147,7 +148,7 @@ TEST_F(PlacementTest, AsJson) {
                   "session.placement: cannot write '/nowhere/at/all'");
 }
 
-// What is gone before any run needs nobody; the others are named, and the report is there all the same.
+// Nodes that are removed before any run need no provider; the others are named, and the report is written anyway.
 TEST_F(PlacementTest, WithoutTheCpu) {
   const std::string file = cat("{}retort_placement_strict_{}.json", ::testing::TempDir(), getpid());
   SessionOptions strict = logging(LogLevel::error, file);

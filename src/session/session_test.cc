@@ -15,10 +15,10 @@
 namespace retort {
 namespace {
 
-constexpr size_t kManyRuns = 200;  // several times what passes between two trims
+constexpr size_t kManyRuns = 200;  // several times the number of runs between two trims
 constexpr int64_t kLong = 1 << 19, kShort = 16;
 
-/// A model of one input x, whose shape `shape` gives, and one output.
+/// A model of one input x, whose shape is `shape`, and one output.
 class OneToOne {
  public:
   explicit OneToOne(Shape (*shape)(DimTable&), DType type = DType::f32) {
@@ -49,7 +49,7 @@ class OneToOne {
   std::shared_ptr<Model> model_ = std::make_shared<Model>();
 };
 
-/// y = softmax(x) + x over a vector of any length: the softmax lies in the workspace.
+/// y = softmax(x) + x for a vector of any length: the softmax lies in the workspace.
 std::unique_ptr<Session> softmax_session() {
   OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n")}; });
   return m.session(m.node("Add", {m.node("Softmax", {m.x()}), m.x()}));
@@ -79,7 +79,7 @@ TEST(Session, WorkspaceShrinksWhenRunsDo) {
 
 TEST(Session, ScratchShrinksWhenRunsDo) {
   OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), dims.symbol("n")}; });
-  const auto owner = m.session(m.node("MatMul", {m.x(), m.x()}));  // packs its second operand into scratch
+  const auto owner = m.session(m.node("MatMul", {m.x(), m.x()}));  // packs its second operand into scratch memory
   Session& session = *owner;
   constexpr int64_t kLarge = 1024, kSmall = 8;
   EXPECT_EQ(run(session, Shape{kLarge, kLarge}), float(kLarge));
@@ -101,7 +101,7 @@ Tensor waves(const Shape& shape) {
   return t;
 }
 
-// softmax(a) · diagonal + a in the memory of a: a, its softmax and nothing else in the workspace.
+// softmax(a) · diagonal + a in the memory of a: the workspace holds only a and its softmax.
 TEST(Session, AnAddendThatIsNotNeededAgainTakesTheSum) {
   constexpr int64_t kColumns = 32, kRows = 1 << 14;
   OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), kColumns}; });
@@ -128,7 +128,7 @@ TEST(Session, AnAddendThatIsNotNeededAgainTakesTheSum) {
   }
 }
 
-// y = r' · w + r for a view r' of r, y bound over r: a sum that is written must not be read as an element of r'.
+// y = r' · w + r for a view r' of r, with y bound over r: a written sum must not be read as an element of r'.
 TEST(Session, AnAddendThatAViewReadsTooIsNotWrittenOver) {
   constexpr int64_t kColumns = 96, kRows = 240;
   OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), kColumns}; });
@@ -164,7 +164,7 @@ TEST(Session, FramesOfABurstGoAway) {
   EXPECT_LT(session.workspace_bytes(), 2 * size_t(kLong) * sizeof(float));
 }
 
-/// y = the sum of softmax(x), x expanded to n rows and columns: x is small, the workspace is not.
+/// y = the sum of softmax(x), with x expanded to n rows and columns: x is small, the workspace is not.
 class Square : public testing::Test {
  protected:
   Square() {
@@ -214,7 +214,8 @@ TEST(Binding, MemoryOfAResultThatNobodyHoldsIsUsedAgain) {
   EXPECT_NE(result(kShort).data(), first);
 }
 
-/// y = reshape(x, reversed shape of x), which passes drop where the extents of x are equal, as its type says. As a file.
+/// y = reshape(x, reversed shape of x), which passes remove if the extents of x are equal, as its type declares. As a
+/// file.
 class SquareModel : public testing::Test {
  protected:
   SquareModel() {
@@ -251,13 +252,13 @@ class SquareModel : public testing::Test {
 TEST_F(SquareModel, RunsWithExtentsThatDifferOnASecondPlan) {
   std::vector<char> bytes = this->bytes();
   Session from_path(environment_, path_, {}), from_bytes(environment_, std::as_bytes(std::span(bytes)), {});
-  Session in_memory(environment_, model_, {});  // a copy is kept: there is nothing to read again
+  Session in_memory(environment_, model_, {});  // a copy is kept, so no file is read again
   std::fill(bytes.begin(), bytes.end(), 'x');
   for (Session* session : {&from_path, &from_bytes, &in_memory}) {
     EXPECT_EQ(shape(*session), (Shape{3, 2}));
     EXPECT_EQ(run(*session, {Value(Tensor(DType::f32, {3, 3}))})[0].tensor()->shape(), (Shape{3, 3}));
   }
-  std::filesystem::remove(path_);  // it is read once only
+  std::filesystem::remove(path_);  // it is read only once
   EXPECT_EQ(shape(from_path), (Shape{3, 2}));
 }
 

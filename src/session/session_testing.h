@@ -1,4 +1,4 @@
-// What the tests of sessions share: a session of a graph built by hand, run on tensors.
+// Shared by the tests of sessions: makes a session of a graph and runs it on tensors.
 #pragma once
 #include <random>
 
@@ -27,7 +27,7 @@ inline Value image(Shape shape, unsigned seed = 3) {
   return t;
 }
 
-/// One run; inputs in the order of the graph.
+/// One run; inputs in the graph's order.
 inline std::vector<Value> run(Session& session, const std::vector<Value>& inputs) {
   std::vector<const Value*> given;
   for (const Value& v : inputs) given.push_back(&v);

@@ -10,7 +10,7 @@ std::string numbers(const void* data, size_t n) {
   std::string text;
   for (size_t i = 0; i < n; ++i) {
     T v;
-    std::memcpy(&v, static_cast<const char*>(data) + i * sizeof(T), sizeof(T));  // it need not be aligned
+    std::memcpy(&v, static_cast<const char*>(data) + i * sizeof(T), sizeof(T));  // it may be unaligned
     text += " " + std::to_string(v);
   }
   return text;
@@ -26,7 +26,7 @@ std::string hexadecimal(const void* data, size_t n) {
   return text;
 }
 
-/// What a value is, in one line; the code of a call that failed stands in the place of what it should have told.
+/// Describes a value in one line; if a call fails, its code stands in place of its result.
 class Teller {
  public:
   explicit Teller(Scene& s) : s_(s) {}

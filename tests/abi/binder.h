@@ -1,4 +1,4 @@
-// A binding and what a scene does with it.
+// A binding, and what scenes do with it.
 #pragma once
 #include <cstdio>
 #include <cstring>
@@ -13,7 +13,7 @@ inline OrtMemoryInfo* cpu_memory(Scene& s) {
   return cpu;
 }
 
-/// A tensor over memory that stays the caller's.
+/// A tensor in memory of the caller.
 inline OrtValue* over(Scene& s, void* data, size_t bytes, const std::vector<int64_t>& shape, int type,
                       const OrtMemoryInfo* where = nullptr) {
   OrtMemoryInfo* cpu = where ? nullptr : cpu_memory(s);
@@ -37,10 +37,10 @@ inline OrtValue* strings(Scene& s, std::vector<const char*> texts) {
   return value;
 }
 
-/// Kind, element type, shape and content of any value, in one line.
+/// Notes kind, element type, shape and content of any value, in one line.
 void note_value(Scene& s, std::string_view key, const OrtValue* value);
 
-/// A binding of a session, made with it. Nothing is released unless the scene does so.
+/// A session and its binding. Nothing is released unless the scene does so.
 struct Binder {
   Binder(Scene& scene, OrtSession* of) : s(scene), session(of), cpu(cpu_memory(scene)) {
     CALL(CreateIoBinding, session, &binding);
@@ -52,9 +52,9 @@ struct Binder {
   OrtErrorCode out(const char* name, const OrtValue* value) { return CALL(BindOutput, binding, name, value); }
   OrtErrorCode out(const char* name) { return CALL(BindOutputToDevice, binding, name, cpu); }
   OrtErrorCode run(const OrtRunOptions* options = nullptr) { return CALL(RunWithBinding, session, options, binding); }
-  /// New handles of the values that are bound, which the scene may release.
+  /// New handles of the bound values, which the scene may release.
   std::vector<OrtValue*> values();
-  /// Notes the names and values of what is bound now.
+  /// Notes the names and values that are bound.
   void note();
   void run_and_note(const OrtRunOptions* options = nullptr) {
     run(options);

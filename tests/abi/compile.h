@@ -1,4 +1,4 @@
-// Compilations, for scenes: options on one model, and what comes of running the result.
+// Compilations in scenes: options for one model, and runs of the result.
 #pragma once
 #include <string>
 #include <utility>
@@ -31,7 +31,7 @@ struct Compilation {
   OrtModelCompilationOptions* options = nullptr;
 };
 
-/// Results of a session on dense.onnx, however it came to be.
+/// Runs a session of dense.onnx and notes the results.
 inline void run_dense(Scene& s, OrtSession* session) {
   float data[6] = {1, 2, 3, -1, 0, 4};
   run(s, session, {"x"}, {floats(s, data, {2, 3})}, {"y", "s"});
@@ -50,11 +50,11 @@ inline void run_bytes(Scene& s, const std::string& bytes, const OrtSessionOption
   run_dense(s, session);
 }
 
-/// What a write function is given, in pieces.
+/// The pieces that a write function receives.
 struct Written {
   std::string bytes;
   size_t calls = 0;
-  size_t fail_at = ~size_t(0);  ///< the call that ends in a status
+  size_t fail_at = ~size_t(0);  ///< the call that returns an error
   static OrtStatus* write(void* state, const void* buffer, size_t size) {
     Written& w = *static_cast<Written*>(state);
     if (w.calls++ == w.fail_at) return api->CreateStatus(ORT_EP_FAIL, "the disk is full");

@@ -1,4 +1,4 @@
-// Custom operators that C++ describes, and sessions with them.
+// Custom operators that are written in C++, and sessions with them.
 #pragma once
 #include <map>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace scenes {
 
-inline Scene* scene = nullptr;  // the one that runs: kernels note what they see
+inline Scene* scene = nullptr;  // the scene that runs: kernels write their notes to it
 inline const OrtApi* api = nullptr;
 
 #define NOTED(SLOT, ...) scene->call(#SLOT, api->SLOT(__VA_ARGS__))
@@ -18,7 +18,7 @@ struct Formal {
   OrtCustomOpInputOutputCharacteristic kind = INPUT_OUTPUT_REQUIRED;
 };
 
-/// The tables of C functions for an operator that C++ describes.
+/// The tables of C functions for an operator that is written in C++.
 struct Op : OrtCustomOp {
   std::string name;
   std::vector<Formal> inputs, outputs;
@@ -56,7 +56,7 @@ struct Op : OrtCustomOp {
   static const Op& of(const OrtCustomOp* o) { return *static_cast<const Op*>(o); }
 };
 
-/// A session of `model` with these operators in the domain 'test'.
+/// Makes a session of `model` with these operators in the domain 'test'.
 inline OrtSession* open_with(Scene& s, const char* model, std::vector<const OrtCustomOp*> ops) {
   scene = &s;
   api = &s.api;
@@ -92,7 +92,7 @@ inline size_t count_of(const std::vector<int64_t>& dims) {
   return n;
 }
 
-/// Input 0, and an output 0 of its shape.
+/// Input 0, and an output 0 of the same shape.
 struct LikeInput {
   const OrtValue* x = nullptr;
   std::vector<int64_t> shape;

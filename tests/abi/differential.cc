@@ -1,7 +1,7 @@
 // Runs every scene on this build's library and on the official one, and compares the transcripts.
-//   RETORT_ORACLE=/path/libonnxruntime.so.1.x   the official library; without it everything is one counted skip
+//   RETORT_ORACLE=/path/libonnxruntime.so.1.x   the official library; without it, everything counts as one skip
 //   RETORT_LIBRARY=/path                        another library in place of this build's
-//   differential --dump LIBRARY [FILTER]        prints transcripts, for reading what a library does
+//   differential --dump LIBRARY [FILTER]        prints transcripts, to read what a library does
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ const OrtApiBase* load(const std::string& path) {
   return reinterpret_cast<const OrtApiBase*(ORT_API_CALL*)()>(get)();
 }
 
-/// The transcript of `body`, run in a child with a place to write to; a child that dies adds a line "died = <signal>".
+/// The transcript of `body`, run in a child that writes to a pipe; a child that dies adds a line "died = <signal>".
 std::vector<std::string> in_child(bool quiet, const std::function<void(int out)>& body) {
   int ends[2];
   if (pipe(ends) != 0) return {"pipe failed"};
@@ -53,7 +53,7 @@ std::vector<std::string> in_child(bool quiet, const std::function<void(int out)>
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   if (WIFSIGNALED(status)) lines.push_back("died = " + std::string(strsignal(WTERMSIG(status))));
-  // A sanitizer's report ends a child with an exit code of its own.
+  // After a sanitizer's report, a child ends with a special exit code.
   if (WIFEXITED(status) && WEXITSTATUS(status)) lines.push_back("died = exit " + std::to_string(WEXITSTATUS(status)));
   return lines;
 }
@@ -63,7 +63,7 @@ void tell(Story story, const OrtApiBase* base, int out) {
   try {
     story(s);
   } catch (...) {
-    s.note("died", "C++ exception");  // it left the library: nothing may come through a C interface
+    s.note("died", "C++ exception");  // an exception left the library, which a C interface must not allow
   }
 }
 
@@ -71,7 +71,7 @@ std::vector<std::string> perform(Story story, const OrtApiBase* base, bool quiet
   return in_child(quiet, [&](int out) { tell(story, base, out); });
 }
 
-/// A known difference: scene ("group.*" for all of a group), our line, their line; and why.
+/// A known difference: scene (or "group.*"), Retort's line, the official line; and the reason.
 using Difference = std::tuple<std::string, std::string, std::string>;
 using Reasons = std::map<Difference, std::string>;
 Reasons read_differences(const std::string& path) {
@@ -92,8 +92,8 @@ Reasons read_differences(const std::string& path) {
   return known;
 }
 
-/// Whether both lines are of the same count, which one does not tell ("copied … = -"): its run failed, and that difference
-/// is one of its own.
+/// Whether both lines are of the same count and one has no number ("copied … = -") because its run failed; that failure
+/// is a difference of its own.
 bool is_untold(const std::string& a, const std::string& b) {
   const size_t equals = a.find(" = ");
   return equals != std::string::npos && a.compare(0, equals, b, 0, equals) == 0 &&
@@ -101,7 +101,7 @@ bool is_untold(const std::string& a, const std::string& b) {
          (a.substr(equals) == " = -" || b.substr(equals) == " = -");
 }
 
-/// Whether both lines count copies ("copied … = N"), and ours has more of them: for that there is no reason.
+/// Whether both lines are counts of copies ("copied … = N") and Retort's number is larger, which no reason justifies.
 bool copies_more(const std::string& ours, const std::string& theirs) {
   const size_t equals = ours.find(" = ");
   if (ours.rfind("copied ", 0) != 0 || equals == std::string::npos || theirs.compare(0, equals, ours, 0, equals) != 0)
@@ -133,7 +133,7 @@ class Compare : public testing::Test {
     auto theirs = facts(perform(scene_.story, engines_.theirs, true));
     for (const std::string& line : ours)
       EXPECT_NE(line.rfind("died", 0), 0u) << line << " after " << ours.size() << " lines";
-    // Where the official library dies there is nothing to compare any more: ours only has to survive.
+    // After the official library has died, nothing is compared: Retort only has to survive.
     const bool died = !theirs.empty() && theirs.back().rfind("died", 0) == 0;
     if (died) theirs.pop_back();
     for (size_t i = 0; i < theirs.size() || (!died && i < ours.size()); ++i) {
@@ -162,7 +162,7 @@ class Compare : public testing::Test {
   const Registered& scene_;
 };
 
-/// Our two libraries and the official one, in use side by side in one process.
+/// Retort's two libraries and the official one, used side by side in one process.
 class Together : public testing::Test {
  public:
   explicit Together(const Engines& engines) : engines_(engines) {}
@@ -194,7 +194,7 @@ class Together : public testing::Test {
   const Engines& engines_;
 };
 
-/// A listed difference that is none any more must leave the list.
+/// A listed difference that no longer occurs must be removed from the list.
 class NoStaleDifference : public testing::Test {
  public:
   explicit NoStaleDifference(const Engines& engines) : engines_(engines) {}
@@ -237,7 +237,7 @@ int compare_all() {
   testing::RegisterTest("Together", "in_one_process", nullptr, nullptr, __FILE__, __LINE__,
                         []() -> testing::Test* { return new Together(engines); });
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const bool as_usual = false;  // the official library gets other answers from a sanitizer's malloc
+  const bool as_usual = false;  // the official library gets other results from a sanitizer's malloc
 #else
   const bool as_usual = true;
 #endif

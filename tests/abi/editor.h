@@ -88,14 +88,14 @@ struct Editor {
     if (own) s.api.ReleaseSessionOptions(own);
     return made;
   }
-  /// The session of a model that is not needed any more.
+  /// Makes the session of a model and releases the model.
   OrtSession* open(OrtGraph* g) {
     OrtModel* m = model(g);
     OrtSession* made = session(m);
     s.api.ReleaseModel(m);
     return made;
   }
-  /// One run with float inputs; notes the outputs.
+  /// Runs with float inputs once and notes the outputs.
   void run(OrtSession* session, std::vector<const char*> in, std::vector<OrtValue*> values,
            std::vector<const char*> out) {
     if (!session) return;

@@ -1,4 +1,4 @@
-// A folder of the scene's own, for files that it writes; gone with it.
+// A temporary folder for files that a scene writes; the destructor removes it.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
@@ -24,7 +24,7 @@ class Folder {
   Folder(const Folder&) = delete;
 
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  /// The names in it, in order, one text.
+  /// The names in it, in order, as one text.
   std::string names() const {
     std::string all;
     for (const auto& entry : sorted()) all += entry + " ";

@@ -1,4 +1,4 @@
-/* How C programs use the interface; compiling this as pedantic C99 is the test. */
+/* Uses the interface as C programs do; the test is that this compiles as pedantic C99. */
 #include <onnxruntime_c_api.h>
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ int run_model(const ORTCHAR_T* path, float* data, size_t count) {
   return bad;
 }
 
-/* Devices, bindings and what goes with them: one type of each kind by value, the opaque ones by pointer. */
+/* Devices, bindings and related types: one type of each kind by value, the opaque ones by pointer. */
 typedef struct {
   OrtAllocator base;
   const OrtMemoryInfo* info;
@@ -124,7 +124,7 @@ int bind_model(const OrtApi* api, OrtEnv* env, OrtSession* session, OrtValue* va
          kind == OrtDeviceMemoryType_DEFAULT;
 }
 
-/* A custom operator, and the shell of a provider. */
+/* A custom operator, and the outline of a provider. */
 static const char* ORT_API_CALL op_name(const struct OrtCustomOp* op) {
   (void)op;
   return "Twice";

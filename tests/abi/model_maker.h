@@ -1,4 +1,4 @@
-// ONNX models written in a scene: the bytes of a ModelProto, for CreateSessionFromArray.
+// Builds ONNX models in a scene: the bytes of a ModelProto, for CreateSessionFromArray.
 #pragma once
 #include <concepts>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace scenes {
 
-/// A message of protobuf, field by field.
+/// A protobuf message, field by field.
 class Message {
  public:
   Message& number(int field, uint64_t value) { return tag(field, 0).varint(value); }
@@ -48,7 +48,7 @@ struct Extent {
 };
 using Extents = std::vector<Extent>;
 
-/// Types of values; the numbers of element types are those of ONNX and of the C interface.
+/// Types of values; the numbers of element types are the same in ONNX and in the C interface.
 inline Message elements(int type, const Extents& dims) {
   Message shape, tensor;
   for (const Extent& d : dims) {

@@ -21,7 +21,7 @@ inline OrtSession* open(Scene& s, const char* name, const OrtSessionOptions* opt
   return session;
 }
 
-/// A float tensor over `data`, which stays the caller's.
+/// A float tensor over `data`, which the caller owns.
 inline OrtValue* floats(Scene& s, float* data, std::vector<int64_t> shape) {
   OrtMemoryInfo* cpu = nullptr;
   s.call("CreateCpuMemoryInfo", s.api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &cpu));
@@ -34,7 +34,7 @@ inline OrtValue* floats(Scene& s, float* data, std::vector<int64_t> shape) {
   return value;
 }
 
-/// Shape and elements of a float or int64 tensor.
+/// Notes shape and elements of a float or int64 tensor.
 inline void note_tensor(Scene& s, std::string_view key, const OrtValue* value) {
   if (!value) return s.note(key, static_cast<const void*>(nullptr));
   OrtTensorTypeAndShapeInfo* info = nullptr;
@@ -59,7 +59,7 @@ inline void note_tensor(Scene& s, std::string_view key, const OrtValue* value) {
   s.note(key, text);
 }
 
-/// Notes why a provider does not fit a device.
+/// Notes why a provider does not support a device.
 inline void note_details(Scene& s, const OrtDeviceEpIncompatibilityDetails* details) {
   uint32_t reasons = 77;
   int32_t code = 77;

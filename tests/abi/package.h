@@ -1,4 +1,4 @@
-// Model packages for scenes: folders made on the spot, and what they tell of themselves.
+// Model packages for scenes: folders that a scene makes, and their descriptions.
 #pragma once
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +11,7 @@ inline constexpr const char* kAsset = "sha256:0123456789abcdef0123456789abcdef01
 inline const std::string kCpu = R"("ep": "CPUExecutionProvider")";
 inline const std::string kDense = R"("executor_info": {"ort": {"model_file": "dense.onnx"}})";
 
-/// A folder of its own in the temporary folder, gone with the object.
+/// A folder below the temporary folder; the destructor removes it.
 class Package {
  public:
   explicit Package(const std::string& manifest = "") {
@@ -36,7 +36,7 @@ class Package {
     std::filesystem::create_symlink(to, root_ + "/" + name);
     return *this;
   }
-  /// A path without what differs from run to run.
+  /// A path without the part that changes from run to run.
   std::string inside(const char* path) const {
     if (!path) return "null";
     std::string text = path;
@@ -68,7 +68,7 @@ inline std::string listed(const char* const* names, size_t count) {
   return text;
 }
 
-/// Everything that a package tells of itself.
+/// Notes everything that the interface returns about a package.
 inline void note_contents(Scene& s, const OrtModelPackageContext* context) {
   const OrtModelPackageApi& p = package_api(s);
   int64_t version = -7;
@@ -129,7 +129,7 @@ inline void run_selected(Scene& s, OrtModelPackageComponentContext* selected,
   s.api.ReleaseSession(session);
 }
 
-/// Opens, selects for the CPU and makes a session.
+/// Opens a package, selects for the CPU and makes a session.
 inline void tell_package(Scene& s, const Package& package, const char* component = "main") {
   OrtModelPackageContext* context = open_package(s, package.root());
   s.note("context", context);
@@ -142,7 +142,7 @@ inline void tell_package(Scene& s, const Package& package, const char* component
   package_api(s).ReleaseModelPackageContext(context);
 }
 
-/// Whether a manifest of that text opens.
+/// Notes whether a manifest of that text opens.
 inline void note_opens(Scene& s, const std::string& text) {
   Package package(text);
   package.model("cpu/dense.onnx");

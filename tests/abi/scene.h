@@ -1,5 +1,5 @@
-// Scenes: short stories told through the C interface alone. Each is run on two libraries, in a process of its own, and
-// must leave the same transcript on both.
+// Scenes: short programs that only use the C interface. Each is run on two libraries, in separate processes, and must
+// leave the same transcript on both.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace scenes {
 
-/// What a scene sees: the library, and a transcript whose lines are "key = value". A line that starts with '#' is a
-/// comment (texts of messages), shown but not compared.
+/// What a scene uses: the library, and a transcript with lines "key = value". A line that starts with '#' is a comment
+/// (the text of a message): it is shown but not compared.
 class Scene {
  public:
   Scene(const OrtApiBase* base, int out) : base(base), api(*base->GetApi(ORT_API_VERSION)), out_(out) {}
@@ -34,11 +34,11 @@ class Scene {
   /// Notes the code of a status, and releases it.
   OrtErrorCode call(std::string_view name, OrtStatus* status);
 
-  /// The environment, made at the first use; the default allocator; fresh session options.
+  /// The environment, made on first use; the default allocator; new session options.
   OrtEnv* env();
   OrtAllocator* allocator();
   OrtSessionOptions* options();
-  /// The device of a provider of the environment; null where there is none.
+  /// The device of a provider of the environment; null if there is none.
   const OrtEpDevice* device(const char* provider);
 
  private:

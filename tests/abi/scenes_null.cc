@@ -1,4 +1,4 @@
-// Every slot called with zeros: an error where the official library gives one, and never a crash.
+// Calls every slot with zeros: an error if the official library returns one, and never a crash.
 #include "scene.h"
 
 namespace {
@@ -32,7 +32,7 @@ void call_with_zeros(scenes::Scene& s, F call) {
 
 }  // namespace
 
-// NOLINTNEXTLINE: each call becomes a function, because scenes are function pointers
+// each call becomes a function, because scenes are function pointers
 #define NULL_CALL(TABLE, SLOT, ...)                                \
   static void null_##TABLE##_##SLOT(scenes::Scene& s) {            \
     const TABLE& t = table(s, static_cast<const TABLE*>(nullptr)); \

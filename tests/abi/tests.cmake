@@ -32,13 +32,13 @@ endforeach()
 add_dependencies(abi_differential retort_onnxruntime retort_shared loopback)
 add_test(NAME abi_differential COMMAND abi_differential --gtest_brief=1)
 
-# The header is C, too.
+# The header is also C.
 add_library(abi_header_c99 OBJECT ${CMAKE_SOURCE_DIR}/tests/abi/header.c)
 target_include_directories(abi_header_c99 PRIVATE ${CMAKE_SOURCE_DIR}/include/retort)
 set_target_properties(abi_header_c99 PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
 target_compile_options(abi_header_c99 PRIVATE -pedantic)
 
-# What the official library shows a provider of a graph, beside what this one shows: src/abi/graphs/graph_view_test.cc.
+# Compares the graphs that the official library and this one pass to a provider: src/abi/graphs/graph_view_test.cc.
 add_library(abi_graph_provider MODULE ${CMAKE_SOURCE_DIR}/src/abi/graphs/graph_provider_testing.cc)
 target_include_directories(abi_graph_provider PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
                            ${CMAKE_SOURCE_DIR}/include/retort)

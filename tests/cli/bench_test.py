@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""retort bench beside several engines, those of another interface included."""
+"""retort bench with several engines, including those with another interface."""
 import glob
 import importlib.util
 import json
@@ -16,7 +16,7 @@ OURS = os.path.abspath(os.environ.get("RETORT_LIBRARY") or os.path.join(os.path.
 
 
 def openvino():
-    """Its C library, in the Python package or as RETORT_OPENVINO says; "" where there is none."""
+    """The path of its C library, from RETORT_OPENVINO or the Python package; "" if there is none."""
     package = importlib.util.find_spec("openvino")
     found = glob.glob(os.path.join(os.path.dirname(package.origin), "libs", "libopenvino_c.so*")) if package and package.origin else []
     return os.environ.get("RETORT_OPENVINO") or (found[0] if found else "")
@@ -35,7 +35,7 @@ class BenchTest(ToolTest):
         return library
 
     def test_every_peer_has_its_ratios(self):
-        """Those of the first are also the row's."""
+        """The ratios of the first peer are also the row's."""
         os.symlink(OURS, self.path("libother.so"))
         rows = self.rows(DIGITS, "--against", OURS, "--against", self.path("libother.so"), "--threads", "1,2")
         self.assertEqual([r["threads"] for r in rows], [1, 2])
@@ -86,7 +86,8 @@ class BenchTest(ToolTest):
             self.assertEqual(sum(row["engines"][e]["nodes"] for row in ops["operators"]), len(ran))
 
     def test_time_per_operator_beside_another_engine(self):
-        """What an engine made of an operator stands in the operator's row, and what it does not have is empty."""
+        """An engine's variant of an operator is in the operator's row; the cell is empty if the engine does not have
+        it."""
         official = os.environ.get("RETORT_ORACLE")
         if not official:
             self.skipTest("no official ONNX Runtime")
@@ -108,7 +109,7 @@ class BenchTest(ToolTest):
         self.assertGreater(by_name["Conv"]["peak_share"], 0)
 
     def test_the_strict_mode(self):
-        """A convolution that Winograd's filters shorten has other last bits without them."""
+        """A convolution with Winograd's filters has other last bits without them."""
         rng = np.random.default_rng(1)
         ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", [1, 64, 56, 56]), ("y", [1, 64, 56, 56]))]
         w = helper.make_tensor("w", TensorProto.FLOAT, [64, 64, 3, 3], rng.standard_normal(64 * 64 * 9).astype(np.float32))
@@ -139,19 +140,19 @@ class BenchTest(ToolTest):
         row, = self.rows(*words)
         for side in (*row["sides"], row["strict"]):
             self.assertAlmostEqual(side["deviation"], 0.8, delta=0.2)
-        self.assertRegex(retort("bench", *words, *QUICK)[1], r"\nRetort \S+: outputs are within 0\.\d+ of their scale of what is expected\n")
+        self.assertRegex(retort("bench", *words, *QUICK)[1], r"\nRetort \S+: outputs are within 0\.\d+ of their scale of the expected ones\n")
         os.remove(self.path("right/output_0.npy"))
         self.fails(1, ["bench", *words], "has no output_0.pb or .npy")
 
     def test_which_engine_refused_a_model(self):
         bad = self.model([helper.make_node("Abs", ["z"], ["y"])], *[[helper.make_tensor_value_info(n, TensorProto.FLOAT, [2])] for n in "xy"])
-        self.fails(1, ["bench", bad, "--against", OURS, *QUICK], "retort: Retort ", " refused the model: ")
+        self.fails(1, ["bench", bad, "--against", OURS, *QUICK], "retort: Retort ", " rejected the model: ")
         official = os.environ.get("RETORT_ORACLE")
         if not official:
             self.skipTest("no official ONNX Runtime")
         ports = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, s) for n, s in (("x", [1, 1, 4, 4]), ("w", [1, 1, 2, 2]), ("y", [1, 1, 3, 3]))]
         model = self.model([helper.make_node("Conv", ["x", "w"], ["y"])], ports[:2], ports[2:])
-        self.fails(1, ["bench", model, "--against", official, *QUICK], "retort: ONNX Runtime ", " refused the model: ")
+        self.fails(1, ["bench", model, "--against", official, *QUICK], "retort: ONNX Runtime ", " rejected the model: ")
 
     def test_openvino_in_both_precisions(self):
         library = self.openvino()
@@ -169,7 +170,7 @@ class BenchTest(ToolTest):
         self.assertLess(default, 0.1)
 
     def test_openvino_reads_inputs_of_every_shape(self):
-        """A scalar, nothing at all, integers, bools."""
+        """A scalar, an empty tensor, integers, bools."""
         library = self.openvino()
         ports = [helper.make_tensor_value_info(*p) for p in (("s", TensorProto.FLOAT, []), ("x", TensorProto.FLOAT, ["n", 2]),
                                                              ("i", TensorProto.INT64, [3]), ("b", TensorProto.BOOL, [3]))]

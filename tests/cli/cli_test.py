@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command-line tool as a user meets it: cli_test.py, with RETORT_CLI naming the program."""
+"""The command-line tool from a user's view; RETORT_CLI names the program."""
 import json
 import os
 import platform
@@ -28,18 +28,18 @@ class Cli(ToolTest):
         self.fails(2, ["run", DIGITS, "--bogus"], "--bogus")
         self.fails(2, ["run", "/nowhere.onnx"], "/nowhere.onnx")
         self.fails(2, ["run", self.folder], "directory")
-        self.fails(2, ["run", DIGITS, "--threads", "two"], "'two' is no number of threads")
+        self.fails(2, ["run", DIGITS, "--threads", "two"], "'two' is not a number of threads")
         self.fails(2, ["bench", DIGITS, "--threads", "1,-2"], "--threads")
-        self.fails(2, ["bench", DIGITS, "--seconds", "-1"], "'-1' is no positive number")
-        self.fails(2, ["bench", DIGITS, "--block", "1"], "--block: '1' is too short: blocks are of at least 5 runs, because")
+        self.fails(2, ["bench", DIGITS, "--seconds", "-1"], "'-1' is not a positive number")
+        self.fails(2, ["bench", DIGITS, "--block", "1"], "--block: '1' is too short: a block has at least 5 runs, because")
 
     def test_words_that_nothing_takes(self):
-        """The first of them, and what was likely meant."""
-        self.fails(2, ["rn", DIGITS], "'rn' is no command; did you mean run?", "The commands are run, inspect, bench")
-        self.fails(2, [DIGITS], "is no command; retort inspect " + DIGITS + " shows what is in it")
+        """The error names the first of them, and the likely intended word."""
+        self.fails(2, ["rn", DIGITS], "'rn' is not a command; did you mean run?", "The commands are run, inspect, bench")
+        self.fails(2, [DIGITS], "is not a command; retort inspect " + DIGITS + " shows its contents")
         self.fails(2, ["bench", DIGITS, "--secnds", "1"], "retort bench: there is no option --secnds; did you mean --seconds?")
         self.fails(2, ["bench", DIGITS, "--zzzzzz=1"], "there is no option --zzzzzz\n", "retort bench --help")
-        self.fails(2, ["run", DIGITS, "first", "second"], "retort run: 'first' is one word too many")
+        self.fails(2, ["run", DIGITS, "first", "second"], "retort run: 'first' is an unexpected argument")
         self.fails(2, ["--threads", "1", "run", DIGITS], "retort run: --threads stands before the command")
         self.fails(2, ["--bogus"], "no option --bogus before the command")
         self.fails(1, ["ops", DIGITS], "retort convert " + DIGITS)
@@ -70,7 +70,7 @@ class Cli(ToolTest):
                 self.assertIn("--against", err)
 
     def test_libraries_are_looked_for(self):
-        """A name without a slash is found where LD_LIBRARY_PATH says."""
+        """A name without a slash is searched for in LD_LIBRARY_PATH."""
         library = os.environ.get("RETORT_LIBRARY") or os.path.join(os.path.dirname(TOOL), "..", "lib", "libretort.so.1")
         os.symlink(os.path.abspath(library), self.path("libother_engine.so.1"))
         for words in (["bench", DIGITS, "--seconds", "0.1"], ["diff", DIGITS]):
@@ -105,7 +105,7 @@ class Cli(ToolTest):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 done = subprocess.run([TOOL, *words], stdout=full, stderr=subprocess.PIPE, encoding="utf-8")
             self.assertEqual(done.returncode, 1, words)
-            self.assertIn("standard output cannot be written to", done.stderr)
+            self.assertIn("writing to standard output failed", done.stderr)
 
     def test_inspect(self):
         self.assertRegex(retort("inspect", DIGITS)[1], r"image +float32\[batch,1,8,8\]")

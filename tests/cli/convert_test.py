@@ -15,7 +15,7 @@ from tool import DIGITS, ToolTest, retort
 
 class Convert(ToolTest):
     def wide(self):
-        """y = x · W with 64 KiB of weights, made for opset 12."""
+        """y = x · W with 64 KiB of weights, for opset 12."""
         weights = numpy_helper.from_array(np.random.default_rng(5).random((128, 128), np.float32), "W")
         ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 128]) for n in "xy"]
         graph = helper.make_graph([helper.make_node("MatMul", ["x", "W"], ["y"], name="mm")], "wide", ports[:1], ports[1:], [weights])
@@ -66,14 +66,14 @@ class Convert(ToolTest):
         told = json.loads(retort("convert", self.wide(), "--json")[1])
         self.assertEqual(told["opsets"]["ai.onnx"]["imported"], 12)
         self.assertEqual(told["operators"], [{"domain": "ai.onnx", "name": "MatMul", "nodes": 1, "known": True, "definition": 9, "newest": 13}])
-        self.assertRegex(retort("convert", self.wide())[1], r"MatMul +1 +9 \(newest: 13, brought there while loading\)")
+        self.assertRegex(retort("convert", self.wide())[1], r"MatMul +1 +9 \(newest: 13, converted while loading\)")
 
     def test_report_names_what_is_not_known(self):
         value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
         graph = helper.make_graph([helper.make_node("Frob", ["x"], ["y"], domain="my.domain")], "g", value[:1], value[1:])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("my.domain", 1)], ir_version=10)
         onnx.save(model, self.path("m.onnx"))
-        self.assertRegex(retort("convert", self.path("m.onnx"))[1], r"my\.domain\.Frob +1 +not known")
+        self.assertRegex(retort("convert", self.path("m.onnx"))[1], r"my\.domain\.Frob +1 +unknown")
 
     def test_failures(self):
         self.fails(1, ["convert", self.wide(), self.path("a.onnx"), "--external", "../w.bin"], "../w.bin")
@@ -119,7 +119,7 @@ class Convert(ToolTest):
                             np.testing.assert_allclose(other[name]["values"], output["values"], rtol=1e-4, atol=1e-6)
 
     def bodies(self):
-        """A Loop with an If in it, names from outside in both, an omitted input, and a Constant."""
+        """A Loop with an If inside, captured values in both, an omitted input, and a Constant."""
         f, i, b = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
         vi = helper.make_tensor_value_info
         then = helper.make_graph([helper.make_node("Add", ["state", "x"], ["t"])], "then", [], [vi("t", f, None)])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""retort diff: models that are made wrong in one node."""
+"""retort diff, on models that are wrong in one node."""
 import json
 import os
 import sys
@@ -58,9 +58,9 @@ class Diff(ToolTest):
     def test_text(self):
         code, out, _ = retort("diff", self.chain("right"), "--against-model", self.chain("wrong", 4))
         self.assertEqual(code, WRONG)
-        self.assertRegex(out, r"they part first at node 'product4' \(MatMul\), value 'm4'")
+        self.assertRegex(out, r"they first differ at node 'product4' \(MatMul\), value 'm4'")
         self.assertRegex(out, r"most at \[0,5\]: \S+ here, \S+ there")
-        self.assertIn("what it is made from agrees: 'r3'", out)
+        self.assertIn("its inputs agree: 'r3'", out)
 
     def test_external_data(self):
         first = self.first(self.chain("right", external=True), "--against-model", self.chain("wrong", 7, external=True))
@@ -74,13 +74,13 @@ class Diff(ToolTest):
         self.assertEqual(len(err.splitlines()), 1, err)
 
     def test_tells_its_steps(self):
-        """Also where standard error is no terminal."""
+        """Also if standard error is not a terminal."""
         code, out, err = retort("diff", self.chain("right"), "--against-model", self.chain("wrong", 4), "--json")
         begin, *looks, again = err.splitlines()
         self.assertRegex(begin, r"^retort diff: running both: Retort [\d.]+ and Retort [\d.]+$")
         self.assertGreater(len(looks), 1)
         for i, line in enumerate(looks):
-            self.assertRegex(line, rf"^retort diff: look {i + 1}: \d values from node '\w+' to '\w+'$")
+            self.assertRegex(line, rf"^retort diff: run {i + 1}: \d values from node '\w+' to '\w+'$")
         self.assertIn("'product4'", again)
         self.assertEqual(json.loads(out)["first"]["looks"], len(looks))
 
@@ -103,7 +103,7 @@ class Diff(ToolTest):
         self.assertEqual(first["node"], "product13")
 
     def test_one_element_for_a_scalar(self):
-        """Engines go on with another shape each, so it is made a scalar."""
+        """Engines treat it differently, so it is made a scalar."""
         def model(name, factor):
             nodes = [helper.make_node("Exp", ["x"], ["h"], name="begin"), helper.make_node("Mul", ["h", "k"], ["y"], name="times")]
             return self.graph_model(name, nodes, [("x", TensorProto.FLOAT, [])], [("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(np.float32(factor), "k")])
@@ -132,7 +132,8 @@ class Diff(ToolTest):
         return self.path(name)
 
     def with_bodies(self, name, factors, unused=()):
-        """Scan over rows, backwards; a Loop in each step, whose condition stays inside; in that an If, whose branch multiplies by factors[turn]. Nobody reads the sums of the Loop."""
+        """Scan over rows, backwards; a Loop in each step, whose condition stays inside; inside that an If, whose
+        branch multiplies by factors[turn]. The sums of the Loop are not read."""
         def body(name, nodes, inputs, outputs, constants=()):
             return helper.make_graph(nodes, name, *[[helper.make_tensor_value_info(n, t, s) for n, t, s in side] for side in (inputs, outputs)], constants)
         number, none = TensorProto.FLOAT, None
@@ -153,9 +154,9 @@ class Diff(ToolTest):
         return self.graph_model(name, nodes, [("x", number, [3, 2])], [("last", number, [2]), ("all", number, [2, 3])], constants)
 
     def test_inside_bodies(self):
-        """The node within If within Loop within Scan, and in which iterations."""
+        """The node inside If inside Loop inside Scan is found, and the iterations."""
         official = os.environ.get("RETORT_ORACLE")
-        for unused, words in [((), [])] + [(("sums",), ["--against", official])] * bool(official):  # ONNX Runtime wants all of them named
+        for unused, words in [((), [])] + [(("sums",), ["--against", official])] * bool(official):  # ONNX Runtime needs names for all of them
             right, wrong = (self.with_bodies(name, [1, 0.5, third, 1], unused) for name, third in (("right.onnx", 2), ("wrong.onnx", 2.5)))
             first = self.first(right, "--against-model", wrong, *words)
             self.assertEqual((first["node"], first["value"], first["values"]), ("pick", "f", [2, 2.5]))
@@ -163,11 +164,12 @@ class Diff(ToolTest):
                              [("rows", "Scan", "body", 0), ("turns", "Loop", "body", 2), ("choice", "If", "then_branch", None)])
         code, out, err = retort("diff", right, "--against-model", wrong)
         self.assertEqual(code, WRONG, err)
-        self.assertIn("they part first at node 'pick' (Gather), value 'f'", out)
+        self.assertIn("they first differ at node 'pick' (Gather), value 'f'", out)
         self.assertIn("inside Loop 'turns', in its body, in iteration 2 (the first is 0)\n", out)
 
     def growing(self, name, factors, around=None):
-        """A Loop that appends x to what it carries, multiplies by factors[turn], and in odd turns goes through a branch; within `around`, if any."""
+        """A Loop that appends x to its carried value, multiplies by factors[turn], and in odd iterations runs a
+        branch; inside `around`, if given."""
         info, float_, int_, bool_ = helper.make_tensor_value_info, TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
         then = helper.make_graph([helper.make_node("Neg", ["longer"], ["t"], name="minus")], "then", [], [info("t", float_, None)])
         other = helper.make_graph([helper.make_node("Gather", ["factors", "i"], ["f"], name="pick"), helper.make_node("Mul", ["longer", "f"], ["o"], name="times")],
@@ -191,12 +193,13 @@ class Diff(ToolTest):
         return self.graph_model(name, nodes, [("x", float_, [2])], ends, [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()])
 
     def engines(self):
-        """Words for each pair of engines that there is."""
+        """Arguments for each available pair of engines."""
         official = os.environ.get("RETORT_ORACLE")
         return [[], ["--against", official]] if official else [[]]
 
     def test_bodies_whose_values_change_shape(self):
-        """Values that grow with each iteration, and what is in one of two branches: the iteration is found where a Loop lists them."""
+        """Values that grow with each iteration, and values of one of two branches: the iteration is found if a Loop
+        lists them."""
         for around in (None, "If"):
             right, wrong = self.growing("a.onnx", [1, 0, 2, 0], around), self.growing("b.onnx", [1, 0, 3, 0], around)
             for words in self.engines():
@@ -210,15 +213,15 @@ class Diff(ToolTest):
         self.assertIn("inside Loop 'grow', in its body, in iteration 2 (the first is 0)\n", out)
 
     def test_bodies_that_cannot_be_shown(self):
-        """In two loops, one within the other: the node around them is told, and why."""
+        """In two nested loops: the report names the node around them, and the reason."""
         right, wrong = (self.growing(name, [1, 0, third, 0], "Loop") for name, third in (("a.onnx", 2), ("b.onnx", 3)))
         first = self.first(right, "--against-model", wrong)
         self.assertEqual((first["node"], first["op"], first["inside"][0]["iteration"]), ("grow", "Loop", 0))
-        self.assertIn("only what is within one Loop", first["inside_unseen"])
-        self.assertIn("where inside cannot be told: only what is within one Loop", retort("diff", right, "--against-model", wrong)[1])
+        self.assertIn("values whose shape changes can only be shown inside a single Loop", first["inside_unseen"])
+        self.assertIn("the place inside is unknown: values whose shape changes can only", retort("diff", right, "--against-model", wrong)[1])
 
     def test_loops_of_old_operator_sets(self):
-        """Before 13 they carry tensors only; an engine that says so is understood."""
+        """Before opset 13 they only carry tensors; an engine's error about this is handled."""
         official = os.environ.get("RETORT_ORACLE")
         if not official:
             self.skipTest("no official ONNX Runtime")
@@ -229,7 +232,7 @@ class Diff(ToolTest):
             onnx.save(model, path)
         first = self.first(paths[0], "--against-model", paths[1], "--against", official)
         self.assertEqual(first["node"], "grow")
-        self.assertIn("only from opset 13 on, this model has 11", first["inside_unseen"])
+        self.assertIn("only from opset 13 on; this model has 11", first["inside_unseen"])
 
     def test_sequences(self):
         """An output that is a sequence is compared item by item."""
@@ -245,7 +248,7 @@ class Diff(ToolTest):
         self.assertEqual((first["node"], first["what"]), ("list", "a sequence of 2 and a sequence of 3"))
 
     def test_functions(self):
-        """The call is what the file has; its nodes cannot be shown."""
+        """The file has the call; the function's nodes cannot be shown."""
         def model(name, factor):
             constant = helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.float32(factor)))
             twice = helper.make_function("my", "Twice", ["a"], ["c"], [constant, helper.make_node("Mul", ["a", "k"], ["b"]), helper.make_node("Abs", ["b"], ["c"], name="end")],
@@ -264,7 +267,7 @@ class Diff(ToolTest):
         self.fails(1, ["diff", right, "--against-model", self.path("renamed.onnx")], "output 'r19' is not compared", "no output in common")
 
     def test_without_a_pass(self):
-        """The first engine leaves it out: what it had fused is not any more."""
+        """The first engine leaves the pass out, so its nodes are no longer fused."""
         words = self.chain("right"), "--against-model", self.chain("wrong", 4)
         self.assertIn("runs_within", self.first(*words))
         self.assertNotIn("runs_within", self.first(*words, "--disable", "linear", "--disable", "epilogues"))

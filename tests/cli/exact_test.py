@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/zoo/exact.py: outputs in float64, which errors are told from."""
+"""bench/zoo/exact.py: outputs in float64, which errors are measured from."""
 import json
 import os
 import subprocess
@@ -35,7 +35,7 @@ class Exact(ToolTest):
             self.pb(f"{folder}/input_{i}.pb", array)
 
     def product(self, folder):
-        """A product in a body, behind a cast to float and times a constant."""
+        """A product in a body, after a cast to float, multiplied by a constant."""
         branch = lambda name, nodes: helper.make_graph(nodes, name, [], infos((name, FLOAT, None)))
         then = branch("a", [helper.make_node("MatMul", ["x32", "w"], ["m"]), helper.make_node("Mul", ["m", "c"], ["a"])])
         other = branch("b", [helper.make_node("Identity", ["x32"], ["b"])])
@@ -67,7 +67,8 @@ class Exact(ToolTest):
         wanted = (self.x.astype(np.float64) @ self.w.astype(np.float64) * np.float64(np.float32(0.1))).astype(np.float32)
         np.testing.assert_array_equal(got, wanted)
         self.assertEqual(got.dtype, np.float32)
-        self.assertFalse(np.array_equal(wanted, self.x @ self.w * np.float32(0.1)))  # so the test tells doubles from floats
+        # So the test distinguishes doubles from floats.
+        self.assertFalse(np.array_equal(wanted, self.x @ self.w * np.float32(0.1)))
 
     def test_operators_that_take_floats_only(self):
         nodes = [helper.make_node("Sqrt", ["x"], ["s"]), helper.make_node("Resize", ["s", "", "scales"], ["r"], mode="nearest"),
@@ -78,7 +79,7 @@ class Exact(ToolTest):
         self.exact([self.row("m")])
         got = self.output("zoo/expected/m/b1/output_0.pb")
         self.assertEqual(got.shape, (1, 1, 4, 4))
-        self.assertLess(np.abs(got).max(), np.sqrt(x).max() / 255)  # what quantising loses
+        self.assertLess(np.abs(got).max(), np.sqrt(x).max() / 255)  # the error of quantising
 
     def test_what_is_made_and_what_is_not(self):
         self.product("m")
@@ -89,7 +90,7 @@ class Exact(ToolTest):
         self.assertRegex(out, r"^m/b1 done\nunknown/b1 does not run in doubles: .*Zzz")
         rows, out = self.exact(rows[:3])
         self.assertEqual(["expected" in r for r in rows], [True, True, False])
-        self.assertEqual(out, "m/b2 done\n")  # the other one is there
+        self.assertEqual(out, "m/b2 done\n")  # the other one exists already
 
     def test_real_models(self):
         self.product("real/good")

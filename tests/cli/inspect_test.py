@@ -83,39 +83,41 @@ class Inspect(ToolTest):
         code, out, err = retort("inspect", model)
         self.assertEqual(code, 0, err)
         self.assertRegex(out, r"cannot run this model: .*my\.Frob is not known")
-        self.assertIn("\noperators that are not known: ai.onnx.Nix (1 node), my.Frob (2 nodes)\n", out)  # all of them
+        self.assertIn("\nunknown operators: ai.onnx.Nix (1 node), my.Frob (2 nodes)\n", out)  # all of them
         self.assertRegex(out, r"Frob +2 +not known\n")  # its arithmetic
         self.fails(1, ["diff", model, "--against-model", DIGITS], f"with '{model}': ", "my.Frob")
 
     def test_nothing_is_negative(self):
-        """A window of 9 over a free extent, which counts as 1: how long the output is cannot be said."""
+        """A window of 9 over a free extent, which counts as 1: the length of the output is unknown."""
         ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 1, n + "_length"]) for n in "xy"]
         window = helper.make_tensor("w", TensorProto.FLOAT, [1, 1, 9], range(9))
         graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"])], "g", ports[:1], ports[1:], [window])
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.path("m.onnx"))
         self.assertNotIn("operations", json.loads(retort("inspect", self.path("m.onnx"), "--json")[1])["graph"]["nodes"][0])
-        self.assertRegex(retort("inspect", self.path("m.onnx"))[1], r"arithmetic +0 FLOP a run with .* of 1 nodes it is not known")
+        self.assertRegex(retort("inspect", self.path("m.onnx"))[1], r"arithmetic +0 FLOP a run with .* unknown for 1 nodes")
         long_enough = json.loads(retort("inspect", self.path("m.onnx"), "--shape", "x=1x1x10", "--json")[1])
         self.assertEqual(long_enough["graph"]["nodes"][0]["operations"], 2 * 2 * 9)
 
     def test_wrong_shapes(self):
         self.fails(1, ["inspect", DIGITS, "--shape", "image=1x1x9x9"], "'image'", "[batch,1,8,8]", "[1,1,9,9]")
         self.fails(1, ["inspect", DIGITS, "--shape", "picture=1"], "'picture'")
-        self.fails(1, ["inspect", DIGITS, "--html", "/nowhere/a.html"], "cannot write '/nowhere/a.html'", "'/nowhere' is no folder")
-        self.fails(1, ["profile", DIGITS, "--trace", self.folder], f"'{self.folder}' is a folder")  # said before anything runs
+        self.fails(1, ["inspect", DIGITS, "--html", "/nowhere/a.html"], "cannot write '/nowhere/a.html'", "'/nowhere' is not a folder")
+        # Checked before anything runs.
+        self.fails(1, ["profile", DIGITS, "--trace", self.folder], f"'{self.folder}' is a folder")
 
     def test_page(self):
         code, out, err = retort("inspect", DIGITS, "--html", self.path("a.html"))
         self.assertEqual((code, err), (0, f"page: {self.path('a.html')}\n"))
         with open(self.path("a.html"), encoding="utf-8") as f:
-            self.assertIsNone(re.search(r'(src|href)="', f.read()))  # all is inside
+            self.assertIsNone(re.search(r'(src|href)="', f.read()))  # everything is inside
         document = self.browse(self.path("a.html"), "search=16×4×4")
         self.assertIn("<title>digits.onnx</title>", document)
         self.assertEqual(len(re.findall(r'class="node( port)?( hit)?"', document)), 9 + 2)
         self.assertEqual(len(re.findall(r'class="edge"', document)), 10)
         self.assertRegex(document, r'<text x="[\d.]+" y="[\d.]+">batch×16×4×4</text>')  # shapes on edges
         self.assertRegex(document, r'class="node hit"')
-        self.assertEqual(len(re.findall(r'class="node hit"', document)), 2)  # who makes it, who reads it
+        # The node that computes it, and the one that reads it.
+        self.assertEqual(len(re.findall(r'class="node hit"', document)), 2)
         self.assertNotIn("NaN", document)
 
     def test_page_of_bodies(self):
@@ -127,10 +129,10 @@ class Inspect(ToolTest):
         self.assertIn(f" {arithmetic} a run", document)
         document = self.browse(self.path("a.html"), "graph=optimized/choice/then_branch&search=Relu_out")
         self.assertEqual(len(re.findall(r'class="node( port)?( hit)?"', document)), 1 + 2)
-        self.assertIn(">2 found<", document)  # what makes it, and the output
+        self.assertIn(">2 found<", document)  # the node that computes it, and the output
 
     def test_page_of_what_is_left_out(self):
-        """Neither an output that nobody wants nor an input that nobody gives is a value."""
+        """Neither an omitted output nor an omitted input is a value."""
         nodes = [helper.make_node("MaxPool", ["x"], ["h", ""], kernel_shape=[2]), helper.make_node("Clip", ["h", "", "most"], ["y"])]
         ports = [helper.make_tensor_value_info(*p) for p in (("x", TensorProto.FLOAT, [1, 1, 4]), ("most", TensorProto.FLOAT, []), ("y", TensorProto.FLOAT, None))]
         retort("inspect", self.model(nodes, ports[:2], ports[2:]), "--html", self.path("a.html"))
@@ -143,14 +145,14 @@ class Inspect(ToolTest):
         self.assertEqual(len(re.findall(r'class="node( port)?"', document)), 8 + 2)
 
     def large(self, count):
-        """Each node reads the one before and the one four before; each tenth besides what the second one makes."""
+        """Each node reads the one before and the one four before; each tenth also reads the result of the second one."""
         reads = [[i - 1, i - 4 if i > 4 else i - 1] + [1] * (i % 10 == 9) for i in range(1, count + 1)]
         nodes = [helper.make_node("Sum", ["x" if r < 1 else f"v{r}" for r in read], [f"v{i + 1}"], name=f"n{i + 1}") for i, read in enumerate(reads)]
         ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3, 7]) for n in ("x", f"v{count}")]
         return self.model(nodes, ports[:1], ports[1:]), sum(map(len, reads)) + 1
 
     def test_page_of_a_large_graph(self):
-        """In bands: every node once, a shape at every edge, nothing on top of another; what is read from far is named."""
+        """In bands: every node once, a shape at every edge, no overlaps; values that are read from far away are named."""
         model, edges = self.large(700)
         retort("inspect", model, "--html", self.path("a.html"))
         document = self.browse(self.path("a.html"), "graph=graph&search=n700")
@@ -158,7 +160,7 @@ class Inspect(ToolTest):
         boxes = re.findall(r'class="node[^"]*" transform="translate\(([-\d.]+) ([-\d.]+)\)"[^>]*><rect x="[-\d.]+" y="[-\d.]+" width="([\d.]+)" height="36"', document)
         self.assertEqual(len(boxes), 700 + 2)
         self.assertEqual(len(re.findall(r">3×7</text>", document)), edges)
-        self.assertEqual(len(re.findall(r"↑ v1</text>", document)), 70 - 1)  # the first is near
+        self.assertEqual(len(re.findall(r"↑ v1</text>", document)), 70 - 1)  # the first one is near
         rows = {}
         for x, y, width in (map(float, b) for b in boxes):
             rows.setdefault(y, []).append((x - width / 2, x + width / 2))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plug-in providers on the command line: who runs which node (retort inspect), and runs with them."""
+"""Plug-in providers on the command line: which provider runs which node (retort inspect), and runs with them."""
 import json
 import os
 import sys
@@ -16,7 +16,7 @@ PLUGIN = ["--plugin", "loop=" + LOOPBACK]
 @unittest.skipUnless(os.path.exists(LOOPBACK), f"{LOOPBACK} is not built")
 class Placement(ToolTest):
     def border(self, rows=2):
-        """Erf between operators that the loopback provider has, and a product that is known."""
+        """Erf between operators of the loopback provider, and a product that is constant."""
         nodes = [("Mul", ["two", "two"], "four", "known"), ("Add", ["a", "two"], "c", "first"), ("Erf", ["c"], "d", "middle"), ("Mul", ["d", "four"], "y", "last")]
         ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [rows, 3]) for n in "ay"]
         two = helper.make_node("Constant", [], ["two"], value=helper.make_tensor("", TensorProto.FLOAT, [1], [2]))
@@ -74,7 +74,7 @@ class Placement(ToolTest):
         self.assertEqual(code, 0, err)
         self.assertIn("the engines agree", out)
         code, out, err = retort("diff", self.border(), *PLUGIN, "--provider", "loopback:fail=Compute")
-        self.assertEqual((code, out), (1, ""))  # it is the first engine's
+        self.assertEqual((code, out), (1, ""))  # only the first engine has it
         self.assertIn("Compute", err)
 
     def test_devices_are_declared_for_every_command(self):

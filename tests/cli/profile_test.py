@@ -24,12 +24,12 @@ class Profile(ToolTest):
         self.assertGreater(conv["gflops"], 0)
         self.assertAlmostEqual(conv["peak_share"], 100 * conv["gflops"] / told["peak_gflops"], delta=0.01 * conv["peak_share"])
         self.assertAlmostEqual(conv["gflops"], conv["operations"] / conv["milliseconds"] / 1e6, delta=0.01 * conv["gflops"])
-        self.assertEqual(conv["operations"] % 64, 0)  # of the shapes that ran
+        self.assertEqual(conv["operations"] % 64, 0)  # for the actual shapes
         self.assertEqual(sum(o["nodes"] for o in told["operators"]), len(nodes))
         self.assertAlmostEqual(sum(o["milliseconds"] for o in told["operators"]), sum(n["milliseconds"] for n in told["nodes"]), places=6)
 
     def test_times_add_up_to_the_run(self):
-        """Also where bodies run: their nodes count once."""
+        """Also if bodies run: their nodes count once."""
         ports = [helper.make_tensor_value_info(*p) for p in (("n", TensorProto.INT64, []), ("x", TensorProto.FLOAT, [64, 64]), ("y", TensorProto.FLOAT, [64, 64]),
                                                              ("i", TensorProto.INT64, []), ("c", TensorProto.BOOL, []), ("v", TensorProto.FLOAT, [64, 64]),
                                                              ("d", TensorProto.BOOL, []), ("w", TensorProto.FLOAT, [64, 64]))]
@@ -52,12 +52,12 @@ class Profile(ToolTest):
 
     def test_text(self):
         out = retort("profile", DIGITS, "--repeat", 3, "--nodes", 1)[1]
-        self.assertRegex(out, r"ms a run \(median of 3, 1 thread\)")
+        self.assertRegex(out, r"ms per run \(median of 3, 1 thread\)")
         self.assertRegex(out, r"\nConv +2 +[\d.]+ +[\d.]+% +[\d.]+ +[\d.]+%\n")
         self.assertIn("more; --nodes", out)
 
     def test_one_element_for_a_scalar(self):
-        """Runs take it, as ONNX Runtime does."""
+        """Runs accept it, as in ONNX Runtime."""
         ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, []) for n in "xy"]
         model = self.model([helper.make_node("Abs", ["x"], ["y"])], ports[:1], ports[1:])
         code, out, err = retort("profile", model, "--input", self.npy("x.npy", np.ones(1, np.float32)), "--repeat", 1, "--json")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""retort run: kinds of inputs, what it reports and saves."""
+"""retort run: kinds of inputs, reports and saved files."""
 import base64
 import json
 import os
@@ -53,7 +53,7 @@ class Run(ToolTest):
         return self.model([helper.make_node("Identity", ["x"], ["y"])], value[:1], value[1:])
 
     def through(self, model, file, *words):
-        """What the model's input was."""
+        """The tensor that the model's input received."""
         code, out, err = retort("run", model, "-i", file, *words, "--save", self.path("out"))
         self.assertEqual(code, 0, err)
         return np.load(self.path("out/y.npy"))
@@ -89,7 +89,7 @@ class Run(ToolTest):
         os.mkdir(self.path("d.npz"))
         inside_a_file = self.path(os.path.join("a.npy", "out"))
         self.npy("a.npy", self.image)
-        missing = ["-i", "image=/nowhere.npy"]  # said only by a command that has begun to work
+        missing = ["-i", "image=/nowhere.npy"]  # reported only by a command that has started its work
         for place, named in ((inside_a_file, "a.npy"), ("/nowhere/a.npz", "/nowhere"), (self.path("d.npz"), "d.npz")):
             self.fails(1, ["run", DIGITS, "--save", place, *missing], f"cannot write '{place}'", named)
         self.assertEqual(retort("run", DIGITS, "--save", self.path("new/deep/"))[0], 0)
@@ -101,7 +101,7 @@ class Run(ToolTest):
         given = onnx.load(model)
         given.graph.initializer.append(numpy_helper.from_array(np.array([2, -1]), "s"))
         onnx.save(given, model)
-        self.fails(1, ["run", model], "'x' is random", "was taken as 1; --shape x=1x1 with other numbers")
+        self.fails(1, ["run", model], "'x' is random", "free extents of its shape are 1; --shape x=1x1 with other numbers")
         self.assertEqual(retort("run", model, "--shape", "x=1x4")[0], 0)
         self.assertNotIn("--shape", retort("run", model, "--shape", "x=1x3")[2])
 
@@ -110,7 +110,7 @@ class Run(ToolTest):
 
     def test_numbers_of_runs(self):
         for wrong in ("0", "-1", "many"):
-            self.assertIn(f"--repeat: '{wrong}' is no positive number\n", retort("run", DIGITS, "--repeat", wrong)[2])
+            self.assertIn(f"--repeat: '{wrong}' is not a positive number\n", retort("run", DIGITS, "--repeat", wrong)[2])
 
     def test_files_that_are_no_model(self):
         for content, hint in ((b"<!DOCTYPE html>", "this is a text that begins with '<!DOCTYPE html>'"), (b"PK\3\4\0\0", "NAME.onnx"),
@@ -128,7 +128,7 @@ class Run(ToolTest):
         self.fails(1, ["run", model, "-i", self.file("a.png", good), "--resize", "8x8", "--mean", "1,2"], "--mean", "3 channels")
         self.fails(2, ["run", model, "-i", self.file("a.png", good), "--resize", "8x8x"], "8x8x")
         self.fails(2, ["run", model, "-i", self.file("a.png", good), "--mean", "a"], "'a'")
-        self.fails(2, ["run", model, "-i", self.file("a.png", good), "--std", "1,0,1"], "'1,0,1': nothing can be divided by 0")
+        self.fails(2, ["run", model, "-i", self.file("a.png", good), "--std", "1,0,1"], "'1,0,1': the divisor must not be 0")
         self.fails(1, ["run", self.identity("n", "c", "h", "w"), "-i", self.file("a.png", good)], "--layout")
         self.fails(1, ["run", self.identity(4, 4), "-i", self.file("a.png", good)], "rank 3 or 4")
 
@@ -212,7 +212,7 @@ class Run(ToolTest):
         self.assertIn(told["per_run"]["allocations"], (0, None))  # not counted under sanitizers
 
     def test_copies_are_counted(self):
-        """NonZero's output has a size that only the data tells: it is allocated."""
+        """The size of NonZero's output depends on data, so it is allocated."""
         ports = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3]), helper.make_tensor_value_info("y", TensorProto.INT64, [1, None])
         model = self.model([helper.make_node("NonZero", ["x"], ["y"])], ports[:1], ports[1:])
         told = json.loads(retort("run", model, "--copies", "--json")[1])["per_run"]

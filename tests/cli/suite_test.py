@@ -18,7 +18,7 @@ CHECK = os.path.join(ROOT, "bench", "check.py")
 
 
 def scenario(name, ratios, **more):
-    """As a report holds it, measured with one and two threads."""
+    """A scenario's entry in a report, measured with one and two threads."""
     rows = []
     for threads, ratio in enumerate(ratios, 1):
         sides = [{"engine": e, "median_ms": ms, "load_ms": 2 * ms, "first_run_ms": ms, "peak_mib": 10 * ms, "steady_mib": 5 * ms, "runs": 9}
@@ -31,10 +31,10 @@ def scenario(name, ratios, **more):
 
 
 def with_details(row):
-    """What --strict, --expected and --ops add to the first row of a scenario."""
+    """Adds the fields of --strict, --expected and --ops to the first row of a scenario."""
     first = row["report"][0]
     row["expected_from"] = "float64"
-    first["sides"][0]["deviation"], first["peers"][0]["deviation"] = 3e-7, None  # null: a shape or a type is another
+    first["sides"][0]["deviation"], first["peers"][0]["deviation"] = 3e-7, None  # null: a shape or a type differs
     first["strict"] = {"median_ms": 2.5, "ratio": 1.25, "from_default": 2e-7, "deviation": 1e-7, "disagreement": 4e-7}
     cell = lambda nodes, ms, **more: {"nodes": nodes, "ms": ms, "share": 50 * ms, **more}
     first["ops"] = {"threads": 1, "engines": [{"engine": e, "runs": 9, "run_ms": 2.0, "nodes_ms": 1.9, "outside_ms": 0.125} for e in ("Retort 1", "Peer 2")],
@@ -123,7 +123,7 @@ class Suite(Reports):
         for content in ("{", '[{"model": "a"}]', '[{"model": 1, "scenario": "b", "path": "c"}]'):
             with open(os.path.join(zoo, "index.json"), "w", encoding="utf-8") as f:
                 f.write(content)
-            self.fails(1, ["bench", "--suite", zoo], "index.json is no list of scenarios")
+            self.fails(1, ["bench", "--suite", zoo], "index.json is not a list of scenarios")
 
     def test_against_another_engine(self):
         if not PEER:
@@ -141,7 +141,7 @@ class Suite(Reports):
         self.assertEqual(mean["slowest"]["ratio"], min(ratios))
         self.assertRegex(out, r"\nall +ONNX Runtime [\d.]+ +2 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +digits/b")
         self.assertIn("ONNX Runtime 1.", out)
-        # The tables do not depend on when they are made.
+        # The tables do not depend on the date.
         again = retort("bench", "--from", self.path("r.json"), "--markdown", self.path("again.md"))[1]
         self.assertEqual(again, out)
         texts = []
@@ -171,11 +171,11 @@ class Suite(Reports):
         self.assertIn("1 scenarios measured, 1 failed, 0 differ", out)
         self.assertNotIn("refused", self.markdown(report))
         other = scenario("c/1", (1.0, 1.0))
-        self.assertIn("\n## Models that a peer refused\n- Other 3: c/1\n", self.markdown(self.report([scenario("a/1", (1.0, 1.0)), other], "other.json")) + "\n")
+        self.assertIn("\n## Models that a peer rejected\n- Other 3: c/1\n", self.markdown(self.report([scenario("a/1", (1.0, 1.0)), other], "other.json")) + "\n")
         text = self.markdown(report)
         for line in ("| processor | A processor |", "| caches | L2 1 MiB |", "| instructions | avx2, fma |", "| date | 2026-01-02 03:04 UTC |",
                      "| measured peak, float32 | 10.0 GFLOP/s with 1 thread, 20.0 GFLOP/s with 2 threads |", "| engines | Retort 1, Peer 2, Other 3 |",
-                     "| measured reading of memory | 7.00 GB/s with 1 thread, 9.00 GB/s with 2 threads |",
+                     "| measured memory bandwidth (reading) | 7.00 GB/s with 1 thread, 9.00 GB/s with 2 threads |",
                      "| all | Peer 2 | 7 | 1.50 | 1.50 | 2.50 | 3.50 | 4.50 | some/b1 0.90 | some/b1 0.90 |",
                      "| scenario | 1T ms | 1T ratio | 1T ratio 2 | 1T GFLOP/s | 1T % of peak | 2T ms | 2T ratio | 2T ratio 2 | 2T GFLOP/s | 2T % of peak | differs |",
                      "| some/b1 | 2.000 | 0.90 | 1.80 | 5.0 | 50 | 2.000 | 1.25 | 2.50 | 5.0 | 50 | 1.0e-06 |",
@@ -208,7 +208,7 @@ class Suite(Reports):
     def cells(self, document, title):
         """Rows of texts of the tables below a heading."""
         body = document[document.index(f"<h2>{title}</h2>"):document.index('id="data"')]
-        body = body[:body.find("<h2>", 4)]  # of the last one all that is left
+        body = body[:body.find("<h2>", 4)]  # the rest of the document for the last one
         return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in body.split("<tr>")[1:] if "<td" in row]
 
     def test_page_with_details(self):
@@ -234,18 +234,18 @@ class Suite(Reports):
         retort("bench", "--from", report, "--html", self.path("p.html"))
         self.assertEqual(self.order("")[0], ["b/1", "c/1", "a/1"])
         self.assertEqual(self.order("sort=0")[0], ["a/1", "b/1", "c/1"])
-        self.assertEqual(self.cells(self.browse(self.path("p.html")), "Models that a peer refused"), [["c/1", "Other 3", "not taken"]])
+        self.assertEqual(self.cells(self.browse(self.path("p.html")), "Models that a peer rejected"), [["c/1", "Other 3", "not taken"]])
         self.assertEqual(self.order("sort=3")[0], ["b/1", "a/1", "c/1"])  # by numbers, not by their digits
         plots = self.order("order=ratio&kind=float32 CNN")[1]
         self.assertEqual(plots.count('class="value '), 2 * 12 - 5)  # a peer of one did not take the model
 
     def test_files_that_cannot_be_written(self):
-        """Which is told before anything is measured."""
+        """The error comes before anything is measured."""
         for option in ("--report", "--html", "--markdown"):
             self.fails(1, ["bench", "--suite", self.zoo() if option == "--report" else self.path("zoo"), option, self.path("nowhere/x")], "cannot write", "nowhere/x")
 
     def test_right_outputs(self):
-        """What lies beside a model, or where the index says."""
+        """Outputs beside a model, or at the place in the index."""
         zoo, code = self.zoo(), 0
         for batch in (1, 64):
             code |= retort("run", DIGITS, "--inputs", os.path.join(zoo, f"inputs/b{batch}"), "--save", self.path(f"zoo/right/b{batch}"))[0]
@@ -271,11 +271,11 @@ class Suite(Reports):
     def test_no_report(self):
         with open(self.path("x.json"), "w", encoding="utf-8") as f:
             f.write("[]")
-        self.fails(1, ["bench", "--from", self.path("x.json")], "is no report of retort bench --suite")
+        self.fails(1, ["bench", "--from", self.path("x.json")], "is not a report of retort bench --suite")
         report = self.report([{"name": "a"}])
         code, _, err = retort("bench", "--from", report)
         self.assertEqual(code, 1)
-        self.assertIn("lacks something that a report has", err)
+        self.assertIn("lacks a part of a report", err)
         self.fails(2, ["bench", "--from", report, "--suite", self.folder], "one of MODEL, --suite and --from")
         self.fails(2, ["bench"], "one of MODEL, --suite and --from")
         self.fails(2, ["bench", DIGITS, "--suite", self.folder], "one of MODEL, --suite and --from")
@@ -318,7 +318,7 @@ class Check(Reports):
         self.check(self.report([scenario("a/1", (2.0, 2.0))]), "--update")
         with open(self.path("expected.json"), encoding="utf-8") as f:
             self.assertEqual(json.load(f)["ratios"], {"a/1": {"1": 2.0, "2": 2.0}, "b/1": {"1": 1.5, "2": 1.0}})
-        self.check(self.report([scenario("a/1", (3.0, 2.0))], processor="Another"), "--update")  # nothing of two processors
+        self.check(self.report([scenario("a/1", (3.0, 2.0))], processor="Another"), "--update")  # not of two processors
         with open(self.path("expected.json"), encoding="utf-8") as f:
             self.assertEqual(list(json.load(f)["ratios"]), ["a/1"])
 
@@ -328,7 +328,7 @@ class Check(Reports):
         self.assertIn("Another processor: the ratios are those of A processor, the report is of B.", out)
 
     def test_again(self):
-        """The better of two measurements counts; the second is of what fell only."""
+        """The better of two measurements counts; the second only measures ratios that fell."""
         self.check(self.report([scenario("a/1", (1.0, 1.0)), scenario("b/1", (1.0, 1.0))]), "--update")
         fallen = self.report([scenario("a/1", (0.5, 1.0)), scenario("b/1", (1.0, 1.0))])
         for ratio, code in ((1.02, 0), (0.6, 1)):

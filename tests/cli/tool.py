@@ -1,4 +1,4 @@
-"""What the tests of the command-line tool share; RETORT_CLI names the program."""
+"""Shared by the tests of the command-line tool; RETORT_CLI names the program."""
 import os
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ DIGITS = os.path.join(ROOT, "examples", "digits", "digits.onnx")
 
 
 def retort(*words):
-    """(exit code, stdout, stderr)"""
+    """Runs the tool; returns (exit code, stdout, stderr)."""
     done = subprocess.run([TOOL, *map(str, words)], capture_output=True, encoding="utf-8")
     return done.returncode, done.stdout, done.stderr
 
@@ -60,7 +60,7 @@ class ToolTest(unittest.TestCase):
         return self.path("m.onnx")
 
     def fails(self, code, words, *parts):
-        """Wrong usage or input: nothing on standard output, a message that says what is wrong."""
+        """Checks wrong usage or input: nothing on standard output, and a message with these parts."""
         got, out, err = retort(*words)
         self.assertEqual((got, out), (code, ""), err)
         for part in parts:

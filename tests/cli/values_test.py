@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What retort run shows, saves and reads: every element type, sequences and maps, the forms of .npy files."""
+"""retort run shows, saves and reads every element type, sequences and maps, and all forms of .npy files."""
 import json
 import os
 import sys
@@ -106,7 +106,7 @@ class Values(ToolTest):
         self.assertIn("output 'y' cannot be saved in an .npz file, which has no sequences or maps; give --save a folder", err)
 
     def test_sequences_are_inputs(self):
-        """In the form that --save writes."""
+        """In the format that --save writes."""
         a, b = np.array([1, 2], np.float32), np.array([3], np.float32)
         self.run_and_save(self.sequence(), "-i", "a=" + self.npy("a.npy", a), "-i", "b=" + self.npy("b.npy", b))
         saved = self.path("out/y.pb")
@@ -119,7 +119,7 @@ class Values(ToolTest):
         self.assertRegex(out, r"t +sequence of 1\n  \[0\] +float32 1 +3\nall +float32 3 +1 2 3\n")
         self.assertEqual(retort("profile", model, *given)[0], 0)
         self.assertEqual(retort("diff", model, *given, "--against-model", model)[0], 0)
-        self.fails(1, ["run", model], "input 's' is no tensor", "--input s=FILE.pb")
+        self.fails(1, ["run", model], "input 's' is not a tensor", "--input s=FILE.pb")
         self.fails(1, ["run", model, "-i", "s=" + self.path("a.npy"), "--random"], "a.npy", ".pb")
         self.fails(1, ["run", model, "-i", "s=" + self.write("s.pb", b"\x1a\xff"), "--random"], "malformed SequenceProto")
 
@@ -194,7 +194,7 @@ class Values(ToolTest):
         for form, want in ((text, text), (np.asfortranarray(text), text), (text.astype(text.dtype.newbyteorder(">")), text), (plain, plain.astype(str))):
             self.run_and_save(model, "-i", self.npy("x.npy", form))
             self.assertEqual(numpy_helper.to_array(self.message(TensorProto, "out/y.pb")).tolist(), want.tolist())
-        code, out, err = retort("run", model, "-i", self.npy("x.npy", np.full((2, 3), b"caf\xe9")), "--json")  # bytes that are no UTF-8
+        code, out, err = retort("run", model, "-i", self.npy("x.npy", np.full((2, 3), b"caf\xe9")), "--json")  # bytes that are not UTF-8
         self.assertEqual((code, json.loads(out)["outputs"]["y"]["values"]), (0, ["caf\ufffd"] * 6), err)
         header = b"\x93NUMPY\x01\x00\x76\x00" + b"{'descr': '<U1', 'fortran_order': False, 'shape': (2,3), }".ljust(0x75) + b"\n"
         self.fails(1, ["run", model, "-i", self.write("x.npy", header + b"\xff" * 24)], "no Unicode")

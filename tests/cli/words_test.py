@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shell completion and the manual page: what the shells and man make of them."""
+"""Shell completion and the manual page, as the shells and man show them."""
 import json
 import os
 import pty
@@ -24,7 +24,7 @@ class Words(ToolTest):
             self.skipTest("no " + program)
 
     def bash(self, *words):
-        """What bash offers for the last of these words."""
+        """The completions that bash offers for the last of these words."""
         listed = " ".join(f"'{w}'" for w in ("retort",) + words)
         text = f"source '{self.script('bash')}'; COMP_WORDS=({listed}); COMP_CWORD={len(words)}; _retort; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         done = subprocess.run(["bash", "-c", text], capture_output=True, encoding="utf-8", cwd=self.folder)
@@ -88,12 +88,12 @@ class Words(ToolTest):
                 self.assertRegex(retort(line.split()[0], "--help")[1], "Examples?: ")
 
     def all_of(self, terminal):
-        """A read gives what is there of it."""
+        """Reads until the end; a single read returns only a part."""
         text = b""
         while True:
             try:
                 text += os.read(terminal, 65536)
-            except OSError:  # nobody writes any more
+            except OSError:  # the other end is closed
                 return text
 
     def test_colours(self):

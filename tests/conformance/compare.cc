@@ -34,7 +34,7 @@ bool is_float(Elem e) {
   }
 }
 
-// The standard deviation of the finite elements; of a single element its size.
+// The standard deviation of the finite elements; for a single element, its absolute value.
 double spread(const Value& v, size_t count) {
   double sum = 0, squares = 0;
   size_t n = 0;
@@ -61,7 +61,7 @@ Bound bound_for(const Value& expected, const Tolerance& t, size_t count) {
   return {t.absolute, expected.elem == Elem::bf16 ? std::max(t.relative, 0x1p-6) : t.relative};
 }
 
-// Error over allowed error; 0 when equal, infinite where no tolerance helps.
+// Error divided by the allowed error; 0 if equal, infinite if no tolerance can allow it.
 double error_ratio(double expected, double actual, const Bound& bound) {
   if (expected == actual || (std::isnan(expected) && std::isnan(actual))) return 0;
   const double error = std::abs(actual - expected), allowed = bound.at(expected);

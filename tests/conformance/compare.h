@@ -1,4 +1,4 @@
-// When a result counts as the expected one.
+// Compares results with expected ones.
 #pragma once
 #include <optional>
 #include <string>
@@ -23,9 +23,9 @@ struct Difference {
   std::string message;
 };
 
-/// Nothing when alike. NaN equals NaN, infinities equal those of the same sign, strings, booleans and integers of
-/// the rule `scale` must be equal. For bfloat16 `relative` is at least 2^-6, as in onnx's runner. `worst`, when
-/// given, becomes the largest error seen so far: absolute error over allowed error (1 = just allowed).
+/// Returns nothing if the values match. NaN equals NaN, infinities equal those of the same sign; strings, booleans and,
+/// for the rule `scale`, integers must be equal. For bfloat16, `relative` is at least 2^-6, as in onnx's runner.
+/// `worst`, if given, becomes the largest error so far, divided by the allowed error (1: just allowed).
 std::optional<Difference> compare(const Value& expected, const Value& actual, const Tolerance& tolerance,
                                   double* worst = nullptr);
 

@@ -133,7 +133,7 @@ TEST(ReadValue, TakesTypedAndRawData) {
   protozero::pbf_writer t(typed);
   const int64_t dims[] = {2};
   const int32_t halves[] = {0x3C00, 0xC000};
-  t.add_packed_int32(5, halves, halves + 2);  // before the element type on purpose
+  t.add_packed_int32(5, halves, halves + 2);  // before the element type, intentionally
   t.add_packed_int64(1, dims, dims + 1);
   t.add_int32(2, static_cast<int32_t>(Elem::f16));
   protozero::pbf_writer r(raw);

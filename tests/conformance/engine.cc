@@ -11,7 +11,7 @@ namespace {
 
 using protozero::pbf_writer;
 
-// The ABI numbers the narrow types in another order than onnx does.
+// The ABI numbers the narrow types in another order than onnx.
 constexpr std::array kAbiToOnnx = {Elem::u2, Elem::i2, Elem::f8e8m0};
 constexpr int kFirstDifferent = 24;
 
@@ -76,7 +76,7 @@ const OrtApi* open_api(const std::string& library) {
   const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(file, "OrtGetApiBase"));
   if (!get) throw std::runtime_error(library + " has no OrtGetApiBase");
   const OrtApi* api = get()->GetApi(ORT_API_VERSION);
-  if (!api) throw std::runtime_error(library + " does not speak API version " + std::to_string(ORT_API_VERSION));
+  if (!api) throw std::runtime_error(library + " does not support API version " + std::to_string(ORT_API_VERSION));
   return api;
 }
 
@@ -231,7 +231,7 @@ Handle<OrtValue> Engine::make_tensor(Value& v) const {
 Handle<OrtValue> Engine::to_engine(Value& v, const PortType& type) {
   if (v.kind == Value::Kind::tensor) return make_tensor(v);
   if (v.kind == Value::Kind::none) return made_by_model(type);
-  if (v.items.empty()) {  // CreateValue refuses an empty list
+  if (v.items.empty()) {  // CreateValue rejects an empty list
     if (type.kind == FileKind::sequence) return made_by_model(type);
     return made_by_model({FileKind::sequence, type.contained, "", type.elem});  // inside an optional
   }

@@ -1,4 +1,4 @@
-// One engine library behind the C ABI, opened by path, and the conversion of test values. Not thread-safe.
+// An engine's library, opened by path and used through the C ABI, and the conversion of test values. Not thread-safe.
 #pragma once
 #include <memory>
 #include <stdexcept>
@@ -26,7 +26,7 @@ const char* code_name(OrtErrorCode code);
 template <typename T>
 using Handle = std::unique_ptr<T, void (*)(T*)>;
 
-/// The type of an input or output: what to read from its file and how to make values that no C call makes.
+/// The type of an input or output: how to read its file, and how to make values that no C call makes.
 struct PortType {
   FileKind kind = FileKind::tensor;
   std::string proto;      // TypeProto
@@ -41,7 +41,7 @@ struct Port {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-/// A plug-in provider that comes before the CPU.
+/// A plug-in provider with priority over the CPU.
 struct ProviderChoice {
   std::string library, name;
   Entries options;
@@ -49,15 +49,15 @@ struct ProviderChoice {
 
 class Engine;
 
-/// A loaded model. Holds a pointer to its engine.
+/// A loaded model. Keeps a pointer to its engine, which must outlive it.
 class Session {
  public:
   Session(Engine& engine, const std::string& model_path);
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
-  /// How many nodes the chosen provider runs.
+  /// The number of nodes that the chosen provider runs.
   size_t claimed() const;
-  /// Feeds the k-th value to input ports[k] and asks for all outputs, in model order.
+  /// Passes the k-th value to input ports[k] and returns all outputs, in model order.
   std::vector<Handle<OrtValue>> run(const std::vector<size_t>& ports, const std::vector<Handle<OrtValue>>& values);
 
  private:
@@ -69,17 +69,17 @@ class Session {
 class Engine {
  public:
   /// Opens the library. `threads` is the size of the intra-op pool, `level` a GraphOptimizationLevel, `config` entries
-  /// of the environment. One that listens keeps what its sessions log from INFO up. Throws std::runtime_error.
+  /// of the environment. If it listens, it keeps log messages of its sessions from INFO up. Throws std::runtime_error.
   Engine(const std::string& library, int threads, int level = ORT_ENABLE_ALL, const Entries& config = {},
          bool listens = false);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// For sessions made from now on: entries of their configuration, and a provider.
+  /// Sets configuration entries and a provider for later sessions.
   void configure(const Entries& session);
   void use_provider(const ProviderChoice& choice);
   size_t claimed(const OrtSession* session) const;
-  /// Lines of the log since the last call that hold a text, as one line.
+  /// The log lines since the last call that contain a text, as one line.
   std::string heard(const std::string& text);
 
   const OrtApi& api() const { return *api_; }
@@ -90,7 +90,7 @@ class Engine {
   Value from_engine(const OrtValue* value) const;
 
   Handle<OrtSession> load(const std::string& path);
-  /// Loads a model and saves what the engine made of it to the file `to`; format "ORT", or "" for ONNX.
+  /// Loads a model and saves the engine's optimised model to the file `to`; format "ORT", or "" for ONNX.
   void save_optimized(const std::string& path, const std::string& to, const std::string& format) const;
   Handle<OrtSession> load_bytes(const std::string& model);
   PortType describe(const OrtTypeInfo* info) const;

@@ -4,16 +4,18 @@
 //             [--saved-by LIBRARY [--saved-as ORT]]
 //             [--provider NAME=LIBRARY [--option KEY=VALUE]... [--log TEXT]] [--env KEY=VALUE]...
 //
-// --level is a GraphOptimizationLevel, 0 for none. With --saved-by each model is what that library saves at that level,
-// in place of the file, in ORT format with --saved-as. With --provider that one of a plug-in library comes before the CPU,
-// and rows end with the number of nodes that it runs; with --log, after that with the lines of the log that hold TEXT.
-// --env sets configuration entries of the environment. A line of the manifest: name, rule (close|scale|shape), relative
-// tolerance, absolute tolerance, model, data set folders..., separated by tabs. A folder holds input_K.pb and output_K.pb. A file whose tensor has the name of an input is fed to that input,
-// else K is its position. A row of the results: name, pass or fail, class, worst error over allowed error, milliseconds
-// to load, milliseconds of the fastest run, message. Classes: save/CODE, load/CODE and run/CODE (the engine's error),
-// count, dtype, shape, value, case (the files do not fit the model), crash, timeout.
+// --level is a GraphOptimizationLevel, 0 for none. With --saved-by, each model is replaced by what that library saves
+// at that level, in ORT format with --saved-as. With --provider, that provider of a plug-in library has priority over
+// the CPU, and rows end with the number of nodes that it runs; with --log, also with the lines of the log that contain
+// TEXT. --env sets configuration entries of the environment.
 //
-// Cases run in a forked worker, so that a crash or a hang costs one case.
+// A line of the manifest: name, rule (close|scale|shape), relative tolerance, absolute tolerance, model, data set
+// folders..., separated by tabs. A folder has input_K.pb and output_K.pb. A file whose tensor has the name of an input
+// is fed to that input; otherwise K is its position. A row of the results: name, pass or fail, class, worst error over
+// allowed error, milliseconds to load, milliseconds of the fastest run, message. Classes: save/CODE, load/CODE and
+// run/CODE (the engine's error), count, dtype, shape, value, case (the files do not fit the model), crash, timeout.
+//
+// Cases run in a forked worker, so that a crash or a hang affects only one case.
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,7 +90,7 @@ std::string file_of(const std::string& folder, const char* what, size_t k) {
   return folder + "/" + what + "_" + std::to_string(k) + ".pb";
 }
 
-// The values of a data set, with the port each belongs to.
+// The values of a data set, with the port of each.
 struct Feed {
   std::vector<Value> values;
   std::vector<size_t> ports;
@@ -140,9 +142,9 @@ void run_data_set(Engine& engine, Session& session, const Case& c, const std::st
   r.run_ms += fastest;
 }
 
-/// A file name that goes away with it, whether or not there is a file.
+/// A temporary file name; the destructor removes the file if it exists.
 struct Temporary {
-  /// ONNX Runtime knows ORT format by the suffix.
+  /// ONNX Runtime detects ORT format by the suffix.
   explicit Temporary(bool ort) {
     path =
         std::filesystem::temp_directory_path() / ("run_cases_" + std::to_string(getpid()) + (ort ? ".ort" : ".onnx"));
@@ -184,7 +186,7 @@ std::string one_line(std::string s) {
 std::string row(const Case& c, const Result& r, const Options& o) {
   std::string message = one_line(r.message);
   if (message.size() > 400) message.resize(400);
-  std::ostringstream numbers;  // not printf(), which writes them as the locale of the worker wants it
+  std::ostringstream numbers;  // not printf(), which uses the worker's locale
   numbers << std::setprecision(3) << r.worst << std::fixed << "\t" << r.load_ms << "\t" << r.run_ms;
   if (!o.provider.name.empty()) message += "\t" + std::to_string(r.claimed);
   if (!o.log.empty()) message += "\t" + one_line(r.heard);
@@ -196,7 +198,7 @@ constexpr int kUnusable = 3;  // exit code of a worker that cannot use the libra
 
 [[noreturn]] void work(const Options& o, const std::vector<Case>& cases, size_t first, int out) {
   int code = 0;
-  std::setlocale(LC_ALL, "");  // as many hosts do: no result may depend on it
+  std::setlocale(LC_ALL, "");  // as many hosts do: no result may depend on the locale
   try {
     Engine engine(o.library, o.threads, o.saved_by.empty() ? o.level : ORT_ENABLE_ALL, o.environment, !o.log.empty());
     engine.configure(o.session);
@@ -213,7 +215,7 @@ constexpr int kUnusable = 3;  // exit code of a worker that cannot use the libra
   std::exit(code);  // not _exit: leak checkers report at exit
 }
 
-// Copies rows from a worker until it ends; answers how many, and whether the last one hung.
+// Copies rows from a worker until it ends; returns how many, and whether the last case hung.
 struct Share {
   size_t rows = 0;
   bool hung = false;
@@ -232,7 +234,7 @@ Share collect(int in, FILE* results, int timeout_s) {
     const ssize_t n = read(in, block, sizeof block);
     if (n <= 0) break;
     buffer.append(block, static_cast<size_t>(n));
-    const size_t end = buffer.rfind('\n') + 1;  // 0 when there is no whole line yet
+    const size_t end = buffer.rfind('\n') + 1;  // 0 if there is no complete line yet
     share.rows += static_cast<size_t>(std::count(buffer.begin(), buffer.begin() + static_cast<ptrdiff_t>(end), '\n'));
     std::fwrite(buffer.data(), 1, end, results);
     buffer.erase(0, end);
@@ -269,7 +271,7 @@ int run_all(const Options& o) {
       if (status) throw std::runtime_error("after the last case the worker ended with " + how);
       return 0;
     }
-    const Result lost{share.hung ? "timeout" : "crash", share.hung ? "no answer in time" : how};
+    const Result lost{share.hung ? "timeout" : "crash", share.hung ? "no result in time" : how};
     std::fputs(row(cases[next], lost, o).c_str(), results);
     ++next;
   }
@@ -277,7 +279,7 @@ int run_all(const Options& o) {
   return 0;
 }
 
-// What stands before and behind "=".
+// The parts before and after "=".
 std::pair<std::string, std::string> halves(const std::string& text) {
   const size_t at = text.find('=');
   if (at == std::string::npos) throw std::runtime_error("'" + text + "' should have the form NAME=VALUE");

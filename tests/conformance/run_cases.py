@@ -4,16 +4,16 @@
     run_cases.py --library LIB --tool RUN_CASES [--cases DIR] [--only REGEX] [--tsv FILE]
                  [--expected FILE | --expected none] [--update [--allow-growth]] [--saved-by LIB [--saved-as ORT]]
 
-LIB speaks ONNX Runtime's C ABI (default: $RETORT_LIBRARY). RUN_CASES is the program built from run_cases.cc. DIR is
-filled by export_cases.py when it is absent or of another onnx release.
+LIB has ONNX Runtime's C ABI (default: $RETORT_LIBRARY). RUN_CASES is the program built from run_cases.cc. DIR is
+filled by export_cases.py if it is missing or of another onnx release.
 
 The list names the cases that may fail and why (the class that run_cases gives; value@0: at --level 0 only). It may only
 shrink: a case that fails without being listed and a listed case that passes are both failures of this test; crashes and
 hangs cannot be listed.
 --update rewrites the list, and refuses to add to it without --allow-growth.
 
-With --saved-by each model is what that library saves, optimised, in place of the file; cases that LIB fails without that
-count as listed, and it does not matter whether a listed case passes. With --saved-as ORT it is saved in ORT format; cases
+With --saved-by, each model is replaced by what that library saves, optimised; cases that LIB fails without this option
+count as listed, and a listed case may pass. With --saved-as ORT, models are saved in ORT format; cases
 that the library that saved them cannot run itself count as listed, too.
 
 The last line is "N passed, N failed".
@@ -30,15 +30,16 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEVER_LISTED = ("crash", "timeout")
 # The thousand columns of this model's last product are equal, and so are their sums near 1e10. Products in fewer multiplications
-# round the columns differently (docs/adr/0022-strassen.md), and Softmax makes 0 and 1 of that. Sessions with session.strict
-# multiply plainly: there every value is compared.
+# round the columns differently (docs/adr/0022-strassen.md), and Softmax turns this into 0 and 1. Sessions with
+# session.strict
+# multiply plainly, so every value is compared there.
 LAST_BITS = {"light/test_squeezenet"}
 STRICT = ["--config", "session.strict=1"]
 HEADER = "# Cases that fail, and the class of their failure. Made by run_cases.py --update; this list may only shrink.\n"
 
 
 def load_cases(folder):
-    """The case list of index.json; exports the cases first when they are not there. Other processes wait meanwhile."""
+    """The case list of index.json; exports the cases first if they do not exist. Other processes wait meanwhile."""
     os.makedirs(folder, exist_ok=True)
     with open(os.path.normpath(folder) + ".lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -50,7 +51,7 @@ def load_cases(folder):
 
 
 def exported(folder):
-    """The cases of this onnx release that lie there, or None."""
+    """The existing cases of this onnx release, or None."""
     import onnx
     try:
         with open(os.path.join(folder, "index.json"), encoding="utf-8") as f:
@@ -73,7 +74,8 @@ def manifest_line(case, folder, strict=False):
 
 
 def run(tool, library, cases, folder, tsv, options):
-    """{case name: (passed, class, message)}. Cases of LAST_BITS run under session.strict, too, where all their values count."""
+    """{case name: (passed, class, message)}. Cases of LAST_BITS run under session.strict, too, where all their
+    values count."""
     rows = run_once(tool, library, cases, folder, tsv, options)
     strict = [c for c in cases if name_of(c) in LAST_BITS]
     again = run_once(tool, library, strict, folder, tsv + ".strict", options + STRICT, True) if strict else {}
@@ -104,12 +106,12 @@ def read_expected(path):
 
 
 def at_level(listed, level):
-    """Those that may fail at this level: all but those of a class "CLASS@N" for another level N."""
+    """The cases that may fail at this level: all except those of a class "CLASS@N" for another level N."""
     return {n: c for n, c in listed.items() if c.partition("@")[2] in ("", str(level))}
 
 
 def write_expected(path, rows, old, allow_growth, level=99):
-    """Rewrites the list from the results; answers the cases that keep it from being written."""
+    """Rewrites the list from the results; returns the cases that prevent it from being written."""
     mine = at_level(old, level)
     known = {n: c for n, c in old.items() if n not in rows or n not in mine}  # not run this time (--only, --level)
     failing = {n: c for n, (ok, c, _) in rows.items() if not ok and c not in NEVER_LISTED}
@@ -129,7 +131,7 @@ def complaints(rows, expected, saved=False):
         if not ok and (name not in expected or reason in NEVER_LISTED):
             yield f"{name}: {reason}: {message}"
         elif ok and name in expected and not saved:
-            yield f"{name}: is in the list of expected failures but passes; take it out"
+            yield f"{name}: is in the list of expected failures but passes; remove it"
 
 
 def table(rows, expected):
@@ -152,7 +154,7 @@ def arguments():
     ap.add_argument("--only", default="", help="regular expression on kind/name")
     ap.add_argument("--tsv", default="")
     ap.add_argument("--threads", type=int, default=1)
-    ap.add_argument("--timeout", type=int, default=120, help="seconds that a case may take")
+    ap.add_argument("--timeout", type=int, default=120, help="time limit of a case in seconds")
     ap.add_argument("--level", type=int, default=99, help="graph optimisation level, 0 for none")
     ap.add_argument("--expected", default=os.path.join(HERE, "expected_failures.tsv"))
     ap.add_argument("--saved-by", default="")
@@ -193,7 +195,7 @@ def main():
     table(rows, expected)
     known = sum(not ok and n in expected for n, (ok, _, _) in rows.items())
     if known:
-        print(f"{known} known failures stand in {os.path.basename(a.expected)}")
+        print(f"{known} known failures are in {os.path.basename(a.expected)}")
     print(f"{sum(ok for ok, _, _ in rows.values())} passed, {len(wrong)} failed")
     return 1 if wrong else 0
 

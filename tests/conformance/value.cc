@@ -53,7 +53,7 @@ double signed_bits(const Value& v, size_t index, int width) {
   return x >= 1 << (width - 1) ? x - (1 << width) : x;
 }
 
-// The types that C++ has no number for.
+// The types that C++ has no type for.
 double narrow(const Value& v, size_t i) {
   const int bits = bits_of(v.elem);
   switch (v.elem) {
@@ -71,7 +71,7 @@ double narrow(const Value& v, size_t i) {
       return decode(raw_bits(v, i, bits), {5, 2, 16, Format::nan_negative_zero});
     case Elem::f4e2m1:
       return decode(raw_bits(v, i, bits), {2, 1, 1, Format::finite});
-    case Elem::f8e8m0: {  // a bare power of two
+    case Elem::f8e8m0: {  // a power of two without a sign
       const auto exponent = static_cast<int>(raw_bits(v, i, bits));
       return exponent == 255 ? std::nan("") : std::ldexp(1.0, exponent - 127);
     }

@@ -1,4 +1,4 @@
-// Values of test cases outside any engine: what a .pb file holds and what a run returned.
+// Values of test cases, independent of an engine: contents of .pb files and results of runs.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -38,13 +38,13 @@ int bits_of(Elem elem);
 /// Bytes of `count` packed elements.
 inline size_t bytes_of(Elem elem, size_t count) { return (count * static_cast<size_t>(bits_of(elem)) + 7) / 8; }
 
-/// Element `index` as a number. Complex elements count as two (real, imaginary), so their index runs to 2 * count().
+/// Element `index` as a number. Complex elements count as two (real, imaginary), so their index goes up to 2 * count().
 double number_at(const Value& tensor, size_t index);
 
-/// What a file holds; taken from the type that the engine reports for the input or output.
+/// The content of a file; follows from the type that the engine reports for the input or output.
 enum class FileKind { tensor, sequence, optional };
 
-/// Reads a TensorProto, SequenceProto or OptionalProto. Throws std::exception when the file is absent or malformed.
+/// Reads a TensorProto, SequenceProto or OptionalProto. Throws std::exception if the file is missing or malformed.
 Value read_value(const std::string& path, FileKind kind);
 
 }  // namespace retort::conformance

@@ -31,7 +31,7 @@ void each(pbf_reader& in, const Packed& packed, const Single& single, const Add&
   }
 }
 
-// int32_data holds the bits of every type of up to 32 bits; sub-byte types put one packed byte into each entry.
+// int32_data holds the bits of every type of up to 32 bits; for sub-byte types, each entry is one packed byte.
 void append_int32(Value& v, int32_t value) {
   append(v.bytes, value, std::max<size_t>(1, static_cast<size_t>(bits_of(v.elem)) / 8));
 }
@@ -89,7 +89,7 @@ void tensor_field(pbf_reader& in, Value& v) {
 
 Value parse_tensor(data_view data) {
   Value v;
-  // The element type says how wide the data fields are, and fields may come in any order.
+  // The element type gives the width of the data fields, and fields may come in any order.
   for (pbf_reader in{data}; in.next(2);) v.elem = static_cast<Elem>(in.get_int32());
   for (pbf_reader in{data}; in.next();) tensor_field(in, v);
   const bool fits =
@@ -110,7 +110,7 @@ Value parse_optional(data_view data) {
         name = in.get_string();
         break;
       case 2:
-        v.elem = static_cast<Elem>(in.get_int32());  // which kind of value, replaced when there is one
+        v.elem = static_cast<Elem>(in.get_int32());  // the kind of value, replaced if there is a value
         break;
       case 3:
         v = parse_tensor(in.get_view());

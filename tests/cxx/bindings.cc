@@ -54,11 +54,11 @@ void loop_over_one_buffer() {
     std::swap(state, other);
   }
   expect(state == Floats({3, 6, 9, 12}), "a loop over two buffers");
-  expect(binding.output_names() == std::vector<std::string>{"state_out"}, "names of what is bound");
+  expect(binding.output_names() == std::vector<std::string>{"state_out"}, "names of bound values");
   binding.clear_outputs();
   expect(binding.output_names().empty() && binding.outputs().empty(), "nothing is bound after clearing");
   expect_error(ORT_INVALID_ARGUMENT, "", "a run without outputs", [&] { binding.run(); });
-  expect_error(ORT_FAIL, "", "an input that there is not",
+  expect_error(ORT_FAIL, "", "an input that does not exist",
                [&] { api::IoBinding(session).input("nothing", api::Value::wrap(x, {4})); });
 }
 
@@ -88,7 +88,7 @@ void owners_move() {
   api::Session session(env, model("step.onnx"));
   api::IoBinding one(session);
   api::IoBinding two = std::move(one);
-  expect(!one.get() && two.get(), "a moved owner is empty");  // NOLINT: that is what is tested
+  expect(!one.get() && two.get(), "a moved owner is empty");  // NOLINT: this is tested
   one = std::move(two);
   expect(one.get() != nullptr, "and may be assigned to");
   api::Block block(api::default_allocator(), 100);

@@ -1,8 +1,9 @@
-// The C++ interface (include/retort/retort.hpp) on an engine library: what the C interface says must not be lost in it.
+// Tests the C++ interface (include/retort/retort.hpp) on an engine library: it must not lose information of the C
+// interface.
 //
 //   cxx_test LIBRARY
 //
-// Without LIBRARY: on the one that RETORT_ORACLE names, official ONNX Runtime.
+// Without LIBRARY, the tests use the one that RETORT_ORACLE names, official ONNX Runtime.
 #define RETORT_API_DLOPEN
 #include "cxx_test.h"
 
@@ -19,7 +20,7 @@ void texts_come_back() {
   const std::vector<std::string> texts{std::string("a\0b", 3), "", "\xc3\xa4", std::string(1000, 'x')};
   const int64_t shape[] = {2, 2};
   const api::Value value = api::Value::strings(texts, shape);
-  expect(value.texts() == texts, "texts of a tensor are those that were given, NUL included");
+  expect(value.texts() == texts, "texts of a tensor are the given ones, including NUL");
 }
 
 void errors_are_exceptions() {
@@ -29,7 +30,7 @@ void errors_are_exceptions() {
     api::Value::wrap(std::span(&one, 1), shape);
     expect(false, "a buffer that is too small throws");
   } catch (const std::exception& e) {
-    expect(std::string(e.what()).find("4") != std::string::npos, "the message tells the bytes");
+    expect(std::string(e.what()).find("4") != std::string::npos, "the message has the number of bytes");
   }
 }
 
@@ -43,7 +44,7 @@ int main(int argc, char** argv) try {
   }
 #ifdef __SANITIZE_THREAD__
   if (argc == 1) {
-    std::puts("the official library's threads cannot be watched: it was compiled without");
+    std::puts("the official library was compiled without the sanitizer, so its threads cannot be watched");
     return kSkipped;
   }
 #endif

@@ -17,7 +17,7 @@ inline void expect(bool holds, const char* what) {
 
 inline constexpr auto kAnyCode = OrtErrorCode(-1);
 
-/// That the call throws an Error of this code whose message holds the text.
+/// Checks that the call throws an Error of this code whose message contains the text.
 inline void expect_error(OrtErrorCode code, const std::string& text, const char* what,
                          const std::function<void()>& call) {
   try {

@@ -1,4 +1,4 @@
-// Memory, allocators and devices of the C++ interface, on a machine whose only provider is the processor's.
+// Memory, allocators and devices of the C++ interface, on a machine whose only provider is the CPU's.
 #define RETORT_API_DLOPEN
 #include <algorithm>
 
@@ -18,12 +18,12 @@ void memory_of_any_device() {
   expect(view.kind() == OrtDeviceMemoryType_HOST_ACCESSIBLE && view.host_can_read(), "kind");
   const api::MemoryInfo local("anything", OrtMemoryInfoDeviceType_GPU, 0x10de, 2);
   expect(!local.view().host_can_read() && !(local.view() == view), "memory of the device alone");
-  expect(local.view() == local.view(), "and it is what it is");
+  expect(local.view() == local.view(), "memory infos equal themselves");
   char bytes[16];
   const int64_t shape[] = {4};
   api::Value there = api::Value::wrap(local, bytes, sizeof bytes, shape, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
   expect_error(ORT_INVALID_ARGUMENT, "copy_tensors", "elements on a device", [&] { (void)there.data<float>(); });
-  expect(there.raw() == bytes, "their address is told nevertheless");
+  expect(there.raw() == bytes, "their address can be read");
 }
 
 void allocators() {
@@ -42,7 +42,7 @@ void allocators() {
   expect(shared != nullptr, "the environment's allocator for the host");
   if (shared) expect(api::Value::tensor<float>(shared, {2}).count() == 2, "a tensor of it");
   const api::MemoryInfo nowhere("nowhere", OrtMemoryInfoDeviceType_GPU, 0x1234, 0);
-  expect(api::shared_allocator(env, nowhere) == nullptr, "none for memory that nobody has");
+  expect(api::shared_allocator(env, nowhere) == nullptr, "no allocator for memory that no provider has");
 }
 
 void the_processor() {
@@ -72,7 +72,7 @@ void the_processor() {
   expect_error(ORT_NOT_IMPLEMENTED, "", "no copies within the host", [&] { api::copy_tensor(env, source, target); });
   expect_error(ORT_INVALID_ARGUMENT, "needs one", "unequal lists",
                [&] { api::copy_tensors(env, std::vector<const OrtValue*>{source}, {}); });
-  expect_error(kAnyCode, "", "a library of providers that is not there",
+  expect_error(kAnyCode, "", "a library of providers that does not exist",
                [&] { api::ProviderLibrary library(env, "none", "/nowhere/libnone.so"); });
 }
 

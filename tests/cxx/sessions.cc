@@ -39,7 +39,7 @@ void metadata() {
   api::Env env;
   const api::Session session(env, model("dense.onnx"));
   const api::ModelMetadata m = session.metadata();
-  expect(m.producer == "clients" && m.graph == "dense" && m.version == 3, "what the model says of itself");
+  expect(m.producer == "clients" && m.graph == "dense" && m.version == 3, "the metadata of the model");
   expect(m.graph_description == "tiny" && m.custom.at("made_by") == "make.py", "descriptions and entries");
   expect(session.metadata("made_by") == "make.py" && session.metadata("nothing").empty(), "one entry");
 }
@@ -85,7 +85,7 @@ void environments() {
   expect(first.get() == second.get(), "environments are one");
 }
 
-/// A package whose only variant is for the processor.
+/// A package whose only variant is for the CPU.
 void packages() {
   std::string folder = (std::filesystem::temp_directory_path() / "cxx-package-XXXXXX").string();
   if (!mkdtemp(folder.data())) return expect(false, "a folder");
@@ -107,7 +107,7 @@ void packages() {
   std::filesystem::remove_all(folder);
 }
 
-/// From a file to bytes, and from bytes to a file; both run.
+/// Compiles a file to bytes, and bytes to a file; both run.
 void compiling() {
   api::Env env;
   std::vector<std::byte> bytes;

@@ -1,4 +1,4 @@
-#The C++ interface on this build's library, and on the official one.
+# The C++ interface on this build's library, and on the official one.
 file(GLOB cxx_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cxx/*.cc)
 add_executable(cxx_test ${cxx_tests})
 target_include_directories(cxx_test PRIVATE ${CMAKE_SOURCE_DIR}/include)

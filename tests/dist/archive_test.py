@@ -1,18 +1,18 @@
-"""The release archive: what is in it, whose code is in that, that it is the same every time, and works wherever it lies."""
+"""The release archive: its contents, the origin of its code, that it is reproducible, and that it works in any folder."""
 import glob
 import os
 import shutil
 import unittest
 from unittest import mock
 
-import made  # which says where the next two are
+import made  # which sets the path of the next two
 
 import licences
 import linked
 
 
 def needed(path):
-    """Names of the shared libraries that a file asks for."""
+    """Names of the shared libraries that a file needs."""
     return [line.split("[")[1].rstrip("]") for line in made.run("readelf", "-dW", path).splitlines() if "(NEEDED)" in line]
 
 
@@ -63,7 +63,7 @@ class Licences(made.DistTest):
                     self.assertTrue(os.path.getsize(os.path.join(folder, "common", common)))
 
     def test_known_ones_are_seen(self):
-        """The search itself: of each way in which code comes in, one."""
+        """Tests the search itself with one example for each way in which code is included."""
         names = {name for name, *_ in licences.components(made.BUILD)}
         for name in ("Highway", "libjpeg-turbo", "GNU C++ library", "dagre", "{fmt}"):  # headers, an archive, the compiler's, vendor, headers
             self.assertIn(name, names)
@@ -79,7 +79,7 @@ class Licences(made.DistTest):
 
 
 class Moved(made.DistTest):
-    """With nothing of the checkout but copies of examples."""
+    """Without the checkout, except for copies of examples."""
 
     def example(self, name):
         folder = os.path.join(made.fresh("example." + name), name)
@@ -102,7 +102,7 @@ class Moved(made.DistTest):
         self.expect("first", source + "/build/first")
 
     def test_pkg_config(self):
-        """In a folder without a space: make's rules take words as they come."""
+        """In a folder without a space, since make's rules split words at spaces."""
         folder = os.path.join(made.fresh("moved"), "retort")
         shutil.copytree(made.unpacked(), folder, symlinks=True)
         source = self.example("any_model")

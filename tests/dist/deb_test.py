@@ -1,4 +1,4 @@
-"""The Debian packages: what they hold, what lintian says, and how they come, are used and go in a fresh system."""
+"""The Debian packages: their contents, lintian's report, and their installation, use and removal in a fresh system."""
 import os
 import re
 import shutil
@@ -8,14 +8,14 @@ import unittest
 import fresh_root
 import made
 
-# Of packages that Debian has.
+# Files of packages that Debian has.
 NOT_OURS = re.compile(r"^\./usr/(lib/[^/]+/libonnxruntime|include/onnxruntime)")
 OLD = "0.0.1"
 making = None
 
 
 def setUpModule():
-    """The system is made while other tests run."""
+    """Makes the system while other tests run."""
     global making
     if made.missing():
         return
@@ -24,7 +24,7 @@ def setUpModule():
         try:
             fresh_root.packed()
         except fresh_root.Missing:
-            pass  # said by the test that needs it
+            pass  # reported by the test that needs it
 
     making = threading.Thread(target=attempt)
     making.start()
@@ -74,11 +74,11 @@ class Packages(made.DistTest):
 
     def test_same_bytes(self):
         for one, other in zip(sorted(made.debs().values()), made.make_again("deb")):
-            self.assertTrue(made.bytes_of(one) == made.bytes_of(other), f"{os.path.basename(one)} is another when made again")
+            self.assertTrue(made.bytes_of(one) == made.bytes_of(other), f"{os.path.basename(one)} differs when made again")
 
 
 def describe():
-    """A C program, compiled with what the packages hold; and the folder that they are unpacked into."""
+    """A C program that is compiled with the packages' files, and the folder that they are unpacked into."""
     folder = made.fresh("deb.unpacked")
     for deb in made.debs().values():
         made.run("dpkg", "-x", deb, folder)
@@ -107,7 +107,7 @@ class Development(made.DistTest):
 
 
 def older(deb):
-    """The package as a lower version, with a file that the newer one does not have."""
+    """The package with a lower version, and with a file that the newer one does not have."""
     name = os.path.basename(deb).split("_")[0]
     folder = os.path.join(made.fresh("deb.older." + name), "tree")
     made.run("dpkg-deb", "-R", deb, folder)
@@ -142,7 +142,7 @@ class FreshSystem(made.DistTest):
         version = field(made.debs()["libretort1"], "Version")
         self.assertEqual(root.run("dpkg-query", "-W", "-f=${Package} ${Version} ${db:Status-Status}\n", "libretort*"),
                          f"libretort-dev {version} installed\nlibretort1 {version} installed\n")
-        self.assertFalse(root.has("usr/share/doc/libretort1/gone"), "a file of the version before was left")
+        self.assertFalse(root.has("usr/share/doc/libretort1/gone"), "a file of the earlier version remained")
         self.used(version)
         root.run("dpkg", "-r", "libretort-dev", "libretort1")
         root.run("dpkg", "-P", "libretort-dev", "libretort1")
@@ -162,7 +162,7 @@ class FreshSystem(made.DistTest):
                 self.assertIn(library, root.fails("retort", "run", model, "--plugin", f"{provider}={file}"))
 
     def drop_in(self, private):
-        """As README.Debian says."""
+        """Installs the drop-in as README.Debian describes."""
         root, name = self.root, "libonnxruntime.so.1"
         self.assertIn("cannot open the engine", root.fails("retort", "devices", "--library", name))
         self.assertIn("engine: Retort", root.run("env", "LD_LIBRARY_PATH=" + private, "retort", "devices", "--library", name))

@@ -1,4 +1,4 @@
-// What a C program sees of the library that it was linked with: who it is, and the first input of a model.
+// Prints what a C program sees of the library that it was linked with: its name, and the first input of a model.
 #include <onnxruntime_c_api.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""A Debian system in a folder, made once and unpacked for each use, in which packages come and go."""
+"""A Debian system in a folder, made once and unpacked for each use, to install and remove packages."""
 import hashlib
 import os
 import shutil
@@ -7,9 +7,9 @@ import subprocess
 import made
 
 SOURCES = "/etc/apt/sources.list.d/debian.sources"
-# What dpkg itself needs, and what the packages depend on: a third of a usual system, and made in a third of the time.
+# What dpkg needs, and what the packages depend on: a third of a usual system, made in a third of the time.
 INCLUDE = "base-files,base-passwd,bash,coreutils,dash,debianutils,diffutils,dpkg,findutils,grep,libc-bin,sed,tar,libstdc++6,libgcc-s1"
-# What dpkg and ldconfig keep for themselves.
+# Files that dpkg and ldconfig keep for themselves.
 THEIRS = ("var/lib/dpkg", "var/log", "var/cache/ldconfig", "etc/ld.so.cache")
 
 
@@ -24,7 +24,8 @@ def codename():
 
 
 def packed():
-    """The system as a tar file. It has no documentation of its packages, which would take as long to write as everything else."""
+    """The system as a tar file. It has no documentation of its packages, which would take as long to write as
+    everything else."""
     if os.geteuid() != 0:
         raise Missing("a system in a folder needs the rights of root")
     if not shutil.which("mmdebstrap"):
@@ -47,13 +48,14 @@ class Root:
     def __init__(self, name):
         self.folder = made.fresh(name)
         made.run("tar", "--numeric-owner", "-C", self.folder, "-xpf", packed())
-        os.remove(os.path.join(self.folder, "etc", "dpkg", "dpkg.cfg.d", "99mmdebstrap"))  # what was left out of the system
+        # Excludes files from the system.
+        os.remove(os.path.join(self.folder, "etc", "dpkg", "dpkg.cfg.d", "99mmdebstrap"))
 
     def remove(self):
         shutil.rmtree(self.folder)
 
     def put(self, path):
-        """Copies a file into its /tmp; answers the path there."""
+        """Copies a file to its /tmp; returns the path there."""
         shutil.copy(path, os.path.join(self.folder, "tmp"))
         return "/tmp/" + os.path.basename(path)
 
@@ -74,7 +76,7 @@ class Root:
         return os.path.exists(os.path.join(self.folder, path))
 
     def files(self):
-        """{path: its content}, without the files that dpkg and ldconfig keep for themselves, and without /tmp."""
+        """{path: its content}, without the files of dpkg and ldconfig, and without /tmp."""
         found = {}
         for at, folders, names in os.walk(self.folder):
             for name in folders + names:

@@ -1,4 +1,4 @@
-"""What the tests of the stage `dist` share: archive and packages made from out/, once per process."""
+"""Shared by the tests of the stage `dist`: archive and packages made from out/, once per process."""
 import functools
 import os
 import shutil
@@ -13,12 +13,13 @@ BUILD, OUT, WORK = (os.path.abspath(os.environ.get(name, os.path.join(ROOT, defa
                     for name, default in (("RETORT_BUILD", "build/release"), ("RETORT_OUT", "out"), ("RETORT_WORK", "build/test/dist")))
 DIGITS = os.path.join(ROOT, "examples", "digits", "digits.onnx")
 ARCH = os.uname().machine
-FAST = "1"  # of xz; make dist packs harder
+FAST = "1"  # a level of xz; make dist compresses more
 
 
 def run(*command, **options):
-    """The output of a command, both streams; a failure shows all of it."""
-    options.setdefault("env", {**os.environ, "LC_ALL": "C.UTF-8"})  # other locales may be missing here, and Perl's programs say so
+    """The output of a command, both streams; an error shows all of it."""
+    # Other locales may be missing, which Perl's programs report.
+    options.setdefault("env", {**os.environ, "LC_ALL": "C.UTF-8"})
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False, **options)
     if done.returncode:
         raise AssertionError(f"{' '.join(map(str, command))} ended with {done.returncode}\n{done.stdout}")
@@ -26,7 +27,7 @@ def run(*command, **options):
 
 
 def bare(**more):
-    """An environment that tells nothing about this checkout."""
+    """An environment without a hint at this checkout."""
     return {"PATH": os.environ["PATH"], "HOME": WORK, "LC_ALL": "C.UTF-8", **more}
 
 
@@ -50,7 +51,7 @@ def fresh(name):
 
 
 def make(what, name, **options):
-    """Runs packaging/dist.py into a fresh folder of that name; returns the paths of the files that it made."""
+    """Runs packaging/dist.py with a fresh output folder of that name; returns the paths of the written files."""
     to = fresh(name)
     run(sys.executable, os.path.join(ROOT, "packaging", "dist.py"), what, "--build", BUILD, "--prefix", OUT, "--to", to, "--work", fresh(name + ".work"),
         "--arch", ARCH, "--level", FAST, **options)
@@ -58,7 +59,7 @@ def make(what, name, **options):
 
 
 def make_again(what):
-    """The files that it makes for another user at another place."""
+    """The files that it makes for another user in another folder."""
     return make(what, what + ".again", umask=0o077, env={**os.environ, "TZ": "Pacific/Auckland", "LC_ALL": "C", "HOME": "/nonexistent"})
 
 

@@ -43,7 +43,7 @@ print(json.dumps([found, sorted(libraries)]))
 
 
 def loudness(path):
-    """A model with the inputs and outputs of Silero's detector, which says how loud the sound is."""
+    """A model with the inputs and outputs of Silero's detector, which returns the loudness of the sound."""
     def tensor(name, values, kind=TensorProto.FLOAT, shape=()):
         return helper.make_tensor(name, kind, shape, values)
 

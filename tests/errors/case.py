@@ -11,7 +11,7 @@ class Case:
     title: str
     says: tuple  # pieces of text that Retort's message must contain
     body: typing.Callable  # of a Program; the step that must fail is its last
-    starts: bool = True  # the program has an environment before its body begins
+    starts: bool = True  # whether the program has an environment before its body begins
 
 
 class Chapter:

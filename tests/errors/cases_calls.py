@@ -1,4 +1,4 @@
-"""Calls that the model, or the interface, does not admit."""
+"""Calls that the model or the interface does not allow."""
 import ctypes
 import os
 
@@ -27,17 +27,17 @@ call("no inputs", "'image' float32[batch,3]")
 call("input of another type", "'image' float32 float64 convert", image=IMAGE.astype(np.float64), size=SIZE)
 call("input of another rank", "'image' [batch,3] [6] reshape", image=np.zeros(6, np.float32), size=SIZE)
 call("input with another extent", "'image' [batch,3] [2,4]", image=np.zeros((2, 4), np.float32), size=SIZE)
-call("strings where numbers are wanted", "'image' float32 string", image=np.array([["a"] * 3] * 2), size=SIZE)
-call("no value behind the name", "'image' null", image=None, size=SIZE)
+call("strings instead of numbers", "'image' float32 string", image=np.array([["a"] * 3] * 2), size=SIZE)
+call("no value for the name", "'image' null", image=None, size=SIZE)
 call("one extent with two values", "'n' 2 'a' 3 'b' 'sum' Add", model=TIED, a=np.zeros(2, np.float32), b=np.zeros(3, np.float32))
 
 
-@inputs.case("a sequence where a tensor is wanted", "'image' float32 tensor")
+@inputs.case("a sequence instead of a tensor", "'image' float32 tensor")
 def _(p):
     p.run(p.load(MODEL), {"image": p.sequence(IMAGE), "size": SIZE})
 
 
-@inputs.case("a tensor where a sequence is wanted", "'x' tensor seq type")
+@inputs.case("a tensor instead of a sequence", "'x' tensor seq type")
 def _(p):
     p.run(p.load("g (seq(float[n]) x) => (int64 y) { [len] y = SequenceLength(x) }"), {"x": IMAGE})
 
@@ -50,13 +50,13 @@ def good(p):
 
 
 def wanted(title, says="", names=("y",), given=None):
-    """A run with good inputs; `given` makes the values that results are to be written to."""
+    """A run with valid inputs; `given` makes the values that results are written to."""
     outputs.case(title, says)(lambda p: p.run(p.load(MODEL), good(p), names, given and [given(p)]))
 
 
 wanted("output misspelt", "'yy' 'y'", ["yy"])
 wanted("output of another name", "'probabilities' 'y' 'z'", ["probabilities"])
-wanted("no outputs are asked for", "output", [])
+wanted("no outputs are requested", "output", [])
 wanted("an output without a name", "output 0", [""])
 wanted("a value of another shape to write to", "'y' float32[4,3] float32[2,3]", given=lambda p: p.floats(4, 3))
 wanted("a value of another rank to write to", "'y' float32[6] float32[2,3]", given=lambda p: p.floats(6))
@@ -120,7 +120,7 @@ def _(p):
     p.run_bound(session, p.bind(session, good(p), {"y": p.tensor(np.zeros((2, 3), np.float64))}))
 
 
-@bindings.case("two outputs in one place", "'y' 'z' overlaps")
+@bindings.case("two outputs in the same memory", "'y' 'z' overlaps")
 def _(p):
     session = p.load("g (float[2,3] x) => (float[2,3] y, float[2,3] z) { y = Relu(x) z = Neg(x) }")
     same = p.floats(2, 3)
@@ -138,7 +138,7 @@ def gpu(p):
 
 
 def on_gpu(p):
-    """A tensor that is said to lie on a GPU."""
+    """A tensor that is declared to lie on a GPU."""
     data = np.zeros((2, 3), np.float32)
     p.kept.append(data)
     return p.make("CreateTensorWithDataAsOrtValue", gpu(p), ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(data.nbytes),
@@ -155,7 +155,7 @@ def _(p):
     p.bind(p.load(MODEL), {}, {"y": on_gpu(p)})
 
 
-@bindings.case("an output to be made on a GPU that no provider has", "'y' CPU")
+@bindings.case("an output to allocate on a GPU that no provider has", "'y' CPU")
 def _(p):
     p.call("BindOutputToDevice", p.bind(p.load(MODEL)), c_text("y"), gpu(p))
 
@@ -194,7 +194,7 @@ def _(p):
     p.make("CreateMemoryInfo", c_text("Gpu"), ctypes.c_int(0), ctypes.c_int(0), ctypes.c_int(0))
 
 
-@values.case("shape of a value that is no tensor", "tensor GetValueType")
+@values.case("shape of a value that is not a tensor", "tensor GetValueType")
 def _(p):
     p.make("GetTensorTypeAndShape", p.sequence(IMAGE))
 
@@ -241,14 +241,14 @@ def _(p):
 
 
 
-@options.case("threads pinned to processors that are none", "'one;two' 1,2;3-4")
+@options.case("threads pinned to invalid processors", "'one;two' 1,2;3-4")
 def _(p):
     given = p.options({"session.intra_op_thread_affinities": "one;two"})
     p.call("SetIntraOpNumThreads", given, ctypes.c_int(3))
     p.load(RELU, given)
 
 
-@options.case("an entry that wants a number", "'many' number")
+@options.case("an entry that must be a number", "'many' number")
 def _(p):
     key = "session.optimized_model_external_initializers_min_size_in_bytes"
     given = p.options({key: "many", "session.optimized_model_external_initializers_file_name": "saved.bin"})

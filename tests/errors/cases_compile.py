@@ -29,14 +29,14 @@ def _(p):
     compile_model(p, p.make("OrtCompileApi.CreateModelCompilationOptionsFromSessionOptions", p.environment, p.options()))
 
 
-@compiling.case("nodes that nobody compiles", "'model.onnx' no node ERROR_IF_NO_NODES_COMPILED")
+@compiling.case("nodes that no provider compiles", "'model.onnx' no node ERROR_IF_NO_NODES_COMPILED")
 def _(p):
     options = compilation(p)
     p.call(PREFIX + "SetFlags", options, ctypes.c_size_t(1))
     compile_model(p, options)
 
 
-@compiling.case("a compiled model that is there already", "'compiled.onnx' already")
+@compiling.case("a compiled model that already exists", "'compiled.onnx' already")
 def _(p):
     options = compilation(p)
     p.call(PREFIX + "SetFlags", options, ctypes.c_size_t(2))
@@ -45,7 +45,7 @@ def _(p):
     compile_model(p, options)
 
 
-@compiling.case("a compiled model in a folder that is not there", "'absent/compiled.onnx' folder")
+@compiling.case("a compiled model in a folder that does not exist", "'absent/compiled.onnx' folder")
 def _(p):
     options = compilation(p)
     p.call(PREFIX + "SetOutputModelPath", options, c_text("absent/compiled.onnx"))
@@ -71,12 +71,12 @@ def _(p):
     compile_model(p, options)
 
 
-@compiling.case("an alignment of weights that is no power of two", "100 alignment power")
+@compiling.case("an alignment of weights that is not a power of two", "100 alignment power")
 def _(p):
     p.call(PREFIX + "SetOutputModelExternalInitializersAlignment", compilation(p), ctypes.c_size_t(100), ctypes.c_size_t(0))
 
 
-@compiling.case("a context asked for of a model in memory", "memory ep.context_file_path")
+@compiling.case("a context of a model in memory", "memory ep.context_file_path")
 def _(p):
     options = p.options({"ep.context_enable": "1"})
     data = parse(RELU).SerializeToString()

@@ -60,7 +60,7 @@ def _(p):
     p.load(model)
 
 
-@files.case("IR version of the future", "'model.onnx' 99 14 export")
+@files.case("future IR version", "'model.onnx' 99 14 export")
 def _(p):
     p.load('<ir_version: 99, opset_import: ["" : 21]>' + RELU)
 
@@ -91,7 +91,7 @@ def _(p):
     p.load(RELU, options)
 
 
-@files.case("the optimised model cannot be saved there", "'model.onnx' 'absent/saved.onnx")
+@files.case("the optimised model cannot be saved", "'model.onnx' 'absent/saved.onnx")
 def _(p):
     options = p.options()
     p.call("SetOptimizedModelFilePath", options, b"absent/saved.onnx")
@@ -203,14 +203,14 @@ def _(p):
     p.load(stored(dims=[1 << 40, 1 << 40]))
 
 
-@weights.case("declared as another type than it is stored", "'model.onnx' 'w' float32[2] int64[2]")
+@weights.case("declared type differs from the stored one", "'model.onnx' 'w' float32[2] int64[2]")
 def _(p):
     model = stored()
     model.graph.input.append(onnx.helper.make_tensor_value_info("w", TensorProto.INT64, [2]))
     p.load(model)
 
 
-@weights.case("declared with another shape than it is stored", "'model.onnx' 'w' float32[2] float32[3]")
+@weights.case("declared shape differs from the stored one", "'model.onnx' 'w' float32[2] float32[3]")
 def _(p):
     model = stored()
     model.graph.input.append(onnx.helper.make_tensor_value_info("w", TensorProto.FLOAT, [3]))

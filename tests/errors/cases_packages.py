@@ -1,4 +1,4 @@
-"""Model packages that cannot be opened, or have nothing for the CPU."""
+"""Model packages that cannot be opened, or have no variant for the CPU."""
 import json
 import os
 
@@ -25,12 +25,12 @@ def select(p, context, component="main"):
     return p.make("OrtModelPackageApi.SelectComponent", context, c_text(component), options)
 
 
-@packages.case("there is no such folder", "'nowhere' folder manifest.json")
+@packages.case("the folder does not exist", "'nowhere' folder manifest.json")
 def _(p):
     p.make("OrtModelPackageApi.CreateModelPackageContext", c_text("nowhere"))
 
 
-@packages.case("a version that is to come", "'package' 7 1")
+@packages.case("a future version", "'package' 7 1")
 def _(p):
     open_package(p, {}, schema_version="7.0")
 
@@ -40,7 +40,7 @@ def _(p):
     open_package(p, '{"schema_version": "1.0"}')
 
 
-@packages.case("a member that is not known", "'main' 'cpu' 'provider' additional_metadata")
+@packages.case("an unknown member", "'main' 'cpu' 'provider' additional_metadata")
 def _(p):
     open_package(p, {"provider": "CPU"})
 
@@ -50,7 +50,7 @@ def _(p):
     open_package(p, {"ep": ["CPUExecutionProvider"]})
 
 
-@packages.case("a path that goes up", "'main' 'cpu' '../elsewhere' portable")
+@packages.case("a path with '..'", "'main' 'cpu' '../elsewhere' portable")
 def _(p):
     open_package(p, {"variant_directory": "../elsewhere"})
 
@@ -65,7 +65,7 @@ def _(p):
     open_package(p, {"executor_info": {"ort": {"session_options": {"session.optimized_model_filepath": "/tmp/x"}}}})
 
 
-@packages.case("a shared asset that is not there", "sha256: shared_assets")
+@packages.case("a shared asset that does not exist", "sha256: shared_assets")
 def _(p):
     open_package(p, {"executor_info": {"ort": {"model_file": "sha256:" + "0" * 64 + "/model.onnx"}}})
 

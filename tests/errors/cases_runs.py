@@ -1,4 +1,4 @@
-"""Runs whose values an operator cannot work on."""
+"""Runs with values that an operator does not accept."""
 import numpy as np
 
 from case import Chapter
@@ -43,18 +43,18 @@ runs.run("ConstantOfShape: negative extent", "'fill' ConstantOfShape -4 's'", "g
 runs.run("Slice: step of zero", "'cut' Slice step 0", "g (float[n] x, int64[1] s) => (float[m] y) <int64[1] a = {0}> { [cut] y = Slice(x, a, a, a, s) }", x=f(4), s=i(0))
 runs.run("Split: sizes that do not add up", "'cut' Split [2,3] 6 'x'", "g (float[n] x, int64[2] s) => (float[a] y, float[b] z) { [cut] y, z = Split(x, s) }", x=f(6), s=i(2, 3))
 runs.run("Squeeze: extent that is not 1", "'sq' Squeeze [2,3] 1", "g (float[a,b] x, int64[1] s) => (float[c] y) { [sq] y = Squeeze(x, s) }", x=f(2, 3), s=i(1))
-runs.run("Pad: more is cut off than there is", "'pad' Pad -1 'p'", "g (float[n] x, int64[2] p) => (float[m] y) { [pad] y = Pad(x, p) }", x=f(3), p=i(-2, -2))
-runs.run("TopK: more than there are", "'top' TopK 5 3 'k'", "g (float[n] x, int64[1] k) => (float[m] y, int64[m] j) { [top] y, j = TopK(x, k) }", x=f(3), k=i(5))
+runs.run("Pad: more elements are removed than exist", "'pad' Pad -1 'p'", "g (float[n] x, int64[2] p) => (float[m] y) { [pad] y = Pad(x, p) }", x=f(3), p=i(-2, -2))
+runs.run("TopK: k is larger than the axis", "'top' TopK 5 3 'k'", "g (float[n] x, int64[1] k) => (float[m] y, int64[m] j) { [top] y, j = TopK(x, k) }", x=f(3), k=i(5))
 runs.run("Range: step of zero", "'range' Range delta 0 'd'", "g (int64 d) => (int64[n] y) <int64 a = {0}, int64 b = {5}> { [range] y = Range(a, b, d) }", d=np.array(0))
 runs.run("Resize: scale of zero", "'up' Resize scale 0 's'", """g (float[1,1,2,2] x, float[4] s) => (float[a,b,c,d] y) { [up] y = Resize(x, "", s) }""",
          x=f(1, 1, 2, 2), s=np.array([1, 1, 0, 2], np.float32))
-runs.run("Cast: text that is no number", "'to' Cast 'many' 'x'", "g (string[n] x) => (float[n] y) { [to] y = Cast <to = 1> (x) }", x=np.array(["1.5", "many"]))
+runs.run("Cast: text that is not a number", "'to' Cast 'many' 'x'", "g (string[n] x) => (float[n] y) { [to] y = Cast <to = 1> (x) }", x=np.array(["1.5", "many"]))
 runs.run("Cast: a number that is too large", "'to' Cast '99999999999999999999' 'x'", "g (string[n] x) => (int64[n] y) { [to] y = Cast <to = 7> (x) }",
          x=np.array(["7", "99999999999999999999"]))
 runs.run("Div: integers by zero", "'over' Div zero 1 'w'", "g (int32[n] x, int32[n] w) => (int32[n] y) { [over] y = Div(x, w) }",
          x=np.array([7, 8], np.int32), w=np.array([2, 0], np.int32))
 runs.run("Mod: integers by zero", "'rest' Mod zero 0 'w'", "g (int64[n] x, int64[m] w) => (int64[n] y) { [rest] y = Mod(x, w) }", x=i(7, 8), w=i(0))
-runs.run("NonMaxSuppression: boxes and scores of unlike number", "'nms' NonMaxSuppression [1,5,4] [1,1,2]",
+runs.run("NonMaxSuppression: different numbers of boxes and scores", "'nms' NonMaxSuppression [1,5,4] [1,1,2]",
          "g (float[a,b,c] x, float[d,e,f] s) => (int64[n,3] y) <int64[1] most = {3}> { [nms] y = NonMaxSuppression(x, s, most) }", x=f(1, 5, 4), s=f(1, 1, 2))
 runs.run("NonMaxSuppression: boxes without four corners", "'nms' NonMaxSuppression [1,2,3] [1,1,2]",
          "g (float[a,b,c] x, float[d,e,f] s) => (int64[n,3] y) <int64[1] most = {3}> { [nms] y = NonMaxSuppression(x, s, most) }", x=f(1, 2, 3), s=f(1, 1, 2))
@@ -73,4 +73,4 @@ LOOP = """g (int64 n, float[k] x) => (float[m] y) <bool go = {{1}}> {{
 runs.run("Loop: results of two steps have different shapes", "'loop' Loop float32[2] float32[4] iteration",
          LOOP.format(outputs="last, y", carried="float[p]", results="bool c, float[q] z, float[q] w", nodes="z = Concat <axis = 0> (a, a) w = Identity(z)"),
          n=np.array(2), x=f(1))
-runs.run("more memory than there is", "'fill' ConstantOfShape 'y' 9007199254740992 memory", "g (int64[2] s) => (float[a,b] y) { [fill] y = ConstantOfShape(s) }", s=i(1 << 31, 1 << 20))
+runs.run("more memory than is available", "'fill' ConstantOfShape 'y' 9007199254740992 memory", "g (int64[2] s) => (float[a,b] y) { [fill] y = ConstantOfShape(s) }", s=i(1 << 31, 1 << 20))

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What the engine says when something is wrong, case by case, beside ONNX Runtime.
+"""The engine's error messages, case by case, beside ONNX Runtime's.
 
     check_errors.py --library LIB [--oracle LIB] [--update] [--only REGEX]
 
-Each case is a small program on the C ABI that must fail. It runs in a process and a folder of its own, on the library
-and on the oracle (official ONNX Runtime). A case fails when the program goes through, crashes or hangs; when the message
-lacks what the case demands or does not end with what to do ("…; give …"); when the code is another than the oracle's and
-other_codes.tsv gives no reason; or when ../../docs/errors.md says something else, which --update writes anew. Without an
-oracle its column is taken from the page. The last line is "N passed, N failed".
+Each case is a small program on the C ABI that must fail. It runs in a separate process and folder, on the library
+and on the oracle (official ONNX Runtime). A case fails if the program succeeds, crashes or hangs; if the message
+lacks what the case demands or does not end with what to do ("…; give …"); if the code differs from the oracle's and
+other_codes.tsv has no reason; or if ../../docs/errors.md has another text, which --update rewrites. Without an
+oracle, its column is taken from the page. The last line is "N passed, N failed".
 """
 import argparse
 import csv
@@ -61,14 +61,14 @@ def child(program, case, folder, write_end):
     os.dup2(silence, 2)
     try:
         answer = perform(program, case, folder)
-    except BaseException as e:  # noqa: BLE001 - the parent must not go on twice
+    except BaseException as e:  # the parent's code must not run in the child
         answer = "BROKEN CASE", repr(e)
     os.write(write_end, json.dumps(answer).encode())
     os._exit(0)
 
 
 def answer_of(program, case):
-    """(code, message) of the case in a process of its own; a crash has the name of its signal as code."""
+    """(code, message) of the case in a separate process; for a crash, the code is the name of its signal."""
     read_end, write_end = os.pipe()
     with tempfile.TemporaryDirectory() as around:
         folder = os.path.join(os.path.realpath(around), "models")
@@ -106,7 +106,7 @@ def lacks(case, text):
 
 
 def complaints(answers, reasons):
-    """[(case, what is wrong)]; `answers`: {case: (our code, our text, the oracle's cell)}"""
+    """[(case, complaint)]; `answers`: {case: (our code, our text, the oracle's cell)}"""
     wrong, used = [], set()
     for case, (code, text, theirs) in answers.items():
         other = code_of(theirs)
@@ -161,13 +161,13 @@ def main():
 
 def finish(answers, version, committed, update, failed, stale):
     for row in stale:
-        print("FAIL other_codes.tsv: no case differs like this any more:", *row)
+        print("FAIL other_codes.tsv: no case has this difference any more:", *row)
     text = page({(c.chapter, c.title): ((code, ours), theirs) for c, (code, ours, theirs) in answers.items()}, version)
     if update:
         with open(PAGE, "w", encoding="utf-8") as f:
             f.write(text)
     elif text != committed:
-        print("FAIL docs/errors.md is not what the library says; run check_errors.py --update")
+        print("FAIL docs/errors.md differs from the library's messages; run check_errors.py --update")
         print("".join(difflib.unified_diff(committed.splitlines(True), text.splitlines(True), "docs/errors.md", "now", n=0)))
     good_page = update or text == committed
     passed, failed = len(answers) - failed + good_page, failed + len(stale) + (not good_page)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That check_errors.py finds what is wrong with an answer, and that its page can be read back."""
+"""Tests that check_errors.py finds errors in an answer, and that its page can be read back."""
 import unittest
 
 import check_errors as ce

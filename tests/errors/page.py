@@ -1,11 +1,11 @@
-"""docs/errors.md: a table of the cases of each chapter, made from what the libraries said, and read back."""
+"""docs/errors.md: a table of the cases of each chapter, made from the libraries' messages, and read back."""
 import html
 import re
 
 HEAD = """# Errors, side by side
-What {count} mistakes are answered with, by Retort and by ONNX Runtime {version}. A message of Retort says where it happened (model,
-node, operator), what is and what is wanted, and after the semicolon what to do. The page is made by `tests/errors`, which also holds each
-message to what its case demands; the models lie in a folder `/models`.
+{count} mistakes, and the error messages of Retort and of ONNX Runtime {version}. A message of Retort names the place (model, node, operator), the
+actual and the expected values, and, after the semicolon, what to do. `tests/errors` makes this page, and also checks that each message
+has what its case requires; the models lie in a folder `/models`.
 """
 HEADINGS = "| mistake | Retort | ONNX Runtime |\n|---|---|---|\n"
 SPECIAL = {c: f"&#{ord(c)};" for c in "|*`<>\\"}  # would end the cell, or be read as Markdown
@@ -30,7 +30,8 @@ def code_of(cell_text):
 
 
 def page(answers, version):
-    """The text of the page; `answers`: {(chapter, title): (ours, theirs)}, each (code, message), theirs as a finished cell."""
+    """The text of the page; `answers`: {(chapter, title): (ours, theirs)}, each (code, message), theirs as a
+    finished cell."""
     text, last = HEAD.format(count=len(answers), version=version), ""
     for (chapter, title), (ours, theirs) in answers.items():
         if chapter != last:

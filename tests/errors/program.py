@@ -1,4 +1,4 @@
-"""What the programs of the cases can do: each step is a call of the C ABI, and the first that fails ends the case."""
+"""The steps of the cases' programs: each is a call of the C ABI, and the first one that fails ends the case."""
 import ctypes
 import os
 import sys
@@ -29,10 +29,10 @@ def c_text(text):
 
 
 class Program(Api):
-    """Starts in a folder of its own that it may write to. Handles live until the process ends."""
+    """Starts in a separate folder, in which it may write. Handles live until the process ends."""
 
     def start(self):
-        self.kept = []  # what values point into
+        self.kept = []  # memory that values point to
         self.environment = self.make("CreateEnv", ctypes.c_int(4), c_text("errors"))
 
     def options(self, config=None):
@@ -60,7 +60,7 @@ class Program(Api):
         return self.make("CreateCpuMemoryInfo", ctypes.c_int(0), ctypes.c_int(0))
 
     def tensor(self, array, dtype=None):
-        """A value over the memory of an array, of strings over its own."""
+        """A value in the memory of an array; strings are copied."""
         array = np.asarray(array, dtype)
         shape = c_array(ctypes.c_int64, array.shape)
         if array.dtype.kind == "U":

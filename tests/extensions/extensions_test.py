@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The operators of the PyPI package onnxruntime-extensions, a library of custom operators, in Retort and in official ONNX Runtime.
+"""The operators of the PyPI package onnxruntime-extensions, a library of custom operators, in Retort and in official
+ONNX Runtime.
 
-RETORT_LIBRARY is the library to test, RETORT_ORACLE the official one (without it the stored answers are all there is). The
-package keeps the interface that it was given in a global: each library runs in a process of its own.
+RETORT_LIBRARY is the library to test, RETORT_ORACLE the official one (without it, only the stored results are
+compared). The package stores its interface in a global variable, so each library runs in a separate process.
 """
 import ctypes
 import glob
@@ -26,7 +27,7 @@ STRING, INT64, FLOAT = TensorProto.STRING, TensorProto.INT64, TensorProto.FLOAT
 NUMPY = {INT64: np.int64, FLOAT: np.float32}
 WORDS = ["some", "Wörter", "", "a b  c"]
 
-# operator, attributes, inputs (type, content), types of outputs, what comes out where it is easy to say
+# operator, attributes, inputs (type, content), types of outputs, and the result if it is easy to give
 CASES = [
     ("StringUpper", {}, [(STRING, WORDS)], [STRING], [["SOME", "WöRTER", "", "A B  C"]]),
     ("StringLower", {}, [(STRING, ["SOME", "Text"])], [STRING], [["some", "text"]]),
@@ -117,7 +118,7 @@ class Engine:
 
 
 def run_all(library):
-    """Prints what each case gives: the child's part."""
+    """Prints the result of each case; runs in the child."""
     engine = Engine(library)
     results = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -126,7 +127,7 @@ def run_all(library):
             onnx.save(model_of(case), path)
             try:
                 results[case[0]] = engine.run(path, case[2], len(case[3]))
-            except Exception as e:  # noqa: BLE001: the parent shows it
+            except Exception as e:  # the parent shows it
                 results[case[0]] = str(e)
     print(json.dumps(results))
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""That what is installed works on this system, with nothing but the standard library of Python 3.9: libraries and their errors, sessions on
-several threads, the tool, providers. Started in the root of an old system by tools/old_root.sh, and by the stage package on this one.
+"""Tests that the installed files work on this system, using only the standard library of Python 3.9: libraries and
+their errors, sessions on several threads, the tool, providers. Started in the root of an old system by
+tools/old_root.sh, and by the stage package on this one.
 
-RETORT_OUT: what is installed; RETORT_PROVIDERS: the providers whose libraries are here, for example "onednn xnnpack".
+RETORT_OUT: the installed files; RETORT_PROVIDERS: the providers whose libraries exist here, for example "onednn
+xnnpack".
 """
 import ctypes
 import glob
@@ -24,7 +26,7 @@ DIGITS = os.path.join(ROOT, "examples", "digits")
 TOOL = os.path.join(OUT, "bin", "retort")
 FLOAT, WARNING = 1, 2
 PIXELS, CLASSES, THREADS = 64, 10, 4
-RIGHT, OF = 589, 599  # as make run tells
+RIGHT, OF = 589, 599  # as make run prints
 
 
 def read_npy(*path):

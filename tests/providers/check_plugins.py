@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""A plug-in library of others, unmodified, in this engine and in official ONNX Runtime.
+"""Tests a plug-in library of another vendor, unmodified, in this engine and in official ONNX Runtime.
 
     check_plugins.py NAME LIBRARY --oracle LIB --programs BUILD --cases DIR --work DIR
 
-NAME is one of foreign.py. Official cases (every k-th, see there) count where the plug-in runs one of their nodes. One that passes in official ONNX
-Runtime and fails here, and every crash here, is a failure; plugins_known.tsv lists exceptions. Whole models must compute what the CPU of official
-ONNX Runtime does. plugin_uses does what programs do: tensors in the plug-in's memory, streams, unregistration. Each runs in
-processes of their own with a time limit. The last line is "N passed, N failed"; lines that begin with "note" say what was counted.
+NAME is one of foreign.py. Official cases (every k-th, see there) count if the plug-in runs one of their nodes. One that
+passes in official ONNX Runtime and fails here, and every crash here, is a failure; plugins_known.tsv lists exceptions.
+Whole models must compute the same as the CPU of official ONNX Runtime. plugin_uses does what programs do: tensors in
+the plug-in's memory, streams, unregistration. Each runs in separate processes with a time limit. The last line is "N
+passed, N failed"; lines that begin with "note" have the counts.
 """
 import argparse
 import os
@@ -26,7 +27,7 @@ KNOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugins_known.
 ZOO = {"mobilenet_v2": "b1", "minilm_l6": "b1s16"}
 MODEL_RULE = ("scale", "1e-3", "0")
 USED = "normalised"  # of graphs.py
-SECONDS, CASE_SECONDS = 1200, 60  # for what hangs: other programs may want the processors, too
+SECONDS, CASE_SECONDS = 1200, 60  # limits for hangs: other programs may use the processors, too
 
 
 class Check:
@@ -47,7 +48,7 @@ class Check:
             print(f"FAIL {name}: {wrong}", flush=True)
 
     def start(self, program, engine, arguments):
-        """Runs one of the programs with the plug-in as that engine is to see it; its exit code and output."""
+        """Runs one of the programs with the plug-in as that engine should see it; returns its exit code and output."""
         ours = engine == "retort"
         around = not ours and self.plugin.processor
         library = os.path.join(self.a.programs, "libother_processor.so") if around else self.library
@@ -59,9 +60,9 @@ class Check:
                 said, _ = p.communicate(timeout=SECONDS)
                 return p.returncode, said
             except subprocess.TimeoutExpired:
-                os.killpg(p.pid, signal.SIGKILL)  # with the workers of run_cases
+                os.killpg(p.pid, signal.SIGKILL)  # together with the workers of run_cases
                 said, _ = p.communicate()
-                return f"no answer in {SECONDS} seconds", said
+                return f"no result in {SECONDS} seconds", said
 
     def run(self, label, engine, lines):
         """{name: (passed, class, message, nodes that the plug-in runs)} of lines of a manifest."""
@@ -73,7 +74,8 @@ class Check:
         options = [word for option in self.plugin.options for word in ("--option", option)]
         code, _ = self.start("run_cases", engine, lambda library: [path + ".manifest", path + ".tsv", "--timeout", str(CASE_SECONDS), "--provider",
                                                                    f"{self.plugin.provider}={library}", *options])
-        with open(path + ".tsv", "a+", encoding="utf-8", errors="replace") as f:  # there is none of a program that did not start
+        # It does not exist if the program did not start.
+        with open(path + ".tsv", "a+", encoding="utf-8", errors="replace") as f:
             f.seek(0)
             rows = [line.rstrip("\n").split("\t") for line in f]
         found = {r[0]: (r[1] == "pass", r[2], r[6], int(r[7])) for r in rows if len(r) > 7}
@@ -95,7 +97,7 @@ class Check:
         self.verdict("cases", "" if any(r[3] > 0 for r in ours.values()) else "it takes part in none")
         for name, (ok, reason, message, _) in ours.items():
             if ok and name in self.known:
-                self.verdict(name, f"passes: take it off {os.path.basename(KNOWN)}")
+                self.verdict(name, f"passes: remove it from {os.path.basename(KNOWN)}")
             wrong = not ok and (reason in conformance.NEVER_LISTED or theirs.get(name, (False,))[0])
             if wrong and name not in self.known:
                 self.verdict(name, f"{reason}: {message}")
@@ -113,7 +115,8 @@ class Check:
                 self.verdict(name, "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
 
     def uses(self):
-        """A line "ok" counts as passed, a line "FAIL" or a crash as failed. Results of official ONNX Runtime are only printed."""
+        """A line "ok" counts as passed, a line "FAIL" or a crash as failed. Results of official ONNX Runtime are
+        only printed."""
         ((_, model, _),) = graphs.write(os.path.join(self.a.work, "graphs"), {USED: graphs.GRAPHS[USED]})
         for engine in self.engines:
             code, said = self.start("plugin_uses", engine, lambda library: [library, self.plugin.provider, model, *(["--keeps"] if engine == "retort" else [])])
@@ -136,7 +139,7 @@ def main():
     ap.add_argument("--oracle", default="")
     ap.add_argument("--programs", required=True, help="folder of run_cases, plugin_uses and libother_processor.so")
     ap.add_argument("--cases", required=True)
-    ap.add_argument("--zoo", required=True, help="folder for the models, made when it is absent")
+    ap.add_argument("--zoo", required=True, help="folder for the models, made if it does not exist")
     ap.add_argument("--work", required=True)
     a = ap.parse_args()
     why = foreign.missing(a.name)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""A plug-in provider in this engine and in official ONNX Runtime: official cases, graphs with borders, whole models, wrong options.
+"""Tests a plug-in provider in this engine and in official ONNX Runtime: official cases, graphs with borders, whole
+models, wrong options.
 
     check_provider.py LIBRARY --oracle LIB --tool RUN_CASES --provider NAME=PLUGIN --cases DIR --work DIR
 
-Cases count where the provider runs one of their nodes, and must do as well as without it. What graphs (graphs.py) and
-models (of bench/zoo and ../shared/models) compute in float32 is held against official ONNX Runtime on its CPU, what they
-compute on integers against the standard's arithmetic (standard.py). Their nodes must be claimed; where a provider claims
-integers on some processors only, the others skip the claim and compare the values. The last line is "N passed, N failed,
-N skipped".
+Cases count if the provider runs one of their nodes, and must have the same result as without it. Results of graphs
+(graphs.py) and models (of bench/zoo and ../shared/models) in float32 are compared with official ONNX Runtime on its
+CPU, those on integers with the standard's arithmetic (standard.py). Their nodes must be claimed; if a provider claims
+integers on some processors only, others skip the claim and compare the values. The last line is "N passed, N failed, N
+skipped".
 """
 import argparse
 import concurrent.futures
@@ -29,18 +30,19 @@ import run_cases as conformance
 
 ZOO = {"mobilenet_v2": "b1", "resnet50": "b1", "minilm_l6": "b1s16"}
 INTEGER_ZOO = {"mobilenet_v2_qdq": "b1"}
-# In how many official cases a provider takes part at least, on either engine; what it has; graphs in which it claims nothing.
+# Minimum number of official cases that a provider takes part in, on either engine; its options; graphs in which it
+# claims nothing.
 PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "integers by VNNI", "empty"}, "nothing": set()},
              "XnnPackExecutionProvider": {"least": 300, "has": {"integers", "stored", "foreign", "counts"},
                                           "nothing": {"both_repeat", "results_inside", "linear_product", "sums", *graphs.UNCLAIMED_GRAPHS}}}
 # RETORT_ISA: the same for oneDNN, and the flag by which the kernel reports a processor that has it. XNNPACK cannot be limited.
 LEVELS = {"v2": ("SSE41", {"sse4_2"}), "avx2": ("AVX2", {"avx2", "fma", "f16c", "bmi2"}),
           "avx512": ("AVX512_CORE", {"avx512f", "avx512bw", "avx512dq", "avx512cd", "avx512vl"})}
-# ONEDNN_MAX_CPU_ISA: instruction sets that oneDNN does not use then.
+# ONEDNN_MAX_CPU_ISA: instruction sets that oneDNN does not use with that value.
 TAKEN_AWAY = {"SSE41": "avx", "AVX": "avx(2|512|_)", "AVX2": "avx(512|_vnni)", "AVX2_VNNI": "avx512", "AVX512_CORE": "avx(512)?_?(vnni|bf16|fp16)|amx"}
-INTEGER_RULE = ("close", "0", "1")  # the next one
+INTEGER_RULE = ("close", "0", "1")  # the adjacent integer is accepted
 GRAPH_RULE, MODEL_RULE, BF16_RULE = ("close", "1e-4", "1e-5"), ("scale", "1e-3", "0"), ("scale", "0.1", "0")
-INTEGER_ZOO_RULE = ("scale", "0.25", "0")  # that of the model in bench/zoo/recipes.json
+INTEGER_ZOO_RULE = ("scale", "0.25", "0")  # the rule of the model in bench/zoo/recipes.json
 COUNTED = re.compile(r": operators on 8-bit integers: (\d+), in float32: (\d+), conversions between them: (\d+)")
 WRONG = {"thread=1": "no option 'thread'", "threads=-1": "give a number", "threads=two": "give a number", "bf16=yes": "give 0 or 1",
          "disable=Conv,Konv": "names 'Konv'"}
@@ -64,7 +66,8 @@ class Check:
         print(f"skipped: {name}: {reason}")
 
     def run(self, label, library, lines, *options, provider=True, env=None):
-        """{name: (passed, class, message, nodes that the provider runs, its report on its parts)} of lines of a manifest."""
+        """{name: (passed, class, message, nodes that the provider runs, its report on its parts)} of lines of a
+        manifest."""
         path = os.path.join(self.a.work, label)
         with open(path + ".manifest", "w", encoding="utf-8") as f:
             f.writelines(line + "\n" for line in lines)
@@ -97,14 +100,14 @@ class Check:
             self.verdict(f"{engine} cases", "" if claimed >= least else f"takes part in {claimed}, fewer than {least}")
 
     def hold(self, label, rows, rule, *options, claims=True):
-        """Runs the rows on both engines and compares; without `claims`, whether a node was claimed is not asked."""
+        """Runs the rows on both engines and compares; `claims`: also checks that nodes were claimed."""
         lines = ["\t".join([name, *rule, model, *folders]) for name, model, folders in rows]
         for engine, library in self.engines.items():
             if engine == "retort" and label == "foreign":
                 continue
             for name, (ok, reason, message, nodes, said) in self.run(f"{label}.{engine}", library, lines, *options).items():
                 if engine == "official" and not nodes and rule == INTEGER_RULE and not has_vnni():
-                    self.skip(f"{engine} {label} {name}", "its sums of 8-bit products saturate on this processor, and the provider has none of the nodes")
+                    self.skip(f"{engine} {label} {name}", "its sums of 8-bit products saturate on this processor, and the provider claims no nodes")
                     continue
                 taken = not claims or (nodes > 0) != (name in self.about["nothing"])
                 self.verdict(f"{engine} {label} {name}", "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
@@ -131,8 +134,9 @@ class Check:
         return "integers by VNNI" not in self.about["has"] or has_vnni()
 
     def at_levels(self, label, rows, rule):
-        """The same at each instruction level that the processor has, in this engine; official ONNX Runtime always computes with what
-        the processor has. None of the levels has VNNI: oneDNN leaves nodes on integers to the engine, and nothing saturates."""
+        """The same at each instruction level of the processor, in this engine; official ONNX Runtime always uses
+        everything that the processor has. None of the levels has VNNI: oneDNN does not claim nodes on integers, and
+        nothing saturates."""
         lines = ["\t".join([name, *rule, model, *folders]) for name, model, folders in rows]
         for level, bound in levels().items():
             environment = {"RETORT_ISA": level, "ONEDNN_MAX_CPU_ISA": bound}
@@ -140,7 +144,8 @@ class Check:
                 if "integers by VNNI" not in self.about["has"]:
                     taken = (nodes > 0) != (name in self.about["nothing"])
                 else:
-                    taken = nodes == 0 or name == "stored_residual" or label == "integer_model"  # those have nodes in float32, too
+                    # Those also have nodes in float32.
+                    taken = nodes == 0 or name == "stored_residual" or label == "integer_model"
                 self.verdict(f"at level {level}, {label} {name}", "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
 
     def models(self):
@@ -171,7 +176,7 @@ class Check:
             self.verdict(f"{engine} option disable", "" if ok and nodes == 0 else f"{nodes} nodes are claimed; {said}")
 
     def shapes(self):
-        """Inputs that do not fit end in a message that names operator and shapes."""
+        """Inputs that do not fit cause a message with the operator and the shapes."""
         ((name, model, folders),) = graphs.write(os.path.join(self.a.work, "graphs"), {"wrong": graphs.WRONG_SHAPES})
         for engine, library in self.engines.items():
             ok, reason, said, *_ = self.run("shapes." + engine, library, ["\t".join([name, *GRAPH_RULE, model, *folders])])[name]
@@ -183,7 +188,7 @@ class Check:
         return "\t".join(["one", *GRAPH_RULE, os.path.join(at, "model.onnx"), os.path.join(at, "0")])
 
     def at_once(self):
-        """Runs of one session by several threads, of several shapes; on the engine that Python has."""
+        """Runs of one session by several threads, with several shapes, on the engine of the Python package."""
         name, library = self.a.provider.split("=")
         onnxruntime.register_execution_provider_library("provider", library)
         devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == name]
@@ -196,8 +201,8 @@ class Check:
             self.many_runs("stored_network", options, [rng.standard_normal((1 + i % 11, 3, 17, 17), dtype=np.float32) for i in range(200)], (0, 0))
 
     def many_runs(self, graph, options, inputs, tolerance):
-        """In float32 they are held against the CPU; on integers, whose values `graphs` holds against the standard, against
-        the same runs one after the other."""
+        """Results in float32 are compared with the CPU's; results on integers, whose values `graphs` compares with
+        the standard's, with those of the same runs one after the other."""
         model = os.path.join(self.a.work, "graphs", graph, "model.onnx")
         session = onnxruntime.InferenceSession(model, options)
         plain = session if graph in graphs.STORED_GRAPHS else models.on_cpu(model)
@@ -224,7 +229,7 @@ def has_vnni():
 
 
 def instruction_sets():
-    """Those of this machine, as the kernel calls them."""
+    """The instruction sets of this machine, with the kernel's names."""
     with open("/proc/cpuinfo", encoding="utf-8") as f:
         return {word for line in f if line.startswith("flags") for word in line.split()}
 
@@ -236,7 +241,7 @@ def processor():
 
 
 def levels():
-    """{RETORT_ISA: ONEDNN_MAX_CPU_ISA} of the levels that this processor has; where RETORT_ISA is set, of that one alone."""
+    """{RETORT_ISA: ONEDNN_MAX_CPU_ISA} of the levels that this processor has; if RETORT_ISA is set, only of that one."""
     chosen, has = os.environ.get("RETORT_ISA"), instruction_sets()
     return {level: bound for level, (bound, needs) in LEVELS.items() if needs <= has and chosen in (None, "", level)}
 

@@ -1,10 +1,10 @@
-"""Plug-in libraries of others (requirements-plugins.txt): where they are, and what each needs to find a device."""
+"""Plug-in libraries of other vendors (requirements-plugins.txt): their paths, and what each needs to find a device."""
 import ctypes
 import dataclasses
 import importlib.util
 import os
 
-SWIFTSHADER = "/usr/lib/chromium/vk_swiftshader_icd.json"  # a software Vulkan, in Debian's package of Chromium
+SWIFTSHADER = "/usr/lib/chromium/vk_swiftshader_icd.json"  # a software Vulkan in Debian's package of Chromium
 DRIVERS = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
 
 
@@ -13,23 +13,26 @@ class Plugin:
     package: str
     file: str
     provider: str
-    every: int  # how many official cases are there for one that is run
-    environment: dict = dataclasses.field(default_factory=dict)  # entries for Retort's environment, so that there is a device
-    processor: dict = dataclasses.field(default_factory=dict)  # what other_processor.cc says to it, for hosts where none can be declared
+    every: int  # one of so many official cases is run
+    # Entries for Retort's environment that declare a device.
+    environment: dict = dataclasses.field(default_factory=dict)
+    # What other_processor.cc presents to it, for hosts in which no device can be declared.
+    processor: dict = dataclasses.field(default_factory=dict)
     options: tuple = ()
     vulkan: bool = False
-    leave_out: tuple = ()  # kinds of cases
-    takes_models: bool = True  # some of each of MODELS
+    leave_out: tuple = ()  # kinds of cases to leave out
+    takes_models: bool = True  # whether it claims nodes of each of MODELS
     models_in: tuple = ("retort", "official")
 
 
 PLUGINS = {
     "nxrt-ep-cpu": Plugin("nxrt_ep_cpu", "libonnx_runtime_ep_cpu_plugin.so", "cpu_ep", 1, takes_models=False),
-    # It requires a processor of its maker, and computes in bfloat16 if the processor supports it, unless an option forbids it.
+    # It requires a processor of its vendor, and computes in bfloat16 if the processor supports it, unless an option
+    # forbids it.
     "onnxruntime-ep-openvino": Plugin("onnxruntime_ep_openvino", "libonnxruntime_providers_openvino_plugin.so", "OpenVINOExecutionProvider", 6,
                                       {"retort.virtual_devices": "cpu:0x8086:0x0"}, {"PLUGIN_VENDOR": "0x8086"},
                                       ('load_config={"CPU":{"INFERENCE_PRECISION_HINT":"f32"}}',)),
-    # Whole image models take minutes on a GPU that is software.
+    # Whole image models take minutes on a software GPU.
     "onnxruntime-ep-webgpu": Plugin("onnxruntime_ep_webgpu", "libonnxruntime_providers_webgpu.so", "WebGpuExecutionProvider", 15,
                                     {"retort.discover_vulkan": "1"}, {"PLUGIN_VENDOR": "0x10de", "PLUGIN_TYPE": "1"},
                                     vulkan=True, leave_out=("light",), models_in=("retort",)),
@@ -45,7 +48,7 @@ def library(plugin):
 
 
 def variables(plugin):
-    """Environment variables by which it finds a driver. A driver that the user chose is kept."""
+    """Environment variables with which it finds a driver. A driver that the user has chosen is kept."""
     chosen = any(name in os.environ for name in DRIVERS)
     return {} if chosen or not plugin.vulkan else {name: SWIFTSHADER for name in DRIVERS}
 
@@ -60,5 +63,5 @@ def missing(name):
     try:
         ctypes.CDLL("libvulkan.so.1")
     except OSError:
-        return f"{name}: there is no libvulkan.so.1 (Debian's libvulkan1)"
-    return "" if not variables(plugin) or os.path.exists(SWIFTSHADER) else f"{name}: there is no {SWIFTSHADER} (Debian's chromium)"
+        return f"{name}: libvulkan.so.1 is missing (Debian's libvulkan1)"
+    return "" if not variables(plugin) or os.path.exists(SWIFTSHADER) else f"{name}: {SWIFTSHADER} is missing (Debian's chromium)"

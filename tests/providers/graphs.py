@@ -9,7 +9,7 @@ import onnx.parser
 HEADER = '<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>'
 # Name: graph, shapes of its inputs for each run. @name[shape] is a weight, filled at random.
 GRAPHS = {
-    # The node in the middle is nobody's: the outer two must not become one.
+    # The node in the middle is not claimed: the outer two must not be merged.
     "way_back": ("(float[2, 8] x) => (float[2, 8] y) { a = Relu(x) b = Sign(a) y = Add(a, b) }", [[2, 8]]),
     "two_ways_back": ("(float[2, 8] x) => (float[2, 8] y) { a = Relu(x) b = Sign(a) c = Tanh(x) d = Add(c, b) e = Sign(c) f = Mul(a, e) y = Sub(d, f) }",
                       [[2, 8]]),
@@ -43,7 +43,7 @@ GRAPHS = {
                [[1, 8, 6, 6]]),
     "ports": ("(float[2, 3] x, float[2, 3] z) => (float[2, 3] z2, float[3, 2] xt, float[2, 3] y) { z2 = Identity(z) xt = Transpose(x) y = Add(x, z) }", [[2, 3], [2, 3]]),
 }
-# On 8-bit integers; a result half way between two may become either.
+# On 8-bit integers; a result halfway between two steps may become either.
 STORED = "<float xs = {0.02}, uint8 xz = {117}, float ys = {0.05}, uint8 yz = {101}, float ws = {0.01}, uint8 wz = {128}, int8 wz8 = {0}> "
 INTEGER_GRAPHS = {
     "linear_conv": ("(uint8[1, 8, 7, 7] x) => (uint8[1, 12, 7, 7] y) " + STORED +
@@ -68,12 +68,12 @@ def dequantized(name, of, scale="ws", zero="wz8", axis=0):
 
 
 def again(name, of, scale, zero):
-    """Text that makes `name` of `of` with 8 bits between."""
+    """Text of `name`: `of`, quantised to 8 bits and dequantised."""
     return f"{name}_q = QuantizeLinear({of}, {scale}, {zero}) " + dequantized(name, f"{name}_q", scale, zero)
 
 
-# What is 8-bit integers from end to end, and what must be done in float32 between such. A mean over 16 numbers is stored in
-# steps (ms) of which none of its values is half way between two: what follows makes many steps of one.
+# Graphs with 8-bit integers from end to end, and graphs with float32 operators between them. A mean over 16 numbers is
+# stored in steps (ms) such that no value is halfway between two; otherwise, one step would become several later.
 FACTORS = ("<float xs = {0.02}, uint8 xz = {117}, float ys = {0.05}, uint8 yz = {101}, float zs = {0.04}, uint8 zz = {0}, float ws = {0.01}, uint8 wz = {128}, "
            "int8 wz8 = {0}, int8 sz8 = {-11}, float ms = {0.0413}, float gs = {0.00390625}, float fine = {0.00003}, float coarse = {90.0}, uint8 odd = {101}, float zero = {0.0}, float six = {6.0}> ")
 STORED_GRAPHS = {
@@ -93,22 +93,22 @@ STORED_GRAPHS = {
                          again("a", "x", "xs", "xz") + again("b", "z", "ys", "yz") + "c = Sub(a, b) " + again("d", "c", "ys", "yz") + "e = Sigmoid(d) " + again("f", "e", "gs", "zz") +
                          "g = Mul(d, f) " + again("y", "g", "ys", "yz") + "h = Relu(d) " + again("u", "h", "ys", "yz") + "k = Clip(u, zero, six) t = Relu(k) " + again("v", "t", "ys", "zz") + "}",
                          [[2, 6, 5, 5], [2, 6, 5, 5]]),
-    # Sums, weights and means that the library has not got on integers: these are made real before it.
+    # Sums, weights and means that the library does not support on integers: values are dequantised before.
     "stored_far": ("(float[1, 6, 8, 8] x, float[1, 6, 8, 8] z) => (uint8[1, 6, 8, 8] y_q, uint8[1, 6, 8, 8] u_q, uint8[1, 6, 1, 1] v_q, uint8[1, 6, 4, 4] p_q) " + FACTORS + "{ " +
                    again("a", "x", "fine", "odd") + again("b", "z", "ys", "yz") + "c = Add(a, b) " + again("y", "c", "ys", "yz") + dequantized("w", "@uint8:v0[6, 6, 1, 1]", "ws", "odd") +
                    "d = Conv(b, w) " + again("u", "d", "ys", "yz") + "e = GlobalAveragePool(b) " + again("v", "e", "fine", "odd") +
                    "f = AveragePool<kernel_shape = [2, 2], strides = [2, 2]>(b) " + again("p", "f", "zs", "zz") + "}", [[1, 6, 8, 8], [1, 6, 8, 8]]),
-    # As steps these bounds are one and one and a half, which the library rounds to the same.
+    # As steps, these bounds are 1 and 1.5, which the library rounds to the same number.
     "narrow_bounds": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 4, 5, 5] y_q) <float low = {0.02}, float high = {0.03}, " + FACTORS[1:] + "{ " + dequantized("a", "x", "xs", "odd") +
                       "b = Add(a, a) c = Clip(b, low, high) " + again("y", "c", "xs", "odd") + "}", [[1, 4, 5, 5]]),
-    # A function that the library refuses, beside one that it has.
+    # A function that the library rejects, beside one that it supports.
     "crossed_bounds": ("(float[2, 8] x) => (float[2, 8] y) " + FACTORS + "{ a = Relu(x) b = Clip(a, six, zero) y = Add(a, b) }", [[2, 8]]),
-    # Weights that somebody outside of the group reads, too, and an image that means two things.
+    # Weights that are also read outside of the group, and an image with two scales.
     "stored_shared": ("(float[1, 4, 6, 6] x) => (uint8[1, 4, 6, 6] y_q, float[4, 4, 1, 1] o, float[4, 4, 1, 1] w, float[1, 4, 6, 6] v) " + FACTORS + "{ " + again("a", "x", "xs", "xz") +
                       dequantized("w", "@int8:v0[4, 4, 1, 1]", "@+s[4]", "@zero:z[4]") + "c = Conv(a, w) " + again("y", "c", "ys", "yz") + "o = Sign(w) " + dequantized("t", "y_q", "zs", "odd") +
                       "v = Neg(t) }", [[1, 4, 6, 6]]),
 }
-# Operators of official ONNX Runtime that this engine does not know.
+# Operators of official ONNX Runtime that this engine does not have.
 FOREIGN_GRAPHS = {
     "foreign_network": ("(uint8[1, 4, 6, 6] x) => (uint8[1, 5] y) " + FACTORS + "{ a = QLinearConv(x, xs, xz, @int8:w[4, 4, 1, 1], @+s[4], @zero:z[4], ys, yz) "
                         "d = com.microsoft.QLinearAdd(x, xs, xz, a, ys, yz, zs, zz) g = com.microsoft.QLinearGlobalAveragePool(d, zs, zz, xs, xz) h = Flatten(g) "
@@ -117,7 +117,7 @@ FOREIGN_GRAPHS = {
                      "{ a = com.microsoft.QLinearMul(x, xs, sz8, z, zs, wz8, ws, sz8) y = com.microsoft.QLinearAdd(a, ws, sz8, @int8:c[1, 6, 1, 1], ys, wz8, ys, sz8) }",
                      [[2, 6, 5, 5], [2, 6, 5, 5]]),
 }
-# Of these nothing may be claimed: other zeros, scales too far from each other, scales of a run, conversions alone.
+# No node of these may be claimed: other zero points, scales too far apart, scales of a run, conversions alone.
 UNCLAIMED_GRAPHS = {
     "odd_weights": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 6, 5, 5] y) " + FACTORS + "{ y = QLinearConv(x, xs, xz, @uint8:w[6, 4, 1, 1], ws, odd, ys, yz) }", [[1, 4, 5, 5]]),
     "odd_channels": ("(uint8[1, 4, 5, 5] x) => (uint8[1, 6, 5, 5] y) " + FACTORS + "{ y = QLinearConv(x, xs, xz, @int8:w[6, 4, 1, 1], @+s[6], @int8:z[6], ys, yz) }", [[1, 4, 5, 5]]),
@@ -146,7 +146,7 @@ EMPTY_GRAPHS = {
                    [[0, 3, 8]], [[2, 3, 8]]),
 }
 
-# Inputs that do not fit, and the text of the message.
+# Inputs that do not fit, and a part of the message.
 WRONG_SHAPES = ("(float[A, B] x, float[C, D] z) => (float[E, F] y) { a = Relu(x) y = Add(a, z) }", [[2, 3], [4, 5]])
 WRONG_SHAPES_SAID = "(Add): shapes "
 
@@ -154,7 +154,7 @@ TYPES = {"uint8": np.uint8, "int8": np.int8, "int32": np.int32}
 
 
 def values_of(kind, shape, rng):
-    """Random values of a type; of "+" above zero, of "zero" zeros."""
+    """Random values of a type; above zero for "+", zeros for "zero"."""
     if kind == "zero":
         return np.zeros(shape, np.int8)
     if kind == "int32":
@@ -179,7 +179,7 @@ def with_weights(text, rng):
 
 
 def write(folder, chosen):
-    """Models and inputs; answers rows of name, model, folders of inputs."""
+    """Writes models and inputs; returns rows of name, model, folders of inputs."""
     rng, rows = np.random.default_rng(7), []
     for name, (text, *runs) in chosen.items():
         text, tensors = with_weights(text, rng)

@@ -13,8 +13,8 @@ BUILDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 
 
 def on_cpu(model):
-    """Official ONNX Runtime on the CPU. Nodes stay as the model has them: between DequantizeLinear and QuantizeLinear it then
-    computes in float32, as the standard says, and not on integers, whose sums saturate on some processors."""
+    """Official ONNX Runtime on the CPU. Nodes are not fused: between DequantizeLinear and QuantizeLinear it then
+    computes in float32, as in the standard, and not on integers, whose sums saturate on some processors."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -22,7 +22,7 @@ def on_cpu(model):
 
 
 def expect(model, folders, evaluator=on_cpu):
-    """Writes what evaluator(model) computes beside the inputs."""
+    """Writes the results of evaluator(model) beside the inputs."""
     session, inputs = evaluator(model), [v.name for v in onnx.load(model, load_external_data=False).graph.input]
     for folder in folders:
         files = sorted(glob.glob(os.path.join(folder, "input_*.pb")))
@@ -33,7 +33,7 @@ def expect(model, folders, evaluator=on_cpu):
 
 
 def zoo(folder, chosen):
-    """Rows of name, model, folders of inputs for {model: scenario}; made in the folder when they are not there."""
+    """Rows of name, model, folders of inputs for {model: scenario}; made in the folder if they do not exist."""
     done = os.path.join(folder, "expected")
     if not os.path.exists(done):
         subprocess.run([sys.executable, BUILDER, folder, *chosen], check=True, stdout=subprocess.DEVNULL)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tools/new_provider: what it writes builds outside of the checkout, agrees in both engines, and its test finds mistakes.
+"""tools/new_provider: its output builds outside of the checkout, has equal results in both engines, and its test finds
+errors.
 
 RETORT_OUT: an installed Retort; RETORT_ORACLE: official ONNX Runtime, or empty.
 """
@@ -19,14 +20,14 @@ TOOL = os.path.join(ROOT, "tools", "new_provider")
 OUT = os.path.abspath(os.environ.get("RETORT_OUT", os.path.join(ROOT, "out")))
 ORACLE = os.environ.get("RETORT_ORACLE", "")
 ENGINES = 1 + bool(ORACLE)
-QUESTIONS = 6  # that the test of the template asks each engine
+QUESTIONS = 6  # number of queries that the template's test sends to each engine
 
 
 class NewProvider(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp()
-        cls.prefix = os.path.join(cls.folder, "retort")  # as a user has it: elsewhere
+        cls.prefix = os.path.join(cls.folder, "retort")  # in another folder, as for a user
         shutil.copytree(OUT, cls.prefix, symlinks=True)
 
     @classmethod
@@ -47,7 +48,7 @@ class NewProvider(unittest.TestCase):
         return out
 
     def placement(self, name, library):
-        """Who runs what of y = relu(a + b) · erf(a), as retort inspect tells."""
+        """Which provider runs which node of y = relu(a + b) · erf(a), from retort inspect."""
         ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 3]) for n in "aby"]
         nodes = [helper.make_node("Add", ["a", "b"], ["s"], name="plus"), helper.make_node("Relu", ["s"], ["r"], name="positive"),
                  helper.make_node("Erf", ["a"], ["e"], name="error"), helper.make_node("Mul", ["r", "e"], ["y"], name="product")]
@@ -67,7 +68,7 @@ class NewProvider(unittest.TestCase):
         self.mistakes(os.path.join(self.folder, "acme_npu"))
 
     def mistakes(self, folder):
-        """What a new author may get wrong is found."""
+        """Typical errors of a new author are found."""
         for file, right, wrong, says in (("operators.cc", "std::multiplies<float>()", "std::plus<float>()", "wanted:"),
                                          ("graph.cc", "|| same_shape(type, first)", "|| same_shape(first, first)", "broadcast"),
                                          ("options.cc", "claim_.empty() ||", "true ||", "claimed:")):

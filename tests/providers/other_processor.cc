@@ -1,7 +1,7 @@
-// A plug-in library around another one, to which the processor says that it is another device: plug-ins that want a GPU, or a
-// processor of a certain vendor, then offer their devices to hosts in which no device can be declared. Everything else is as
-// the library inside and the host have it. PLUGIN_INSIDE is its path, PLUGIN_VENDOR the PCI vendor that the processor has,
-// PLUGIN_TYPE, where it is set, the OrtHardwareDeviceType that it is of.
+// A plug-in library around another one, which presents the processor as another device: plug-ins that need a GPU, or a
+// processor of a certain vendor, then offer their devices to hosts in which no device can be declared. Everything else
+// is passed through. PLUGIN_INSIDE is the path of the inner library, PLUGIN_VENDOR the PCI vendor of the processor,
+// PLUGIN_TYPE, if set, its OrtHardwareDeviceType.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -36,7 +36,8 @@ uint32_t ORT_API_CALL vendor_of(const OrtHardwareDevice* device) noexcept {
   return is_processor(device) ? static_cast<uint32_t>(setting("PLUGIN_VENDOR", static_cast<long>(vendor))) : vendor;
 }
 
-/// The functions of the host, but for those two. A host has one table for all versions, so a copy of the newest does.
+/// The functions of the host, except for those two. A host has one table for all versions, so a copy of the newest
+/// suffices.
 const OrtApi* ORT_API_CALL api_of(uint32_t version) noexcept {
   if (!host->GetApi(version)) return nullptr;
   static const OrtApi changed = [] {

@@ -1,12 +1,12 @@
-// What programs do with a plug-in library, told through the C interface of any engine: registration, runs, tensors in the
-// plug-in's own memory, streams, unregistration.
+// Uses a plug-in library as programs do, through the C interface of any engine: registration, runs, tensors in the
+// plug-in's memory, streams, unregistration.
 //
 //   plugin_uses LIBRARY PLUGIN PROVIDER MODEL [--env KEY=VALUE]... [--keeps]
 //
-// MODEL has one input and one output of floats in fixed shapes. --env sets configuration entries of the environment, --keeps
-// says that the engine keeps a library that a session uses, and asks it to: the official library lets go of it, and its
-// sessions crash. A line for each use: "ok USE", "FAIL USE: why", or "none USE"
-// where the plug-in has nothing of the kind.
+// MODEL has one input and one output of floats with fixed shapes. --env sets configuration entries of the environment.
+// --keeps: the engine keeps a library that a session uses, which is tested; the official library unloads it, and its
+// sessions crash. Prints a line for each use: "ok USE", "FAIL USE: why", or "none USE" if the plug-in does not support
+// it.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -212,7 +212,7 @@ class Uses {
     for (size_t i = 0; i < expected_.size(); ++i) {
       most = std::max(most, std::fabs(expected_[i]));
       const float off = std::fabs(found[i] - expected_[i]);
-      worst = off <= worst ? worst : off;  // not a number is worst
+      worst = off <= worst ? worst : off;  // NaN is the worst
     }
     require(most > 0 && worst <= 1e-2f * most,
             "results differ from the CPU's by " + std::to_string(worst) + ", of " + std::to_string(most));
@@ -231,7 +231,7 @@ class Uses {
     for (int i = 0; i < 3; ++i) compare(run(session_.get()));
   }
 
-  /// Null: what the plug-in's nodes read and write lies on the host.
+  /// Null: the inputs and outputs of the plug-in's nodes lie on the host.
   const OrtMemoryInfo* memory() const {
     const OrtMemoryInfo* info = api->EpDevice_MemoryInfo(device_, OrtDeviceMemoryType_DEFAULT);
     OrtMemoryInfoDeviceType type = OrtMemoryInfoDeviceType_CPU;
@@ -358,13 +358,13 @@ void open_engine(const std::string& path) {
   const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
   require(get != nullptr, path + " has no OrtGetApiBase");
   api = get()->GetApi(ORT_API_VERSION);
-  require(api != nullptr, path + " does not speak API version " + std::to_string(ORT_API_VERSION));
+  require(api != nullptr, path + " does not support API version " + std::to_string(ORT_API_VERSION));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // whatever becomes of the process
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // even if the process crashes later
   try {
     const Arguments a = parse(argc, argv);
     open_engine(a.library);

@@ -1,6 +1,7 @@
-"""What models on integers compute by the standard's arithmetic: sums of 8-bit products are exact, on every processor.
+"""The results of models on integers by the standard's arithmetic: sums of 8-bit products are exact, on every processor.
 
-Official ONNX Runtime cannot say it: on x86 without VNNI its sums of products of uint8 with int8 saturate at 16 bits.
+Official ONNX Runtime does not compute them: on x86 without VNNI, its sums of products of uint8 with int8 saturate at 16
+bits.
 """
 import numpy as np
 import onnx
@@ -13,12 +14,12 @@ def real(x, scale, zero):
 
 
 def stored(y, scale, zero):
-    """QuantizeLinear: the nearest step, of two the even one, bounded by the type."""
+    """QuantizeLinear: the nearest step, ties to even, clamped to the type."""
     bounds = np.iinfo(zero.dtype)
     return np.clip(np.rint(y / scale) + zero, bounds.min, bounds.max).astype(zero.dtype)
 
 
-# Operators of com.microsoft, as ContribOperators.md of ONNX Runtime defines them.
+# Operators of com.microsoft, as ONNX Runtime's ContribOperators.md defines them.
 class QLinearAdd(OpRun):
     op_domain = "com.microsoft"
 
@@ -56,11 +57,11 @@ class QGemm(OpRun):
 FOREIGN = [QLinearAdd, QLinearMul, QLinearGlobalAveragePool, QGemm]
 
 
-OPSET = 21  # older conversions have no reference; of the operators in graphs.py none means anything else in it
+OPSET = 21  # older conversions have no reference; the operators in graphs.py are the same in this version
 
 
 def evaluator(model):
-    """Has run(None, {name: array}), and answers a list of arrays."""
+    """An object with run(None, {name: array}), which returns a list of arrays."""
     model = onnx.load(model)
     for opset in model.opset_import:
         if not opset.domain:

@@ -1,4 +1,4 @@
-# What programs do with plug-in libraries of others, on any engine: check_plugins.py.
+# Uses plug-in libraries of other vendors on any engine: check_plugins.py.
 add_executable(plugin_uses ${CMAKE_SOURCE_DIR}/tests/providers/plugin_uses.cc)
 target_include_directories(plugin_uses PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(plugin_uses PRIVATE ${CMAKE_DL_LIBS})

@@ -1,4 +1,4 @@
-"""Loading and running one model through the C ABI of a library."""
+"""Loads and runs one model through the C ABI of a library."""
 import ctypes
 import os
 import sys
@@ -28,7 +28,7 @@ class Engine(Api):
         return names
 
     def tensor(self, element, dims, raw):
-        """A value over memory of its own, and that memory, which must outlive it."""
+        """A value in newly allocated memory, and that memory, which must outlive it."""
         memory, value = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("CreateCpuMemoryInfo", ctypes.c_int(0), ctypes.c_int(0), ctypes.byref(memory))
         data, shape = ctypes.create_string_buffer(raw, max(1, len(raw))), (ctypes.c_int64 * max(1, len(dims)))(*dims)

@@ -1,4 +1,4 @@
-"""Models whose graph itself is the attack: cycles, and nesting and calls without end. Written by hand where protobuf for
+"""Models whose graph itself is the attack: cycles, and endless nesting and calls. Written by hand where protobuf for
 Python stops at 100 levels."""
 import numpy as np
 import onnx
@@ -20,7 +20,7 @@ def cycle(r, base):
             g.output.append(helper.make_tensor_value_info("leave", TensorProto.FLOAT, None))
     elif kind == 2:
         g.node.append(helper.make_node("Identity", ["self"], ["self"]))
-    elif kind == 3:  # a body captures the output of the node that holds it
+    elif kind == 3:  # a body captures the output of the node that has it
         body = helper.make_graph([helper.make_node("Identity", ["ring"], ["inner"])], "s", [],
                                  [helper.make_tensor_value_info("inner", TensorProto.FLOAT, None)])
         g.initializer.append(numpy_helper.from_array(np.array(True), "cond"))
@@ -102,13 +102,13 @@ def recursion(r, _):
     if kind <= 1:
         op = ("If", "Loop")[kind]
         return nested_bodies(op, depth), f"nested {op} {depth}"
-    if kind <= 3:  # functions that call themselves, directly or by way of others
+    if kind <= 3:  # functions that call themselves, directly or through others
         n = r.randint(2, 9) if kind == 3 else 1
         return calling([function(i, [call((i + 1) % n, "a", "b")]) for i in range(n)], 0), f"ring of {n} functions"
     if kind == 4:
         chain = [function(i, [call(i + 1, "a", "b")]) for i in range(depth - 1)]
         return calling([*chain, function(depth - 1, [helper.make_node("Identity", ["a"], ["b"])])], 0), f"chain of {depth} functions"
-    if kind == 5:  # each calls the one before twice: 2**n nodes once inlined
+    if kind == 5:  # each calls the previous one twice: 2**n nodes once inlined
         n = r.choice([4, 8, 12, 16, 20, 24, 30, 40])
         twice = [function(i, [call(i - 1, "a", "t"), call(i - 1, "t", "b")]) for i in range(1, n)]
         return calling([function(0, [helper.make_node("Neg", ["a"], ["b"])]), *twice], n - 1), f"doubling {n}"

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Load and run mutated models: whatever a file contains, the engine answers with a result or a proper error.
+"""Load and run mutated models: whatever a file contains, the engine returns a result or an error.
 
     mutate_models.py --library LIB --cases DIR [--seed N] [--count N] [--only REGEX] [--keep DIR]
 
-DIR is filled by tests/conformance/export_cases.py when it is absent. Each mutant is loaded, and run with the inputs of the case it was made
-from, in a forked process under limits of processor time (--time-s; ten times as long by the clock) and of address space (--mem-mib more than before; 0: none, as
-sanitizers need). It fails when that process crashes or gives no answer in time, when it loads data from outside of the
-model's folder, or when it is an unchanged model that does not run, unless ../conformance/expected_failures.tsv lists it.
-Same seed and onnx release: same mutants. Failing ones stay in the folder --keep. The last line is "N passed, N failed".
+DIR is filled by tests/conformance/export_cases.py if it does not exist. Each mutant is loaded, and run with the inputs
+of the case it was made from, in a forked process under limits of processor time (--time-s; ten times as long by the
+clock) and of address space (--mem-mib more than before; 0: none, as sanitizers need). It fails if that process crashes
+or does not finish in time, if it loads data from outside of the model's folder, or if it is an unchanged model that
+does not run, unless ../conformance/expected_failures.tsv lists it. Same seed and onnx release: same mutants. Failing
+ones are stored in the folder --keep. The last line is "N passed, N failed".
 """
 import argparse
 import collections
@@ -35,7 +36,7 @@ from c_api import ApiError  # noqa: E402
 from run_cases import load_cases  # noqa: E402
 SUPPORTED = {TensorProto.DataType.Value(n) for n in "FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 BOOL FLOAT16 DOUBLE UINT32 UINT64 BFLOAT16".split()}
 OUT_OF_MEMORY = re.compile(r"bad_alloc|[Oo]ut of memory|[Ff]ailed to allocate")
-SLOWEST = 10  # by the clock, for a second of processor time
+SLOWEST = 10  # the time limit by the clock, per second of processor time
 MAX_BYTES = 8 << 20
 RECURSION_INPUT = [("x", (TensorProto.FLOAT, [2], bytes(8)))]
 
@@ -64,7 +65,7 @@ def read_bases(cases):
 
 
 def mutants(bases, seed, count):
-    """(id, class, base name, what was done, bytes); unchanged models first."""
+    """Yields (id, class, base name, mutation, bytes); unchanged models first."""
     for i, (name, base) in enumerate(bases.items()):
         yield f"c{i:03}", "unchanged", name, "", base.raw
         if base.ort:
@@ -77,13 +78,13 @@ def mutants(bases, seed, count):
             name = r.choice(list(bases))
             try:
                 result = MUTATIONS[cls][1](r, bases[name])
-            except (ValueError, TypeError, IndexError):  # protobuf for Python refuses to hold it
+            except (ValueError, TypeError, IndexError):  # protobuf for Python rejects it
                 result = None
         yield f"{seed}.{i:04}", cls, name, result[1], result[0]
 
 
 def make_traps(folder):
-    """What a model in `folder`/models may reach, and what it may not."""
+    """Makes files that a model in `folder`/models may read, and files that it must not read."""
     models = os.path.join(folder, "models")
     os.makedirs(models)
     for path, content in ((os.path.join(folder, "outside.bin"), b"\x42"), (os.path.join(models, "inside.bin"), b"\x01")):
@@ -99,14 +100,14 @@ def tensor_for(proto):
 
 
 def inputs_for(cls, base, raw):
-    """What the mutant is run with: the inputs that it still has, as Engine.run() takes them. None: it cannot be run."""
+    """The inputs for the mutant: those that it still has, in the form of Engine.run(). None: it cannot be run."""
     if cls == "recursion":
         return RECURSION_INPUT
     try:
         graph = onnx.load_model_from_string(raw).graph
         baked = {t.name for t in graph.initializer}
         given = [(i.name, base.inputs[i.name]) for i in graph.input if i.name in base.inputs and i.name not in baked]
-    except Exception:  # noqa: BLE001 - whatever protobuf for Python says of a broken file
+    except Exception:  # any error of protobuf for Python about a broken file
         given = list(base.inputs.items())
     if any(t.data_type not in SUPPORTED for _, v in given for t in (v if isinstance(v, list) else [v])):
         return None
@@ -125,7 +126,8 @@ def limit_memory(mib):
 def answer(engine, path, inputs, args):
     """In the child: (outcome, message)."""
     limit_memory(args.mem_mib)
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(args.time_s), math.ceil(args.time_s) + 1))  # other programs may want the processors, too
+    # Other programs may use the processors, too.
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(args.time_s), math.ceil(args.time_s) + 1))
     stage = "load"
     try:
         engine.load(path)
@@ -144,12 +146,12 @@ def child(write_end, errors, engine, path, inputs, args):
     try:
         os.write(write_end, json.dumps(answer(engine, path, inputs, args)).encode()[:60000])
         os._exit(0)
-    except BaseException:  # noqa: BLE001 - the parent must not go on twice
+    except BaseException:  # the parent's code must not run in the child
         os._exit(99)
 
 
 def read_answer(read_end, seconds):
-    """Bytes until the child closes its end; None when it does not in time."""
+    """The bytes until the child closes its end; None if it does not in time."""
     data, end = b"", time.monotonic() + seconds
     while True:
         left = end - time.monotonic()
@@ -162,7 +164,7 @@ def read_answer(read_end, seconds):
 
 
 def attempt(engine, path, inputs, args):
-    """(outcome, message) of one mutant in a process of its own."""
+    """(outcome, message) of one mutant in a separate process."""
     read_end, write_end = os.pipe()
     with tempfile.TemporaryFile() as errors:
         pid = os.fork()
@@ -175,9 +177,9 @@ def attempt(engine, path, inputs, args):
             os.kill(pid, signal.SIGKILL)
         status = os.waitpid(pid, 0)[1]
         if data is None:
-            return "hang", f"no answer within {SLOWEST * args.time_s:g} s"
+            return "hang", f"no result within {SLOWEST * args.time_s:g} s"
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-            return "hang", f"no answer within {args.time_s:g} s of processor time"
+            return "hang", f"no result within {args.time_s:g} s of processor time"
         if data:
             try:
                 return tuple(json.loads(data))
@@ -189,7 +191,7 @@ def attempt(engine, path, inputs, args):
 
 
 def verdict(cls, base, done, outcome, known):
-    """Why it counts as failed, or ''."""
+    """The reason for a failure, or ''."""
     if outcome in ("crash", "hang"):
         return outcome
     if cls == "unchanged" and outcome != "ok" and base not in known:

@@ -1,7 +1,7 @@
 """Seeded mutations of ONNX models.
 
-Each function of MUTATIONS takes a random.Random and a Base and answers (bytes of the mutant, what was done), or None where
-the base has nothing of the kind. Those of hostile_graphs.py build models of their own.
+Each function of MUTATIONS takes a random.Random and a Base and returns (bytes of the mutant, mutation), or None if
+the base has nothing of the kind. The functions of hostile_graphs.py build new models.
 """
 import dataclasses
 import json
@@ -28,7 +28,7 @@ OPERATORS = sorted({s.name for s in onnx.defs.get_all_schemas()})
 class Base:
     raw: bytes
     inputs: dict  # name: TensorProto, or a list of them for a sequence
-    ort: bytes = b""  # the same model in ORT format, of some
+    ort: bytes = b""  # the same model in ORT format, for some bases
 
     def parse(self):
         return onnx.load_model_from_string(self.raw)
@@ -105,7 +105,7 @@ def splice(r, base):
     return bytes(raw), what
 
 
-# ---- fields: each function changes the model, or leaves it as it is if there is nothing to change
+# ---- fields: each function changes the model, or leaves it unchanged if there is nothing to change
 
 
 def any_node(r, model):
@@ -337,7 +337,7 @@ def values(r, base):
     for _ in range(r.choice([1, 1, 2, 8]) if flat.size else 0):
         flat[r.randrange(flat.size)] = hostile_number(r, array.dtype)
     t.CopyFrom(numpy_helper.from_array(flat.reshape(array.shape), t.name))
-    if r.random() < 0.6:  # outputs of unknown shape: a declared one would stop the mutant at once
+    if r.random() < 0.6:  # outputs of unknown shape: a declared shape would stop the mutant at once
         for o in model.graph.output:
             if o.type.HasField("tensor_type"):
                 o.type.tensor_type.ClearField("shape")
@@ -370,7 +370,7 @@ def external_data(r, base):
 
 
 def ort_format(r, base):
-    """Words of a flatbuffer are mostly distances, sizes and numbers of fields."""
+    """Words of a flatbuffer are mostly offsets, sizes and numbers of fields."""
     if not base.ort:
         return None
     if r.random() < 0.3:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs of whole models: no heap allocation and no copy in a bound run of fixed shapes, the same bits for any number of threads.
+"""Runs of whole models: no heap allocation and no copy in a bound run of fixed shapes, the same bits for any number of
+threads.
 
     check_runs.py LIBRARY --tool STEADY_RUNS --work DIR [--zoo ZOO] [--light] [MODEL ...]
 
-The models are small ones of bench/zoo, filled into DIR, GPT-2 cut down to two blocks, and one whose calls need a second
-plan; with --zoo all models of that folder instead. --light leaves out those that take minutes under a sanitizer. tests/alloc_budget.tsv lists the scenarios
-whose runs may allocate and how often; fewer is a failure too, so that the list shrinks. The last line is
-"N passed, N failed".
+The models are small ones of bench/zoo, filled into DIR, GPT-2 reduced to two blocks, and one whose calls need a second
+plan; with --zoo, all models of that folder instead. --light leaves out those that take minutes under a sanitizer.
+tests/alloc_budget.tsv lists the scenarios whose runs may allocate and how often; fewer allocations are a failure, too,
+so that the list shrinks. The last line is "N passed, N failed".
 """
 import argparse
 import contextlib
@@ -31,11 +32,11 @@ SMALL = {"squeezenet1_1": ["b1"], "mobilenet_v2": ["b1", "b8"], "efficientnet_b0
 HEAVY = {"unet_small", "whisper_tiny_encoder", "yolov8n_like"}
 THREADS = ["1", "2", "3", "4", "7", "1+4", "2+2"]  # inside operators + for branches
 WORDS = 1000
-TIMEOUT_SECONDS = 1800  # for what hangs: seven threads of a slow processor that others use too may take ten minutes
+TIMEOUT_SECONDS = 1800  # limit for hangs: seven threads of a slow, shared processor may take ten minutes
 
 
 def build_small(zoo):
-    """Fills SMALL and the models made here into the folder; answers the rows of its index."""
+    """Fills SMALL and the models made here into the folder; returns the rows of its index."""
     index = os.path.join(zoo, "index.json")
     newest = max(os.path.getmtime(p) for p in (__file__, ZOO_BUILDER, RECIPES))
     if not os.path.exists(index) or os.path.getmtime(index) < newest:
@@ -53,7 +54,8 @@ def build_small(zoo):
 
 
 def tiny_gpt2(zoo):
-    """The caches of the first two blocks of GPT-2, with a vocabulary of 1000 words, filled; answers its rows of the index."""
+    """The caches of the first two blocks of GPT-2, with a vocabulary of 1000 words, filled; returns its rows of the
+    index."""
     sys.path.insert(0, os.path.dirname(ZOO_BUILDER))
     import build_zoo
     recipes = build_zoo.load_recipes()
@@ -84,7 +86,8 @@ def tiny_gpt2(zoo):
 
 
 def second_plan(zoo):
-    """A model with initializers that runs may override, and a name that two inputs share; answers its rows of the index."""
+    """A model with initializers that runs may override, and a name that two inputs share; returns its rows of the
+    index."""
     rng = np.random.default_rng(1)
     def made(name, *shape):
         return onnx.numpy_helper.from_array(rng.standard_normal(shape, dtype=np.float32), name)
@@ -115,7 +118,7 @@ def read_budget():
 
 
 def verdict(allocations, copied, bits, budget):
-    """What is wrong with a run, or ""."""
+    """The complaint about a run, or ""."""
     if bits != "same":
         return bits + " differs from one thread"
     if copied != "0":
@@ -132,7 +135,7 @@ def main():
     ap.add_argument("library")
     ap.add_argument("models", nargs="*", metavar="MODEL")
     ap.add_argument("--tool", default="build/release/steady_runs")
-    ap.add_argument("--work", default="build/test/runs", help="where the small models are kept")
+    ap.add_argument("--work", default="build/test/runs", help="where the small models are stored")
     ap.add_argument("--zoo", default="", help="a filled zoo to take all models from")
     ap.add_argument("--light", action="store_true", help="without the heavy models")
     a = ap.parse_intermixed_args()

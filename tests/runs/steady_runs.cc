@@ -1,12 +1,12 @@
-// What must hold for any model: a bound run whose shapes stay the same allocates and copies nothing, into memory that
-// the caller gave and into memory that the binding keeps; and the outputs have the same bits for any number of threads.
+// Checks any model: a bound run with unchanged shapes allocates and copies nothing, with memory of the caller and with
+// memory that the binding keeps; and the outputs have the same bits for any number of threads.
 //
 //   steady_runs LIBRARY MODEL FOLDER THREADS...      FOLDER holds input_0.pb, input_1.pb, …; THREADS: inside operators, "1+4":
 //                                                    and for branches
 //
-// Prints one line "ALLOCATIONS<tab>COPIED<tab>BITS": heap allocations of a run (the most over all numbers of threads and
-// both kinds of memory; "-" where this build does not count them), bytes that a run copied (likewise), and "same" or what
-// differs. The exit code is 0 unless a run failed.
+// Prints one line "ALLOCATIONS<tab>COPIED<tab>BITS": heap allocations of a run (the maximum over all numbers of threads
+// and both kinds of memory; "-" if this build does not count them), bytes that a run copied (likewise), and "same" or
+// the difference. The exit code is 0 unless a run failed.
 #define RETORT_API_DLOPEN
 #include <algorithm>
 #include <cstdio>
@@ -46,7 +46,8 @@ std::vector<Input> read_inputs(const std::filesystem::path& folder) {
   return inputs;
 }
 
-/// Shape and bytes of a tensor, so that equal texts mean equal tensors; "" for strings and what is no tensor.
+/// Shape and bytes of a tensor, so that equal texts mean equal tensors; "" for strings and for values that are not
+/// tensors.
 std::string bits(const api::Value& value) {
   if (!value.is_tensor()) return {};
   const api::TensorType type = value.type();
@@ -69,9 +70,9 @@ struct Result {
   std::map<std::string, std::string> outputs;
 };
 
-/// What a run costs that is like the runs before it.
+/// The costs of a run that is the same as the runs before it.
 Cost steady_cost(const api::Session& session, api::IoBinding& binding) {
-  const bool counted = retort::cli::allocations_are_counted();  // otherwise one run into the same memory shows it all
+  const bool counted = retort::cli::allocations_are_counted();  // otherwise a single run into the same memory suffices
   for (int i = 0; counted && i < kWarmRuns; ++i) binding.run();
   const uint64_t copied = session.copied_bytes().value(), before = retort::cli::allocations();
   for (int i = 0; i < (counted ? kCountedRuns : 1); ++i) binding.run();

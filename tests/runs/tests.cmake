@@ -1,4 +1,4 @@
-# Runs of whole models as a user makes them; started by the stage `runs` of tools/run_tests.py.
+# Runs of whole models; started by the stage `runs` of tools/run_tests.py.
 set(retort_tool ${CMAKE_SOURCE_DIR}/apps/retort)  # for its counter of allocations
 add_executable(steady_runs ${CMAKE_SOURCE_DIR}/tests/runs/steady_runs.cc ${retort_tool}/measure/allocations.cc
                ${conformance}/value.cc ${conformance}/value_pb.cc)

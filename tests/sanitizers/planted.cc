@@ -1,5 +1,5 @@
-// One error of each kind that the sanitizers find, so that a build in which they are switched off cannot pass: ctest wants
-// each of them reported (cmake/sanitized.cmake).
+// One error of each kind that the sanitizers find, so that a build in which they are switched off cannot pass: ctest
+// expects a report of each (cmake/sanitized.cmake).
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,11 +9,11 @@
 
 namespace {
 
-volatile int one = 1;  // what the compiler cannot know
+volatile int one = 1;  // a value that the compiler cannot know
 
 int beyond_the_end() {
   char* volatile bytes =
-      new char[16]();  // volatile: the compiler would know its size, and UndefinedBehaviorSanitizer, too
+      new char[16]();  // volatile: otherwise the compiler and UndefinedBehaviorSanitizer would know its size
   const int read = bytes[15 + one];
   delete[] bytes;
   return read;

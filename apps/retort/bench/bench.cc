@@ -1,7 +1,7 @@
-// retort bench: latency of one engine, or of several side by side in one process. Blocks of runs in turn (A B, B A, A B, …:
-// neither always runs on what the other left), a pause before each block because an engine's threads may spin after a
-// run, the first run of a block dropped, medians of all. Before that, load time, first run and peak memory in processes
-// of their own, the engines in turn.
+// retort bench: the latency of one engine, or of several side by side in one process. Blocks of runs alternate (A B, B
+// A, A B, …), so that neither engine always runs on the caches that the other left. There is a pause before each block,
+// because an engine's threads may spin after a run; the first run of a block is dropped; results are medians. Before
+// that, load time, first run and peak memory are measured in separate processes, with the engines in turn.
 #include <optional>
 
 #include "bench/bench_accuracy.h"
@@ -21,8 +21,8 @@ const CLI::Validator kBlock(
       int runs = 0;
       return CLI::detail::lexical_cast(text, runs) && runs >= kLeastBlock
                  ? ""
-                 : "'" + text + "' is too short: blocks are of at least " + std::to_string(kLeastBlock) +
-                       " runs, because what the other engine left in the caches slows the first of them";
+                 : "'" + text + "' is too short: a block has at least " + std::to_string(kLeastBlock) +
+                       " runs, because the caches that the other engine left slow the first of them";
     },
     "");
 
@@ -32,24 +32,25 @@ struct BenchOptions : Common {
   double seconds = 4;
   int block = kLeastBlock, starts = 3;
   bool ops = false, strict = false, hand_back = false;
-  std::string expected;  ///< folder with the outputs that are right
+  std::string expected;  ///< folder with the correct outputs
 };
 
-/// What outputs are held against, besides each other.
+/// The outputs that an engine's outputs are compared with, besides each other's.
 struct Checks {
   std::vector<std::string> outputs;
-  HostValues expected;  ///< empty where none are given
+  HostValues expected;  ///< empty if none are given
   std::optional<StrictRun> strict;
 };
 
-/// Below it a process's memory is noise, and ratios of it mean nothing.
+/// Below this, differences of a process's memory are noise, and ratios mean nothing.
 constexpr double kLeastMib = 0.1;
 
 double memory_ratio(double peer, double ours) { return std::max(peer, kLeastMib) / std::max(ours, kLeastMib); }
 
-// The starts of an engine follow each other, and one before them does not count: it brings the file into the page cache and
-// leaves memory as the engine's next process finds it. Else a virtual machine whose host takes free memory back (free page
-// reporting) makes an engine pay for what the other gave back, many times what the engine itself does.
+// The starts of one engine follow each other, and the first one does not count: it brings the file into the page cache,
+// and leaves memory as the engine's next process finds it. Otherwise, on a virtual machine whose host takes free memory
+// back (free page reporting), an engine would pay for memory that the other has freed, which costs many times the
+// engine's own work.
 void measure_starts(const BenchOptions& o, std::vector<BenchSide>& sides, HostValues& inputs) {
   for (const int threads : o.threads) {
     for (size_t e = 0; e < sides.size(); ++e)
@@ -75,7 +76,7 @@ nlohmann::json side_json(const BenchSide& s, const Start& start) {
           {"runs", s.times.size()}};
 }
 
-/// A peer beside Retort: ratios are the peer's figure over Retort's.
+/// A peer's figures beside Retort's: ratios are the peer's figure divided by Retort's.
 nlohmann::json peer_json(const BenchSide& ours, const BenchSide& peer, size_t i, double disagreement) {
   return {{"engine", peer.name},
           {"library", peer.library},
@@ -112,7 +113,7 @@ void print_peer(const nlohmann::json& peer) {
       peer["peak_ratio"].get<double>(), peer["steady_ratio"].get<double>(), peer["disagreement"].get<double>());
 }
 
-/// Figures about the strict mode that need no other engine, then those that do.
+/// Figures about the strict mode that need no other engine, followed by those that do.
 nlohmann::json strict_json(const Checks& checks, const HostValues& ours, const HostValues* peer) {
   const StrictRun& strict = *checks.strict;
   nlohmann::json told = {{"median_ms", strict.ms},
@@ -123,7 +124,7 @@ nlohmann::json strict_json(const Checks& checks, const HostValues& ours, const H
   return told;
 }
 
-/// What `sides` measured with the thread count of index `i`.
+/// The measurements of `sides` with the thread count of index `i`.
 nlohmann::json row_json(const BenchOptions& o, std::vector<BenchSide>& sides, const Checks& checks, size_t i) {
   std::vector<HostValues> values(sides.size());
   for (size_t e = 0; e < sides.size(); ++e)
@@ -150,7 +151,7 @@ nlohmann::json row_json(const BenchOptions& o, std::vector<BenchSide>& sides, co
 void print_accuracy(const nlohmann::json& row) {
   for (const auto& side : row["sides"]) {
     if (side.contains("deviation"))
-      std::printf("%s: outputs are within %.2g of their scale of what is expected\n",
+      std::printf("%s: outputs are within %.2g of their scale of the expected ones\n",
                   side["engine"].get<std::string>().c_str(), side["deviation"].get<double>());
   }
   if (!row.contains("strict")) return;
@@ -158,7 +159,7 @@ void print_accuracy(const nlohmann::json& row) {
   std::printf("session.strict=1 takes %.3f times as long; outputs differ by %.2g of their scale",
               strict["ratio"].get<double>(), strict["from_default"].get<double>());
   if (strict.contains("deviation"))
-    std::printf(", and by %.2g from what is expected", strict["deviation"].get<double>());
+    std::printf(", and by %.2g from the expected ones", strict["deviation"].get<double>());
   std::printf("\n");
 }
 
@@ -171,21 +172,21 @@ void print(const BenchOptions& o, const std::vector<BenchSide>& sides, const nlo
   print_accuracy(row);
 }
 
-/// Arithmetic by node; empty where Retort, which counts it, is not there or does not take the model.
+/// Arithmetic operations by node; empty if Retort, which counts them, is missing or cannot load the model.
 std::map<std::string, double> operations(const BenchOptions& o, const HostValues& inputs) try {
   return operations_by_name(ToolsLibrary(o.library).describe(o.shaped_as(inputs)));
 } catch (const Failure&) {
   return {};
 }
 
-/// With the first thread count, on the engines that write a profile.
+/// The time by operator with the first thread count, for the engines that write a profile.
 nlohmann::json ops_json(const BenchOptions& o, const std::vector<BenchSide>& sides, HostValues& inputs) {
   std::vector<const EngineLibrary*> engines;
   for (const BenchSide& s : sides) {
     if (s.failure.empty() && s.side->library()) engines.push_back(s.side->library());
   }
   SessionSettings settings = o.settings(o.threads[0]);
-  settings.warns = false;  // the session that is measured later does
+  settings.warns = false;  // the session that is measured later warns
   return measure_ops({.model = o.model,
                       .settings = settings,
                       .block = o.block,
@@ -212,7 +213,7 @@ void bench(const BenchOptions& o) {
     if (o.hand_back) s.side->hand_back();
   });
   nlohmann::json report = nlohmann::json::array(), ops;
-  if (o.ops) ops = ops_json(o, sides, inputs);  // while nothing else is loaded
+  if (o.ops) ops = ops_json(o, sides, inputs);  // before anything else is loaded
   if (o.strict) checks.strict = measure_strict(o, sides[0], o.block, o.seconds / 4, inputs);
   for (size_t i = 0; i < o.threads.size(); ++i) {
     attempt_all(sides, [&](BenchSide& s) { s.load(o.model, o.settings(o.threads[i]), inputs); });
@@ -225,7 +226,7 @@ void bench(const BenchOptions& o) {
   if (o.json) std::printf("%s\n", report.dump(2).c_str());
 }
 
-/// How this program measures one scenario of a suite.
+/// The command line of this program that measures one scenario of a suite.
 std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& scenario) {
   std::string threads;
   for (const int n : o.threads) threads += (threads.empty() ? "" : ",") + std::to_string(n);
@@ -261,26 +262,25 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
   return words;
 }
 
-/// What is measured besides only where it is asked for.
+/// Measurements that are only made on request.
 void add_extras(CLI::App& app, BenchOptions& o) {
-  app.add_flag(
-      "--ops", o.ops,
-      "also tell per operator where the time of a run goes, by the profilers of Retort and of those engines "
-      "beside it that have the C interface of ONNX Runtime: with the first of --threads, medians per node; with "
-      "--suite on the page, in the Markdown and in the JSON");
+  app.add_flag("--ops", o.ops,
+               "also report the time of a run per operator, from the profilers of Retort and of those peers "
+               "that have the C interface of ONNX Runtime: with the first of --threads, medians per node; with "
+               "--suite on the page, in the Markdown and in the JSON");
   app.add_flag("--strict", o.strict,
                "also measure Retort with session.strict=1 (no shortcuts that cost accuracy), for a quarter of the time "
-               "and with the first of --threads, and tell how far the outputs of each are apart");
+               "and with the first of --threads, and report how far the outputs differ");
   app.add_flag(
          "--hand-back", o.hand_back,
-         "runs are steps of a decoder: outputs present… are the inputs past… or past_key_values… of the next run, "
-         "attention_mask gets one entry more, position_ids count on; each block begins with the given inputs")
+         "runs are steps of a decoder: outputs present… become the inputs past… or past_key_values… of the next run, "
+         "attention_mask gets one more entry, position_ids are incremented; each block begins with the given inputs")
       ->excludes("--ops")
       ->excludes("--strict");
   CLI::Option* expected =
       app.add_option(
              "--expected", o.expected,
-             "folder with output_0.pb (or .npy), output_1.pb, … in the order of the model's outputs: tell how far "
+             "folder with output_0.pb (or .npy), output_1.pb, … in the order of the model's outputs: report how far "
              "each engine's outputs are from them")
           ->check(CLI::ExistingDirectory.description(""))
           ->type_name("DIR");
@@ -298,18 +298,18 @@ void add_bench(CLI::App& app) {
   o->add_disable(*sub);
   sub->add_option(
          "--against", o->peers,
-         "library of an engine to measure beside, for example libonnxruntime.so of the onnxruntime package, or "
-         "libopenvino_c.so of the openvino package, which then computes in float32 as the model says, and with "
-         "':default' behind its name in the precision that it prefers; may be repeated: all run in turns in one "
-         "process, ratios of the first are also the row's; a name without a slash is looked for where "
-         "libraries are (LD_LIBRARY_PATH)")
+         "library of an engine to compare with, for example libonnxruntime.so of the onnxruntime package, or "
+         "libopenvino_c.so of the openvino package, which computes in float32 like the model, or, with "
+         "':default' after its name, in the precision that it prefers; may be repeated: all run in turns in one "
+         "process, and the ratios of the first are also the row's; a name without a slash is searched for in the "
+         "library path (LD_LIBRARY_PATH)")
       ->type_name("FILE[:default]")
       ->allow_extra_args(false);
   o->add_threads(*sub, "thread counts to measure");
   sub->get_option("--threads")->delimiter(',')->type_name("N[,N]");
   sub->add_option("--seconds", o->seconds, "time to spend per thread count")->capture_default_str()->check(kPositive);
   sub->add_option("--block", o->block,
-                  "runs of one engine before the other's turn; at least 5, because what the other left in caches slows "
+                  "runs of one engine before the other's turn; at least 5, because the caches that the other left slow "
                   "the first of them")
       ->capture_default_str()
       ->check(kBlock)

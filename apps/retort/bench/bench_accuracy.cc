@@ -24,7 +24,7 @@ double distance(const HostValues& outputs, const HostValues& right) {
   double worst = 0;
   for (const auto& [name, value] : right) {
     const auto found = outputs.find(name);
-    if (found == outputs.end()) throw Failure("there is no output '" + name + "' to compare");
+    if (found == outputs.end()) throw Failure("output '" + name + "' does not exist, so it cannot be compared");
     worst = std::max(worst, compare(found->second, value).scaled);
   }
   return worst;
@@ -33,7 +33,7 @@ double distance(const HostValues& outputs, const HostValues& right) {
 StrictRun measure_strict(const Common& options, const BenchSide& engine, int block, double seconds,
                          HostValues& inputs) {
   SessionSettings settings = options.settings(options.threads[0]);
-  settings.warns = false;  // the session that is measured later does
+  settings.warns = false;  // the session that is measured later warns
   SessionSettings strict = settings;
   strict.config["session.strict"] = "1";
   std::vector<BenchSide> modes(2);

@@ -14,13 +14,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostRuns = 60;  // engines keep every node of every run in memory until the end, up to a million
+constexpr size_t kMostRuns = 60;  // engines keep all nodes of all runs in memory until the end, up to a million
 
-/// What one engine spends on nodes of one operator.
+/// The time of one engine for the nodes of one operator.
 struct OpTime {
   size_t nodes = 0;
   double ms = 0;
-  double operations = 0;  ///< NaN: not known
+  double operations = 0;  ///< NaN: unknown
 };
 
 struct EngineTimes {
@@ -29,8 +29,8 @@ struct EngineTimes {
   std::map<std::string, OpTime> ops;
 };
 
-/// Under one name what engines make of the same operator: with its neighbours, for another layout, from one kind of
-/// product the other.
+/// A common name for variants that engines make of one operator: fused with neighbours, for another layout, or another
+/// kind of matrix product.
 std::string plain(std::string op) {
   for (const std::string prefix : {"Nhwc", "Fused"}) {
     if (op.starts_with(prefix)) op.erase(0, prefix.size());
@@ -38,7 +38,7 @@ std::string plain(std::string op) {
   return op == "MatMul" || op == "Gemm" || op == "Linear" ? "MatMul, Gemm" : op;
 }
 
-/// The first run of each block is left out, as in all measurements beside others.
+/// The first run of each block is dropped, as in all comparisons.
 std::vector<TracedRun> counted_runs(std::vector<TracedRun> all, size_t block) {
   std::vector<TracedRun> counted;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -48,7 +48,7 @@ std::vector<TracedRun> counted_runs(std::vector<TracedRun> all, size_t block) {
   return counted;
 }
 
-/// Arithmetic of a node; that of nodes in bodies depends on how often they run.
+/// The operations of a node; those of nodes in bodies are unknown, as they depend on the number of iterations.
 double work_of(const OpsPlan& plan, const std::string& node, const std::string& within) {
   const auto found = plan.operations.find(node);
   return within.empty() && found != plan.operations.end() ? found->second : std::nan("");
@@ -102,7 +102,7 @@ std::vector<EngineTimes> measure_times(const OpsPlan& plan, const std::vector<co
   return all;
 }
 
-/// Of one operator: what each engine spends on it, null where it has none.
+/// The time of each engine for one operator; null if an engine has none.
 json op_json(const OpsPlan& plan, const std::string& name, const std::vector<EngineTimes>& times) {
   json row = {{"op", name}, {"engines", json::array()}};
   const auto ours = times[0].ops.find(name);
@@ -159,7 +159,7 @@ std::string cell_text(const json& cell, const char* key, double run_ms, bool has
 json measure_ops(const OpsPlan& plan, const std::vector<const EngineLibrary*>& engines, HostValues& inputs) {
   const std::vector<EngineTimes> times = measure_times(plan, engines, inputs);
   json all = {{"threads", plan.settings.threads}, {"engines", json::array()}, {"operators", json::array()}};
-  std::map<std::string, double> slowest;  // by operator, on any of the engines
+  std::map<std::string, double> slowest;  // by operator, the largest on any engine
   for (size_t e = 0; e < times.size(); ++e) {
     all["engines"].push_back(engine_json(*engines[e], times[e], e ? &times[0] : nullptr));
     for (const auto& [name, op] : times[e].ops) slowest[name] = std::max(slowest[name], op.ms);

@@ -34,7 +34,7 @@ void attempt(std::vector<BenchSide>& sides, size_t side, const std::function<voi
     what(sides[side]);
   } catch (const Failure& e) {
     if (sides.size() == 1) throw;
-    if (side < 2) throw Failure(sides[side].name + " refused the model: " + e.what());
+    if (side < 2) throw Failure(sides[side].name + " rejected the model: " + e.what());
     sides[side].failure = e.what();
   }
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kPresent = "present";
 
-/// One entry more in each row of 64-bit integers, equal to the last.
+/// Appends an entry to each row of 64-bit integers, equal to the row's last.
 void append_last(HostTensor& mask) {
   std::vector<std::byte> longer;
   const auto width = size_t(mask.shape.back()), rows = mask.count() / width;
@@ -44,8 +44,8 @@ DecodeRun::DecodeRun(EngineSession& session, HostValues& inputs) : session_(sess
   }
   if (caches_.empty())
     throw Failure(
-        "--hand-back needs a decoder: outputs present… and inputs past… or past_key_values… whose names go on "
-        "alike; this model has none");
+        "--hand-back needs a decoder: outputs present… and inputs past… or past_key_values… whose names continue "
+        "in the same way; this model has none");
   restart();
 }
 
@@ -71,7 +71,7 @@ void DecodeRun::advance() {
 }
 
 void DecodeRun::run() {
-  if (std::exchange(stale_, true)) bound_->forget_outputs();  // not at the end: values() are those of this step
+  if (std::exchange(stale_, true)) bound_->forget_outputs();  // not at the end: values() returns those of this step
   bound_->run();
   const std::vector<Handle<OrtValue>> made = bound_->outputs();
   for (const Cache& c : caches_) bound_->give(c.past, made[c.output].get());

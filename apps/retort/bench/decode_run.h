@@ -1,18 +1,18 @@
-// Steps of a decoder as programs run them: what a step makes of the cache is what the next one starts from.
+// Steps of a decoder, in which each step continues with the cache that the last step computed.
 #pragma once
 #include "engine/engine.h"
 
 namespace retort::cli {
 
-/// Outputs present… are handed back as the inputs past… or past_key_values… of the next step, without a look at their
-/// elements; attention_mask gets one entry more, position_ids count on, the token stays.
+/// The outputs present… become the inputs past… or past_key_values… of the next step, without an access to their
+/// elements; attention_mask gets one more entry, position_ids are incremented, the token stays the same.
 class DecodeRun {
  public:
-  /// Throws Failure where the model has no such names. `inputs` must outlive the object.
+  /// Throws Failure if the model has no such names. `inputs` must outlive the object.
   DecodeRun(EngineSession& session, HostValues& inputs);
-  /// Back to the given inputs.
+  /// Returns to the given inputs.
   void restart();
-  /// One step, then the next one is given what it needs.
+  /// Runs one step and sets the inputs of the next.
   void run();
   /// The outputs of the last step.
   HostValues values() const { return bound_->values(); }
@@ -28,7 +28,7 @@ class DecodeRun {
   HostValues& inputs_;
   std::vector<Cache> caches_;
   std::unique_ptr<BoundRun> bound_;
-  bool stale_ = false;   ///< the outputs are bound to those of the last step
+  bool stale_ = false;   ///< whether the outputs are still bound to those of the last step
   HostValues counters_;  ///< mask and positions of the next step
 };
 

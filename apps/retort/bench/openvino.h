@@ -1,5 +1,5 @@
-// What bench calls of OpenVINO's C interface (openvino/c in its package), declared here so that nothing of it has to be
-// there to build. Functions answer 0 or the number of an error.
+// The functions of OpenVINO's C interface that bench calls (openvino/c in its package), declared here so that the build
+// does not need that package. They return 0 or an error number.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct OpenVino {
   int (*core_create)(OvCore**);
   void (*core_free)(OvCore*);
   int (*core_get_property)(const OvCore*, const char* device, const char* key, char** value);
-  /// `arguments` keys and values follow, all of them `const char*`.
+  /// `arguments` keys and values follow, all of type `const char*`.
   int (*core_compile_model_from_file)(const OvCore*, const char* path, const char* device, size_t arguments,
                                       OvCompiledModel**, ...);
   void (*compiled_model_free)(OvCompiledModel*);

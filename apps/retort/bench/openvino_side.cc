@@ -10,7 +10,7 @@
 namespace retort::cli {
 namespace {
 
-/// Element types by OpenVINO's numbers; undefined: none that ONNX has.
+/// Element types by OpenVINO's numbers; undefined if ONNX has no such type.
 constexpr std::array<ONNXTensorElementDataType, 26> kOvTypes{
     ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED,  ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL,
     ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16,   ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16,
@@ -64,7 +64,7 @@ OpenVino load_functions(void* library, const std::string& file) {
   return ov;
 }
 
-/// A request that is bound to its inputs. Shapes that the model leaves free stay free, as with the other engines.
+/// A request with bound inputs. Free extents of the model stay free, as for the other engines.
 class OpenVinoSide : public Side {
  public:
   OpenVinoSide(void* library, const std::string& file, bool own_precision)
@@ -75,7 +75,7 @@ class OpenVinoSide : public Side {
     version_ = version_.substr(0, version_.find('-'));
     ov_.version_free(&version);
     core_ = make(ov_.core_free, ov_.core_create, "cannot start");
-    // Opens the device's own library here: the libraries of the other engines are open as well before loading is timed.
+    // Opens the device's own library now, since the other engines' libraries are open as well before loading is timed.
     char* device = nullptr;
     check(ov_.core_get_property(core_.get(), "CPU", "FULL_DEVICE_NAME", &device), "cannot use the processor");
     ov_.free(device);
@@ -92,7 +92,7 @@ class OpenVinoSide : public Side {
     if (!own_precision_) words.insert(words.end(), {"INFERENCE_PRECISION_HINT", "f32"});
     if (settings.threads > 0) words.insert(words.end(), {"INFERENCE_NUM_THREADS", threads.c_str()});
     const size_t count = words.size();
-    words.resize(6, nullptr);  // what lies beyond `count` is not looked at
+    words.resize(6, nullptr);  // elements beyond `count` are ignored
     compiled_ = make(
         ov_.compiled_model_free,
         [&](OvCompiledModel** made) {
@@ -109,7 +109,7 @@ class OpenVinoSide : public Side {
   void bind(HostValues& inputs) override {
     for (auto& [name, value] : inputs) {
       if (value.kind != HostValue::Kind::tensor)
-        throw Failure("OpenVINO: the input '" + name + "' is no tensor, and OpenVINO takes nothing else");
+        throw Failure("OpenVINO: the input '" + name + "' is not a tensor, and OpenVINO takes only tensors");
       inputs_.push_back(tensor(name, value.tensor));
       check(ov_.infer_request_set_tensor(request_.get(), name.c_str(), inputs_.back().get()),
             "does not take the input '" + name + "'");
@@ -140,7 +140,8 @@ class OpenVinoSide : public Side {
     return Handle<T>(made, release);
   }
 
-  /// Over the memory of `given`, which OpenVINO wants even where it has no elements; strings are copied.
+  /// Makes a tensor in the memory of `given`, which OpenVINO needs even for tensors without elements; strings are
+  /// copied.
   Handle<OvTensor> tensor(const std::string& name, HostTensor& given) const {
     static std::byte nothing[64];
     const OvShape shape{int64_t(given.shape.size()), given.shape.data()};
@@ -175,8 +176,8 @@ class OpenVinoSide : public Side {
     check(ov_.tensor_get_element_type(tensor.get(), &type), what);
     if (type > 0 && size_t(type) < kOvTypes.size()) out.type = kOvTypes[size_t(type)];
     if (type_bits(out.type) == 0)
-      throw Failure("OpenVINO: " + what + ": its elements are of OpenVINO's type " + std::to_string(type) +
-                    ", which this program does not read");
+      throw Failure("OpenVINO: " + what + ": its elements have OpenVINO's type " + std::to_string(type) +
+                    ", which this program does not support");
     out.bytes.resize(out.size());
     check(ov_.tensor_data(tensor.get(), &data), what);
     if (!out.bytes.empty()) std::memcpy(out.bytes.data(), data, out.bytes.size());

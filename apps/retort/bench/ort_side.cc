@@ -1,4 +1,4 @@
-// Retort, ONNX Runtime and whatever else has that C interface, as a side of a measurement.
+// Measures Retort, ONNX Runtime and every other engine with that C interface.
 #include <dlfcn.h>
 
 #include "bench/decode_run.h"
@@ -40,7 +40,7 @@ class OrtSide : public Side {
   EngineLibrary engine_;
   std::unique_ptr<EngineSession> session_;
   std::unique_ptr<BoundRun> bound_;
-  std::unique_ptr<DecodeRun> steps_;  ///< in its place
+  std::unique_ptr<DecodeRun> steps_;  ///< replaces it for --hand-back
   bool decodes_ = false;
 };
 
@@ -53,7 +53,7 @@ std::unique_ptr<Side> open_side(const std::string& library) {
   void* opened = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: engines keep threads
   if (opened && dlsym(opened, "ov_core_create")) return openvino_side(opened, file, has_mode);
   if (opened && has_mode)
-    throw Failure("'" + library + "' ends in " + suffix + ", which is a mode of OpenVINO's C library, and " + file +
+    throw Failure("'" + library + "' ends in " + suffix + ", which is a mode of OpenVINO's C library, but " + file +
                   " has no ov_core_create: it is another engine; leave " + suffix + " out");
   return std::make_unique<OrtSide>(file);
 }

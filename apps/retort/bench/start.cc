@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A line of /proc/self/status in MiB, for example "VmRSS:".
+/// A number of /proc/self/status in MiB, for example "VmRSS:".
 double status_mib(const char* key) {
   double kib = 0;
   std::FILE* f = std::fopen("/proc/self/status", "r");
@@ -28,12 +28,12 @@ double status_mib(const char* key) {
   return kib / 1024;
 }
 
-constexpr int kMoreRuns = 3;  // after which nothing is allocated any more
+constexpr int kMoreRuns = 3;  // runs after which nothing is allocated any more
 
 json start(const Common& options, const std::string& library, int threads, HostValues& inputs) {
   const auto side = open_side(library);
   SessionSettings settings = options.settings(threads);
-  settings.warns = false;  // the session that is measured later does
+  settings.warns = false;  // the session that is measured later warns
   const double before = status_mib("VmRSS:");
   const auto begin = Clock::now();
   side->load(options.model, settings);
@@ -62,7 +62,8 @@ std::vector<PortInfo> read_ports(const json& told) {
   return all;
 }
 
-/// What the child says: what `answer` returned, or {"failure": why it did not}. As CBOR, which takes names of any bytes.
+/// The child writes the result of `answer`, or {"failure": the reason} on an error. In CBOR, which supports names of
+/// any bytes.
 [[noreturn]] void run_child(int out, const std::function<json()>& answer) {
   json told;
   try {
@@ -91,7 +92,7 @@ json in_child(const std::string& library, const std::function<json()>& answer) {
   int status = 0;
   waitpid(child, &status, 0);
   json told = json::from_cbor(bytes, true, false);
-  if (told.is_discarded()) throw Failure("the process that was to use " + library + " ended without an answer");
+  if (told.is_discarded()) throw Failure("the process that used " + library + " ended without an answer");
   if (told.is_object()) throw Failure(told["failure"].get<std::string>());
   return told;
 }
@@ -115,7 +116,7 @@ std::string name_apart(const std::string& library) {
 }
 
 Start measure_start(const Common& options, const std::string& library, int threads, HostValues& inputs) {
-  malloc_trim(0);  // free memory that is still resident would hide what the engine takes of it
+  malloc_trim(0);  // free memory that is still resident would hide how much of it the engine uses
   const json told = in_child(library, [&] { return start(options, library, threads, inputs); });
   return {told[0], told[1], told[2], told[3], told[4]};
 }

@@ -1,4 +1,4 @@
-// Who goes when in measurements of several engines.
+// The order of engines in measurements.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace retort::cli {
 
-/// The order of round `round`: first to last, then last to first, so that each goes first equally often.
+/// The order of round `round`: first to last, then last to first, so that each is first equally often.
 inline std::vector<size_t> turns(size_t round, size_t engines) {
   std::vector<size_t> order(engines);
   std::iota(order.begin(), order.end(), size_t(0));

@@ -46,17 +46,17 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-/// In single quotes for a shell; fish has its own rule for quotes inside.
+/// Puts the text into single quotes for a shell; fish has its own rule for quotes inside.
 std::string quoted(const std::string& text, bool fish = false) {
   return "'" + (fish ? replaced(replaced(text, "\\", "\\\\"), "'", "\\'") : replaced(text, "'", "'\\''")) + "'";
 }
 
-/// What a value may follow: the option's names; the command, where it is a choice without a name.
+/// The words that the value may follow: the option's names; for a choice without a name, the command.
 std::vector<std::string> said_before(const OptionWords& o, const CommandWords& c) {
   return o.names.empty() && o.kind == WordKind::choice ? std::vector{c.name} : o.names;
 }
 
-/// The first clause: completions show one line.
+/// The first clause, since completions show one line.
 std::string brief(const std::string& text) { return text.substr(0, text.find_first_of(";:(")); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The commands and options of the program as data, for what is generated from them.
+// The commands and options of the program as data, for generated texts.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -10,8 +10,8 @@ namespace retort::cli {
 enum class WordKind { none, file, folder, choice, other };  ///< what follows an option; none: it is a flag
 
 struct OptionWords {
-  std::vector<std::string> names;  ///< "--input", "-i"; empty: a positional
-  std::string value, description;  ///< value: "FILE", "nchw|nhwc"; the name of a positional
+  std::vector<std::string> names;  ///< "--input", "-i"; empty: a positional argument
+  std::string value, description;  ///< value: "FILE", "nchw|nhwc"; the name of a positional argument
   WordKind kind = WordKind::none;
   std::vector<std::string> choices;
   bool required = false;
@@ -22,14 +22,14 @@ struct CommandWords {
   std::vector<OptionWords> options;
 };
 
-/// The subcommands that help lists, in its order.
+/// The subcommands in the order of the help text.
 std::vector<CommandWords> command_words(const CLI::App& app);
 
-/// Scripts that complete commands, options and files.
+/// Scripts that complete commands, options and files in a shell.
 std::string bash_completion(const std::vector<CommandWords>& commands);
 std::string zsh_completion(const std::vector<CommandWords>& commands);
 std::string fish_completion(const std::vector<CommandWords>& commands);
-/// The manual page, in man's roff.
+/// The manual page in roff.
 std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& commands);
 
 }  // namespace retort::cli

@@ -24,7 +24,7 @@ std::vector<int64_t> parse_shape(const std::string& text) {
   return shape;
 }
 
-/// Makes wrong usage of what `parse` throws a Failure on.
+/// A validator that rejects texts for which `parse` throws Failure.
 CLI::Validator refused_by(const std::function<void(const std::string&)>& parse) {
   const auto check = [parse](const std::string& text) -> std::string {
     try {
@@ -42,14 +42,14 @@ std::pair<std::string, std::vector<int64_t>> parse_named_shape(const std::string
   return {name, parse_shape(shape)};
 }
 
-/// A provider's name and options.
+/// Splits a provider's name and options.
 std::pair<std::string, std::map<std::string, std::string>> parse_provider(const std::string& text) {
   const size_t colon = text.find(':');
   std::map<std::string, std::string> entries;
   std::stringstream stream(colon == std::string::npos ? "" : text.substr(colon + 1));
   std::string key;
   for (std::string part; std::getline(stream, part, ',');) {
-    // A value may be a list: claim=Add,Mul
+    // A value may be a list: claim=Add,Mul.
     if (!key.empty() && part.find('=') == std::string::npos) {
       entries[key] += "," + part;
       continue;
@@ -69,7 +69,7 @@ const PortInfo& find_port(const std::vector<PortInfo>& ports, const std::string&
   throw Failure("the model has no input '" + name + "'; it has " + (known.empty() ? "none" : known));
 }
 
-/// The array of `name`, or the only one.
+/// The array of that name, or the only one.
 HostValue take(HostValues&& arrays, const std::string& name, const std::string& file) {
   const auto found = arrays.find(name);
   if (found != arrays.end()) return std::move(found->second);
@@ -93,7 +93,7 @@ class InputReader {
       const PortInfo& port = ports_[i];
       if (all_.contains(port.name)) continue;
       if (given && !o_.random)
-        throw Failure("input '" + port.name + "' is not given; --random fills what no file gives");
+        throw Failure("input '" + port.name + "' is not given; --random fills inputs that no file gives");
       const std::vector<int64_t> shape = random_shape(port);
       all_[port.name] = {.kind = HostValue::Kind::tensor,
                          .tensor = random_tensor(port, shape, o_.seed + i),
@@ -118,14 +118,15 @@ class InputReader {
   }
 
   void give(const PortInfo& port, HostValue value) {
-    if (all_.contains(port.name)) throw Failure("input '" + port.name + "' is given twice; leave one --input out");
+    if (all_.contains(port.name)) throw Failure("input '" + port.name + "' is given twice; remove one --input");
     std::vector<int64_t>& shape = value.tensor.shape;
-    if (port.ranked && port.shape.empty() && shape == std::vector<int64_t>{1}) shape.clear();  // engines differ in that
+    // Engines differ in accepting this.
+    if (port.ranked && port.shape.empty() && shape == std::vector<int64_t>{1}) shape.clear();
     learn(port, shape);
     all_[port.name] = std::move(value);
   }
 
-  /// Extents with a name are the same everywhere.
+  /// Records named extents, which are the same in all inputs.
   void learn(const PortInfo& port, const std::vector<int64_t>& shape) {
     for (size_t i = 0; i < shape.size() && i < port.symbols.size(); ++i) {
       if (!port.symbols[i].empty()) extents_.emplace(port.symbols[i], shape[i]);
@@ -193,14 +194,15 @@ void Common::add_library(CLI::App& app) {
   app.add_option(
          "--library", library,
          "engine to use: any library with the C interface of ONNX Runtime (default: the file that "
-         "RETORT_LIBRARY names, else this installation's); a name without a slash is looked for where libraries are "
+         "RETORT_LIBRARY names, else this installation's); a name without a slash is searched for in the library path "
          "(LD_LIBRARY_PATH)")
       ->type_name("FILE");
 }
 
 void Common::add_tools_library(CLI::App& app) {
   app.add_option("--library", library,
-                 "build of Retort to ask; another engine cannot tell this: Retort itself answers in its place")
+                 "build of Retort to use; with the library of another engine, which has no such information, this "
+                 "installation's Retort is used")
       ->type_name("FILE");
 }
 
@@ -226,11 +228,11 @@ void Common::add_plugins(CLI::App& app, const std::string& what) {
         vulkan = true;
         environment_config()["retort.discover_vulkan"] = "1";
       },
-      "ask Vulkan's drivers for devices, too, where there are any");
+      "also find devices through Vulkan's drivers, if there are any");
   app.add_option_function<std::string>(
          "--virtual",
          [this](const std::string& devices) { environment_config()["retort.virtual_devices"] = declared = devices; },
-         "declare devices that are not there, such as gpu:0x10de:0x1eb8")
+         "declare virtual devices, such as gpu:0x10de:0x1eb8")
       ->type_name("DEVICES");
 }
 
@@ -240,13 +242,15 @@ void Common::add_providers(CLI::App& app) {
       ->type_name(kEntryForm)
       ->allow_extra_args(false);
   app.add_option("--provider", providers,
-                 "what shall run the model: an execution provider of the engine (retort devices lists them) and its "
-                 "options, whose values may be lists with commas; may be repeated, the first is asked first; what none "
-                 "takes, the CPU runs")
+                 "an execution provider of the engine to run the model (retort devices lists them), with its "
+                 "options, whose values may be lists with commas; may be repeated: the first one chooses nodes first; "
+                 "the CPU runs "
+                 "all others")
       ->check(refused_by(parse_provider))
       ->type_name("NAME[:KEY=VALUE,…]")
       ->allow_extra_args(false);
-  add_plugins(app, "load a plug-in provider; may be repeated; without --provider all that plug-ins bring are asked");
+  add_plugins(app,
+              "load a plug-in provider; may be repeated; without --provider, all providers of the plug-ins are used");
 }
 
 void Common::add_inputs(CLI::App& app) {
@@ -268,9 +272,10 @@ void Common::add_inputs(CLI::App& app) {
 }
 
 void Common::add_shapes(CLI::App& app) {
-  app.add_option("--shape", shapes,
-                 "shape of an input that no file gives; may be repeated; extents that the model leaves free are 1 "
-                 "otherwise, or as those of the same name in other inputs")
+  app.add_option(
+         "--shape", shapes,
+         "shape of an input that no file gives; may be repeated; extents that the model leaves free are as those "
+         "of the same name in other inputs, otherwise 1")
       ->check(refused_by(parse_named_shape))
       ->type_name(kShapeForm)
       ->allow_extra_args(false);
@@ -290,24 +295,24 @@ void Common::add_media(CLI::App& app) {
              throw CLI::ValidationError("--resize", "'" + text + "' must look like 224x224");
          })
       ->type_name("WIDTHxHEIGHT")
-      ->description("resize a picture to so many pixels, without keeping its proportions")
+      ->description("resize a picture to this size in pixels, without keeping its proportions")
       ->group(kGroup);
   app.add_option("--scale", media.scale,
-                 "what the brightest pixel value (255) becomes where the input has floats; integers keep 0 to 255")
+                 "value of the brightest pixel (255) if the input has floats; integers keep 0 to 255")
       ->capture_default_str()
       ->type_name("X")
       ->group(kGroup);
   app.add_option_function<std::string>("--mean", floats(media.mean),
-                                       "subtracted after --scale: one number, or one per channel")
+                                       "number to subtract after --scale, or one per channel")
       ->type_name("X[,X,X]")
       ->group(kGroup);
   const auto divisors = [this](const std::string& text) {
     media.std = parse_floats(text);
     for (const float x : media.std) {
-      if (x == 0) throw CLI::ValidationError("--std", "'" + text + "': nothing can be divided by 0");
+      if (x == 0) throw CLI::ValidationError("--std", "'" + text + "': the divisor must not be 0");
     }
   };
-  app.add_option_function<std::string>("--std", divisors, "divided by after --mean: one number, or one per channel")
+  app.add_option_function<std::string>("--std", divisors, "divisor to apply after --mean, or one per channel")
       ->type_name("X[,X,X]")
       ->group(kGroup);
   app.add_option("--layout", media.layout,
@@ -316,16 +321,16 @@ void Common::add_media(CLI::App& app) {
       ->check(CLI::IsMember({"nchw", "nhwc"}).description(""))
       ->type_name("nchw|nhwc")
       ->group(kGroup);
-  app.add_flag("--bgr", media.bgr, "channels in the order blue, green, red")->group(kGroup);
+  app.add_flag("--bgr", media.bgr, "order the channels blue, green, red")->group(kGroup);
   app.add_flag("--fit", media.fit, "cut sound, or fill it with silence, to the length of the input")->group(kGroup);
 }
 
 void Common::add_threads(CLI::App& app, const std::string& what) {
-  app.add_option("--threads", threads, what + "; 0: the engine's own choice")
+  app.add_option("--threads", threads, what + "; 0: the engine chooses")
       ->check(CLI::Validator(
           [](const std::string& text) {
             const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-            return digits && text.size() <= 4 ? std::string() : "'" + text + "' is no number of threads";
+            return digits && text.size() <= 4 ? std::string() : "'" + text + "' is not a number of threads";
           },
           ""))
       ->default_str("1")
@@ -337,13 +342,13 @@ void Common::add_against(CLI::App& app) {
   app.add_option(
          "--against", against,
          "library of the second engine, for example libonnxruntime.so of the onnxruntime package; a name without "
-         "a slash is looked for where libraries are (LD_LIBRARY_PATH)")
+         "a slash is searched for in the library path (LD_LIBRARY_PATH)")
       ->type_name("FILE");
 }
 
 void Common::add_disable(CLI::App& app) {
   app.add_option("--disable", disabled,
-                 "leave out the optimisation pass or rule of that name (retort inspect --passes lists them); may be "
+                 "leave out the optimisation pass or rule of this name (retort inspect --passes lists them); may be "
                  "repeated")
       ->type_name("PASS")
       ->allow_extra_args(false);
@@ -357,7 +362,7 @@ SessionSettings Common::settings(int thread_count) const {
   for (const std::string& text : providers) s.providers.push_back(parse_provider(text));
   for (const std::string& text : plugins) s.plugins.push_back(split_at(text, '=', "NAME=FILE"));
   for (const std::string& name : disabled) s.config[kDisabled] += (s.config[kDisabled].empty() ? "" : ";") + name;
-  s.warns = s.config.contains(kDisabled);  // of names that no pass has
+  s.warns = s.config.contains(kDisabled);  // warns of names of unknown passes
   return s;
 }
 

@@ -8,7 +8,7 @@
 namespace retort::cli {
 namespace {
 
-/// Text as roff takes it: no line begins with a request, hyphens and backslashes are themselves.
+/// Escapes text for roff: no line begins with a request, and hyphens and backslashes are literal.
 std::string roff(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -30,7 +30,7 @@ std::string option_entry(const OptionWords& o) {
   return ".TP\n" + names + "\n" + roff(o.description) + "\n";
 }
 
-/// Lines as they are, for examples.
+/// Unchanged lines, for examples.
 std::string verbatim(const std::string& text) { return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
 
 nlohmann::json commands_json(const std::vector<CommandWords>& commands) {
@@ -62,10 +62,11 @@ std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& co
     text += verbatim(c.footer);
   }
   text +=
-      ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nthe engine or a file said no; standard error tells why\n.TP\n2\nwrong "
+      ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n1\nthe engine or a file reported an error; standard error has the "
+      "reason\n.TP\n2\nwrong "
       "usage\n"
-      ".TP\n3\n\\fBretort diff\\fR found a difference\n.SH ENVIRONMENT\n.TP\nRETORT_LIBRARY\nthe engine to use where "
-      "\\fB\\-\\-library\\fR is not given\n.TP\nNO_COLOR\nwhen set and not empty: no colours\n";
+      ".TP\n3\n\\fBretort diff\\fR found a difference\n.SH ENVIRONMENT\n.TP\nRETORT_LIBRARY\nthe engine to use if "
+      "\\fB\\-\\-library\\fR is not given\n.TP\nNO_COLOR\nif set and not empty: no colours\n";
   return text;
 }
 
@@ -73,7 +74,7 @@ void add_completion(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("completion", "print a script that completes commands and options in a shell");
   const auto shell = std::make_shared<std::string>();
   const auto o = std::make_shared<Common>();
-  sub->add_option("SHELL", *shell, "the shell to write for")
+  sub->add_option("SHELL", *shell, "the shell that runs the script")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->type_name("bash|zsh|fish");

@@ -1,14 +1,14 @@
-// What only a terminal gets: colours (not where NO_COLOR is set) and progress bars.
+// Colours and progress bars, which only terminals show.
 #pragma once
 #include <string>
 
 namespace retort::cli {
 
 enum class Paint { bold, dim, red, green, yellow };
-/// The text in this colour where standard output is a terminal and NO_COLOR is unset or empty; else the text.
+/// The text in this colour if standard output is a terminal and NO_COLOR is unset or empty; otherwise the plain text.
 std::string paint(Paint colour, const std::string& text);
 
-/// A bar on standard error while it is a terminal; nothing otherwise. Gone when the object is.
+/// A progress bar on standard error if that is a terminal; otherwise nothing. The destructor removes the bar.
 class Progress {
  public:
   explicit Progress(std::string what);

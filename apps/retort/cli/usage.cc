@@ -6,7 +6,7 @@
 namespace retort::cli {
 namespace {
 
-/// How many letters are other, missing or too many.
+/// The edit distance of two words.
 size_t slips(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -34,7 +34,7 @@ std::vector<std::string> commands_of(const CLI::App& app) {
   return names;
 }
 
-/// Without the value of --option=value.
+/// The first unexpected word, without the value of --option=value.
 std::string first_unexpected(const CLI::App& app, int argc, const char* const* argv) {
   const std::vector<std::string> left = app.remaining(true);
   const auto end = argv + argc;
@@ -48,12 +48,12 @@ std::string meant(const std::string& name) { return name.empty() ? "" : "; did y
 
 std::string no_command(const CLI::App& app, const std::string& word) {
   if (word.ends_with(".onnx") || word.ends_with(".ort"))
-    return "retort: '" + word + "' is no command; retort inspect " + word + " shows what is in it, retort run " + word +
-           " runs it";
+    return "retort: '" + word + "' is not a command; retort inspect " + word + " shows its contents, retort run " +
+           word + " runs it";
   std::string all;
   const auto names = commands_of(app);
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  return "retort: '" + word + "' is no command" + meant(likely(word, names)) + "\nThe commands are " + all + ".";
+  return "retort: '" + word + "' is not a command" + meant(likely(word, names)) + "\nThe commands are " + all + ".";
 }
 
 }  // namespace
@@ -75,17 +75,17 @@ std::string unexpected_text(const CLI::App& app, int argc, const char* const* ar
   const auto chosen = app.get_subcommands();
   const bool option = word.starts_with("-");
   if (chosen.empty()) {
-    return option ? "retort: there is no option " + word + " before the command; options of a command come behind it"
+    return option ? "retort: there is no option " + word + " before the command; write options of a command after it"
                   : no_command(app, word);
   }
   const std::string command = "retort " + chosen[0]->get_name();
   const auto options = options_of(*chosen[0]);
   if (std::find(options.begin(), options.end(), word) != options.end())
-    return command + ": " + word + " stands before the command; its place is behind " + command;
+    return command + ": " + word + " stands before the command; write it after " + command;
   return command +
          (option ? ": there is no option " + word + meant(likely(word, options))
-                 : ": '" + word + "' is one word too many") +
-         "\n" + command + " --help tells what it takes.";
+                 : ": '" + word + "' is an unexpected argument") +
+         "\n" + command + " --help lists its options.";
 }
 
 }  // namespace retort::cli

@@ -1,4 +1,4 @@
-// What is said about words of the command line that nothing takes.
+// Error messages for unexpected words of the command line.
 #pragma once
 #include <string>
 
@@ -6,9 +6,9 @@
 
 namespace retort::cli {
 
-/// The first such word, and what was likely meant.
+/// The message for the first such word, with the likely intended one.
 std::string unexpected_text(const CLI::App& app, int argc, const char* const* argv);
-/// The one of `names` that is a slip or two away from `word`; "" where none is.
+/// The name that differs from `word` by one or two typing errors; "" if there is none.
 std::string likely(const std::string& word, const std::vector<std::string>& names);
 
 }  // namespace retort::cli

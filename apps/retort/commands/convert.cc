@@ -1,4 +1,4 @@
-// retort convert: the same model in another file or format, or what its operator sets are.
+// retort convert: writes a model to another file or format, or reports its operator sets.
 #include <filesystem>
 
 #include "cli/terminal.h"
@@ -14,7 +14,7 @@ struct ConvertOptions : Common {
   size_t threshold = 1024;
 };
 
-/// What is known of an operator of the model: how many nodes, and its definitions.
+/// An operator that the model uses: its number of nodes, and its definitions.
 struct Use {
   size_t nodes = 0;
   int form = 0, newest = 0;  ///< operator set versions of the definition in force and of the newest; 0: none
@@ -84,13 +84,13 @@ void print_report(const json& report) {
     const int form = op["definition"], newest = op["newest"];
     std::string text = form          ? std::to_string(form)
                        : op["known"] ? "replaced by other operators while loading"
-                                     : paint(Paint::red, "not known: Retort cannot run it");
-    if (form && form < newest) text += " (newest: " + std::to_string(newest) + ", brought there while loading)";
+                                     : paint(Paint::red, "unknown: Retort cannot run it");
+    if (form && form < newest) text += " (newest: " + std::to_string(newest) + ", converted while loading)";
     std::printf("%-*s %6zu  %s\n", int(width), full_name(op).c_str(), op["nodes"].get<size_t>(), text.c_str());
   }
 }
 
-/// Any engine can save what it optimised.
+/// Any engine can save its optimised model.
 void save_optimized(const ConvertOptions& o, int level) {
   const EngineLibrary engine(default_library(o.library));
   SessionSettings settings = o.settings(1);
@@ -128,7 +128,7 @@ void convert(const ConvertOptions& o) {
   }
   std::printf("%s  %s\n", o.to.c_str(), scaled(told["bytes"], "B").c_str());
   if (outside) std::printf("%s  %s of weights\n", beside.c_str(), scaled(told["external_bytes"], "B").c_str());
-  if (!o.external.empty() && !outside) std::printf("no weight has %zu bytes: all are inside\n", o.threshold);
+  if (!o.external.empty() && !outside) std::printf("no weight has %zu bytes or more: all are inside\n", o.threshold);
 }
 
 }  // namespace
@@ -156,14 +156,15 @@ void add_convert(CLI::App& app) {
       ->type_name("BYTES");
   sub->add_option(
          "--optimize", o->optimize,
-         "write what the engine makes of the model: basic (constants folded, dead and duplicate nodes removed), "
-         "extended (nodes fused), all; operators of the engine's own are not used where it can avoid them")
+         "write the model as the engine optimises it: basic (constants folded, dead and duplicate nodes removed), "
+         "extended (nodes fused), all; internal operators of the engine are avoided if possible")
       ->check(CLI::IsMember({"basic", "extended", "all"}).description(""))
       ->type_name("basic|extended|all");
   sub->footer(
-      "An operator set (opset) is a numbered edition of the operators' definitions; a model says which it was made "
-      "for. ORT format knows no functions, no Constant nodes and no types of optional values: calls are expanded, "
-      "constants become weights. What official ONNX Runtime has as functions only (CenterCropPad, losses) or has no "
+      "An operator set (opset) is a numbered version of the operators' definitions; a model names the one it was made "
+      "for. ORT format has no functions, no Constant nodes and no types of optional values: calls are expanded, "
+      "constants become weights. Operators that official ONNX Runtime only has as functions (CenterCropPad, losses), "
+      "or has no "
       "kernel "
       "for (most of float16) it runs from ONNX files alone. --library, --config and --provider matter with --optimize "
       "only: all else is Retort's own work.\n\n"

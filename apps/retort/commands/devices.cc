@@ -1,4 +1,4 @@
-// retort devices: what could run a model here.
+// retort devices: shows the devices that could run a model here.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The value behind the first "key : value" of a file of /proc.
+/// The value of the first line "key : value" in a file of /proc.
 std::string proc_value(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -25,7 +25,7 @@ std::string proc_value(const char* path, const std::string& key) {
   return "";
 }
 
-/// What matters for speed among the processor's instruction sets.
+/// The instruction sets of the processor that matter for speed.
 std::vector<std::string> instruction_sets() {
   std::istringstream flags(proc_value("/proc/cpuinfo", "flags"));
   const std::set<std::string> has{std::istream_iterator<std::string>(flags), {}};
@@ -37,7 +37,7 @@ std::vector<std::string> instruction_sets() {
   return found;
 }
 
-/// Processors that the control group lets this process use at a time; 0: as many as there are.
+/// The number of processors that the control group allows this process to use at a time; 0: no limit.
 double processor_quota() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   std::string quota;
@@ -84,7 +84,7 @@ json device_json(const EngineLibrary& engine, const OrtEpDevice* device) {
   return told;
 }
 
-/// Null where the engine does not tell.
+/// Null if the engine does not report it.
 json engine_hardware(const EngineLibrary& engine) {
   if (engine.api_version() < 24) return nullptr;
   size_t count = 0;
@@ -96,7 +96,7 @@ json engine_hardware(const EngineLibrary& engine) {
   return all;
 }
 
-/// Null where the engine does not find devices by itself.
+/// Null if the engine does not find devices by itself.
 json engine_devices(const EngineLibrary& engine) {
   if (engine.api_version() < 22) return nullptr;
   const OrtEpDevice* const* devices = nullptr;
@@ -119,7 +119,7 @@ void print_details(const json& device) {
 
 void print_hardware(const json& devices) {
   std::printf("%s\n", paint(Paint::bold, "hardware").c_str());
-  if (devices.is_null()) std::printf("  this engine does not tell\n");
+  if (devices.is_null()) std::printf("  not reported by this engine\n");
   for (const json& d : devices) {
     const std::string vendor = d["vendor"];
     std::printf("  %s %04x:%04x%s%s\n", d["kind"].get<std::string>().c_str(), d["vendor_id"].get<unsigned>(),
@@ -139,7 +139,7 @@ void print_devices(const json& all) {
   for (const std::string name : all["providers"]) std::printf("  %s\n", name.c_str());
   print_hardware(all["hardware"]);
   std::printf("%s\n", paint(Paint::bold, "devices of providers").c_str());
-  if (all["devices"].is_null()) std::printf("  this engine does not look for devices; the processor is there\n");
+  if (all["devices"].is_null()) std::printf("  this engine does not find devices; it has the processor\n");
   for (const json& d : all["devices"]) {
     std::printf("  %s through %s (%s)\n", d["kind"].get<std::string>().c_str(),
                 d["provider"].get<std::string>().c_str(), d["vendor"].get<std::string>().c_str());
@@ -151,7 +151,7 @@ void list_devices(const Common& o) {
   const EngineLibrary engine(default_library(o.library));
   for (const std::string& text : o.plugins) {
     const auto [name, file] = split_at(text, '=', "NAME=FILE");
-    if (engine.api_version() < 22) throw Failure("this engine takes no plug-in providers");
+    if (engine.api_version() < 22) throw Failure("this engine does not support plug-in providers");
     engine.check(engine.api().RegisterExecutionProviderLibrary(engine.env(), name.c_str(), file.c_str()));
   }
   const json all = {{"engine", engine.name()},
@@ -168,10 +168,11 @@ void list_devices(const Common& o) {
 }  // namespace
 
 void add_devices(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("devices", "show what could run a model here: processor, hardware, providers");
+  CLI::App* sub =
+      app.add_subcommand("devices", "show the devices that could run a model here: processor, hardware, providers");
   const auto o = std::make_shared<Common>();
   o->add_library(*sub);
-  o->add_plugins(*sub, "load a plug-in provider before looking; may be repeated");
+  o->add_plugins(*sub, "load a plug-in provider first; may be repeated");
   o->add_json(*sub);
   sub->footer(
       "A provider is the part of an engine that runs nodes on one kind of device; --provider of other commands takes "

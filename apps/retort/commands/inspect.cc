@@ -1,4 +1,4 @@
-// retort inspect: what a model wants, gives and consists of.
+// retort inspect: shows a model's inputs, outputs, contents and costs.
 #include <fstream>
 
 #include "cli/terminal.h"
@@ -17,7 +17,7 @@ struct InspectOptions : Common {
 
 std::string text(const json& j) { return j.get<std::string>(); }
 
-/// "float32[batch,3]" as type and shape.
+/// Types and shapes, as in "float32[batch,3]".
 json ports(const json& graph, const char* key) {
   json list = json::array();
   for (const size_t i : graph[key]) {
@@ -38,7 +38,7 @@ void print_ports(const char* title, const json& list) {
 }
 
 struct Totals {
-  size_t nodes = 0, unknown = 0;  ///< unknown: nodes whose arithmetic cannot be counted
+  size_t nodes = 0, unknown = 0;  ///< unknown: number of nodes whose operations cannot be counted
   double operations = 0;
   struct Row {
     size_t nodes = 0, unknown = 0;
@@ -67,7 +67,7 @@ void add_up(const json& graph, Totals& t) {
 std::string assumed_text(const json& assumed) {
   std::string all;
   for (const auto& [name, value] : assumed.items()) all += (all.empty() ? "" : ", ") + name + " = " + value.dump();
-  return all.empty() ? "" : " with " + all + " (--shape sets others)";
+  return all.empty() ? "" : " with " + all + " (--shape sets other values)";
 }
 
 void print_head(const json& model, const Totals& t) {
@@ -91,12 +91,12 @@ void print_head(const json& model, const Totals& t) {
   if (model.contains("memory")) {
     const json& m = model["memory"];
     line("weights", scaled(m["weights"], "B"));
-    line("memory", scaled(m["values_at_once"], "B") + " for what is computed in between" +
+    line("memory", scaled(m["values_at_once"], "B") + " for intermediate values" +
                        (text(m["at"]).empty() ? "" : ", most at '" + text(m["at"]) + "'") +
-                       (m["complete"] ? "" : "; sizes that only the data tells not counted"));
+                       (m["complete"] ? "" : "; without sizes that depend on data"));
   }
   line("arithmetic", scaled(t.operations, "FLOP") + " a run" + assumed_text(model["assumed"]) +
-                         (t.unknown ? "; of " + std::to_string(t.unknown) + " nodes it is not known" : ""));
+                         (t.unknown ? "; unknown for " + std::to_string(t.unknown) + " nodes" : ""));
 }
 
 void print_operators(const Totals& t) {
@@ -116,7 +116,7 @@ void print_operators(const Totals& t) {
   }
 }
 
-/// The operators of the graph and its bodies, with the numbers of their nodes.
+/// Counts the nodes of each operator in the graph and its bodies.
 void count_operators(const json& graph, std::map<std::string, size_t>& counts) {
   for (const json& n : graph["nodes"]) {
     const std::string domain = text(n["domain"]);
@@ -126,7 +126,7 @@ void count_operators(const json& graph, std::map<std::string, size_t>& counts) {
   }
 }
 
-/// All at once: what cannot run stops at the first of them.
+/// Prints all unknown operators at once, since loading stops at the first.
 void print_unknown_operators(const json& graph, const json& known) {
   std::map<std::string, size_t> counts;
   count_operators(graph, counts);
@@ -134,7 +134,7 @@ void print_unknown_operators(const json& graph, const json& known) {
   std::string list;
   for (const auto& [name, nodes] : counts)
     list += (list.empty() ? "" : ", ") + name + " (" + std::to_string(nodes) + (nodes == 1 ? " node)" : " nodes)");
-  if (!list.empty()) std::printf("operators that are not known: %s\n", list.c_str());
+  if (!list.empty()) std::printf("unknown operators: %s\n", list.c_str());
 }
 
 void print_nodes(const json& graph, const std::string& indent) {
@@ -160,7 +160,7 @@ void print_nodes(const json& graph, const std::string& indent) {
 
 void print_passes(const json& passes, const json& total) {
   std::printf("%s\n  %-24s %8s %15s %8s  %s\n", paint(Paint::bold, "passes").c_str(), "in order", "ms", "nodes",
-              "changes", "what was applied how often");
+              "changes", "rules and how often each was applied");
   for (const json& p : passes) {
     std::string counts;
     for (const auto& [what, times] : p["counts"].items())
@@ -173,7 +173,7 @@ void print_passes(const json& passes, const json& total) {
               total["changes"].get<size_t>());
 }
 
-/// How wide the column of `key` has to be, within reason.
+/// The width of the column of `key`, up to a limit.
 int column(const json& rows, const char* key) {
   size_t width = 8;
   for (const json& row : rows) width = std::max(width, row[key].get_ref<const std::string&>().size());
@@ -184,7 +184,7 @@ void print_placement(const json& placement) {
   std::printf("%s\n  %s\n", paint(Paint::bold, "placement").c_str(), text(placement["summary"]).c_str());
   const json& nodes = placement["nodes"];
   const int name = column(nodes, "name"), op = column(nodes, "op"), provider = column(nodes, "provider");
-  std::printf("  %-*s  %-*s  %-*s  %s\n", name, "node", op, "operator", provider, "runs on", "in part; why no other");
+  std::printf("  %-*s  %-*s  %-*s  %s\n", name, "node", op, "operator", provider, "runs on", "part, or why no other");
   for (const json& n : nodes) {
     std::string why = n.value("part", "");
     if (n.contains("gone")) why = "gone after optimisation";
@@ -195,8 +195,9 @@ void print_placement(const json& placement) {
   }
   std::string copies;
   for (const json& c : placement["copies"])
-    copies += "  " + text(c["tensor"]) + ": " + (c.contains("bytes") ? scaled(c["bytes"], "B") : "size by the run") +
-              " from " + text(c["from"]) + " to " + text(c["to"]) + " for " + text(c["reader"]) + "\n";
+    copies += "  " + text(c["tensor"]) + ": " +
+              (c.contains("bytes") ? scaled(c["bytes"], "B") : "size depends on the run") + " from " + text(c["from"]) +
+              " to " + text(c["to"]) + " for " + text(c["reader"]) + "\n";
   for (const char* side : {"inputs", "outputs"}) {
     for (const json& port : placement[side]) {
       const std::string memory = port["memory"].size() == 1 ? text(port["memory"][0]) : port["memory"].dump();
@@ -250,26 +251,25 @@ void inspect(const InspectOptions& o) {
 }  // namespace
 
 void add_inspect(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("inspect", "show what a model wants, gives and consists of; nothing runs");
+  CLI::App* sub =
+      app.add_subcommand("inspect", "show a model's inputs, outputs, contents and costs, without running it");
   const auto o = std::make_shared<InspectOptions>();
   o->add_model_file(*sub);
   o->add_tools_library(*sub);
   o->add_shapes(*sub);
-  sub->add_flag("--nodes", o->nodes, "list every node with the types and shapes of what it reads and makes");
-  sub->add_flag(
-      "--passes", o->passes,
-      "list all optimisation passes in their order: the time of each, the number of nodes, the rules it applied");
+  sub->add_flag("--nodes", o->nodes, "list every node with the types and shapes of its inputs and outputs");
+  sub->add_flag("--passes", o->passes,
+                "list all optimisation passes in order: the time, the number of nodes and the applied rules of each");
   o->add_disable(*sub);
-  sub->add_flag(
-      "--placement", o->placement,
-      "list who runs each node, why no other provider does, and what is copied between them in every run, with "
-      "--plugin and --provider, which ask for this, too");
+  sub->add_flag("--placement", o->placement,
+                "list which provider runs each node, why others do not, and what is copied between them in every run; "
+                "implied by --plugin and --provider");
   o->add_providers(*sub);
-  sub->add_option("--html", o->html, "write a page with the graph drawn, for any browser; it needs no other file")
+  sub->add_option("--html", o->html, "write a web page that shows the graph; it needs no other file")
       ->type_name("FILE");
   o->add_json(*sub);
   sub->footer(
-      "FLOP counts arithmetic operations: a multiplication with an addition is 2. It follows from shapes alone; "
+      "FLOP counts arithmetic operations: a multiply-add counts as 2. It follows from shapes alone; "
       "extents\n"
       "that the model leaves free count as 1 unless --shape says otherwise.\n\n"
       "Examples: retort inspect model.onnx --shape image=8x3x224x224\n"

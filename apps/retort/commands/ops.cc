@@ -1,4 +1,4 @@
-// retort ops: what the engine implements.
+// retort ops: lists the operators that the engine implements.
 #include <set>
 
 #include "cli/terminal.h"
@@ -27,7 +27,7 @@ const std::vector<Family>& families() {
   return all;
 }
 
-/// Whole families by their name.
+/// Abbreviates whole families of types by their name.
 std::string types_text(const json& types) {
   std::set<std::string> left(types.begin(), types.end());
   std::string text;
@@ -66,8 +66,8 @@ void print_row(const json& op) {
 }
 
 [[noreturn]] void fail_for_model(const std::string& name) {
-  throw Failure("'" + name + "' is no part of the name of an operator; retort convert " + name +
-                " tells which operators that model uses and which of them are not known");
+  throw Failure("'" + name + "' is not a part of an operator's name; retort convert " + name +
+                " shows which operators that model uses and which of them are unknown");
 }
 
 void list_ops(const OpsOptions& o) {

@@ -1,4 +1,4 @@
-// retort profile: where the time of a run goes.
+// retort profile: shows where the time of a run goes.
 #include <cmath>
 #include <fstream>
 #include <tuple>
@@ -21,23 +21,23 @@ struct ProfileOptions : Common {
   std::string trace, html;
 };
 
-/// Nodes of one name and operator: in bodies they run several times.
+/// All nodes with one name and operator: in bodies, they run several times.
 struct Row {
   std::string name, op;
-  std::string within;       ///< the node whose body it is in, or ""
+  std::string within;       ///< the node that has it in a body, or ""
   double milliseconds = 0;  ///< without nodes in bodies
-  double operations = 0;    ///< NaN: not known
+  double operations = 0;    ///< NaN: unknown
 };
 
-/// One run, the one that took the median: its rows and what is outside of them add up to its time.
+/// One run, the one with the median time: its rows and the time outside of nodes add up to its time.
 struct Profile {
-  double median_ms = 0, overhead_ms = 0;  ///< of the run; of it, outside of nodes
-  double peak = 0;                        ///< operations a second
+  double median_ms = 0, overhead_ms = 0;  ///< time of the run, and the part of it outside of nodes
+  double peak = 0;                        ///< operations per second
   std::vector<Row> rows;                  ///< slowest first
   TracedRun run;
 };
 
-constexpr int kWarm = 3;  // runs that are not counted: they plan memory and fill caches
+constexpr int kWarm = 3;  // runs that do not count: they plan memory and fill caches
 
 std::vector<TracedRun> trace_runs(const ProfileOptions& o, HostValues& inputs) {
   const EngineLibrary engine(default_library(o.library));
@@ -133,7 +133,7 @@ void print_rows(const json& rows, const char* title, size_t most) {
   if (rows.size() > most) std::printf("… and %zu more; --nodes %zu shows all\n", rows.size() - most, rows.size());
 }
 
-/// For chrome://tracing and Perfetto: the run that is reported.
+/// Writes the reported run for chrome://tracing and Perfetto.
 void write_trace(const std::string& path, const Profile& p) {
   json events = json::array();
   events.push_back({{"name", "run"},
@@ -182,17 +182,17 @@ void profile(const ProfileOptions& o) {
     if (!file.empty()) check_can_write(file, true);
   }
   std::vector<TracedRun> runs = trace_runs(o, inputs);
-  Common shaped = o.shaped_as(inputs);  // arithmetic follows from the shapes that ran
+  Common shaped = o.shaped_as(inputs);  // the operations depend on the actual shapes
   const ToolsLibrary tools(o.library);
   const std::string engine = EngineLibrary(default_library(o.library)).name();
-  if (!engine.starts_with("Retort ")) shaped.disabled.clear();  // names of another engine's passes
+  if (!engine.starts_with("Retort ")) shaped.disabled.clear();  // they are names of another engine's passes
   const json model = tools.describe(shaped);
   const Profile p = summarise(std::move(runs), model, o.threads.at(0));
   const json told = report(o, p, engine);
   if (o.json) {
     std::printf("%s\n", told.dump(2).c_str());
   } else {
-    std::printf("%s ms a run (median of %d, %d thread%s), of it %s ms outside of nodes\n",
+    std::printf("%s ms per run (median of %d, %d thread%s), %s ms of it outside of nodes\n",
                 milliseconds_text(p.median_ms).c_str(), o.repeat, o.threads.at(0), o.threads.at(0) == 1 ? "" : "s",
                 milliseconds_text(p.overhead_ms).c_str());
     std::printf("peak of this machine, measured: %.1f GFLOP/s in float32\n", p.peak / 1e9);
@@ -214,7 +214,7 @@ void add_profile(CLI::App& app) {
   o->add_threads(*sub, "threads inside an operator");
   sub->get_option("--threads")->expected(1)->type_name("N");
   sub->add_option("--repeat", o->repeat,
-                  "runs of which the one with the median time is reported, after a few that do not count")
+                  "number of runs, of which the one with the median time is reported; a few before do not count")
       ->capture_default_str()
       ->check(kPositive)
       ->type_name("N");
@@ -223,12 +223,12 @@ void add_profile(CLI::App& app) {
                   "write the reported run as trace events, which ui.perfetto.dev and chrome://tracing open")
       ->type_name("FILE");
   sub->add_option("--html", o->html,
-                  "write a page: the run over time, the graph coloured by time; it needs no other file")
+                  "write a web page with a timeline of the run and the graph coloured by time; it needs no other file")
       ->type_name("FILE");
   sub->footer(
       "'Of peak' compares the arithmetic of a node (see retort inspect) per second with what the processor does when "
       "it\n"
-      "only multiplies and adds: 100 % cannot be beaten by direct formulas, and nodes that mostly move data stay low. "
+      "only multiplies and adds: direct formulas cannot exceed 100 %, and nodes that mostly move data stay low. "
       "The\n"
       "engine's own profiler is on; it costs about a microsecond per node. Times are those of one run, the median; a\n"
       "node's own leave out the nodes in its bodies, so all of them and the time outside of nodes are the run's "

@@ -1,4 +1,4 @@
-// retort run: one model, once or several times, outputs shown or saved.
+// retort run: runs a model once or several times, and shows or saves its outputs.
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "measure/allocations.h"
@@ -13,14 +13,14 @@ struct RunOptions : Common {
   bool copies = false;
 };
 
-/// What the engine does behind a bound run, besides computing.
+/// The costs of a bound run besides computing.
 struct Cost {
   std::optional<uint64_t> copied;       ///< bytes
   std::optional<uint64_t> allocations;  ///< of the whole process; the largest number of one run
-  nlohmann::json copies;                ///< since the session was made, one entry for each tensor and reason
+  nlohmann::json copies;                ///< since the session was made, one entry per tensor and reason
 };
 
-/// Runs that give their outputs the memory of the last ones, after two that may still allocate.
+/// Measures runs that write to the outputs of the last run, after two that may still allocate.
 Cost measure_cost(EngineSession& session, BoundRun& bound) {
   constexpr int kRuns = 8;
   bound.keep_outputs();
@@ -52,7 +52,7 @@ void print_text(const RunOptions& o, const EngineSession& session, const HostVal
     std::fputs(value_text(port.name, outputs.at(port.name)).c_str(), stdout);
   if (o.inputs.empty() && o.input_folder.empty() && !inputs.empty())
     std::printf("%s\n", paint(Paint::dim, "inputs are random (seed " + std::to_string(o.seed) +
-                                              "); --input NAME=FILE gives real ones")
+                                              "); --input NAME=FILE gives actual data")
                             .c_str());
   if (o.repeat > 1)
     std::printf("%d runs: median %s ms, fastest %s ms, slowest %s ms\n", o.repeat,
@@ -60,7 +60,7 @@ void print_text(const RunOptions& o, const EngineSession& session, const HostVal
                 milliseconds_text(quantile(times, 1)).c_str());
   if (!o.copies) return;
   std::printf("a bound run copies %s and makes %s\n",
-              told(cost.copied, " bytes", "(this engine does not tell)").c_str(),
+              told(cost.copied, " bytes", "(not reported by this engine)").c_str(),
               told(cost.allocations, " heap allocations", "(not counted in this build)").c_str());
   for (const nlohmann::json& c : cost.copies)
     std::printf("  %s: %s bytes in %s copies from %s to %s (%s)\n", c.at("tensor").get<std::string>().c_str(),
@@ -116,7 +116,8 @@ void run(const RunOptions& o) {
   const Cost cost = o.copies ? measure_cost(session, bound) : Cost();
   if (o.json)
     std::printf("%s\n", report(o, session, inputs, outputs, times, cost)
-                            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)  // strings may be any bytes
+                            // Strings may contain any bytes.
+                            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
                             .c_str());
   else
     print_text(o, session, inputs, outputs, times, cost);
@@ -134,20 +135,21 @@ void add_run(CLI::App& app) {
   o->add_inputs(*sub);
   o->add_disable(*sub);
   o->random = false;
-  sub->add_flag("--random", o->random,
-                "fill inputs at random that no file gives; without it that happens only when no input is given at all");
+  sub->add_flag(
+      "--random", o->random,
+      "fill inputs that no file gives with random numbers; without it, this happens only if no input is given at all");
   o->add_threads(*sub, "threads inside an operator");
   sub->get_option("--threads")->expected(1)->type_name("N");
   sub->add_option("--repeat", o->repeat, "number of runs")->capture_default_str()->check(kPositive)->type_name("N");
-  sub->add_option(
-         "--save", o->save,
-         "where the outputs go: a folder (made where there is none) that gets one .npy each, or a .pb (ONNX protobuf) "
-         "for strings, sequences, maps and element types that numpy lacks; or a file .npz")
+  sub->add_option("--save", o->save,
+                  "where to save the outputs: a folder (made if it does not exist), with a .npy for each, or a .pb "
+                  "(ONNX protobuf) "
+                  "for strings, sequences, maps and element types that numpy lacks; or a file .npz")
       ->type_name("DIR|FILE.npz");
   sub->add_flag(
       "--copies", o->copies,
-      "tell what a run with bound inputs and outputs costs besides computing: bytes that the engine copies and "
-      "memory that it allocates; both should be 0");
+      "report what a run with bound inputs and outputs costs besides computing: bytes that the engine copies and "
+      "heap allocations; both should be 0");
   sub->add_option("--profile", o->profile, "write a Chrome trace to PREFIX_<time>.json; see retort profile")
       ->type_name("PREFIX");
   sub->footer(

@@ -1,4 +1,4 @@
-// retort diff: the first node where two engines, or two models, part.
+// retort diff: finds the first node where two engines, or two models, differ.
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -19,7 +19,7 @@ struct DiffOptions : Common {
   size_t marks = 4;
 };
 
-/// One of the two that are compared.
+/// One of the two engines or models.
 struct DiffSide {
   std::unique_ptr<EngineLibrary> engine;
   std::string model, bytes, folder;
@@ -28,7 +28,7 @@ struct DiffSide {
       : engine(std::make_unique<EngineLibrary>(library)), model(file), bytes(read_model_file(file)) {
     folder = std::filesystem::absolute(file).parent_path().string();
   }
-  /// The outputs of a run that shows these values besides the model's own outputs.
+  /// The outputs of a run in which these values are outputs, too.
   HostValues run(const std::vector<Mark>& shown, const Common& o, HostValues& inputs) const try {
     EngineSession session(*engine, with_outputs(bytes, shown), folder, o.settings(o.threads.at(0)));
     if (inputs.empty()) inputs = o.read_inputs(session.inputs());
@@ -46,7 +46,7 @@ const HostTensor& part_of(const HostValue& value, const Difference& d) {
   return part->tensor;
 }
 
-/// "[1,0]" behind "[item]" for each sequence around the tensor.
+/// For each sequence around the tensor, "[1,0]" after "[item]".
 std::string position(const HostTensor& t, const Difference& d) {
   std::vector<int64_t> at(t.shape.size());
   size_t index = d.index;
@@ -76,7 +76,7 @@ class Diff {
         described_(ToolsLibrary(o.library).describe(o)),
         main_(list_place(described_["graph"], {}, ours_.bytes, theirs_.bytes)) {
     theirs_options_.disabled.clear();
-    if (!o.plugins.empty()) theirs_options_.providers.clear();  // the CPU is what a plug-in is held against
+    if (!o.plugins.empty()) theirs_options_.providers.clear();  // the CPU is compared with the plug-in
     theirs_options_.plugins.clear();
     while (ours_.bytes.find(prefix_) != std::string::npos || theirs_.bytes.find(prefix_) != std::string::npos)
       prefix_ += "_";
@@ -110,10 +110,12 @@ class Diff {
   }
 
  private:
-  /// Each step takes as long as two models need to load and run: what it is, on standard error, terminal or not.
+  /// Prints the step on standard error, whether it is a terminal or not: each one takes as long as loading and running
+  /// two models.
   static void say(const std::string& step) { std::fprintf(stderr, "retort diff: %s\n", step.c_str()); }
 
-  /// Runs both with these values as outputs. What has another shape in each iteration cannot be stacked: it is listed.
+  /// Runs both with these values as outputs. Values whose shape changes between iterations cannot be stacked, so they
+  /// are listed.
   void show(const DiffPlace& place, const std::vector<size_t>& shown) {
     if (place.path.empty()) return show(place, shown, false);
     std::string stacked;
@@ -123,14 +125,13 @@ class Diff {
         stacked = e.what();
       }
     if (!can_list(place.path))
-      throw Failure("only what is within one Loop, and in no Scan, can be looked at where its shape changes; here: " +
-                    stacked);
+      throw Failure("values whose shape changes can only be shown inside a single Loop and no Scan; here: " + stacked);
     listed_ = true;
     try {
       show(place, shown, true);
     } catch (const Failure& e) {
       const int opset = described_["opsets"].value("ai.onnx", 0);
-      throw Failure((opset < 13 ? "its shapes change, and a Loop can list them only from opset 13 on, this model has " +
+      throw Failure((opset < 13 ? "its shapes change, and a Loop can list them only from opset 13 on; this model has " +
                                       std::to_string(opset) + ": "
                                 : "its shapes change, and listing them failed: ") +
                     e.what());
@@ -150,7 +151,7 @@ class Diff {
     return place.path.empty() ? place.names[v] : prefix_ + std::to_string(v);
   }
 
-  /// The value as it was shown, in the iterations of the place.
+  /// The value as it was shown, limited to the iterations of the place.
   HostValue shown_value(const HostValues& all, const DiffPlace& place, size_t v) const {
     HostValue value = all.at(key(place, v));
     for (const json& step : place.within) {
@@ -180,12 +181,12 @@ class Diff {
 
   json find_first(const DiffPlace& place, size_t suspect) {
     const auto found = DiffSearch::run(place.graph, suspect, o_.marks, [&](const std::vector<size_t>& shown) {
-      say("look " + std::to_string(++looks_) + ": " + std::to_string(shown.size()) + " values from node '" +
+      say("run " + std::to_string(++looks_) + ": " + std::to_string(shown.size()) + " values from node '" +
           place.maker(shown.front()) + "' to '" + place.maker(shown.back()) + "'");
       return look(place, shown);
     });
-    say("look again, at nothing else, at what '" + place.maker(found.value) + "' makes");
-    look(place, {found.value});  // with nothing else shown, so that what is fused stays so
+    say("run again with the output of '" + place.maker(found.value) + "' alone");
+    look(place, {found.value});  // with no other value shown, so that fused nodes stay fused
     json first = describe_first(place, found);
     if (!place.makers[found.value]->contains("bodies")) return first;
     try {
@@ -218,10 +219,11 @@ class Diff {
     return first;
   }
 
-  /// The first value that differs inside the node that makes `v`; null where none is seen to differ.
+  /// The first value that differs inside the node that makes `v`; null if no difference is found.
   json find_inside(const DiffPlace& place, size_t v) {
     const json& node = *place.makers[v];
-    if (node["op"] == "Scan" && node["version"] < 9) return nullptr;  // its values have an axis of batches in front
+    // Its values have an additional axis of batches in front.
+    if (node["op"] == "Scan" && node["version"] < 9) return nullptr;
     for (const auto& [attribute, body] : node["bodies"].items()) {
       std::vector<BodyStep> path = place.path;
       path.push_back({place.names[v], attribute, node["op"]});
@@ -250,7 +252,7 @@ class Diff {
     return bad == ends.end() ? std::nullopt : std::optional(*bad);
   }
 
-  /// That of the first iteration in which one differs, which goes into `step`.
+  /// The result of the first iteration in which one differs; the iteration is written to `step`.
   std::optional<size_t> first_turn(const DiffPlace& place, const std::set<size_t>& ends, json& step) const {
     size_t count = SIZE_MAX;
     for (const size_t v : ends) {
@@ -265,7 +267,7 @@ class Diff {
     return {};
   }
 
-  /// The node of Retort's optimised graph that the model's node became a part of.
+  /// The node of Retort's optimised graph that contains the model's node.
   json runs_within(const std::string& node) const {
     if (!described_.contains("optimized")) return nullptr;
     for (const json& n : described_["optimized"]["nodes"]) {
@@ -284,7 +286,7 @@ class Diff {
   std::string prefix_ = "retort_diff_";
   HostValues inputs_, a_, b_;
   size_t looks_ = 0;
-  bool listed_ = false;  ///< some values had to be: likely others as well
+  bool listed_ = false;  ///< whether some values had to be listed: others then probably as well
 };
 
 std::string joined_names(const json& names) {
@@ -317,26 +319,26 @@ void print_difference(const json& report) {
   }
   if (!report.contains("first")) {
     std::printf("%s\n",
-                paint(Paint::red, "the engines differ, in an output that no node of the main graph makes").c_str());
+                paint(Paint::red, "the engines differ in an output that no node of the main graph computes").c_str());
     return;
   }
   const json& f = report["first"];
-  std::printf("\n%s node '%s' (%s), value '%s', %s\n", paint(Paint::red, "they part first at").c_str(),
+  std::printf("\n%s node '%s' (%s), value '%s', %s\n", paint(Paint::red, "they first differ at").c_str(),
               f["node"].get<std::string>().c_str(), f["op"].get<std::string>().c_str(),
               f["value"].get<std::string>().c_str(), scale_text(f["difference"]).c_str());
   for (const json& step : f.value("inside", json::array())) std::printf("  %s\n", step_text(step).c_str());
   if (f.contains("inside_unseen"))
-    std::printf("  where inside cannot be told: %s\n", f["inside_unseen"].get<std::string>().c_str());
+    std::printf("  the place inside is unknown: %s\n", f["inside_unseen"].get<std::string>().c_str());
   if (const auto what = f["what"].get<std::string>(); !what.empty()) std::printf("  %s\n", what.c_str());
   if (f.contains("at"))
-    std::printf("  most at %s: %s here, %s there\n", f["at"].get<std::string>().c_str(), f["values"][0].dump().c_str(),
-                f["values"][1].dump().c_str());
-  std::printf("  what it is made from agrees: %s\n", joined_names(f["agreeing"]).c_str());
+    std::printf("  the largest difference is at %s: %s in the first, %s in the second\n",
+                f["at"].get<std::string>().c_str(), f["values"][0].dump().c_str(), f["values"][1].dump().c_str());
+  std::printf("  its inputs agree: %s\n", joined_names(f["agreeing"]).c_str());
   if (f.contains("only_fused_with"))
-    std::printf("  only while it is fused with %s: shown one by one they agree\n",
+    std::printf("  only while it is fused with %s: if shown one by one, they agree\n",
                 joined_names(f["only_fused_with"]).c_str());
   if (f.contains("runs_within"))
-    std::printf("  Retort runs it within one %s, made of %s\n", f["runs_within"]["op"].get<std::string>().c_str(),
+    std::printf("  Retort runs it inside a %s that replaces %s\n", f["runs_within"]["op"].get<std::string>().c_str(),
                 joined_names(f["runs_within"]["origins"]).c_str());
 }
 
@@ -367,12 +369,12 @@ void add_diff(CLI::App& app) {
       ->check(kFile)
       ->type_name("FILE");
   sub->add_option("--tolerance", o->tolerance,
-                  "largest difference that counts as equal, as a share of the largest absolute value of a tensor")
+                  "largest difference that counts as equal, relative to the largest absolute value of a tensor")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber.description(""))
       ->type_name("X");
   sub->add_option("--marks", o->marks,
-                  "values in the middle of the model to look at in one run; few, because an engine that shows a value "
+                  "values inside the model to show in one run; few, because an engine that shows a value "
                   "cannot fuse the nodes around it")
       ->capture_default_str()
       ->check(kPositive)
@@ -380,13 +382,14 @@ void add_diff(CLI::App& app) {
   o->add_threads(*sub, "threads inside an operator");
   sub->get_option("--threads")->expected(1)->type_name("N");
   sub->footer(
-      "Both run on the same inputs. Where outputs differ, values in the middle become outputs too, a few at a time, "
+      "Both run on the same inputs. If outputs differ, values inside the model become outputs, too, a few at a time, "
       "until\n"
-      "the first one is found that differs while all that it is made from agrees, also in the bodies of If, Loop and "
+      "the first one is found that differs although all its inputs agree, also in the bodies of If, Loop and "
       "Scan.\n"
-      "An engine may be more exact elsewhere: a lower --tolerance finds where a difference begins. Exit code 3: they "
+      "One engine may be more exact than the other: a lower --tolerance finds where a difference begins. Exit code 3: "
+      "they "
       "differ.\n\n"
-      "A plug-in is the first engine's alone: the second, by default the same library, runs on its CPU.\n\n"
+      "Only the first engine uses the plug-in: the second, by default the same library, runs on its CPU.\n\n"
       "Examples: retort diff model.onnx --against libonnxruntime.so.1.31.1 --inputs test_data_set_0\n"
       "          retort diff model.onnx --plugin my=libmy.so");
   sub->callback([o] { diff(*o); });

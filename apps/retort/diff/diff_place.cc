@@ -17,7 +17,7 @@ ONNXTensorElementDataType type_named(const std::string& name) {
   return ONNXTensorElementDataType(type);
 }
 
-/// Of its elements; "float32[2,3]" is a tensor.
+/// The element type in a type like "float32[2,3]".
 ONNXTensorElementDataType element_type(const std::string& type) { return type_named(type.substr(0, type.find('['))); }
 
 bool can_be_shown(const std::string& type, bool in_body) {
@@ -30,7 +30,7 @@ DiffPlace list_place(const json& graph, std::vector<BodyStep> path, const std::s
                      const std::string& second) {
   const auto in_first = made_values(first, path), in_second = made_values(second, path);
   DiffPlace p{.described = &graph, .path = std::move(path)};
-  std::map<size_t, std::set<size_t>> roots;  // of each value of the graph: the values that can be shown behind it
+  std::map<size_t, std::set<size_t>> roots;  // for each value of the graph: the values upstream of it that can be shown
   for (const json& node : graph["nodes"]) {
     std::set<size_t> from;
     for (const int in : node["inputs"]) {

@@ -20,7 +20,7 @@ class Search {
   }
 
  private:
-  /// Values before the suspect of which nothing is known yet.
+  /// Values upstream of the suspect that have not been compared yet.
   std::vector<size_t> candidates() const {
     ValueSet seen;
     std::vector<size_t> todo{suspect_};
@@ -36,7 +36,7 @@ class Search {
     return open;
   }
 
-  /// Some of them, evenly spread.
+  /// Some of them, evenly spaced.
   std::vector<size_t> choose(const std::vector<size_t>& open) const {
     const size_t n = std::min(room_, open.size());
     std::vector<size_t> marks;
@@ -51,7 +51,7 @@ class Search {
     ++looks_;
     const ValueSet bad = look_(shown);
     const auto first = std::find_if(marks.begin(), marks.end(), [&](size_t v) { return bad.contains(v); });
-    if (first == marks.end() && !bad.contains(suspect_)) {  // looking made the difference go away
+    if (first == marks.end() && !bad.contains(suspect_)) {  // the difference disappears when the values are shown
       if (marks.size() == 1) hiding_.insert(marks[0]);
       room_ = std::max<size_t>(marks.size() / 2, 1);
       return;

@@ -1,5 +1,5 @@
-// Finds the first value in which two engines differ, looking at few values at a time: an engine that has to show a value
-// cannot fuse the nodes around it, so looking changes what is looked at.
+// Finds the first value in which two engines differ, and shows few values at a time: an engine that has to show a value
+// cannot fuse the nodes around it, so showing a value may change the result.
 #pragma once
 #include <functional>
 #include <set>
@@ -7,22 +7,24 @@
 
 namespace retort::cli {
 
-/// Values in an order in which each comes after those that it is made from.
+/// Values in topological order: each comes after those that it is computed from.
 struct ValueGraph {
-  std::vector<std::vector<size_t>> made_from;  ///< direct predecessors that can be looked at
+  std::vector<std::vector<size_t>> made_from;  ///< the nearest upstream values that can be shown
 };
 
 struct DiffSearch {
-  /// Looks at these values (sorted) in both engines; answers those that differ.
+  /// Compares these values (sorted) on both engines and returns those that differ.
   using Look = std::function<std::set<size_t>(const std::vector<size_t>&)>;
 
   struct Result {
-    size_t value = 0;              ///< differs while everything that it is made from, but `hidden`, agrees
-    std::vector<size_t> hidden;    ///< values before it that hide the difference when they are looked at: fused away
-    std::vector<size_t> agreeing;  ///< values that it, or hidden ones, are made from
+    /// Differs although everything that it is computed from, except for `hidden`, agrees.
+    size_t value = 0;
+    /// Upstream values that hide the difference when they are shown, because fusing is prevented.
+    std::vector<size_t> hidden;
+    std::vector<size_t> agreeing;  ///< values that it, or hidden ones, are computed from
     size_t looks = 0;
   };
-  /// `suspect` is known to differ. Looks at up to `at_once` values besides the suspect.
+  /// `suspect` is known to differ. Shows up to `at_once` values besides the suspect.
   static Result run(const ValueGraph& graph, size_t suspect, size_t at_once, const Look& look);
 };
 

@@ -5,7 +5,7 @@
 namespace retort::cli {
 namespace {
 
-/// n values, each made from the one before.
+/// n values, each computed from the one before.
 ValueGraph chain(size_t n) {
   ValueGraph g{std::vector<std::vector<size_t>>(n)};
   for (size_t i = 1; i < n; ++i) g.made_from[i] = {i - 1};
@@ -33,7 +33,7 @@ TEST(DiffSearch, FindsEveryPlaceOfAChainInFewLooks) {
 }
 
 TEST(DiffSearch, FollowsTheBranchThatDiffers) {
-  // 0 -> 1 -> 2 -> 3 and 0 -> 4 -> 5 -> 6, 7 of 3 and 6; only 5 and what follows differ.
+  // 0 -> 1 -> 2 -> 3 and 0 -> 4 -> 5 -> 6; 7 is computed from 3 and 6. Only 5 and its successors differ.
   ValueGraph g{{{}, {0}, {1}, {2}, {0}, {4}, {5}, {3, 6}}};
   const auto result = DiffSearch::run(g, 7, 2, [](const std::vector<size_t>& shown) {
     std::set<size_t> bad;
@@ -47,7 +47,7 @@ TEST(DiffSearch, FollowsTheBranchThatDiffers) {
 }
 
 TEST(DiffSearch, NamesWhatIsFusedAwayWhenLookingHidesTheDifference) {
-  // The engine is wrong where it fuses 5, 6 and 7, that is as long as neither 5 nor 6 is shown.
+  // The engine is wrong if it fuses 5, 6 and 7, which it does as long as neither 5 nor 6 is shown.
   const auto result = DiffSearch::run(chain(20), 19, 4, [](const std::vector<size_t>& shown) {
     std::set<size_t> bad;
     for (const size_t v : shown) {

@@ -46,7 +46,7 @@ data_view find_graph(const std::string& model) {
   return graphs[0];
 }
 
-/// A message with other bytes in those of its fields for which `change` has some.
+/// Returns the message with some of its fields replaced: `change` returns the new bytes of a field, or nothing.
 std::string changed(data_view message, const std::function<std::optional<std::string>(Tag, data_view)>& change) {
   std::string out;
   protozero::pbf_reader p(message);
@@ -71,12 +71,12 @@ bool makes(data_view node, const std::string& value) {
   return std::any_of(outputs.begin(), outputs.end(), [&](data_view name) { return name.to_string() == value; });
 }
 
-/// The name of a mark in the graph of that depth: names are unique over all depths.
+/// The name of a mark in the graph at that depth: names are unique over all depths.
 std::string name_at(const Mark& mark, size_t depth) {
   return depth ? mark.name + "." + std::to_string(depth) : mark.name;
 }
 
-/// The Loop among the steps of the mark that lists what there is in each iteration; none where it is stacked.
+/// The depth of the Loop that lists the mark's value per iteration; none if the value is stacked.
 size_t lister(const Mark& mark) {
   if (!mark.listed) return SIZE_MAX;
   const auto loop = std::find_if(mark.path.begin(), mark.path.end(), [](const BodyStep& s) { return s.op == "Loop"; });
@@ -102,7 +102,7 @@ std::string empty_list(int32_t type, const std::string& to) {
   return node;
 }
 
-/// ValueInfoProto of a sequence of tensors.
+/// The ValueInfoProto of a sequence of tensors.
 std::string list_info(int32_t type, const std::string& name) {
   std::string tensor, element, sequence, whole, info;
   protozero::pbf_writer(tensor).add_int32(kTypeElement, type);
@@ -115,7 +115,7 @@ std::string list_info(int32_t type, const std::string& name) {
   return info;
 }
 
-/// A Constant of no elements.
+/// A Constant without elements.
 std::string nothing(int32_t type, const std::string& to) {
   std::string tensor, attribute, node = node_of("Constant", {}, to);
   protozero::pbf_writer t(tensor), a(attribute);
@@ -131,7 +131,8 @@ std::string nothing(int32_t type, const std::string& to) {
 
 std::string node_with(data_view node, const Marks& marks, size_t depth);
 
-/// `marks` lead through the node whose attribute the graph is, in this or another branch; all lead through main graphs.
+/// `marks` lead through the node that has the graph as an attribute, in this branch or another; all lead through main
+/// graphs.
 std::string graph_with(data_view graph, const std::string& attribute, const Marks& marks, size_t depth) {
   const auto is_here = [&](const Mark& m) { return depth == 0 || m.path[depth - 1].attribute == attribute; };
   std::string out = changed(graph, [&](Tag tag, data_view field) -> std::optional<std::string> {
@@ -149,12 +150,12 @@ std::string graph_with(data_view graph, const std::string& attribute, const Mark
       p.add_message(kGraphNode, m->listed && depth <= lister(*m) ? empty_list(m->type, name) : nothing(m->type, name));
     else if (depth > 0 && m->path.size() == depth)
       p.add_message(kGraphNode, node_of("Identity", {m->value}, name));
-    if (depth > 0 && lister(*m) == depth - 1) continue;  // goes on as the next item of the list
+    if (depth > 0 && lister(*m) == depth - 1) continue;  // continues as the next item of the list
     std::string info;
     protozero::pbf_writer(info).add_string(kValueName, name);
     p.add_message(kGraphOutput, info);
   }
-  std::string begin;  // before the Loop: nodes come after those that they read
+  std::string begin;  // nodes before the Loop, as nodes come after those that they read
   for (const Mark* m : marks) {
     if (is_here(*m) && lister(*m) == depth)
       protozero::pbf_writer(begin).add_message(kGraphNode, empty_list(m->type, m->name + ".begin"));
@@ -162,7 +163,7 @@ std::string graph_with(data_view graph, const std::string& attribute, const Mark
   return begin + out;
 }
 
-/// A message with more fields of that tag after the first `at` ones, which are made up where they are fewer.
+/// Inserts fields of that tag after the first `at` ones, and adds empty ones if there are fewer.
 std::string inserted(data_view message, Tag tag, size_t at, const std::vector<std::string>& more) {
   std::vector<std::string> all;
   for (const data_view field : fields(message, tag)) all.push_back(field.to_string());
@@ -181,7 +182,7 @@ std::string inserted(data_view message, Tag tag, size_t at, const std::vector<st
   return out;
 }
 
-/// A Loop that carries a sequence for each mark: at the begin empty, longer by one tensor after each iteration.
+/// A Loop that carries a sequence for each mark: it is empty at the start, and each iteration appends a tensor.
 std::string listing_loop(data_view node, const Marks& marks, size_t depth) {
   const size_t inputs = fields(node, kNodeInput).size(), carried = std::max<size_t>(inputs, 2) - 2;
   std::string out = changed(node, [&](Tag tag, data_view attribute) -> std::optional<std::string> {
@@ -267,7 +268,7 @@ std::map<std::string, std::string> made_values(const std::string& model, const s
   }
   return made;
 } catch (const protozero::exception& e) {
-  throw Failure(std::string("the model is no protobuf: ") + e.what());
+  throw Failure(std::string("the model is not a protobuf: ") + e.what());
 }
 
 bool can_list(const std::vector<BodyStep>& path) {

@@ -47,7 +47,7 @@ EngineLibrary::EngineLibrary(const std::string& path) {
     throw Failure("cannot open the engine '" + path + "': " + dlerror() +
                   "; name another with --library or RETORT_LIBRARY (with --against, where it is the second)");
   const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
-  if (!get) throw Failure(path + " has no OrtGetApiBase: it is no ONNX Runtime compatible library");
+  if (!get) throw Failure(path + " has no OrtGetApiBase: it is not compatible with ONNX Runtime");
   version_ = get()->GetVersionString();
   for (api_version_ = ORT_API_VERSION; api_version_ > 16; --api_version_) {
     if ((api_ = get()->GetApi(api_version_))) break;
@@ -57,7 +57,8 @@ EngineLibrary::EngineLibrary(const std::string& path) {
   if (environment_config().empty()) {
     check(api_->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "retort", &env));
   } else {
-    if (api_version_ < 24) throw Failure(path + " finds no other devices: it takes neither --vulkan nor --virtual");
+    if (api_version_ < 24)
+      throw Failure(path + " does not find other devices: it supports neither --vulkan nor --virtual");
     OrtKeyValuePairs* entries = nullptr;
     api_->CreateKeyValuePairs(&entries);
     for (const auto& [key, value] : environment_config()) api_->AddKeyValuePair(entries, key.c_str(), value.c_str());
@@ -225,7 +226,7 @@ std::string EngineSession::end_profiling() {
 
 namespace {
 
-/// Numbers stay in the tensor's memory, strings are copied.
+/// Makes a tensor in the memory of `t`; strings are copied.
 Handle<OrtValue> make_tensor(const EngineLibrary& engine, const OrtMemoryInfo* memory, HostTensor& t) {
   const OrtApi& api = engine.api();
   OrtValue* value = nullptr;
@@ -244,7 +245,7 @@ Handle<OrtValue> make_tensor(const EngineLibrary& engine, const OrtMemoryInfo* m
   return owned;
 }
 
-/// `parts` keeps what the value consists of.
+/// `parts` keeps the parts of the value alive.
 Handle<OrtValue> make_value(const EngineLibrary& engine, const OrtMemoryInfo* memory, HostValue& v,
                             std::vector<Handle<OrtValue>>& parts) {
   if (v.kind == HostValue::Kind::tensor) return make_tensor(engine, memory, v.tensor);
@@ -260,7 +261,7 @@ Handle<OrtValue> make_value(const EngineLibrary& engine, const OrtMemoryInfo* me
 }
 
 std::string advice_on_guess(const std::string& name, const HostValue& given) {
-  return " (the input '" + name + "' is random, and what its shape leaves free was taken as 1; --shape " + name + "=" +
+  return " (the input '" + name + "' is random, and free extents of its shape are 1; --shape " + name + "=" +
          dims_text(given.tensor.shape) + " with other numbers, or --input, may help)";
 }
 

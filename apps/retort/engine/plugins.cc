@@ -30,7 +30,7 @@ std::string EngineLibrary::plugin_providers() const {
 std::vector<std::string> EngineLibrary::load_plugin(const std::string& name, const std::string& file) const {
   const auto loaded = plugins_.find(name);
   if (loaded != plugins_.end()) return loaded->second;
-  if (api_version_ < 22) throw Failure("this engine takes no plug-in providers");
+  if (api_version_ < 22) throw Failure("this engine does not support plug-in providers");
   const auto names = [&] {
     const OrtEpDevice* const* devices = nullptr;
     size_t count = 0;
@@ -47,8 +47,8 @@ std::vector<std::string> EngineLibrary::load_plugin(const std::string& name, con
   std::vector<std::string> brought = names();
   std::erase_if(brought, [&](auto& n) { return std::find(before.begin(), before.end(), n) != before.end(); });
   if (brought.empty())
-    throw Failure("the plug-in " + file + " offers no device here; retort devices --plugin " + name + "=" + file +
-                  " shows what there is, --vulkan and --virtual find and declare more");
+    throw Failure("the plug-in " + file + " has no device here; retort devices --plugin " + name + "=" + file +
+                  " shows existing devices, --vulkan finds more, and --virtual declares some");
   return plugins_[name] = std::move(brought);
 }
 
@@ -64,7 +64,7 @@ void EngineSession::add_provider(OrtSessionOptions* options, const std::string& 
   const std::string brought = devices.empty() ? engine_->plugin_providers() : "";
   const auto built_in = engine_->providers();
   if (!brought.empty() && std::find(built_in.begin(), built_in.end(), name) == built_in.end() && name != "CPU")
-    throw Failure("there is no provider '" + name + "'; the plug-ins bring " + brought);
+    throw Failure("provider '" + name + "' does not exist; the plug-ins have " + brought);
   engine_->check(
       devices.empty()
           ? api.SessionOptionsAppendExecutionProvider(options, name.c_str(), keys.data(), values.data(), keys.size())

@@ -53,7 +53,7 @@ nlohmann::json ToolsLibrary::describe(const Common& options, int level) const {
 
 std::map<std::string, double> operations_by_name(const nlohmann::json& model) {
   std::map<std::string, double> all;
-  for (const char* graph : {"graph", "optimized"}) {  // names of both: the second overrides
+  for (const char* graph : {"graph", "optimized"}) {  // names of both graphs: the second replaces the first
     std::map<std::string, double> of_graph;
     if (!model.contains(graph)) continue;
     for (const auto& n : model[graph]["nodes"]) of_graph[n["name"]] += n.value("operations", std::nan(""));
@@ -75,7 +75,7 @@ nlohmann::json ToolsLibrary::placement(const Common& options) const {
   }
   std::ifstream text(file.path);
   nlohmann::json told = nlohmann::json::parse(text, nullptr, false);
-  if (told.is_discarded()) throw Failure(problem);  // it came before anybody was asked
+  if (told.is_discarded()) throw Failure(problem);  // loading failed before any provider was asked
   if (!problem.empty()) told["problem"] = problem;
   return told;
 }

@@ -1,4 +1,4 @@
-// What Retort tells about models and itself, through include/retort/retort_tools.h.
+// Retort's own information about models and itself, through include/retort/retort_tools.h.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -6,19 +6,19 @@
 
 namespace retort::cli {
 
-/// The chosen library where it is Retort; else the one of this installation, because other engines cannot tell.
-/// Objects may be copied only while this lives.
+/// The chosen library if it is Retort; otherwise the one of this installation, because other engines do not have these
+/// functions. Must outlive copies.
 class ToolsLibrary {
  public:
   explicit ToolsLibrary(const std::string& given);
-  /// The model with the shapes of --shape, without the passes of --disable; see retort_tools.h for the JSON. Throws
-  /// Failure.
+  /// Describes the model with the shapes of --shape and without the passes of --disable; see retort_tools.h for the
+  /// JSON. Throws Failure.
   nlohmann::json describe(const Common& options, int level = 99) const;
   nlohmann::json operators() const;
-  /// Who runs which node, with the providers of the options; see docs/placement.md for the JSON, which has a "problem"
-  /// where the session cannot be made for all that.
+  /// Which provider runs which node, with the providers of the options; see docs/placement.md for the JSON, which has a
+  /// "problem" if the session cannot be made.
   nlohmann::json placement(const Common& options) const;
-  /// `format`: "onnx", "ort", or "" for what the name of `to` asks for.
+  /// `format`: "onnx", "ort", or "", which means the one that the name of `to` implies.
   void convert(const std::string& from, const std::string& to, const std::string& format, const std::string& external,
                size_t threshold) const;
 
@@ -26,8 +26,8 @@ class ToolsLibrary {
   std::unique_ptr<EngineLibrary> library_;
 };
 
-/// Arithmetic by node of a model that was described, of the nodes that run: fused ones where Retort runs them, the
-/// model's own otherwise. NaN: not known.
+/// Operations of a described model by node, for the nodes that run: fused ones if Retort runs them, otherwise the
+/// model's own. NaN: unknown.
 std::map<std::string, double> operations_by_name(const nlohmann::json& model);
 
 }  // namespace retort::cli

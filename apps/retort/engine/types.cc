@@ -32,14 +32,16 @@ size_t type_bits(ONNXTensorElementDataType type) {
 size_t HostTensor::count() const {
   size_t n = 1;
   for (const int64_t d : shape) {
-    if (d < 0 || __builtin_mul_overflow(n, size_t(d), &n)) throw Failure("the shape of a tensor makes no sense");
+    if (d < 0 || __builtin_mul_overflow(n, size_t(d), &n))
+      throw Failure("the shape of a tensor is negative or too large");
   }
   return n;
 }
 
 size_t HostTensor::size() const {
   size_t bits = 0;
-  if (__builtin_mul_overflow(count(), type_bits(type), &bits)) throw Failure("the shape of a tensor makes no sense");
+  if (__builtin_mul_overflow(count(), type_bits(type), &bits))
+    throw Failure("the shape of a tensor is negative or too large");
   return bits / 8 + (bits % 8 != 0);
 }
 

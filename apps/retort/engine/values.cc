@@ -1,4 +1,4 @@
-// From values of an engine to data of the host: tensors, sequences, maps, optional values.
+// Converts values of an engine to host data: tensors, sequences, maps, optional values.
 #include <climits>
 #include <cstring>
 
@@ -35,7 +35,7 @@ HostTensor read_tensor(const EngineLibrary& engine, OrtValue* value) {
   }
   if (type_bits(out.type) == 0)
     throw Failure("a tensor has elements of type " + std::to_string(int(out.type)) +
-                  ", which this program does not know");
+                  ", which this program does not support");
   void* data = nullptr;
   engine.check(api.GetTensorMutableData(value, &data));
   out.bytes.resize(out.size());

@@ -1,4 +1,4 @@
-// Chooses the format by the suffix and names the file in what goes wrong.
+// Chooses the format by the suffix of a file, and adds the file's name to errors.
 #include <unistd.h>
 
 #include <cerrno>
@@ -43,7 +43,7 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
   try {
     const std::string bytes = slurp(path);
     if (path.ends_with(".pb")) return {{"", parse_pb(bytes, port.kind)}};
-    if (!tensor) throw Failure("input '" + port.name + "' is no tensor: give it as a .pb file");
+    if (!tensor) throw Failure("input '" + port.name + "' is not a tensor: give it as a .pb file");
     if (path.ends_with(".npy")) return one(parse_npy(bytes));
     if (path.ends_with(".npz")) {
       HostValues all;
@@ -66,13 +66,13 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
 void check_can_write(const std::string& to, bool file) {
   namespace fs = std::filesystem;
   const fs::path target = fs::absolute(to);
-  fs::path place = target;  // what is there of the path; a file needs its folder
+  fs::path place = target;  // the existing part of the path; a file needs its folder
   std::error_code error;
   while (!fs::exists(place, error) && place.has_relative_path() && (!file || place == target))
     place = place.parent_path();
   const bool exists = file && place == target;
   if (fs::is_directory(place, error) == exists)
-    throw Failure("cannot write '" + to + "': '" + place.string() + (exists ? "' is a folder" : "' is no folder"));
+    throw Failure("cannot write '" + to + "': '" + place.string() + (exists ? "' is a folder" : "' is not a folder"));
   if (access(place.c_str(), W_OK) != 0)
     throw Failure("cannot write '" + to + "': '" + place.string() + "': " + std::strerror(errno));
 }
@@ -85,7 +85,7 @@ void check_can_save(const std::string& name, const HostValue& value) {
   for (const HostValue& item : value.items) check_can_save(name, item);
 }
 
-/// The arrays of an .npz, which has nothing but what numpy has.
+/// The arrays for an .npz file, which can hold only what numpy supports.
 std::map<std::string, HostTensor> arrays(const HostValues& values) {
   std::map<std::string, HostTensor> all;
   for (const auto& [name, value] : values) {

@@ -39,14 +39,14 @@ Picture decode_png(const std::string& bytes, int channels) {
   image.format = channels == 1 ? PNG_FORMAT_GRAY : channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_RGBA;
   Picture p{int(image.width), int(image.height), channels, {}};
   allocate(p);
-  const png_color black{0, 0, 0};  // behind transparent pixels, where the input has no opacity
+  const png_color black{0, 0, 0};  // background of transparent pixels if the input has no opacity
   if (!png_image_finish_read(&image, &black, p.pixels.data(), 0, nullptr)) throw Failure(image.message);
   return p;
 }
 
 Picture decode_jpeg(const std::string& bytes, int channels) {
   const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), tjDestroy);
-  if (!decoder) throw Failure("the JPEG decoder does not start");
+  if (!decoder) throw Failure("the JPEG decoder cannot be started");
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   Picture p{.channels = channels};
   int subsampling = 0, colours = 0;
@@ -69,14 +69,14 @@ Picture resized(const Picture& from, int width, int height) {
   return to;
 }
 
-/// Which axes of the input are what.
+/// The axes of the input.
 struct Axes {
   size_t channel, row;  ///< columns follow rows
   int channels;
 };
 
 bool is_channels(int64_t extent) { return extent == 1 || extent == 3 || extent == 4; }
-/// How much an extent looks like that of channels.
+/// How likely an extent is that of the channels.
 int likeness(int64_t extent) { return extent == 3 ? 2 : is_channels(extent); }
 
 Axes find_axes(const PortInfo& port, const MediaOptions& media) {
@@ -87,13 +87,14 @@ Axes find_axes(const PortInfo& port, const MediaOptions& media) {
   bool last = media.layout == "nhwc";
   if (media.layout.empty()) {
     const int front = likeness(port.shape[first]), back = likeness(port.shape[rank - 1]);
-    if (front == back) throw Failure("say with --layout where the channels of " + shape_text(port) + " are");
+    if (front == back)
+      throw Failure("give --layout: the axis of the channels in " + shape_text(port) + " is ambiguous");
     last = back > front;
   }
   const Axes a{last ? rank - 1 : first, last ? first : first + 1, 3};
   const int64_t channels = port.shape[a.channel];
   if (channels >= 0 && !is_channels(channels))
-    throw Failure("the input takes " + std::to_string(channels) + " channels, pictures have 1, 3 or 4");
+    throw Failure("the input has " + std::to_string(channels) + " channels; pictures have 1, 3 or 4");
   return {a.channel, a.row, channels < 0 ? 3 : int(channels)};
 }
 

@@ -1,4 +1,4 @@
-// numpy's .npy files: read in any order of axes and bytes, written in C order, little-endian.
+// numpy's .npy files: read in any order of axes and bytes, written in C order and little-endian.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -21,7 +21,7 @@ constexpr NpyType kNpyTypes[] = {
     {"<u8", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64},    {"|b1", ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL},
     {"<c8", ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64}, {"<c16", ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128}};
 
-constexpr size_t kMostEmpty = size_t(1) << 28;  // texts of no length, which take no room in a file
+constexpr size_t kMostEmpty = size_t(1) << 28;  // limit for texts without characters, which take no bytes in a file
 
 std::string between(const std::string& text, const std::string& after, char open, char close) {
   const size_t key = text.find(after);
@@ -48,11 +48,11 @@ std::vector<int64_t> parse_tuple(const std::string& text) {
   return shape;
 }
 
-/// What "descr" says of an element: "<f4", ">c16", "|S5", "<U10".
+/// The element type in "descr": "<f4", ">c16", "|S5", "<U10".
 struct Element {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   size_t bytes = 0;  ///< in the file
-  size_t unit = 1;   ///< bytes that an order of bytes is about
+  size_t unit = 1;   ///< number of bytes that the byte order applies to
   bool swapped = false;
   bool wide = false;  ///< text in UTF-32
 };
@@ -79,7 +79,7 @@ Element parse_element(const std::string& code) {
   return e;
 }
 
-/// The elements in C order, from one in which the first axis is the fastest.
+/// Copies elements from an order in which the first axis is the fastest to C order.
 std::string from_fortran(const char* data, size_t element, const std::vector<int64_t>& shape, size_t count) {
   std::string all(count * element, '\0');
   std::vector<size_t> at(shape.size()), stride(shape.size(), 1);
@@ -97,14 +97,14 @@ std::string from_fortran(const char* data, size_t element, const std::vector<int
 }
 
 void add_utf8(std::string& to, uint32_t c) {
-  if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) throw Failure("the .npy data has a text that is no Unicode");
+  if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) throw Failure("the .npy data has a text that is not Unicode");
   const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
   constexpr unsigned kFirst[] = {0, 0xc0, 0xe0, 0xf0};
   to += char(kFirst[more] | c >> (6 * more));
   for (int i = more; i-- > 0;) to += char(0x80 | ((c >> (6 * i)) & 0x3f));
 }
 
-/// Without the zeros that fill it up.
+/// The text without the zeros that pad it.
 std::string text_of(std::string_view bytes, bool wide) {
   std::string text(wide ? "" : bytes);
   for (size_t i = 0; wide && i + 4 <= bytes.size(); i += 4) {
@@ -136,7 +136,7 @@ HostTensor parse_elements(const Element& e, std::vector<int64_t> shape, std::str
 }  // namespace
 
 HostTensor parse_npy(const std::string& bytes) {
-  if (bytes.size() < 12 || bytes.compare(0, 6, "\x93NUMPY") != 0) throw Failure("no .npy file");
+  if (bytes.size() < 12 || bytes.compare(0, 6, "\x93NUMPY") != 0) throw Failure("not an .npy file");
   const bool long_header = bytes[6] >= 2;
   uint32_t header_size = 0;
   std::memcpy(&header_size, bytes.data() + 8, long_header ? 4 : 2);

@@ -9,7 +9,8 @@
 namespace retort::cli {
 namespace {
 
-constexpr size_t kMostBytes = size_t(1) << 36;  // of one array: a zip file may promise more than there is memory
+// Limit of one array: a zip file may declare more bytes than there is memory.
+constexpr size_t kMostBytes = size_t(1) << 36;
 
 std::string read_entry(unzFile zip, size_t size) {
   if (unzOpenCurrentFile(zip) != UNZ_OK) throw Failure("an entry of the zip file cannot be opened");
@@ -29,13 +30,13 @@ std::string read_entry(unzFile zip, size_t size) {
 
 std::map<std::string, HostTensor> read_npz(const std::string& path) {
   const std::unique_ptr<void, int (*)(unzFile)> zip(unzOpen64(path.c_str()), unzClose);
-  if (!zip) throw Failure("no .npz file, or it cannot be opened");
+  if (!zip) throw Failure("not an .npz file, or it cannot be opened");
   std::map<std::string, HostTensor> all;
   for (int more = unzGoToFirstFile(zip.get()); more == UNZ_OK; more = unzGoToNextFile(zip.get())) {
     char name[1024];
     unz_file_info64 info;
     if (unzGetCurrentFileInfo64(zip.get(), &info, name, sizeof name, nullptr, 0, nullptr, 0) != UNZ_OK)
-      throw Failure("the list of the zip file is damaged");
+      throw Failure("the directory of the zip file is damaged");
     std::string key = name;
     if (!key.ends_with(".npy")) continue;
     key.resize(key.size() - 4);
@@ -45,7 +46,7 @@ std::map<std::string, HostTensor> read_npz(const std::string& path) {
       throw Failure("array '" + key + "': " + f.what());
     }
   }
-  if (all.empty()) throw Failure("there is no array in the file");
+  if (all.empty()) throw Failure("the file has no array");
   return all;
 }
 
@@ -56,7 +57,7 @@ void write_npz(const std::string& path, const std::map<std::string, HostTensor>&
   for (const auto& [name, tensor] : tensors) {
     const std::string bytes = npy_bytes(tensor);
     const zip_fileinfo info{};
-    // Stored, not compressed, as numpy.savez does.
+    // Not compressed, as by numpy.savez.
     good = good && zipOpenNewFileInZip64(zip.get(), (name + ".npy").c_str(), &info, nullptr, 0, nullptr, 0, nullptr, 0,
                                          0, bytes.size() > 0xffff0000u) == ZIP_OK;
     constexpr size_t kPiece = size_t(1) << 30;

@@ -27,7 +27,7 @@ struct Bfloat16 {
   explicit Bfloat16(float x) : bits(uint16_t(std::bit_cast<uint32_t>(x) >> 16)) {}
 };
 
-/// IEEE 754 binary16, rounded to even.
+/// IEEE 754 binary16; conversions round to nearest, ties to even.
 struct Float16 {
   uint16_t bits;
   explicit Float16(double x) : bits(std::signbit(x) ? 0x8000 : 0) {
@@ -37,7 +37,7 @@ struct Float16 {
     else if (size >= 65520)
       bits |= 0x7c00;
     else {
-      const int exponent = std::max(-14, std::ilogb(size));  // that of the smallest normal number for what lies below
+      const int exponent = std::max(-14, std::ilogb(size));  // for subnormal numbers, that of the smallest normal one
       const long mantissa =
           std::lrint(std::ldexp(size, 10 - exponent));  // its leading one adds 1 to the exponent's field
       bits |= uint16_t(((exponent + 14) << 10) + mantissa);
@@ -48,7 +48,7 @@ struct Float16 {
 /// A float of up to 16 bits: a sign, an exponent, a mantissa.
 struct SmallFloat {
   int exponent_bits, mantissa_bits, bias;
-  enum { finite, infinities, one_nan, zero_nan } special;  ///< what the codes at the end of the range mean
+  enum { finite, infinities, one_nan, zero_nan } special;  ///< meaning of the codes at the end of the range
 };
 
 double decode(unsigned code, SmallFloat f) {
@@ -63,7 +63,7 @@ double decode(unsigned code, SmallFloat f) {
   return sign ? -size : size;
 }
 
-/// The bits of element i of a type of up to 8.
+/// The bits of element i, for types of up to 8 bits.
 unsigned code_at(const HostTensor& t, size_t i) {
   const size_t bits = type_bits(t.type), at = i * bits;
   return (unsigned(t.bytes[at / 8]) >> (at % 8)) & ((1u << bits) - 1);
@@ -94,7 +94,7 @@ double small_number(const HostTensor& t, size_t i) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2:
       return with_sign(code, 2);
     default:
-      throw Failure(std::string(type_name(t.type)) + " is no type of real numbers");
+      throw Failure(std::string(type_name(t.type)) + " is not a type of real numbers");
   }
 }
 
@@ -103,14 +103,14 @@ bool is_small_float(ONNXTensorElementDataType type) {
          type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1 || type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0;
 }
 
-/// Normal numbers, in the memory of the tensor.
+/// Writes normally distributed numbers to the tensor's memory.
 template <typename T>
 void fill_normal(HostTensor& t, std::mt19937_64& random) {
   std::normal_distribution<float> normal;
   for (size_t at = 0; at + sizeof(T) <= t.bytes.size(); at += sizeof(T)) store(&t.bytes[at], T(normal(random)));
 }
 
-/// Codes at random of which none is a number above 4 or none at all.
+/// Writes random codes, none of which is above 4, infinite or not a number.
 void fill_small_floats(HostTensor& t, std::mt19937_64& random) {
   const size_t bits = type_bits(t.type);
   for (size_t i = 0, n = t.count(); i < n; ++i) {
@@ -122,7 +122,7 @@ void fill_small_floats(HostTensor& t, std::mt19937_64& random) {
   }
 }
 
-/// 0 and 1.
+/// Writes 0 and 1.
 void fill_integers(HostTensor& t, std::mt19937_64& random) {
   const size_t bytes = std::max<size_t>(1, type_bytes(t.type));
   const unsigned lowest = type_bits(t.type) == 2 ? 0x55 : type_bits(t.type) == 4 ? 0x11 : 1;
@@ -214,7 +214,7 @@ HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape
   t.shape = shape.empty() ? port.shape : shape;
   for (int64_t& d : t.shape) d = d < 0 ? 1 : d;
   if (port.kind != ONNX_TYPE_TENSOR)
-    throw Failure("input '" + port.name + "' is no tensor and cannot be random; give it with --input " + port.name +
+    throw Failure("input '" + port.name + "' is not a tensor and cannot be random; give it with --input " + port.name +
                   "=FILE.pb (an ONNX SequenceProto or MapProto)");
   if (type_bits(t.type) == 0)
     throw Failure("input '" + port.name + "' of type " + type_name(t.type) +
@@ -224,7 +224,7 @@ HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape
     t.bytes.resize(t.size());
   } catch (const std::exception&) {  // bad_alloc, length_error
     throw Failure("input '" + port.name + "' of shape " + dims_text(t.shape) +
-                  " takes more memory than there is; give it smaller extents with --shape");
+                  " needs more memory than is available; give it smaller extents with --shape");
   }
   switch (t.type) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:

@@ -1,4 +1,4 @@
-// ONNX TensorProto files, and SequenceProto, MapProto and OptionalProto for what is no tensor.
+// ONNX TensorProto files, and SequenceProto, MapProto and OptionalProto for other values.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace retort::cli {
 namespace {
 
-/// ONNXTensorElementDataType has the numbers of TensorProto.DataType but for these.
+/// The types whose numbers in ONNXTensorElementDataType and TensorProto.DataType differ.
 struct TypeNumbers {
   ONNXTensorElementDataType type;
   int32_t in_file;
@@ -30,7 +30,7 @@ template <typename Values>
 void append(HostTensor& t, const Values& values) {
   for (const auto v : values) {
     const auto* b = reinterpret_cast<const std::byte*>(&v);
-    // Little-endian: the low bytes of a wider number. Several elements of less than 8 bits are in one byte.
+    // The low bytes of a wider number, as it is little-endian. Several elements of less than 8 bits are in one byte.
     t.bytes.insert(t.bytes.end(), b, b + std::max<size_t>(1, type_bytes(t.type)));
   }
 }
@@ -40,7 +40,7 @@ void append_raw(HostTensor& t, protozero::data_view view) {
   t.bytes.insert(t.bytes.end(), b, b + view.size());
 }
 
-// Type and shape of an onnx.TensorProto: fields may come in any order, so they are read before the elements.
+// Reads type and shape of an onnx.TensorProto before its elements, since fields may come in any order.
 HostTensor parse_pb_type(const std::string& bytes) {
   HostTensor t;
   for (protozero::pbf_reader p(bytes); p.next();) {
@@ -69,7 +69,7 @@ int32_t pb_type_number(ONNXTensorElementDataType type) {
 
 namespace {
 
-// The fields that data sets use; elements are packed, as every writer does.
+// Reads the fields that data sets use; elements are packed, as every writer does it.
 HostTensor parse_tensor(const std::string& bytes) {
   HostTensor t = parse_pb_type(bytes);
   for (protozero::pbf_reader p(bytes); p.next();) {
@@ -97,7 +97,7 @@ HostTensor parse_tensor(const std::string& bytes) {
   return t;
 }
 
-/// In a SequenceProto the field of tensors is 3, of sequences 5, of maps 6.
+/// In a SequenceProto, the field number is 3 for tensors, 5 for sequences, 6 for maps.
 HostValue parse_sequence(const std::string& bytes) {
   HostValue all{.kind = HostValue::Kind::sequence};
   for (protozero::pbf_reader p(bytes); p.next();) {
@@ -115,7 +115,7 @@ HostValue parse_sequence(const std::string& bytes) {
   return all;
 }
 
-/// The keys, and the values of one type, which are a SequenceProto of single elements, as vectors.
+/// Reads the keys as a vector, and the values, a SequenceProto of single elements of one type, as another.
 HostValue parse_map(const std::string& bytes) {
   HostTensor keys{.type = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, .shape = {}}, values;
   for (protozero::pbf_reader p(bytes); p.next();) {
@@ -169,7 +169,7 @@ void write_tensor(protozero::pbf_writer& p, const HostTensor& tensor, const std:
     p.add_bytes(9, reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
 }
 
-/// Numbers of SequenceProto.DataType and OptionalProto.DataType.
+/// The kind's number in SequenceProto.DataType and OptionalProto.DataType.
 int32_t kind_number(HostValue::Kind kind) {
   switch (kind) {
     case HostValue::Kind::tensor:
@@ -183,7 +183,7 @@ int32_t kind_number(HostValue::Kind kind) {
   }
 }
 
-/// Element i of a vector, as a tensor without axes.
+/// Element i of a vector, as a scalar tensor.
 HostTensor element(const HostTensor& t, size_t i) {
   HostTensor one{.type = t.type, .shape = {}};
   const auto at = t.bytes.begin() + ptrdiff_t(i * type_bytes(t.type));
@@ -201,14 +201,14 @@ void write_sequence(protozero::pbf_writer& p, const HostValue& value, const std:
   if (value.items.empty()) return;
   const HostValue::Kind kind = value.items[0].kind;
   p.add_enum(2, kind_number(kind));
-  // The field of a kind of elements is its number and 2.
+  // The field number is that of the kind plus 2.
   for (const HostValue& item : value.items) {
     protozero::pbf_writer field(p, protozero::pbf_tag_type(kind_number(kind) + 2));
     write_value(field, item, "");
   }
 }
 
-/// The keys are integers or strings, the values a SequenceProto of tensors without axes.
+/// Keys are integers or strings; values are a SequenceProto of scalar tensors.
 void write_map(protozero::pbf_writer& p, const HostValue& value, const std::string& name) {
   const HostTensor &keys = value.items.at(0).tensor, &values = value.items.at(1).tensor;
   HostValue sequence{.kind = HostValue::Kind::sequence};

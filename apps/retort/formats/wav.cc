@@ -47,7 +47,8 @@ float sample(std::string_view bytes, size_t offset, const Format& f) {
 }
 
 std::vector<float> read_samples(std::string_view bytes) {
-  if (bytes.substr(0, 4) != "RIFF" || bytes.size() < 12 || bytes.substr(8, 4) != "WAVE") throw Failure("no WAVE file");
+  if (bytes.substr(0, 4) != "RIFF" || bytes.size() < 12 || bytes.substr(8, 4) != "WAVE")
+    throw Failure("not a WAVE file");
   Format format;
   for (size_t from = 12; from + 8 <= bytes.size();) {
     const std::string_view id = bytes.substr(from, 4);
@@ -66,10 +67,10 @@ std::vector<float> read_samples(std::string_view bytes) {
     }
     from += 8 + size + (size & 1);
   }
-  throw Failure("there are no samples in the file");
+  throw Failure("the file has no samples");
 }
 
-/// The last one, but for one channel behind it.
+/// The axis of the samples: the last one, unless an axis of one channel follows.
 size_t samples_axis(const std::vector<int64_t>& shape) {
   const size_t last = shape.size() - 1;
   return last > 0 && shape[last] == 1 && shape[last - 1] != 1 ? last - 1 : last;
@@ -91,7 +92,7 @@ HostTensor parse_wav(const std::string& bytes, const PortInfo& port, const Media
   if (length >= 0 && media.fit) samples.resize(size_t(length));
   if (length >= 0 && size_t(length) != samples.size())
     throw Failure("the sound has " + std::to_string(samples.size()) + " samples, the input is " + shape_text(port) +
-                  ": --fit cuts it or fills it with silence");
+                  ": --fit cuts it or pads it with silence");
   HostTensor t{.type = port.type, .shape = std::vector<int64_t>(rank, 1)};
   t.shape[axis] = int64_t(samples.size());
   t.bytes.resize(samples.size() * type_bytes(t.type));

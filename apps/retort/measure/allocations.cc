@@ -14,7 +14,8 @@ void tick() {
 }
 }  // namespace
 
-// The C library keeps these names for this purpose. operator new calls malloc; free stays as it is.
+// The C library provides these names so that a program can replace malloc. operator new calls malloc; free is not
+// replaced.
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier)
 void* __libc_malloc(size_t size);

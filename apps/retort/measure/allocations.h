@@ -1,17 +1,17 @@
-// Counts the heap allocations of the whole process, the engine's included: the program puts its own malloc in front of
-// the C library's.
+// Counts the heap allocations of the whole process, including the engine's: the program's own malloc wraps the C
+// library's.
 #pragma once
 #include <cstdint>
 
 namespace retort::cli {
 
-/// Allocations so far, by any thread.
+/// The number of allocations so far, by all threads.
 uint64_t allocations();
 
-/// False where something else already stands in front of malloc (sanitizers).
+/// False if malloc is already replaced by something else (sanitizers).
 bool allocations_are_counted();
 
-/// Stops and goes on with counting; it is on at first.
+/// Switches counting on or off; it is on at the start.
 void count_allocations(bool on);
 
 }  // namespace retort::cli

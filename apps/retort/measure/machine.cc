@@ -26,7 +26,7 @@ std::string cpuinfo(const std::vector<std::string>& keys) {
   return "";
 }
 
-/// Of what the processor can do, that which kernels of engines are written for.
+/// The instruction sets of the processor that engines have kernels for.
 std::vector<std::string> instruction_sets() {
   constexpr const char* kTold[] = {"sse4_2",      "avx",      "fma",      "f16c",        "avx2",
                                    "avx_vnni",    "avx512f",  "avx512bw", "avx512_vnni", "avx512_bf16",

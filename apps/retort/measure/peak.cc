@@ -14,9 +14,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSteps = 1 << 14;
-constexpr int kChains = 12;  // independent sums in flight: enough for two units with a latency of 5
+constexpr int kChains = 12;  // independent sums in progress: enough for two units with a latency of 5
 
-#ifndef __clang__  // the build's flags say off
+#ifndef __clang__  // the build's flags switch it off
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=fast")
 #endif
@@ -35,8 +35,8 @@ struct Simd<16> {
   using Vector = float __attribute__((vector_size(64)));
 };
 
-/// kSteps multiply-adds of kChains vectors of `Lanes` floats. Always inlined, so that it takes the instructions of its
-/// caller.
+/// kSteps multiply-adds of kChains vectors of `Lanes` floats. Always inlined, so that it is compiled for its caller's
+/// instruction set.
 template <int Lanes>
 [[gnu::always_inline]] inline float multiply_add() {
   using Vector = typename Simd<Lanes>::Vector;
@@ -76,8 +76,8 @@ Loop widest() {
   return {run_plain, kPerLane * 4};
 }
 
-/// The sum of what `threads` threads at once reach at best, each of them calling work(its number), which does `amount`,
-/// for so long.
+/// The sum of the best rates of `threads` threads that run at once. Each calls work(its number), which does `amount`,
+/// for the given time.
 double best_rates(size_t threads, std::chrono::milliseconds time, double amount,
                   const std::function<void(size_t)>& work) {
   std::vector<double> rates(threads);
@@ -115,7 +115,7 @@ double peak_flops(int threads) {
 }
 
 double read_bandwidth(int threads) {
-  constexpr size_t kBytes = size_t(256) << 20;  // far more than caches hold
+  constexpr size_t kBytes = size_t(256) << 20;  // far more than the caches hold
   const size_t parts = or_all(threads), each = kBytes / sizeof(uint64_t) / parts;
   const std::vector<uint64_t> memory(each * parts, 1);
   return best_rates(parts, std::chrono::milliseconds(300), double(each * sizeof(uint64_t)), [&](size_t i) {

@@ -7,7 +7,7 @@
 namespace retort::cli {
 namespace {
 
-constexpr size_t kShown = 10;  // tensors of up to so many elements are shown whole
+constexpr size_t kShown = 10;  // tensors of up to this many elements are shown completely
 
 struct Summary {
   double low = 0, high = 0, mean = 0;
@@ -89,7 +89,7 @@ std::string value_text(const std::string& name, const HostValue& value) {
   const std::string indent = name.substr(0, name.find_first_not_of(' ')) + "  ";
   if (value.kind == Kind::tensor) return line + tensor_text(value.tensor) + "\n";
   if (value.kind == Kind::none) return line + "no value\n";
-  if (value.kind == Kind::other) return line + "neither a tensor nor a sequence or map: not shown\n";
+  if (value.kind == Kind::other) return line + "not shown: neither a tensor nor a sequence or map\n";
   if (value.kind == Kind::map)
     return line + "map\n" + value_text(indent + "keys", value.items.at(0)) +
            value_text(indent + "values", value.items.at(1));

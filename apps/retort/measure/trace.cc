@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Nodes in bodies lie within the node of the body, on the same thread: they are taken off its time.
+/// Nodes in bodies run during the node of the body, on the same thread: their time is subtracted from its time.
 void find_self_times(std::vector<NodeEvent>& nodes) {
   std::vector<NodeEvent*> open;
   for (NodeEvent& n : nodes) {
@@ -42,7 +42,7 @@ std::vector<TracedRun> read_trace(const std::string& path) try {
     const double start = e.at("ts"), duration = e.at("dur");
     if (category == "Session" && name == "model_run") runs.push_back({start, duration, {}});
     const json args = e.value("args", json::object());
-    // ONNX Runtime also writes what comes before and after a kernel; its kernels have this suffix.
+    // ONNX Runtime also writes events before and after a kernel; its kernels have this suffix.
     if (category == "Node" && args.contains("op_name") && !name.ends_with("_fence_before") &&
         !name.ends_with("_fence_after"))
       nodes.push_back(
@@ -50,7 +50,7 @@ std::vector<TracedRun> read_trace(const std::string& path) try {
   }
   const auto earlier = [](const auto& a, const auto& b) { return a.start < b.start; };
   std::sort(runs.begin(), runs.end(), earlier);
-  // Of two that begin in the same microsecond the longer is the one around the other.
+  // If two begin in the same microsecond, the longer one contains the other.
   std::stable_sort(nodes.begin(), nodes.end(), [](const NodeEvent& a, const NodeEvent& b) {
     return a.start < b.start || (a.start == b.start && a.duration > b.duration);
   });
@@ -62,7 +62,7 @@ std::vector<TracedRun> read_trace(const std::string& path) try {
   }
   return runs;
 } catch (const json::exception& e) {
-  throw Failure(path + " is no profile: " + e.what());
+  throw Failure(path + " is not a profile: " + e.what());
 }
 
 }  // namespace retort::cli

@@ -1,4 +1,4 @@
-// What an engine's profile says: Chrome trace events, as ONNX Runtime and Retort write them.
+// Reads an engine's profile: Chrome trace events, as ONNX Runtime and Retort write them.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,17 +11,17 @@ struct NodeEvent {
   std::string name, op;
   double start = 0, duration = 0;
   double self = 0;     ///< duration without that of nodes in its bodies
-  std::string within;  ///< the node of the main graph whose body this one is in; "": it is of the main graph
+  std::string within;  ///< the node of the main graph that has this one in a body; "": it is in the main graph
   int64_t thread = 0;
 };
 
-/// One run: when it began, how long it took, its nodes in the order in which they began.
+/// One run: its start, its duration, and its nodes in the order in which they began.
 struct TracedRun {
   double start = 0, duration = 0;
   std::vector<NodeEvent> nodes;
 };
 
-/// The runs of a profile, first to last. Throws Failure when the file is no profile.
+/// The runs of a profile, first to last. Throws Failure if the file is not a profile.
 std::vector<TracedRun> read_trace(const std::string& path);
 
 }  // namespace retort::cli

@@ -1,4 +1,4 @@
-// A session whose engine writes down what its runs take.
+// A session whose engine records the times of its runs.
 #pragma once
 #include <memory>
 
@@ -7,7 +7,7 @@
 
 namespace retort::cli {
 
-/// The profile lies in a temporary folder that goes with the object.
+/// The profile lies in a temporary folder, which the destructor removes.
 class TracedSession {
  public:
   TracedSession(const EngineLibrary& engine, const std::string& model, SessionSettings settings);
@@ -15,7 +15,7 @@ class TracedSession {
   /// `inputs` must outlive the object.
   void bind(HostValues& inputs);
   void run();
-  /// All runs so far; none may follow.
+  /// Returns all runs so far and ends the session; no run may follow.
   std::vector<TracedRun> runs();
 
  private:

@@ -21,14 +21,14 @@ std::string now() {
   return text;
 }
 
-/// By number of threads, in thousand millions a second.
+/// Peaks by number of threads, in thousand millions per second.
 Json peaks(const std::vector<int>& threads, double (*rate)(int)) {
   Json all = Json::object();
   for (const int n : threads) all[std::to_string(n)] = rate(n) / 1e9;
   return all;
 }
 
-/// Writes the table to standard output, a row as soon as there is one.
+/// Writes the table to standard output, each row as soon as it is measured.
 class SuiteTable {
  public:
   SuiteTable(std::vector<int> threads, bool silent) : threads_(std::move(threads)), silent_(silent) {}
@@ -123,9 +123,9 @@ void SuiteOptions::add(CLI::App& app) {
   };
   app.add_option(
          "--suite", folders,
-         "measure the scenarios that index.json of a folder lists (make zoo writes one), else every .onnx file "
-         "beneath it with the input_0.pb, … beside it as inputs and output_0.pb, … as what --expected wants; each in a "
-         "process of its own, in place of one MODEL; may be repeated")
+         "measure the scenarios that a folder's index.json lists (make zoo writes one), or else every .onnx file "
+         "below it with the input_0.pb, … beside it as inputs and output_0.pb, … as with --expected; each in a "
+         "separate process, in place of one MODEL; may be repeated")
       ->check(CLI::ExistingDirectory.description(""))
       ->type_name("DIR")
       ->allow_extra_args(false)
@@ -135,15 +135,15 @@ void SuiteOptions::add(CLI::App& app) {
       ->allow_extra_args(false)
       ->group(kGroup);
   app.add_option("--precision", choice.precisions,
-                 "of these, those of which index.json tells such a precision, for example 'float32*'; may be repeated")
+                 "of these, those whose precision in index.json matches, for example 'float32*'; may be repeated")
       ->type_name("GLOB")
       ->allow_extra_args(false)
       ->group(kGroup);
-  app.add_option("--from", from, "show what --report of an earlier run wrote in place of measuring")
+  app.add_option("--from", from, "show a file that --report of an earlier run wrote, instead of measuring")
       ->check(kFile)
       ->type_name("FILE")
       ->group(kGroup);
-  file("--report", report, "write all that was measured as JSON; the table is shown nevertheless");
+  file("--report", report, "write all measurements as JSON, in addition to the table");
   file("--html", html, "write a web page with plots: one file that loads nothing");
   file("--markdown", markdown, "write machine, means and table as Markdown");
 }
@@ -170,8 +170,8 @@ void bench_suite(const SuiteOptions& suite, const Common& options, const Scenari
   const Counts n = count(report.at("scenarios"));
   if (suite.from.empty() && n.failed + n.differ > 0) throw Exit{kFailed};
 } catch (const nlohmann::json::exception& e) {
-  throw Failure((suite.from.empty() ? "what a scenario's process printed" : "'" + suite.from + "'") +
-                std::string(" lacks something that a report has: ") + e.what());
+  throw Failure((suite.from.empty() ? "the output of a scenario's process" : "'" + suite.from + "'") +
+                std::string(" lacks a part of a report: ") + e.what());
 }
 
 }  // namespace retort::cli

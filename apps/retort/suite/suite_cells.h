@@ -1,4 +1,4 @@
-// Texts of cells of the tables of a suite.
+// Texts in the tables of a suite.
 #pragma once
 #include <cmath>
 
@@ -13,10 +13,10 @@ inline std::string digits(const char* format, double number) {
   return text;
 }
 
-/// A number of what was measured with one number of threads: `row` is an entry of scenario.report or of a group's.
+/// A number that was measured with one thread count: `row` is an entry of scenario.report or of a group's.
 using RowNumber = std::function<nlohmann::json(const nlohmann::json& row)>;
 
-/// The text of a number in what was measured with the i-th number of threads; "" where there is none.
+/// The text of a number that was measured with the i-th thread count; "" if there is none.
 inline std::function<std::string(const nlohmann::json&)> measured(size_t i, const char* format,
                                                                   const RowNumber& number) {
   return [=](const nlohmann::json& scenario) -> std::string {
@@ -27,7 +27,7 @@ inline std::function<std::string(const nlohmann::json&)> measured(size_t i, cons
   };
 }
 
-/// In digits that tell something, also of a model of a microsecond.
+/// With enough digits even for models that run for a microsecond.
 inline std::function<std::string(const nlohmann::json&)> measured_ms(size_t i, const RowNumber& number) {
   return [=](const nlohmann::json& scenario) -> std::string {
     const nlohmann::json& rows = scenario.at("report");
@@ -47,7 +47,7 @@ inline RowNumber of_peer(size_t peer, const char* key) {
   };
 }
 
-/// Of the engine that is measured (0), or of a peer.
+/// A number of the measured engine (0), or of a peer.
 inline RowNumber of_engine(size_t engine, const char* key) {
   if (engine > 0) return of_peer(engine - 1, key);
   return [=](const nlohmann::json& row) { return entry(row.at("sides").at(0), key); };
@@ -57,12 +57,12 @@ inline RowNumber of_row(const char* key) {
   return [=](const nlohmann::json& row) { return entry(row, key); };
 }
 
-/// "ratio", "ratio 2": the first peer goes without a number.
+/// "ratio", "ratio 2": the first peer has no number.
 inline std::string peer_name(const std::string& title, size_t peer) {
   return title + (peer > 1 ? " " + std::to_string(peer) : "");
 }
 
-/// How far outputs are apart at most with any number of threads, and whether that is too much.
+/// The largest difference of outputs over all thread counts, and whether it is too large.
 inline std::string disagreement_text(const nlohmann::json& scenario) {
   double worst = 0;
   for (const nlohmann::json& row : scenario.at("report")) {

@@ -1,4 +1,4 @@
-// The tables of a suite that Markdown has: latency, memory, accuracy and operators, each of all engines.
+// The tables of a suite that are only in Markdown: latency, memory, accuracy and operators, each for all engines.
 #include <algorithm>
 
 #include "suite/suite_cells.h"
@@ -9,7 +9,7 @@ namespace {
 using Json = nlohmann::json;
 using Text = std::function<std::string(const Json&)>;
 
-/// "1.2e-06", "inf"; "" where `number` has nothing to say. JSON has no infinity: there is null for it.
+/// "1.2e-06", "inf"; "" if the number does not exist. JSON has null for infinity.
 Text error_text(const char* within, const char* key) {
   return [=](const Json& scenario) -> std::string {
     const Json row = scenario.at("report").at(0), from = *within ? entry(row, within) : row.at("sides").at(0);

@@ -13,13 +13,14 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kAccuracy =
-    "Errors are the largest difference of an output over its scale: from the right outputs, which a run in float64 "
+    "Errors are the largest difference of an output, relative to its scale: from the correct outputs, which a run in "
+    "float64 "
     "gave "
-    "or which were stored beside the model by another engine, or from the first peer's. Where all engines are as far "
-    "from float64, it is the model that loses the digits in float32. Strict is `session.strict=1`, which leaves "
-    "shortcuts out that cost accuracy; its time ratio is over that of the default.";
+    "or which another engine stored beside the model, or from the first peer's. If all engines are equally far "
+    "from float64, the model itself loses the digits in float32. Strict is `session.strict=1`, which avoids "
+    "shortcuts that cost accuracy; its time ratio is relative to the default.";
 
-/// Text that stands in a cell as it is.
+/// Escapes text for a cell.
 std::string markdown_cell(std::string text) {
   for (size_t at = 0; (at = text.find_first_of("|*<\\", at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
   for (char& c : text) {
@@ -39,7 +40,7 @@ Rows rows_of(const Json& all, Wanted wanted) {
   return rows;
 }
 
-/// Nothing where there are no rows.
+/// Writes nothing if there are no rows.
 void section(std::ostream& out, const char* title, const std::string& about, const Columns& columns, const Rows& rows) {
   if (rows.empty()) return;
   out << "## " << title << "\n" << about << (about.empty() ? "" : "\n\n");
@@ -87,7 +88,7 @@ void machine_table(std::ostream& out, const Json& report) {
   row("memory", scaled(m.at("memory_bytes"), "B"));
   row("instructions", listing(m.at("isa")));
   row("measured peak, float32", peak_text(report.at("peak_gflops"), "FLOP/s"));
-  row("measured reading of memory", peak_text(report.at("read_gbs"), "B/s"));
+  row("measured memory bandwidth (reading)", peak_text(report.at("read_gbs"), "B/s"));
   row("system", m.at("system"));
   row("load", load);
   row("engines", listing(report.at("engines")));
@@ -105,7 +106,7 @@ void failures(std::ostream& out, const Json& scenarios) {
   }
 }
 
-/// Which peers did not take which scenarios, without the engines' long messages, which the report has.
+/// Lists which peers rejected which scenarios, without the engines' long messages, which the report has.
 void refusals(std::ostream& out, const Json& scenarios) {
   std::map<std::string, std::string> names;  // by engine
   for (const Json& s : scenarios) {
@@ -116,7 +117,7 @@ void refusals(std::ostream& out, const Json& scenarios) {
     }
   }
   std::erase_if(names, [](const auto& entry) { return entry.second.empty(); });
-  if (!names.empty()) out << "## Models that a peer refused\n";
+  if (!names.empty()) out << "## Models that a peer rejected\n";
   for (const auto& [engine, refused] : names) out << "- " << engine << ": " << markdown_cell(refused) << "\n";
   if (!names.empty()) out << "\n";
 }
@@ -137,10 +138,10 @@ void write_markdown(const std::string& path, const Json& report) {
   section(out, "Geometric means", "", mean_columns(threads), rows_of(means, [](const Json&) { return true; }));
   section(out, "Latency", "", latency_columns(engines, threads), rows_of(scenarios, is_measured));
   section(out, "Loading and memory",
-          "In fresh processes, after one that does not count, with the first number of threads.",
+          "In fresh processes, of which the first does not count, with the first thread count.",
           memory_columns(engines), rows_of(scenarios, is_measured));
   section(out, "Accuracy", kAccuracy, accuracy_columns(engines), rows_of(scenarios, has_accuracy));
-  section(out, "Operators", "Those that take most of the time of a run, by the engines' own profiles.",
+  section(out, "Operators", "The operators with the largest share of a run's time, by the engines' own profiles.",
           ops_columns(scenarios), rows_of(scenarios, has_ops));
   refusals(out, scenarios);
   failures(out, scenarios);

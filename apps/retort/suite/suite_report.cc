@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Beside each peer's ratios its times and memory, which stand in `sides` without those that failed.
+/// Adds each peer's times and memory from `sides`, which lacks failed peers, to its ratios.
 void add_sides(Json& row) {
   size_t side = 0;
   for (Json& peer : row.at("peers")) {
@@ -28,12 +28,12 @@ bool differs(const Json& row, double tolerance) {
   const Json& peers = row.at("peers");
   if (peers.empty() || peers[0].contains("error")) return false;
   const Json& apart = peers[0].at("disagreement");
-  return apart.is_null() || !(apart <= tolerance);  // JSON has no infinity: there is null for it
+  return apart.is_null() || !(apart <= tolerance);  // JSON has null for infinity
 }
 
 constexpr const char* kRatios[] = {"ratio", "start_ratio", "peak_ratio", "steady_ratio"};
 
-/// Sums of logarithms of what one peer has over some scenarios.
+/// Sums of logarithms of one peer's ratios over some scenarios.
 struct Mean {
   std::map<std::string, double> logs;
   std::string slowest;
@@ -55,7 +55,7 @@ struct Mean {
   }
 };
 
-/// Values by key, in the order in which the keys came.
+/// Values by key, in the order in which the keys were added.
 template <typename Key, typename Value>
 using Ordered = std::vector<std::pair<Key, Value>>;
 
@@ -95,13 +95,13 @@ Json group_json(const std::string& name, const Members& members) {
   return {{"name", name}, {"scenarios", members.size()}, {"report", rows}};
 }
 
-/// CNNs, transformers and the rest; "" where the kind is not known.
+/// CNNs, transformers and the rest; "" if the kind is unknown.
 std::string family(const std::string& kind) {
   if (kind.empty() || kind == "CNN") return kind;
   return kind == "encoder" || kind == "decoder" ? "transformer" : "rest";
 }
 
-/// The group itself, then its families where there is more than one.
+/// Adds the group itself, then its families if there is more than one.
 void add_groups(Json& means, const std::string& name, const Members& members) {
   Groups families;
   for (const Json* s : members) {
@@ -171,7 +171,7 @@ Json read_report(const std::string& path) {
   std::ifstream file(path);
   Json report = Json::parse(file, nullptr, false);
   if (!report.is_object() || !report.contains("scenarios") || !report.contains("machine"))
-    throw Failure("'" + path + "' is no report of retort bench --suite");
+    throw Failure("'" + path + "' is not a report of retort bench --suite");
   if (report.value("format", 0) != kReportFormat)
     throw Failure("'" + path + "' is a report of another version of retort; measure again");
   return report;

@@ -1,8 +1,8 @@
-// What is made of the measurements of a suite: figures, means, and the columns of its tables.
+// Evaluates the measurements of a suite: figures, means, and the columns of its tables.
 //
 // A report is {format, date, machine, engines, threads, peak_gflops: {"1": …}, read_gbs: {"1": …}, scenarios, means}.
-// `scenarios` holds what measure_scenario() answers; add_figures() adds to it. engines[0] is the one that is measured, the others are peers.
-// Every ratio is a peer's figure over that of engines[0]: above 1 the first engine is better.
+// `scenarios` holds the results of measure_scenario(), to which add_figures() adds. engines[0] is measured, the others
+// are its peers. Every ratio is a peer's figure divided by that of engines[0]: above 1, the first engine is better.
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -13,17 +13,17 @@ namespace retort::cli {
 
 inline constexpr int kReportFormat = 2;
 
-/// Adds to each entry of scenario.report gflops and peak_share (in %) where operations and peak are known, and to each of
-/// its peers what stands in sides: median_ms, load_ms, peak_mib, steady_mib and deviation. Sets `differs` where an output is farther from the first peer's than the
-/// tolerance.
+/// Adds gflops and peak_share (in %) to each entry of scenario.report if operations and peak are known, and adds to
+/// each of its peers the figures in sides: median_ms, load_ms, peak_mib, steady_mib and deviation. Sets `differs` if an
+/// output differs from the first peer's by more than the tolerance.
 void add_figures(nlohmann::json& scenario, const nlohmann::json& peak_gflops);
 
-/// Names of the engines as the first scenario that was measured has them; empty where none was.
+/// Names of the engines, from the first scenario that was measured; empty if none was.
 std::vector<std::string> engines_of(const nlohmann::json& scenarios);
 
-/// Geometric means over all and over those of each precision, where there are several, and in each over CNNs,
+/// Geometric means over all scenarios, over those of each precision if there are several, and inside each over CNNs,
 /// transformers and the rest: [{name, scenarios, report: [{threads, peers: [{engine, scenarios, ratio, start_ratio,
-/// peak_ratio, steady_ratio, slowest: {name, ratio}}]}]}]. Empty where there are no peers.
+/// peak_ratio, steady_ratio, slowest: {name, ratio}}]}]}]. Empty if there are no peers.
 nlohmann::json means_of(const nlohmann::json& scenarios);
 
 struct Counts {
@@ -31,7 +31,7 @@ struct Counts {
 };
 Counts count(const nlohmann::json& scenarios);
 
-/// A column of a table: width in a terminal (below 0: to the left), and the text of a row.
+/// A column of a table: width in a terminal (negative: left-aligned), and the text of a row.
 struct Column {
   std::string title;
   int width;
@@ -39,28 +39,28 @@ struct Column {
 };
 using Columns = std::vector<Column>;
 
-/// All about a scenario in one line, for terminals; of memory the first peer's only.
+/// All figures of a scenario in one line, for terminals; memory only for the first peer.
 Columns scenario_columns(const std::vector<std::string>& engines, const std::vector<int>& threads);
-/// Of the table of means, whose rows are mean_rows(): one for each group and peer.
+/// For the table of means, whose rows are mean_rows(): one per group and peer.
 Columns mean_columns(const std::vector<int>& threads);
 nlohmann::json mean_rows(const nlohmann::json& means);
-/// What the titles mean, a line each.
+/// Explains the titles, one line each.
 std::vector<std::string> legend(const std::vector<std::string>& engines);
 
-/// Of Markdown, whose tables each show one side of the scenarios.
+/// For Markdown, whose tables each show one side of the scenarios.
 Columns latency_columns(const std::vector<std::string>& engines, const std::vector<int>& threads);
 Columns memory_columns(const std::vector<std::string>& engines);
 Columns accuracy_columns(const std::vector<std::string>& engines);
-/// For each engine that wrote a profile the operators that take most of the time; rows: scenarios with `ops`.
+/// For each engine that wrote a profile, the operators with the most time; rows: scenarios with `ops`.
 Columns ops_columns(const nlohmann::json& scenarios);
-/// Whether outputs were held against anything but each other: what accuracy_columns() shows.
+/// Whether outputs were compared with anything but each other's, so that accuracy_columns() has something to show.
 bool has_accuracy(const nlohmann::json& scenario);
 bool has_ops(const nlohmann::json& scenario);
 
-/// Reads what a suite wrote. Throws Failure where it is none.
+/// Reads a report of a suite. Throws Failure if the file is not one.
 nlohmann::json read_report(const std::string& path);
 
-/// The report as Markdown, machine included. Throws Failure when the file cannot be written.
+/// Writes the report as Markdown, including the machine. Throws Failure if the file cannot be written.
 void write_markdown(const std::string& path, const nlohmann::json& report);
 
 }  // namespace retort::cli

@@ -1,4 +1,4 @@
-// The tables of a suite for terminals, means and legend also for Markdown.
+// The tables of a suite for terminals; means and legend also for Markdown.
 #include "suite/suite_cells.h"
 
 namespace retort::cli {
@@ -6,7 +6,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Of the group's peer with the i-th number of threads.
+/// A number of the group's peer with the i-th thread count.
 RowNumber of_mean(const char* key) { return of_peer(0, key); }
 
 std::function<std::string(const Json&)> slowest_text(size_t i) {
@@ -18,7 +18,7 @@ std::function<std::string(const Json&)> slowest_text(size_t i) {
   };
 }
 
-/// "120/95": at its peak and in the end.
+/// "120/95": peak and steady memory.
 std::function<std::string(const Json&)> memory_text(size_t engine) {
   return [=](const Json& scenario) {
     const std::string peak = measured(0, "%.0f", of_engine(engine, "peak_mib"))(scenario);
@@ -80,13 +80,14 @@ Json mean_rows(const Json& means) {
 std::vector<std::string> legend(const std::vector<std::string>& engines) {
   const std::string engine = engines.empty() ? "the engine" : engines[0];
   std::vector<std::string> lines{"ms: median of " + engine +
-                                 "; MiB: peak of loading and the first run, and what is left after more runs (steady); "
-                                 "GFLOP/s and % of the measured peak: with the first number of threads"};
+                                 "; MiB: peak of loading and the first run, and what remains after more runs (steady); "
+                                 "GFLOP/s and % of the measured peak: with the first thread count"};
   if (engines.size() > 1)
-    lines.push_back("ratio: peer's time over " + engine +
-                    "'s, above 1 the latter is faster; load: the same of session creation and first run in fresh "
-                    "processes; peak, steady: the same of memory; differs: largest difference of an output over its "
-                    "scale");
+    lines.push_back(
+        "ratio: peer's time divided by " + engine +
+        "'s; above 1, the latter is faster; load: the same for session creation and first run in fresh "
+        "processes; peak, steady: the same for memory; differs: largest difference of an output divided by its "
+        "scale");
   for (size_t peer = 1; peer < engines.size(); ++peer) lines.push_back(peer_name("peer", peer) + ": " + engines[peer]);
   return lines;
 }

@@ -1,7 +1,7 @@
 // Draws one graph of the data: nodes as boxes, values as edges with their shapes; zooming, moving, searching, colours.
 const SVG = "http://www.w3.org/2000/svg";
-const LEGIBLE = 1400;  // height from which on a graph is first shown from its begin, not whole
-const READABLE = 4;  // how many times smaller than designed text may get before it is left out
+const LEGIBLE = 1400;  // from this height on, a graph is first shown from its start instead of completely
+const READABLE = 4;  // text that is more times smaller than designed is not drawn
 
 function element(name, attributes = {}, ...children) {
   const e = document.createElementNS(SVG, name);
@@ -31,7 +31,7 @@ function matches(text, graph, {node, value}) {
 }
 
 class GraphView {
-  /** `choose(node)` is called with the node of the data that was clicked. */
+  /** Calls `choose(node)` with the data of a node that was clicked. */
   constructor(svg, choose) {
     this.svg = svg;
     this.choose = choose;
@@ -39,7 +39,7 @@ class GraphView {
     this.listen();
   }
 
-  /** Piece by piece, so that the page answers meanwhile; false if another graph was asked for before the end. `told(share)` hears how far it is. */
+  /** Draws piece by piece, so that the page stays responsive; returns false if another graph was requested before the end. Calls `told(share)` with the progress. */
   async show(graph, told) {
     const mine = this.showing = {}, boxes = graph.nodes.length + graph.inputs.length + graph.outputs.length;
     this.graph = graph;
@@ -93,7 +93,7 @@ class GraphView {
   /** In the place of an edge from far away. */
   drawNote({value, far, x, y, width}) {
     const group = element("g", {class: "note", transform: `translate(${x} ${y})`, tabindex: 0},
-      element("text", {y: 4}, `↑ ${shorten(value.name, Math.floor(width / 5.6) - 2)}`), element("title", {}, `${value.name}\n${value.type}\ngoes to what makes it`));
+      element("text", {y: 4}, `↑ ${shorten(value.name, Math.floor(width / 5.6) - 2)}`), element("title", {}, `${value.name}\n${value.type}\ngoes to the node that computes it`));
     this.onChoice(group, () => this.goTo(this.drawn.find((d) => d.key === far)));
     return group;
   }

@@ -1,11 +1,11 @@
-// Where the boxes and edges of a graph go: boxes are nodes, inputs and outputs; constants are part of the node that reads them.
+// Places the boxes and edges of a graph: boxes are nodes, inputs and outputs; constants are part of the node that reads them.
 "use strict";
 
-// A layout of the whole is the better one, but its time grows with the square of the nodes: 1100 nodes of GPT-2 took 12 s. Larger graphs are
-// laid out in bands, one below the other, and what is read far from where it is made is named beside its reader instead of drawn all the way.
+// A layout of the whole graph looks better, but its time grows with the square of the nodes: 1100 nodes of GPT-2 took 12 s. Larger graphs are
+// laid out in bands, one below the other; a value that is read far away is named beside its reader instead of drawn as an edge.
 const WHOLE_TO = 300;  // nodes up to which a graph is laid out as a whole
-const BAND = 100;  // boxes in a band, about
-const FAR = 12;  // layers from which on an edge is not drawn
+const BAND = 100;  // approximate number of boxes in a band
+const FAR = 12;  // an edge over at least this many layers is not drawn
 
 function shapeOf(type) {
   const at = type.indexOf("[");
@@ -32,7 +32,7 @@ function partsOf(graph) {
     add(`n${i}`, {node});
     for (const id of node.outputs) from.set(id, `n${i}`);
   });
-  const connect = (id, to) => id >= 0 && from.has(id) && edges.push({from: from.get(id), to, id, value: graph.values[id]});  // else left out
+  const connect = (id, to) => id >= 0 && from.has(id) && edges.push({from: from.get(id), to, id, value: graph.values[id]});  // otherwise omitted
   graph.nodes.forEach((node, i) => node.inputs.forEach((id) => connect(id, `n${i}`)));
   for (const id of graph.outputs) {
     add(`out${id}`, {value: graph.values[id], port: "output"});
@@ -55,7 +55,7 @@ function placed(boxes, edges, ranker) {
   return {nodes: g.nodes().map((k) => g.node(k)), edges: g.edges().map((e) => g.edge(e)), left: 0, top: 0, width: width || 1, height: height || 1};
 }
 
-/** Sets `layer` of the boxes: below all that they read, and just above their first reader where that is far or makes the edges no longer in sum. */
+/** Sets `layer` of the boxes: below everything that they read, and just above their first reader if that is far away and does not make the edges longer in total. */
 function setLayers({boxes, edges}) {
   const reads = new Map([...boxes.keys()].map((key) => [key, []])), readers = new Map([...boxes.keys()].map((key) => [key, []]));
   for (const {from, to} of edges) {
@@ -63,7 +63,7 @@ function setLayers({boxes, edges}) {
     readers.get(from).push(boxes.get(to));
   }
   for (const box of boxes.values()) {
-    box.layer = Math.max(0, ...reads.get(box.key).map((b) => (b.layer ?? -1) + 1));  // none yet: a model that is not in order
+    box.layer = Math.max(0, ...reads.get(box.key).map((b) => (b.layer ?? -1) + 1));  // no layer yet: the model is not in order
   }
   for (const box of [...boxes.values()].reverse()) {
     const after = readers.get(box.key), first = Math.min(...after.map((b) => b.layer));
@@ -141,7 +141,7 @@ class Bands {
     if (from) lists[band].edges.push({from, to: key});
   }
 
-  /** Moves a piece below what ends at `at`, gates above gates; answers where it ends. */
+  /** Moves a piece below the one that ends at `at`, with gates above gates; returns the piece's end. */
   put(piece, at) {
     const entries = piece.nodes.filter((n) => n.key.startsWith("up")), exits = piece.nodes.filter((n) => n.key.startsWith("down"));
     const shifts = entries.map((n) => at.gates.get(n.gate).x - n.x).sort((a, b) => a - b);

@@ -10,11 +10,11 @@ namespace {
 
 void replace(std::string& text, const std::string& what, std::string_view by) {
   const size_t at = text.find(what);
-  if (at == std::string::npos) throw Failure("the page has no place for " + what);
+  if (at == std::string::npos) throw Failure("the page's template has no place for " + what);
   text.replace(at, what.size(), by);
 }
 
-/// JSON that may stand inside a script element: no end tag, no comment.
+/// JSON that can stand inside a script element: without end tags and comments.
 std::string embedded(const nlohmann::json& data) {
   std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   for (size_t at = 0; (at = text.find('<', at)) != std::string::npos; at += 6) text.replace(at, 1, "\\u003c");

@@ -22,7 +22,7 @@ function* withBodies(key, name, graph) {
   }
 }
 
-const LARGE = 400;  // nodes from which on the smaller graph is shown first
+const LARGE = 400;  // from this number of nodes on, the smaller graph is shown first
 
 class Page {
   constructor(data) {
@@ -107,7 +107,7 @@ class Page {
     const parts = [`opsets ${sets}`, `${this.sum("graph", one)} nodes${d.optimized ? `, ${this.sum("optimized", one)} after optimisation` : ""}`];
     if (d.memory) parts.push(`weights ${scaled(d.memory.weights, "B")}`, `values at once ${scaled(d.memory.values_at_once, "B")}`);
     parts.push(`${scaled(this.sum("graph", (n) => n.operations || 0), "FLOP")} a run`);
-    if (d.profile) parts.push(`${d.profile.median_ms.toFixed(3)} ms a run on ${d.profile.threads} thread${d.profile.threads === 1 ? "" : "s"}`);
+    if (d.profile) parts.push(`${d.profile.median_ms.toFixed(3)} ms per run on ${d.profile.threads} thread${d.profile.threads === 1 ? "" : "s"}`);
     if (d.problem) parts.push(`cannot run: ${d.problem}`);
     document.getElementById("title").textContent = document.title = d.file.split("/").pop();
     document.getElementById("facts").textContent = parts.join(" · ");

@@ -1,7 +1,7 @@
 // The page of a suite: the machine, bars of ratios, sortable tables.
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const PEERS = DATA.engines.slice(1);
-const SERIES = 4;  // colours that there are
+const SERIES = 4;  // number of colours
 
 function html(name, attributes = {}, ...children) {
   const e = document.createElement(name);
@@ -27,7 +27,7 @@ function facts() {
   const rows = {
     processor: m.processor, cores: String(m.cores), caches: Object.entries(m.caches || {}).map((c) => c.join(" ")).join(", "),
     memory: `${shown(m.memory_bytes / 1e9, 1)} GB`, instructions: m.isa.join(", "),
-    "measured peak": rates(DATA.peak_gflops, 0, "GFLOP/s"), "measured reading of memory": rates(DATA.read_gbs, 1, "GB/s"), system: m.system,
+    "measured peak": rates(DATA.peak_gflops, 0, "GFLOP/s"), "measured memory bandwidth (reading)": rates(DATA.read_gbs, 1, "GB/s"), system: m.system,
     "load before": shown(m.load, 1), engines: DATA.engines.join(", "), date: DATA.date,
   };
   for (const [title, text] of Object.entries(rows))
@@ -163,13 +163,13 @@ function means() {
                 mean("load", 0, "start_ratio"), mean("peak memory", 0, "peak_ratio"), mean("steady memory", 0, "steady_ratio"), ...DATA.threads.map((_, i) => slowest(i))], rows);
 }
 
-const ABOUT_ACCURACY = "Errors are the largest difference of an output over its scale: from the right outputs, which a run in float64 gave or which were stored beside the model by " +
-  "another engine, or from the first peer's. Where all engines are as far from float64, it is the model that loses the digits in float32. Strict is session.strict=1, which leaves shortcuts out that cost accuracy; its time ratio is over that of the default.";
+const ABOUT_ACCURACY = "Errors are the largest difference of an output, relative to its scale: from the correct outputs, which a run in float64 gave or which another engine stored beside the model, " +
+  "or from the first peer's. If all engines are equally far from float64, the model itself loses the digits in float32. Strict is session.strict=1, which avoids shortcuts that cost accuracy; its time ratio is relative to the default.";
 
 function accuracy() {
   const rows = measured().filter((s) => s.report[0].strict || "deviation" in s.report[0].sides[0]);
   if (!rows.length) return [];
-  const number = (x) => (x === null ? Infinity : x);  // which JSON does not have
+  const number = (x) => (x === null ? Infinity : x);  // JSON has no infinity
   const error = (title, of) => [title, (s) => (of(s) === undefined ? "" : number(of(s)) === Infinity ? "inf" : of(s).toExponential(1)), (s) => number(of(s))];
   const strict = (key) => (s) => (s.report[0].strict || {})[key];
   const beside = PEERS.length ? [error(`from ${PEERS[0]}`, (s) => s.report[0].disagreement), error(`strict from ${PEERS[0]}`, strict("disagreement"))] : [];
@@ -179,7 +179,7 @@ function accuracy() {
   return [html("h2", {}, "Accuracy"), html("p", {}, ABOUT_ACCURACY), table(columns, rows)];
 }
 
-/** What an engine spends on operators; `e` is its number. */
+/** The time of an engine per operator; `e` is its number. */
 function opColumns(engine, e) {
   const cell = (key) => (row) => (row.engines[e] || {})[key];
   const time = [`${engine.engine} ms`, (row) => (row.engines[e] ? milliseconds(row.engines[e].ms) : ""), cell("ms")];
@@ -202,7 +202,7 @@ function tables() {
   if (DATA.means.length) place.append(html("h2", {}, "Geometric means"), means());
   place.append(html("h2", {}, "Scenarios"), table(scenarioColumns(), measured()), ...accuracy(), ...operators());
   const refused = measured().flatMap((s) => s.report[0].peers.filter((p) => p.error).map((p) => ({name: s.name, ...p})));
-  if (refused.length) place.append(html("h2", {}, "Models that a peer refused"), table([["scenario", (r) => r.name], ["engine", (r) => r.engine], ["why", (r) => r.error]], refused));
+  if (refused.length) place.append(html("h2", {}, "Models that a peer rejected"), table([["scenario", (r) => r.name], ["engine", (r) => r.engine], ["why", (r) => r.error]], refused));
   const failed = DATA.scenarios.filter((s) => s.error);
   if (failed.length) place.append(html("h2", {}, "Failed"), table([["scenario", (s) => s.name], ["why", (s) => s.error]], failed));
 }
@@ -215,7 +215,7 @@ try {
   for (const id of ["kind", "order"]) if (wanted.get(id)) document.getElementById(id).value = wanted.get(id);
   drawPlots();
   tables();
-  const sort = wanted.get("sort");  // the number of a column of the table of scenarios
+  const sort = wanted.get("sort");  // a column number in the table of scenarios
   if (sort !== null) sortBy([...document.querySelectorAll("h2")].find((h) => h.textContent === "Scenarios").nextSibling, Number(sort));
   document.body.setAttribute("data-ready", "1");
 } catch (e) {

@@ -1,6 +1,6 @@
 // One run over time: a bar for each node that ran. The wheel zooms, dragging moves.
 class Timeline {
-  /** `events`: [{name, op, start, duration}] in microseconds from the begin of the run, in order. */
+  /** `events`: [{name, op, start, duration}] in microseconds from the start of the run, in order. */
   constructor(section, events, choose) {
     this.events = events;
     this.end = Math.max(...events.map((e) => e.start + e.duration));

@@ -8,10 +8,10 @@
 
 namespace loopback {
 
-/// The captured runs of one session. Thread-safe; a run is recorded by the thread that makes it.
+/// The captured runs of one session. Thread-safe; the thread that makes a run records it.
 class Captures {
  public:
-  /// Which run with a number is recorded, the first being 1; 0: none.
+  /// Sets which run with a number is recorded, beginning at 1; 0: none.
   void wants(int run) { wanted_ = run; }
   void run_begins(int id);
   void run_ends();
@@ -19,7 +19,7 @@ class Captures {
   void replay(int id) const;
   void release(int id);
 
-  /// Keeps `work` if this thread's run is being recorded.
+  /// Stores `work` if this thread's run is being recorded.
   static void record(const std::function<void()>& work);
 
  private:

@@ -12,11 +12,11 @@
 namespace loopback {
 namespace {
 
-constexpr const char* kDomain = "com.microsoft";  // where the official library has the operator
+constexpr const char* kDomain = "com.microsoft";  // the domain of the operator in the official library
 
 Error invalid(const std::string& what) { return {ORT_INVALID_GRAPH, what}; }
 
-/// Words with blanks between them. Floats are in hexadecimal, which loses nothing.
+/// Writes words separated by spaces. Floats are hexadecimal, so that no bits are lost.
 class Writer {
  public:
   template <typename T>
@@ -40,7 +40,7 @@ class Writer {
   std::ostringstream text_;
 };
 
-/// A model is input like any other: every count is checked against what is there before anything is made of it.
+/// Models are untrusted: every count is checked against the remaining text before anything is allocated.
 class Reader {
  public:
   explicit Reader(const std::string& text) : text_(text), room_(text.size()) {}
@@ -63,12 +63,12 @@ class Reader {
     if (*end) throw invalid("the program of an EPContext node has '" + w + "' where a number should be");
     return v;
   }
-  /// Each thing takes a character at least.
+  /// Each entry takes at least one character.
   size_t count() {
     const int64_t n = whole();
     if (n < 0 || size_t(n) > room_)
       throw Error(ORT_INVALID_GRAPH,
-                  "the program of an EPContext node says that it has " + std::to_string(n) + " of something");
+                  "the program of an EPContext node has the count " + std::to_string(n) + ", which is too large");
     return size_t(n);
   }
   size_t below(size_t limit) {
@@ -94,7 +94,7 @@ Constant constant(Reader& r) {
   Constant c{integers(r), std::vector<float>(r.count())};
   for (float& v : c.data) v = float(r.real());
   if (Tensor{ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, c.shape, nullptr}.elements() != c.data.size())
-    throw invalid("a constant of an EPContext node has not as many elements as its shape says");
+    throw invalid("a constant of an EPContext node has another number of elements than its shape");
   return c;
 }
 
@@ -112,7 +112,7 @@ Program::Step step(Reader& r, size_t values) {
   }
   s.in.resize(r.count());
   for (size_t& v : s.in) v = r.below(values);
-  // Shapes and axes are in the constants, all else is a value.
+  // Shapes and axes are in the constants, everything else is a value.
   for (const auto& [input, data] : s.operation.constants) {
     if (input == 0 || input != kind.constant_input)
       throw invalid(s.operation.type + " of an EPContext node has a constant as input " + std::to_string(input));
@@ -132,10 +132,10 @@ std::string write_beside(const std::string& model, const std::string& part, cons
 }
 
 std::string read_beside(const std::string& model, const std::string& file) {
-  // A model says what it reads, so it is held to its own folder.
+  // The model names the file, so the path is limited to the model's folder.
   const std::filesystem::path name = file;
   if (name.has_parent_path() || name == ".." || model.empty())
-    throw invalid("an EPContext node reads '" + file + "', which is no file beside the model '" + model + "'");
+    throw invalid("an EPContext node reads '" + file + "', which is not a file beside the model '" + model + "'");
   std::ifstream in(std::filesystem::path(model).parent_path() / name, std::ios::binary);
   if (!in) throw invalid("the file '" + file + "' of an EPContext node is not beside the model '" + model + "'");
   return {std::istreambuf_iterator<char>(in), {}};
@@ -177,7 +177,7 @@ std::string written(const Program& p) {
 Program read(const std::string& text) {
   Reader r(text);
   if (const std::string version = r.word(); version != kCompatibility)
-    throw invalid("an EPContext node has a program of version '" + version + "', this provider reads '" +
+    throw invalid("an EPContext node has a program of version '" + version + "'; this provider reads '" +
                   kCompatibility + "'");
   Program p;
   p.inputs = r.count();
@@ -186,7 +186,7 @@ Program read(const std::string& text) {
   p.outputs.resize(r.count());
   for (size_t& v : p.outputs) v = r.below(p.first_result() + p.steps.size());
   for (const size_t v : p.outputs) {
-    if (v < p.first_result()) throw invalid("an output of an EPContext node is none of its results");
+    if (v < p.first_result()) throw invalid("an output of an EPContext node is not one of its results");
   }
   return p;
 }
@@ -208,7 +208,7 @@ OrtNode* make_context(const Host& host, const OrtNode* fused, const Program& pro
   const std::string name = name_of(host, fused);
   const bool inside = place.inside || place.model.empty();
   const std::string content = inside ? written(program) : write_beside(place.model, name, written(program));
-  // The node takes the attributes over.
+  // The node takes ownership of the attributes.
   std::vector<OrtOpAttr*> attributes{
       attribute(host, "main_context", int64_t(1)),  attribute(host, "embed_mode", int64_t(inside)),
       attribute(host, "ep_cache_context", content), attribute(host, "ep_sdk_version", kCompatibility),

@@ -1,23 +1,23 @@
-// EPContext nodes: compiled parts that a model keeps instead of their nodes.
+// EPContext nodes: compiled parts that a saved model has in place of their nodes.
 #pragma once
 #include "part.h"
 
 namespace loopback {
 
-/// Whether a node is one that this provider, by that name, has made.
+/// Whether this provider, with that name, has made the node.
 bool is_context(const Host& host, const OrtNode* node, const std::string& provider);
-/// Where the program of a node goes.
+/// Where the program of a node is stored.
 struct ContextPlace {
-  bool inside = false;  ///< into the node; else into a file beside the model
-  std::string model;    ///< the path of the model that is made, "" where it is none
+  bool inside = false;  ///< in the node; otherwise in a file beside the model
+  std::string model;    ///< path of the model that is written; "" if there is none
 };
-/// A node with the program, in the place of `fused`; the host takes it over.
+/// Makes a node with the program, which replaces `fused`; the host takes ownership.
 OrtNode* make_context(const Host& host, const OrtNode* fused, const Program& program, const std::string& provider,
                       const ContextPlace& place);
-/// What is in such a node. `model`: the path of the model that it is in. Throws for what this version did not write.
+/// Reads the program of such a node. `model`: path of the model that has it. Throws for programs of other versions.
 Program read_context(const Host& host, const OrtNode* node, const std::string& model);
 
-/// What compiled parts can be read by; a host asks for it before it loads a model.
+/// The compatibility text of compiled parts, which a host reads before it loads a model.
 constexpr const char* kCompatibility = "loopback-program-1";
 
 }  // namespace loopback

@@ -12,7 +12,7 @@ namespace loopback {
 static_assert(sizeof(LoopbackCounts) == kCounts * sizeof(int64_t));
 
 Control& Control::get() {
-  static Control& control = *new Control;  // never destroyed: threads of streams may outlast static objects
+  static Control& control = *new Control;  // never destroyed: threads of streams may outlive static objects
   return control;
 }
 
@@ -79,7 +79,7 @@ bool Control::should_fail(std::string_view name) noexcept {
 }
 
 void Control::fail_if_told(const char* name) {
-  if (should_fail(name)) throw Error("option 'fail' says that this fails");
+  if (should_fail(name)) throw Error("option 'fail' makes this call fail");
 }
 
 void Control::tell(LoopbackCounts& counts) const noexcept {
@@ -116,7 +116,7 @@ int64_t now() noexcept {
 }
 
 void pause_until(int64_t time) noexcept {
-  constexpr int64_t kSpin = 100'000;  // what a sleeper may oversleep
+  constexpr int64_t kSpin = 100'000;  // margin for a thread that sleeps too long
   for (int64_t left; (left = time - now()) > 0;) {
     if (left > kSpin) std::this_thread::sleep_for(std::chrono::nanoseconds(left - kSpin));
   }

@@ -1,4 +1,4 @@
-// Settings that hold for the whole library, counters, and failures that tests ask for.
+// Settings of the whole library, counters, and failures that tests request.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace loopback {
 
-/// Counters that may be changed by any thread. The order is that of LoopbackCounts.
+/// Counters that any thread may change, in the order of LoopbackCounts.
 enum Count {
   kToDevice,
   kToDeviceBytes,
@@ -28,26 +28,26 @@ enum Count {
   kCounts
 };
 
-/// What a provider of a session does with a model; the others of the options belong to the devices.
+/// The options of a session's provider; other options belong to the devices.
 struct Style {
   bool kernels = false;         ///< registers kernels instead of compiling parts
-  bool drop_constants = false;  ///< takes constants of a part over when it is compiled
-  double capture = 0;           ///< the run that is captured, the first being 1; 0: none is
-  bool channels_last = false;   ///< asks the host for images with their channels last
-  std::string claim = "*";      ///< types of operators, or all that it can do
+  bool drop_constants = false;  ///< keeps its own copies of a part's constants when it is compiled
+  double capture = 0;           ///< the run that is captured, beginning at 1; 0: none
+  bool channels_last = false;   ///< asks the host for images with channels last
+  std::string claim = "*";      ///< types of operators, or all that it supports
 };
 
 class Control {
  public:
   static Control& get();
 
-  /// False where there is no such option, or the value is none of it.
+  /// Returns false if there is no such option, or the value is invalid.
   bool set(const std::string& key, const std::string& value);
-  /// The same of a provider's own options, into `style` where they belong there.
+  /// The same for a provider's options; those of Style are set in `style`.
   bool set(const std::string& key, const std::string& value, Style& style);
   Style style();
 
-  /// Throws where option "fail" names this entry point.
+  /// Throws if option "fail" names this entry point.
   void fail_if_told(const char* name);
   bool should_fail(std::string_view name) noexcept;
 
@@ -59,22 +59,22 @@ class Control {
   void happened(const char* what, int64_t begin, int64_t bytes, int64_t stream);
   size_t events(LoopbackEvent* into, size_t room);
 
-  std::atomic<double> rate{0};      ///< bytes per second between host and device; 0: as fast as memory is
+  std::atomic<double> rate{0};      ///< bytes per second between host and device; 0: full memory speed
   std::atomic<int64_t> latency{0};  ///< of a copy, in nanoseconds
   std::atomic<int64_t> delay{0};    ///< of each kernel, in nanoseconds
-  std::atomic<bool> streams{true};  ///< whether the provider says that it works on streams
+  std::atomic<bool> streams{true};  ///< whether the provider declares that it works on streams
 
  private:
   std::atomic<int64_t> counts_[kCounts] = {};
   std::atomic<bool> may_fail_{false}, recording_{false};
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards everything below
   std::string fail_;
   int64_t fail_at_ = 0;  // 0: each time
   Style style_;
   std::vector<LoopbackEvent> events_;
 };
 
-/// Nanoseconds of the steady clock, and a wait until then: copies and kernels take the time that they are told to take.
+/// The steady clock in nanoseconds, and a wait until a time: copies and kernels take as long as the options say.
 int64_t now() noexcept;
 void pause_until(int64_t time) noexcept;
 

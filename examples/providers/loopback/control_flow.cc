@@ -10,14 +10,14 @@
 namespace loopback {
 namespace {
 
-/// Bytes of a value as code on the device reaches them.
+/// The address at which code on the device accesses a value.
 std::byte* reached(const Host& host, Device& device, const OrtValue* value, size_t bytes) {
   void* data = tensor_of(host, value).data;
   if (!bytes) return nullptr;
   return device_of(host, value) < 0 ? static_cast<std::byte*>(data) : device.behind(data, bytes);
 }
 
-/// What the host does not know how to do on a device: put the results of all iterations behind each other.
+/// Concatenates the results of all iterations, which the host cannot do on a device.
 struct LoopHelper : OrtLoopKernelHelper {
   const KernelState state;
   explicit LoopHelper(const KernelState& s) : OrtLoopKernelHelper{}, state(s) {
@@ -36,7 +36,7 @@ struct LoopHelper : OrtLoopKernelHelper {
     };
   }
 
-  // The parts may be given back as soon as this returns: the allocator keeps their memory until the stream has passed.
+  // The parts may be freed as soon as this returns: the allocator keeps their memory until the stream has passed.
   static void concatenate(const KernelState& state, Stream* stream, const std::vector<const OrtValue*>& parts,
                           void* output, size_t size) {
     Device& device = Device::get(state.device);
@@ -53,7 +53,7 @@ struct LoopHelper : OrtLoopKernelHelper {
   }
 };
 
-/// And to turn a tensor, so that Scan can go along another axis than the first.
+/// Transposes a tensor, so that Scan can iterate along another axis than the first.
 struct ScanHelper : OrtScanKernelHelper {
   const KernelState state;
   explicit ScanHelper(const KernelState& s) : OrtScanKernelHelper{}, state(s) {
@@ -78,7 +78,7 @@ struct ScanHelper : OrtScanKernelHelper {
     const size_t bytes = bytes_of(state.host, input);
     const Tensor in = tensor_of(state.host, input);
     if (permutation.size() != in.shape.size() || bytes_of(state.host, output) != bytes)
-      throw Error("a tensor is turned into one of another size");
+      throw Error("a transposed tensor has another size");
     Control::get().count(kKernels);
     if (!bytes) return;
     const std::byte* from = reached(state.host, device, input, bytes);
@@ -106,7 +106,7 @@ struct ScanHelper : OrtScanKernelHelper {
   }
 };
 
-// The host takes the helper over with the kernel; what it does not take is ours to release.
+// The host takes ownership of the helper together with the kernel; if it does not, the helper is released here.
 template <typename Helper, typename Create>
 void make_with(const KernelState& state, Create&& create) {
   auto* helper = new Helper(state);

@@ -1,4 +1,4 @@
-// If, Loop and Scan in the style of kernels: the host has kernels for them, which run the nodes of their bodies.
+// If, Loop and Scan as kernels: the host has kernels for them, which run the nodes of their bodies.
 #pragma once
 #include <map>
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace loopback {
 
-/// One that the host has a kernel for.
+/// An operator that the host has a kernel for.
 struct ControlFlow {
   int since;
   std::vector<size_t> host_inputs;  ///< read by the host: trip counts and conditions
-  std::vector<std::string> types;   ///< type parameters that take all types of tensors
-  OrtKernelCreateFunc create;       ///< with a KernelState
+  std::vector<std::string> types;   ///< type parameters that allow all types of tensors
+  OrtKernelCreateFunc create;       ///< takes a KernelState
 };
 const std::map<std::string, ControlFlow>& control_flow();
 

@@ -12,20 +12,21 @@
 
 namespace loopback {
 
-constexpr size_t kMemory = size_t(8) << 30;  // of addresses; pages are taken when they are written
-constexpr size_t kPage = 4096;               // what blocks are aligned to
+constexpr size_t kMemory = size_t(8) << 30;  // of addresses; pages are allocated when they are written
+constexpr size_t kPage = 4096;               // alignment of blocks
 
 Device& Device::get(int number) {
-  static Device* const devices[kDevices] = {new Device, new Device};  // never destroyed: values may outlive all else
+  // Never destroyed: values may outlive everything else.
+  static Device* const devices[kDevices] = {new Device, new Device};
   return *devices[number];
 }
 
 Device::Device() {
   file_ = memfd_create("loopback", MFD_CLOEXEC);
-  if (file_ < 0 || ftruncate(file_, off_t(kMemory)) != 0) throw Error("no memory for a device");
+  if (file_ < 0 || ftruncate(file_, off_t(kMemory)) != 0) throw Error("the memory of a device cannot be allocated");
   void* const shown = mmap(nullptr, kMemory, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file_, 0);
   void* const own = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
-  if (shown == MAP_FAILED || own == MAP_FAILED) throw Error("no addresses for the memory of a device");
+  if (shown == MAP_FAILED || own == MAP_FAILED) throw Error("the memory of a device cannot be mapped");
   shown_ = static_cast<char*>(shown);
   own_ = static_cast<char*>(own);
   free_[0] = kMemory;
@@ -92,7 +93,7 @@ std::byte* Device::behind(const void* address, size_t bytes) const {
 
 std::shared_ptr<void> scratch(Device& device, size_t bytes) {
   void* const address = device.allocate(bytes);
-  if (!address) throw Error("no " + std::to_string(bytes) + " bytes of device memory for a result in between");
+  if (!address) throw Error("no " + std::to_string(bytes) + " bytes of device memory for an intermediate result");
   return {address, [&device](void* p) { device.release(p); }};
 }
 
@@ -107,7 +108,7 @@ void copy(const Place& from, const Place& to, size_t bytes, int stream) {
   Control& control = Control::get();
   const auto seen = [&](const Place& p) { return p.device ? p.device->behind(p.address, bytes) : p.address; };
   if (bytes) std::memmove(seen(to), seen(from), bytes);
-  // Within a device there is no slow road.
+  // Copies within a device are not slowed down.
   const bool road = !from.device || !to.device || from.device != to.device;
   if (road) {
     const double rate = control.rate;

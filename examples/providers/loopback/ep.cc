@@ -19,10 +19,10 @@ std::string entry_of(const Host& host, const OrtSessionOptions* options, const s
   check(host, host.api->GetSessionConfigEntry(options, key.c_str(), nullptr, &size));
   std::string value(size, '\0');
   check(host, host.api->GetSessionConfigEntry(options, key.c_str(), value.data(), &size));
-  return value.c_str();  // the size counts the zero at the end
+  return value.c_str();  // the size includes the terminator
 }
 
-/// Which of the captured runs this one is to become or to repeat.
+/// The number of the captured run that this run records or repeats.
 int graph_id(const Host& host, const OrtRunOptions* options) {
   const char* text = options ? host.api->GetRunConfigEntry(options, "gpu_graph_id") : nullptr;
   return text ? std::atoi(text) : 0;
@@ -40,7 +40,7 @@ Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memo
     : OrtEp{}, host_(host), name_(name), device_(device), memory_(memory), kernels_{host, device} {
   read_options(options);
   captures_.wants(style_.kernels ? 0 : int(style_.capture));
-  // Functions that stay null are those that a host does without: profilers and others.
+  // The functions that stay null are optional: profilers and others.
   ort_version_supported = ORT_API_VERSION;
   OrtEp::GetName = [](const OrtEp* ep) noexcept { return static_cast<const Ep*>(ep)->name_.c_str(); };
   OrtEp::GetCapability = [](OrtEp* ep, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
@@ -85,7 +85,7 @@ Ep::Ep(const Host& host, const char* name, int device, const OrtMemoryInfo* memo
 }
 
 void Ep::add_layout() {
-  // For all other operators the host knows best (-1): it changes those that it has a list of.
+  // For all other operators the host decides (-1): it converts those on its list.
   OrtEp::GetPreferredDataLayout = [](OrtEp* ep, OrtEpDataLayout* layout) noexcept {
     return entry(own(ep).host_, "GetPreferredDataLayout",
                  [&] { *layout = own(ep).style_.channels_last ? OrtEpDataLayout_NHWC : OrtEpDataLayout_NCHW; });
@@ -102,8 +102,8 @@ void Ep::add_runs() {
   OrtEp::OnRunStart = [](OrtEp* ep, const OrtRunOptions* options) noexcept {
     return entry(own(ep).host_, "OnRunStart", [&] { own(ep).captures_.run_begins(graph_id(own(ep).host_, options)); });
   };
-  // The official library leaves it to the provider to wait at the end of a run: what the application reads next has to be
-  // there. Streams of the application are its own to wait for.
+  // The official library leaves the wait at the end of a run to the provider, since the application reads results next.
+  // The application waits for its own streams itself.
   OrtEp::OnRunEnd = [](OrtEp* ep, const OrtRunOptions*, bool waits) noexcept {
     return entry(own(ep).host_, "OnRunEnd", [&] {
       own(ep).captures_.run_ends();
@@ -112,9 +112,9 @@ void Ep::add_runs() {
   };
 }
 
-/// A run is recorded while it is made and repeated without the host: for models that run on the device as a whole, whose
-/// inputs and outputs stay where they are. What lies between kernels is the host's memory, which is another's after the run,
-/// so only parts are captured: they keep what they need.
+/// A run is recorded and repeated without the host, for models that run completely on the device, and whose inputs and
+/// outputs stay in place. Memory between kernels belongs to the host, which reuses it after the run, so only parts are
+/// captured: they keep the memory that they need.
 void Ep::add_capture() {
   OrtEp::IsGraphCaptureEnabled = [](const OrtEp* ep) noexcept {
     const Style& style = static_cast<const Ep*>(ep)->style_;
@@ -138,7 +138,7 @@ Ep::~Ep() {
   if (registry_) host_.ep->ReleaseKernelRegistry(registry_);
 }
 
-/// Options of a provider come as entries of the session's: "ep.<name>.<option>".
+/// A provider's options are entries of the session's configuration: "ep.<name>.<option>".
 void Ep::read_options(const OrtSessionOptions* options) {
   Control& control = Control::get();
   style_ = control.style();
@@ -148,14 +148,15 @@ void Ep::read_options(const OrtSessionOptions* options) {
     if (!value.empty() && !control.set(key, value, style_))
       throw Error(ORT_INVALID_ARGUMENT, std::string("option '") + key + "' cannot be '" + value + "'");
   }
-  // The application wants a model with compiled parts in it.
+  // The application requests a model with compiled parts.
   makes_contexts_ = entry_of(host_, options, "ep.context_enable") == "1";
   context_inside_ = entry_of(host_, options, "ep.context_embed_mode") == "1";
   context_model_ = entry_of(host_, options, "ep.context_file_path");
 }
 
-/// Which nodes go into one part. A part runs at once, so nothing that it makes may come back into it by way of a node
-/// outside. Nodes come in an order in which they can run: `outside` gathers what nodes outside make of the part's results.
+/// Collects the nodes of one part. A part runs as a whole, so none of its results may come back to it through a node
+/// outside. Nodes come in an order in which they can run; `outside` collects what nodes outside compute from the part's
+/// results.
 class Ep::Part {
  public:
   bool may_take(const std::vector<std::string>& inputs) const { return !reads(inputs, outside_); }
@@ -183,7 +184,7 @@ class Ep::Part {
 void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const {
   const OrtNode* parent = nullptr;
   check(host_, host_.api->Graph_GetParentNode(graph, &parent));
-  if (parent && !style_.kernels) return;  // bodies of If, Loop and Scan stay where they are
+  if (parent && !style_.kernels) return;  // bodies of If, Loop and Scan are not claimed
   const OrtNodeFusionOptions options{ORT_API_VERSION, style_.drop_constants || makes_contexts_};
   Part part, alone;
   for (const OrtNode* node : nodes_of(host_, graph)) {
@@ -199,7 +200,7 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) const {
       alone.take(node, outputs);
       alone.close(host_, info, options);
     } else if (style_.kernels && (can_do(host_, node, style_.claim) || is_control_flow(host_, node, style_.claim))) {
-      const OrtKernelDef* found = nullptr;  // is there a kernel for these types and this version?
+      const OrtKernelDef* found = nullptr;  // the kernel for these types and this version, if there is one
       check(host_, host_.ep->EpGraphSupportInfo_LookUpKernel(info, node, &found));
       if (found) check(host_, host_.ep->EpGraphSupportInfo_AddSingleNode(info, node));
     }
@@ -215,7 +216,7 @@ ContextPlace Ep::context_place(const OrtGraph* graph) const {
 
 void Ep::compile(const OrtGraph** graphs, const OrtNode** fused, size_t count, OrtNodeComputeInfo** infos,
                  OrtNode** contexts) {
-  // What is stored in `infos` and `contexts` is the host's, also where a later one fails.
+  // Entries that are stored in `infos` and `contexts` belong to the host, even if a later one fails.
   for (size_t i = 0; i < count; ++i) {
     const auto nodes = nodes_of(host_, graphs[i]);
     const bool stored = nodes.size() == 1 && is_context(host_, nodes[0], name_);

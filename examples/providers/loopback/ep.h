@@ -33,7 +33,7 @@ class Ep : public OrtEp {
   OrtKernelRegistry* registry_ = nullptr;
   Style style_;
   Captures captures_;
-  bool makes_contexts_ = false;  ///< EPContext nodes, in the place of parts
+  bool makes_contexts_ = false;  ///< makes EPContext nodes in place of parts
   bool context_inside_ = false;
   std::string context_model_;  ///< the model that gets them
 };

@@ -1,4 +1,4 @@
-// What the host meets first: two factories, one for each device. They differ in name and memory only.
+// The library's entry point: two factories, one per device. They differ only in name and memory.
 #include <memory>
 
 #include "context.h"
@@ -71,7 +71,7 @@ class Factory : public OrtEpFactory {
                                        OrtAllocator** made) noexcept {
       const Factory& self = own(f);
       return entry(self.host_, "CreateAllocator", [&] {
-        // The host's `info` may go away; ours of the same memory stays.
+        // The host may release its `info`, so an own one for the same memory is used.
         const OrtMemoryDevice* where = self.host_.ep->MemoryInfo_GetMemoryDevice(info);
         const bool pinned = self.host_.ep->MemoryDevice_GetMemoryType(where) == OrtDeviceMemoryType_HOST_ACCESSIBLE;
         *made = make_allocator(pinned ? self.pinned_ : self.memory_, self.device_, pinned);
@@ -85,14 +85,14 @@ class Factory : public OrtEpFactory {
 
   void set_stream_functions() {
     OrtEpFactory::IsStreamAware = [](const OrtEpFactory*) noexcept { return Control::get().streams.load(); };
-    // For streams of applications. Those of sessions come from the provider.
+    // For streams of applications; the provider makes those of sessions.
     OrtEpFactory::CreateSyncStreamForDevice = [](OrtEpFactory* f, const OrtMemoryDevice*, const OrtKeyValuePairs*,
                                                  OrtSyncStreamImpl** made) noexcept {
       return entry(own(f).host_, "CreateSyncStreamForDevice", [&] { *made = new Stream(own(f).host_, nullptr); });
     };
   }
 
-  /// One device, which claims to sit on the processor: that is the hardware there is.
+  /// Offers one device, on the processor, as that is the only hardware.
   size_t offer(const OrtHardwareDevice* const* hardware, size_t count, OrtEpDevice** made, size_t room) {
     for (size_t i = 0; i < count && room > 0; ++i) {
       if (host_.api->HardwareDevice_Type(hardware[i]) != OrtHardwareDeviceType_CPU) continue;
@@ -135,7 +135,7 @@ __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char* 
                                                                     size_t room, size_t* count) {
   *count = 0;
   const OrtApi* const api = base->GetApi(ORT_API_VERSION);
-  if (!api) {  // an older library: version 1 is enough to say so
+  if (!api) {  // an older library: version 1 suffices to report this
     const OrtApi* const oldest = base->GetApi(1);
     return oldest ? oldest->CreateStatus(ORT_NOT_IMPLEMENTED, "loopback needs a newer library") : nullptr;
   }

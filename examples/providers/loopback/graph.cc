@@ -107,7 +107,7 @@ std::string text_of(const Host& host, const OrtNode* node, const char* attribute
   size_t size = 0;
   const OrtOpAttr* found = attribute_of(host, node, attribute);
   if (!found) return {};
-  // The first call asks for the size only, and says by an error that there was no room.
+  // The first call returns the size, and an error because there is no buffer.
   host.api->ReleaseStatus(host.api->ReadOpAttr(found, ORT_OP_ATTR_STRING, nullptr, 0, &size));
   std::string value(size, '\0');
   if (size) check(host, host.api->ReadOpAttr(found, ORT_OP_ATTR_STRING, value.data(), size, &size));
@@ -122,7 +122,7 @@ int64_t number_of(const Host& host, const OrtNode* node, const char* attribute, 
   return value;
 }
 
-/// The name of a node's operator in the list of them; "" for a domain of others.
+/// The key of a node's operator in operators(); "" for other domains.
 std::string operator_name(const Host& host, const OrtNode* node) {
   const std::string type = type_of(host, node), domain = domain_of(host, node);
   if (domain == kChannelsLastDomain) return kChannelsLast + type;

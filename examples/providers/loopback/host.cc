@@ -82,7 +82,7 @@ std::string place_of(const Host& host, const OrtValue* value) {
   const OrtMemoryDevice* where = host.ep->Value_GetMemoryDevice(value);
   if (where && host.ep->MemoryDevice_GetDeviceType(where) == OrtMemoryInfoDeviceType_CPU) return "on the host";
   const int device = device_of(host, where);
-  return device < 0 ? "on a device of somebody else" : "on device " + std::to_string(device);
+  return device < 0 ? "on another provider's device" : "on device " + std::to_string(device);
 }
 
 bool is_pinned(const Host& host, const OrtValue* value) {

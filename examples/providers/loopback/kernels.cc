@@ -12,7 +12,7 @@
 namespace loopback {
 namespace {
 
-/// A string that a function of the host writes where it is told, twice: first for the size.
+/// Reads a string that a function of the host writes to a buffer, in two calls: the first returns the size.
 template <typename Ask>
 std::string asked(const Host& host, Ask&& ask) {
   size_t size = 0;
@@ -23,7 +23,7 @@ std::string asked(const Host& host, Ask&& ask) {
   return text;
 }
 
-/// Copies its input to its output. Which of them lies on the host, the definition of the kernel says.
+/// Copies its input to its output. The definition of the kernel says which of them lies on the host.
 struct Memcpy : OrtKernelImpl {
   const Host host;
   explicit Memcpy(const Host& host) : OrtKernelImpl{}, host(host) {
@@ -43,8 +43,8 @@ struct Memcpy : OrtKernelImpl {
   }
 };
 
-/// One node. Constant second operands of MatMul and Gemm are taken over when the session is made (PrePackWeight): this
-/// kernel keeps a copy of its own, as one would that needs another layout; the host gives the original up.
+/// One node. Constant second operands of MatMul and Gemm are packed when the session is made (PrePackWeight): this
+/// kernel keeps its own copy, as a kernel with another layout would, and the host frees the original.
 class Kernel : public OrtKernelImpl {
  public:
   Kernel(const KernelState& state, const OrtKernelInfo* info)
@@ -68,7 +68,7 @@ class Kernel : public OrtKernelImpl {
                                                  size_t count, int) noexcept {
       auto& self = *static_cast<Kernel*>(k);
       return entry(self.host_, "SetSharedPrePackedWeight", [&] {
-        if (count != 1) throw Error("a packed weight is one buffer");
+        if (count != 1) throw Error("a packed weight has one buffer");
         self.packed_.data = const_cast<void*>(buffers[0]);
         self.has_packed_ = true;
       });
@@ -105,12 +105,12 @@ class Kernel : public OrtKernelImpl {
       check(host_, api.KernelInfoGetConstantInput_tensor(info, i, &constant, &value));
       if (constant && (!value || tensor_of(host_, value).type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED))
         throw Error("the host calls input " + std::to_string(i) + " of " + operation_->type +
-                    " constant, and has no value for it");
+                    " constant, but has no value for it");
     }
     if (!input || input >= inputs) return;
     check(host_, api.KernelInfoGetConstantInput_tensor(info, input, &constant, &value));
     if (!constant || !value)
-      throw Error("input " + std::to_string(input) + " of " + operation_->type + " is no constant");
+      throw Error("input " + std::to_string(input) + " of " + operation_->type + " is not a constant");
     const Tensor t = tensor_of(host_, value);
     const auto* data = static_cast<const int64_t*>(t.data);
     operation_->constants[input].assign(data, data + t.elements());
@@ -126,7 +126,7 @@ class Kernel : public OrtKernelImpl {
     const Place from{device_of(host_, weight) < 0 ? nullptr : &device_, packed_.data}, to{&device_, memory};
     count_copy(from, to, size);
     copy(from, to, size, 0);
-    if (cache) {  // of all sessions: it takes the memory, and tells by SetSharedPrePackedWeight which one to use
+    if (cache) {  // shared by all sessions: it takes the memory, and calls SetSharedPrePackedWeight with the one to use
       check(host_, host_.ep->SharedPrePackedWeightCache_StoreWeightData(cache, &memory, &size, 1));
     } else {
       memory_ = {memory, [allocator](void* p) { allocator->Free(allocator, p); }};
@@ -146,7 +146,7 @@ class Kernel : public OrtKernelImpl {
     for (size_t i = 0; i < inputs; ++i) {
       const OrtValue* value = nullptr;
       if (kind.constant_input && i == kind.constant_input) continue;
-      if (i == 1 && has_packed_) {  // its place is empty now
+      if (i == 1 && has_packed_) {  // the host has freed this input
         in.push_back(packed_);
         continue;
       }
@@ -165,7 +165,7 @@ class Kernel : public OrtKernelImpl {
   const std::shared_ptr<Operation> operation_;
   Tensor packed_;
   bool has_packed_ = false;
-  std::shared_ptr<void> memory_;  // of the packed weight, where it is this kernel's own
+  std::shared_ptr<void> memory_;  // of the packed weight, if it is this kernel's own
 };
 
 OrtStatus* make_memcpy(void* state, const OrtKernelInfo*, OrtKernelImpl** made) {
@@ -177,7 +177,7 @@ OrtStatus* make_kernel(void* state, const OrtKernelInfo* info, OrtKernelImpl** m
   return entry(kernels.host, "CreateKernel", [&] { *made = new Kernel(kernels, info); });
 }
 
-/// The description of a kernel: a builder that is filled, built, registered (the registry copies) and released.
+/// Describes a kernel: the builder is filled, built, registered (the registry copies) and released.
 class Definition {
  public:
   Definition(const Host& host, const char* provider, const char* type, int since, int until, const char* domain = "")
@@ -254,7 +254,7 @@ OrtKernelRegistry* make_registry(const Host& host, const char* provider, const K
       const std::string type = last ? name.substr(kChannelsLast.size()) : name;
       Definition kernel(host, provider, type.c_str(), op.since, op.until, last ? kChannelsLastDomain.c_str() : "");
       kernel.types(type == "Identity" ? "V" : "T", {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT});
-      // Read on the host when the kernel is made.
+      // The host reads it when the kernel is made.
       if (op.constant_input)
         check(host, host.ep->KernelDefBuilder_SetInputMemType(kernel.builder(), op.constant_input, OrtMemTypeCPUInput));
       kernel.add_to(registry, make_kernel, state);

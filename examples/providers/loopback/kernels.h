@@ -1,17 +1,17 @@
-// The other style: kernels for single nodes, registered with the host.
+// Registers kernels for single nodes with the host, instead of compiling parts.
 #pragma once
 #include "host.h"
 
 namespace loopback {
 
-/// Kernels that copy between host and device, and those of all operators where `operators` says so. Where a node that runs
-/// elsewhere reads or makes what a device makes or reads, the official library puts a node MemcpyToHost or
-/// MemcpyFromHost there, and asks the provider of the device for its kernel, whatever style the provider has.
-/// `device` is kept by address: it is the state of all kernels, and must live as long as the registry.
+/// Makes a registry with kernels that copy between host and device and, if `operators` is set, with those of all
+/// operators. If a value passes between a device and a node that runs elsewhere, the official library inserts a node
+/// MemcpyToHost or MemcpyFromHost and asks the device's provider for its kernel, even if the provider compiles parts.
+/// `state` is kept by address: all kernels use it, so it must live as long as the registry.
 OrtKernelRegistry* make_registry(const Host& host, const char* provider, const struct KernelState* state,
                                  bool operators);
 
-/// What kernels are made with.
+/// The state that kernels are made with.
 struct KernelState {
   Host host;
   int device;

@@ -10,7 +10,7 @@
 namespace loopback {
 namespace {
 
-/// The struct that the host sees comes first, so that its address is ours.
+/// The struct that the host knows comes first, so that both have the same address.
 struct Allocator : OrtAllocator {
   const OrtMemoryInfo* info;
   Device& device;
@@ -26,7 +26,7 @@ struct Allocator : OrtAllocator {
     // AllocOnStream, GetStats and Shrink may stay null.
   }
 
-  // An allocator has no status to answer with: null says that there is no memory.
+  // An allocator returns no status: null means that memory is exhausted.
   void* allocate(size_t size) noexcept {
     Control& control = Control::get();
     if (control.should_fail("Alloc")) return nullptr;
@@ -39,7 +39,7 @@ struct Allocator : OrtAllocator {
   void release(void* p) noexcept {
     if (!p) return;
     Control::get().count(kAlive, -1);
-    // Hosts give memory back as soon as they have ordered the last work that uses it.
+    // Hosts free memory as soon as they have submitted the last work that uses it.
     Stream::after_all(
         [&device = device, pinned = pinned, p] { pinned ? device.release_pinned(p) : device.release(p); });
   }
@@ -58,7 +58,8 @@ struct Transfer : OrtDataTransferImpl {
         return device_of(host, d) >= 0 || host.ep->MemoryDevice_GetDeviceType(d) == OrtMemoryInfoDeviceType_CPU ||
                host.ep->MemoryDevice_GetMemoryType(d) == OrtDeviceMemoryType_HOST_ACCESSIBLE;
       };
-      const bool any = device_of(host, from) >= 0 || device_of(host, to) >= 0;  // host to host is not for us
+      // Copies within the host are not supported.
+      const bool any = device_of(host, from) >= 0 || device_of(host, to) >= 0;
       return any && known(from) && known(to);
     };
     OrtDataTransferImpl::CopyTensors = [](OrtDataTransferImpl* t, const OrtValue** from, OrtValue** to,
@@ -82,19 +83,19 @@ void release_allocator(OrtAllocator* allocator) { delete static_cast<Allocator*>
 OrtDataTransferImpl* make_transfer(const Host& host) { return new Transfer(host); }
 
 void copy_tensor(const Host& host, const OrtValue* from, OrtValue* to, Stream* stream) {
-  Control::get().fail_if_told("Copy");  // whoever asks for it: the transfer or a kernel
+  Control::get().fail_if_told("Copy");  // for copies of the transfer and of kernels
   const auto place = [&](const OrtValue* value) {
     const int device = device_of(host, value);
     return Place{device < 0 ? nullptr : &Device::get(device), tensor_of(host, value).data};
   };
   const Place source = place(from), target = place(to);
   const size_t bytes = bytes_of(host, from);
-  if (bytes_of(host, to) < bytes) throw Error(ORT_INVALID_ARGUMENT, "a tensor is copied into a smaller one");
+  if (bytes_of(host, to) < bytes) throw Error(ORT_INVALID_ARGUMENT, "a tensor is copied to a smaller one");
   count_copy(source, target, bytes);
   const int number = stream ? stream->number() : 0;
   const bool ordinary = !source.device && !is_pinned(host, from);
-  // Ordinary memory of the host may change, or be gone, as soon as this returns. Little of it is put aside; for more, the
-  // host waits until it has been read.
+  // Ordinary host memory may change or be freed as soon as this returns. Small tensors are buffered; for larger ones,
+  // the host waits until they have been read.
   constexpr size_t kLittle = 64 << 10;
   if (stream && ordinary && bytes <= kLittle) {
     const auto aside = std::make_shared<std::vector<char>>(bytes);

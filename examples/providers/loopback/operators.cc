@@ -24,7 +24,7 @@ std::string text(const Shape& shape) {
 [[noreturn]] void mismatch(const Operation& op, const Inputs& inputs) {
   std::string shapes;
   for (const Tensor& t : inputs) shapes += " " + text(t.shape);
-  throw Error(ORT_INVALID_ARGUMENT, op.type + ": shapes do not go together:" + shapes);
+  throw Error(ORT_INVALID_ARGUMENT, op.type + ": shapes do not fit:" + shapes);
 }
 
 /// An axis of a tensor of that rank, counted from the front.
@@ -38,7 +38,7 @@ int64_t product(const Shape& shape, size_t begin, size_t end) {
   return std::accumulate(shape.begin() + long(begin), shape.begin() + long(end), int64_t(1), std::multiplies<>());
 }
 
-/// The shape that both broadcast to; nothing where they do not.
+/// The shape that both broadcast to; nullopt if they do not.
 std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   Shape shape(std::max(a.size(), b.size()));
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -92,7 +92,7 @@ void binary(const Operation&, const Inputs& x, const Tensor& y) {
   }
 }
 
-/// The extents of a product of matrices, and where its batches begin.
+/// The extents of a matrix product, and the offsets of its batches.
 struct Product {
   Shape shape, batch, batch_a, batch_b;
   int64_t m, k, n;
@@ -100,7 +100,8 @@ struct Product {
 Product matmul_extents(const Operation& op, const Inputs& x) {
   Shape a = x[0].shape, b = x[1].shape;
   if (a.empty() || b.empty()) mismatch(op, x);
-  const bool row = a.size() == 1, column = b.size() == 1;  // vectors become matrices, and the extra axis goes again
+  // Vectors become matrices, and the additional axis is removed at the end.
+  const bool row = a.size() == 1, column = b.size() == 1;
   if (row) a.insert(a.begin(), 1);
   if (column) b.push_back(1);
   Product p{{}, {}, {a.begin(), a.end() - 2}, {b.begin(), b.end() - 2}, a.end()[-2], a.back(), b.back()};
@@ -264,7 +265,7 @@ void concat(const Operation& op, const Inputs& x, const Tensor& y) {
   }
 }
 
-// The shape is known when the data is, so whoever runs it waits for the stream.
+// The shape depends on data, so the caller waits for the stream.
 Tensor nonzero_shape(const Operation&, const Inputs& x) {
   const int64_t n = int64_t(x[0].elements()) - std::count(in(x[0]), in(x[0]) + x[0].elements(), 0.0f);
   return {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, {int64_t(x[0].shape.size()), n}, nullptr};
@@ -284,7 +285,7 @@ void nonzero(const Operation&, const Inputs& x, const Tensor& y) {
 }  // namespace
 
 const std::map<std::string, Operator>& operators() {
-  constexpr int kLast = 30;  // no version of these operators changes what floats do
+  constexpr int kLast = 30;  // up to this version, the operators are the same for floats
   static const std::map<std::string, Operator> all{
       {"Add", {7, kLast, 2, 2, 0, broadcast_shape, binary<std::plus<>>}},
       {"Sub", {7, kLast, 2, 2, 0, broadcast_shape, binary<std::minus<>>}},

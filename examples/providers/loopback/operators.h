@@ -1,4 +1,4 @@
-// The operators, on 32-bit floats.
+// The operators, for 32-bit floats.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace loopback {
 
-/// A node without its names: what it computes.
+/// The computation of a node, without names.
 struct Operation {
   std::string type;
   std::map<std::string, double> numbers;             ///< attributes
@@ -21,24 +21,25 @@ struct Operation {
   }
 };
 
-/// What is known of an operator. Inputs are tensors whose data is behind the fence: kernels only.
+/// The description of an operator. The data of tensors can only be accessed by kernels.
 struct Operator {
-  int since, until;    ///< versions of the operator set whose meaning this is
-  size_t least, most;  ///< inputs
-  /// An input whose content is needed for the shape of the output: it must be a constant. 0: none.
+  int since, until;    ///< versions of the operator set with this definition
+  size_t least, most;  ///< minimum and maximum number of inputs
+  /// An input whose content determines the shape of the output: it must be a constant. 0: none.
   size_t constant_input;
-  /// The shape and type of the output. Throws for inputs that do not go together.
+  /// The shape and type of the output. Throws if inputs do not fit.
   Tensor (*result)(const Operation&, const std::vector<Tensor>& in);
-  /// Computes it. For `shape_from_data`, `result` reads the data, too, and may be called when all inputs are computed.
+  /// Computes the output. For `shape_from_data`, `result` reads the data, too, so it is called after all inputs are
+  /// computed.
   void (*compute)(const Operation&, const std::vector<Tensor>& in, const Tensor& out);
   bool shape_from_data = false;
 };
 
-/// Operators of ai.onnx by their names; those that have images with channels last, with a word in front.
+/// Operators of ai.onnx by name; those that have images with channels last have a prefix.
 const std::map<std::string, Operator>& operators();
 inline const std::string kChannelsLast = "channels-last-", kChannelsLastDomain = "com.ms.internal.nhwc";
 
-/// Throws for what is none of them.
+/// Throws for an unknown operator.
 const Operator& operator_of(const std::string& type);
 
 size_t bytes(const Tensor& t);

@@ -9,7 +9,7 @@
 namespace loopback {
 namespace {
 
-/// Where names are, as values of a program.
+/// Maps names to values of a program.
 class Names {
  public:
   void add(const std::string& name) { names_.push_back(name); }
@@ -24,13 +24,13 @@ class Names {
   std::vector<std::string> names_;
 };
 
-/// The same tensors, at the device's own addresses: for code that runs on the device.
+/// The same tensors at the device's own addresses, for code that runs on the device.
 std::vector<Tensor> seen_by(const Device& device, std::vector<Tensor> tensors) {
   for (Tensor& t : tensors) t.data = bytes(t) ? device.behind(t.data, bytes(t)) : nullptr;
   return tensors;
 }
 
-/// Which inputs an operation reads on the device: all but the one that was read when it was compiled.
+/// Whether an operation reads the input on the device: all but the one that was read at compile time.
 bool reads(const Operation& op, size_t input) {
   const size_t constant = operator_of(op.type).constant_input;
   return !constant || input != constant;
@@ -99,7 +99,7 @@ Part::Part(const Host& host, int device, Program program)
       number_(device),
       program_(std::make_shared<const Program>(std::move(program))) {
   ort_version_supported = ORT_API_VERSION;
-  // A part may run in several threads at once. What a run needs for itself would be made here; this one needs nothing.
+  // A part may run in several threads at once. Per-run state would be made here; this part has none.
   CreateState = [](OrtNodeComputeInfo* p, OrtNodeComputeContext*, void** state) -> OrtStatus* {
     return entry(static_cast<Part*>(p)->host_, "CreateState", [&] { *state = p; });
   };
@@ -134,7 +134,7 @@ void Part::run(OrtKernelContext* context) const {
     values.push_back(tensor_of(host_, value));
   }
   values.insert(values.end(), constants_.begin(), constants_.end());
-  auto keep = keep_;  // and results in between: until the last step that may read them is done
+  auto keep = keep_;  // including intermediate results: until the last step that may read them is done
   for (const Program::Step& step : program_->steps) {
     std::vector<Tensor> in;
     for (const size_t v : step.in) in.push_back(values[v]);

@@ -1,4 +1,4 @@
-// What a part of a model is compiled to, and how operators get onto a stream.
+// Compiled parts of a model, and the submission of operators to a stream.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace loopback {
 
-/// A constant that the part keeps: floats.
+/// A constant of floats that the part keeps.
 struct Constant {
   std::vector<int64_t> shape;
   std::vector<float> data;
 };
 
-/// Values are numbers: first the inputs of the part, then its constants, then the result of each step.
+/// Values are numbers: the inputs of the part, then its constants, then the result of each step.
 struct Program {
   struct Step {
     Operation operation;
@@ -29,20 +29,21 @@ struct Program {
   size_t first_result() const { return inputs + constants.size(); }
 };
 
-/// The program of a part. With `own_constants`, constants go into it, and are not among the inputs.
+/// Compiles a part. With `own_constants`, constants become part of the program and are not among the inputs.
 Program compile(const Host& host, const OrtGraph* graph, const OrtNode* fused, bool own_constants);
 
-/// For EPContext nodes. `read` throws for what `written` did not write.
+/// Text for EPContext nodes. `read` throws for texts that `written` did not produce.
 std::string written(const Program& program);
 Program read(const std::string& text);
 
-/// The result of an operation on values of a device, without its data. Waits for the stream only where data decides.
+/// The result tensor of an operation on values of a device, without its data. Waits for the stream only if the shape
+/// depends on data.
 Tensor result_of(Device& device, Stream* stream, const Operation& op, const std::vector<Tensor>& in);
-/// Orders it. `keep` lives until it is done, the operation has to be part of it.
+/// Submits an operation. `keep` lives until it is done, and must own the operation.
 void launch(Device& device, Stream* stream, const Operation& op, std::vector<Tensor> in, Tensor out,
             std::vector<std::shared_ptr<const void>> keep);
 
-/// A compiled part, as the host runs it.
+/// A compiled part, with the functions that the host calls.
 class Part : public OrtNodeComputeInfo {
  public:
   Part(const Host& host, int device, Program program);

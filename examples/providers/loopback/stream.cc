@@ -6,7 +6,7 @@
 namespace loopback {
 namespace {
 
-/// All streams that live: a pointer that a host gives back is checked before it is believed.
+/// All existing streams: a pointer from the host is checked against them before use.
 struct Living {
   std::mutex mutex;
   std::set<const Stream*> all;
@@ -20,8 +20,8 @@ std::atomic<int> next_number{1};
 
 }  // namespace
 
-/// A point in the work of a stream. What it points at is shared with the streams that reach it or wait for it, because the
-/// host may release the notification while they do.
+/// A point in the work of a stream. Its state is shared with the streams that reach it or wait for it, because the host
+/// may release the notification before.
 class Notification : public OrtSyncNotificationImpl {
  public:
   explicit Notification(Stream& stream) : OrtSyncNotificationImpl{}, queue_(stream.queue_), host_(stream.host()) {
@@ -46,13 +46,13 @@ class Notification : public OrtSyncNotificationImpl {
       auto& self = *static_cast<Notification*>(n);
       return entry(self.host_, "WaitOnHost", [&] {
         self.point_->wait(self.point_->current());
-        self.queue_->throw_error(false);  // hosts that do not look at this status hear of it at the end of the run
+        self.queue_->throw_error(false);  // hosts that ignore this status get the error at the end of the run
       });
     };
   }
 
  private:
-  /// How often it was activated, and how often the stream came there.
+  /// How often it was activated, and how often the stream reached it.
   struct Point {
     std::mutex mutex;
     std::condition_variable changed;
@@ -131,7 +131,7 @@ void Stream::wait_all(const void* owner) {
 }
 
 void Stream::after_all(std::function<void()> work) {
-  // Each busy stream holds a part of this; the last one to let go does the work.
+  // Each busy stream holds a reference to this; the last one to release it does the work.
   const std::shared_ptr<void> last(nullptr, [work = std::move(work)](void*) { work(); });
   Living& living = Living::get();
   const std::lock_guard lock(living.mutex);
@@ -176,7 +176,7 @@ void Stream::Queue::serve() {
     } catch (...) {
       error = std::current_exception();
     }
-    work = {};  // memory that it kept goes back before anybody hears that it is done
+    work = {};  // memory that it kept is freed before anybody is notified that it is done
     lock.lock();
     ++done_;
     if (error && !error_) error_ = error;
@@ -204,12 +204,12 @@ Stream* Stream::of(const Host& host, const OrtSyncStream* stream) {
   Living& living = Living::get();
   const std::lock_guard lock(living.mutex);
   const auto* const ours = static_cast<const Stream*>(impl);
-  if (!impl || !living.all.count(ours)) throw Error("a stream that is none of this provider's");
+  if (!impl || !living.all.count(ours)) throw Error("the stream is not this provider's");
   return const_cast<Stream*>(ours);
 }
 
 Stream* Stream::of(const Host& host, const OrtKernelContext* context) {
-  void* handle = nullptr;  // what GetHandle answers
+  void* handle = nullptr;  // the result of GetHandle
   check(host, host.api->KernelContext_GetGPUComputeStream(context, &handle));
   return static_cast<Stream*>(handle);
 }

@@ -1,4 +1,4 @@
-// Streams: work in order, beside the host.
+// Streams: queues of work that runs in order, asynchronously to the host.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -12,39 +12,39 @@
 
 namespace loopback {
 
-/// A thread that does what it is given, in order. The host's side of it is the struct that it derives from: the address of
-/// one is that of the other, here and in all objects of this provider.
+/// A thread that does its work in order. The host's view of it is the struct that it derives from: both have the same
+/// address, here and in all objects of this provider.
 class Stream : public OrtSyncStreamImpl {
  public:
-  /// `owner`: whoever may want to wait for all of its streams; null for nobody.
+  /// `owner`: the object that may wait for all of its streams, or null.
   Stream(const Host& host, const void* owner);
   ~Stream();  // after all its work is done
 
-  /// Does `work` after what was given before. After one that throws, the others are dropped until `wait` has told it.
+  /// Adds work. If a piece of work throws, later work is skipped until `wait` has reported the error.
   void later(std::function<void()> work) { queue_->add({std::move(work), false}); }
-  /// Waits for what was given so far. Throws the first error since the last wait.
+  /// Waits for all work that was added so far. Throws the first error since the last wait.
   void wait() { queue_->wait(); }
-  /// Waits likewise, and leaves errors to be told later.
+  /// Waits in the same way, but does not report errors.
   void pass() { queue_->pass(); }
-  /// Waits for all streams of an owner that live now. Throws the first error.
+  /// Waits for all existing streams of an owner. Throws the first error.
   static void wait_all(const void* owner);
-  /// Does `work` when all streams have done what they have to do now; at once where they have nothing to do.
+  /// Does `work` when all streams have finished their current work; immediately if they have none.
   static void after_all(std::function<void()> work);
   int number() const { return number_; }
   const Host& host() const { return host_; }
 
-  /// The stream behind one of the host's, null for null. Throws for streams that are none of this library's.
+  /// The stream behind a handle of the host, null for null. Throws if it is not a stream of this library.
   static Stream* of(const Host& host, const OrtSyncStream* stream);
-  /// The stream that a run of a part or kernel shall use; null where there is none.
+  /// The stream for a run of a part or kernel; null if there is none.
   static Stream* of(const Host& host, const OrtKernelContext* context);
 
  private:
   friend class Notification;
   struct Work {
     std::function<void()> what;
-    bool always;  // after an error, too: others wait for it
+    bool always;  // also after an error, because others wait for it
   };
-  /// The work and its thread. Shared, because a stream may be released while somebody waits for all.
+  /// The work and its thread. Shared, because a stream may be released while a call waits for all of them.
   class Queue {
    public:
     Queue() : thread_([this] { serve(); }) {}
@@ -57,7 +57,7 @@ class Stream : public OrtSyncStreamImpl {
     void pass();
     void throw_error(bool forget);
     bool idle();
-    void end();  // when all is done
+    void end();  // after all work is done
 
    private:
     void serve();
@@ -76,7 +76,7 @@ class Stream : public OrtSyncStreamImpl {
   const std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
 };
 
-/// `work` on the stream, or at once where there is none.
+/// Does `work` on the stream, or immediately if there is none.
 void perform(Stream* stream, std::function<void()> work);
 
 }  // namespace loopback

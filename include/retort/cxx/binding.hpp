@@ -7,27 +7,28 @@
 
 namespace retort::api {
 
-/// Inputs and outputs bound to a session once, for many runs: inputs are read where they lie, outputs are written where
-/// they are bound. Values need not outlive their binding, the memory behind them must. For one thread at a time; the
-/// session must outlive it.
+/// Inputs and outputs that are bound to a session once, for many runs: inputs are read where they lie, outputs are
+/// written where they are bound. The memory behind a bound value must outlive the binding; the Value itself need not.
+/// Used by one thread at a time; the session must outlive it.
 class IoBinding : public Owner<OrtIoBinding, &OrtApi::ReleaseIoBinding> {
  public:
   explicit IoBinding(const Session& session) : session_(session) { check(api().CreateIoBinding(session_, out())); }
 
-  /// The value is read where it lies. One in another memory than the model reads is copied there now: bind it again when it
-  /// has changed.
+  /// The value is read where it lies. If it lies in another memory than the model reads, this call copies it there:
+  /// bind it again when it has changed.
   void input(const char* name, const OrtValue* value) { check(api().BindInput(get(), name, value)); }
   /// The result is written into this value; its shape must fit.
   void output(const char* name, const OrtValue* value) { check(api().BindOutput(get(), name, value)); }
-  /// The library makes the result there, for outputs whose shape is not known before. Retort uses that memory again while
-  /// nobody holds the last result, and follows shapes that change; ONNX Runtime wants the output bound again for those.
+  /// The library allocates the result there, for outputs whose shape is not known in advance. Retort reuses that memory
+  /// if nobody holds the last result, also when shapes change; on ONNX Runtime, bind the output again when its shape
+  /// changes.
   void output(const char* name, const OrtMemoryInfo* where) { check(api().BindOutputToDevice(get(), name, where)); }
   void clear_inputs() { api().ClearBoundInputs(get()); }
   void clear_outputs() { api().ClearBoundOutputs(get()); }
 
   void run(const OrtRunOptions* options = nullptr) { check(api().RunWithBinding(session_, options, get())); }
 
-  /// Names in the order in which outputs() answers.
+  /// The names of the bound outputs, in the order of outputs().
   std::vector<std::string> output_names() const {
     char* text = nullptr;
     size_t *lengths = nullptr, n = 0;
@@ -38,7 +39,7 @@ class IoBinding : public Owner<OrtIoBinding, &OrtApi::ReleaseIoBinding> {
     for (size_t i = 0; i < n; text += lengths[i++]) names.emplace_back(text, lengths[i]);
     return names;
   }
-  /// The outputs in the order they were bound in; the values stay valid when others are bound.
+  /// The outputs, in the order in which they were bound; the values stay valid when others are bound.
   std::vector<Value> outputs() const {
     OrtValue** array = nullptr;
     size_t n = 0;

@@ -16,11 +16,11 @@ inline const OrtCompileApi& compile_api() {
   return *api().GetCompileApi();
 }
 
-/// What is compiled, how, and where to. One input, one output, then run(), which may be called again. What it is given by
-/// reference must outlive the call of run(). For one thread at a time.
+/// Compiles a model ahead of time: set one input and one output, then call run(), which may be called again. Arguments
+/// that are passed by reference must outlive the call of run(). Used by one thread at a time.
 class Compilation {
  public:
-  /// For the providers of `options`, which are copied.
+  /// Compiles for the providers of `options`, which are copied.
   explicit Compilation(const Env& env, const SessionOptions& options = {}) : env_(env) {
     OrtModelCompilationOptions* made = nullptr;
     check(compile_api().CreateModelCompilationOptionsFromSessionOptions(env, options, &made));
@@ -31,7 +31,7 @@ class Compilation {
     check(compile_api().ModelCompilationOptions_SetInputModelPath(options_.get(), model.c_str()));
     return *this;
   }
-  /// Bytes of a model, which are not copied.
+  /// The model as bytes, which are not copied.
   Compilation& from(std::span<const std::byte> model) {
     check(compile_api().ModelCompilationOptions_SetInputModelFromBuffer(options_.get(), model.data(), model.size()));
     return *this;
@@ -40,25 +40,25 @@ class Compilation {
     check(compile_api().ModelCompilationOptions_SetOutputModelPath(options_.get(), model.c_str()));
     return *this;
   }
-  /// `write` is called with the model's bytes, piece by piece; what it throws ends run() with an Error. Since 1.23.
+  /// `write` is called with the model's bytes, piece by piece; if it throws, run() throws Error. Since 1.23.
   Compilation& to(std::function<void(std::span<const std::byte> piece)> write) {
     Library::need(23, "writing a compiled model by a function");
     write_ = std::make_unique<std::function<void(std::span<const std::byte>)>>(std::move(write));
     check(compile_api().ModelCompilationOptions_SetOutputModelWriteFunc(options_.get(), call_write, write_.get()));
     return *this;
   }
-  /// Weights of `threshold` bytes and more go to a file of that name beside the model.
+  /// Weights of at least `threshold` bytes are written to a file of that name beside the model.
   Compilation& weights_to(const std::filesystem::path& file, size_t threshold) {
     check(compile_api().ModelCompilationOptions_SetOutputModelExternalInitializersFile(options_.get(), file.c_str(),
                                                                                        threshold));
     return *this;
   }
-  /// Whether what providers compiled lies inside of the model, or beside it.
+  /// Whether the providers' compiled parts are stored inside the model, or in files beside it.
   Compilation& embed(bool inside) {
     check(compile_api().ModelCompilationOptions_SetEpContextEmbedMode(options_.get(), inside));
     return *this;
   }
-  /// Of OrtCompileApiFlags. Since 1.23.
+  /// A combination of OrtCompileApiFlags. Since 1.23.
   Compilation& flags(uint32_t flags) {
     Library::need(23, "flags of compiling");
     check(compile_api().ModelCompilationOptions_SetFlags(options_.get(), flags));
@@ -85,7 +85,7 @@ class Compilation {
     } catch (const std::exception& e) {
       return api().CreateStatus(ORT_FAIL, e.what());
     } catch (...) {
-      return api().CreateStatus(ORT_FAIL, "the function that writes the model threw something unknown");
+      return api().CreateStatus(ORT_FAIL, "the function that writes the model threw an exception of an unknown type");
     }
   }
 

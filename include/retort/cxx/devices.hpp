@@ -13,10 +13,10 @@ namespace retort::api {
 class HardwareDevice {
  public:
   explicit HardwareDevice(const OrtHardwareDevice* device) noexcept : device_(device) {}
-  operator const OrtHardwareDevice*() const noexcept { return device_; }  // NOLINT: a handle where one is asked for
+  operator const OrtHardwareDevice*() const noexcept { return device_; }  // NOLINT: implicit, for calls in C style
 
   OrtHardwareDeviceType type() const { return api().HardwareDevice_Type(device_); }
-  /// By PCI; 0x10de is NVIDIA.
+  /// The PCI vendor number; 0x10de is NVIDIA.
   uint32_t vendor_id() const { return api().HardwareDevice_VendorId(device_); }
   uint32_t device_id() const { return api().HardwareDevice_DeviceId(device_); }
   std::string vendor() const { return api().HardwareDevice_Vendor(device_); }
@@ -28,22 +28,23 @@ class HardwareDevice {
   const OrtHardwareDevice* device_;
 };
 
-/// A device together with a provider that drives it. A view that lives until provider libraries come or go. May be empty.
+/// A device together with a provider that drives it. A view that is valid until a provider library is registered or
+/// unregistered. May be empty.
 class EpDevice {
  public:
   EpDevice() = default;
   explicit EpDevice(const OrtEpDevice* device) noexcept : device_(device) {}
-  operator const OrtEpDevice*() const noexcept { return device_; }  // NOLINT: a handle where one is asked for
+  operator const OrtEpDevice*() const noexcept { return device_; }  // NOLINT: implicit, for calls in C style
   explicit operator bool() const noexcept { return device_ != nullptr; }
 
   std::string provider() const { return api().EpDevice_EpName(device_); }
   std::string provider_vendor() const { return api().EpDevice_EpVendor(device_); }
   std::map<std::string, std::string> metadata() const { return KeyValues::read(api().EpDevice_EpMetadata(device_)); }
-  /// The options that this provider takes for this device.
+  /// The options that this provider offers for this device.
   std::map<std::string, std::string> options() const { return KeyValues::read(api().EpDevice_EpOptions(device_)); }
   HardwareDevice hardware() const { return HardwareDevice(api().EpDevice_Device(device_)); }
-  /// Where the device keeps tensors, or where the host and the device exchange them; empty where there is no such memory,
-  /// as with the processor. Since 1.23.
+  /// The memory in which the device keeps tensors, or in which the host and the device exchange them; empty if the
+  /// device has no such memory, as the processor. Since 1.23.
   MemoryView memory(OrtDeviceMemoryType kind = OrtDeviceMemoryType_DEFAULT) const {
     Library::need(23, "the memory of a device");
     return MemoryView(api().EpDevice_MemoryInfo(device_, kind));
@@ -53,7 +54,8 @@ class EpDevice {
   const OrtEpDevice* device_ = nullptr;
 };
 
-/// What models can run on here: devices of all providers that this environment knows, the processor among them; since 1.22.
+/// The devices that models can run on: those of all providers that this environment knows, including the processor;
+/// since 1.22.
 inline std::vector<EpDevice> ep_devices(const Env& env) {
   Library::need(22, "a list of devices");
   const OrtEpDevice* const* all = nullptr;
@@ -64,7 +66,7 @@ inline std::vector<EpDevice> ep_devices(const Env& env) {
   return devices;
 }
 
-/// What is in this machine, with or without a provider; since 1.24.
+/// The hardware of this machine, with or without a provider for it; since 1.24.
 inline std::vector<HardwareDevice> hardware_devices(const Env& env) {
   Library::need(24, "a list of hardware");
   size_t n = 0;
@@ -76,7 +78,7 @@ inline std::vector<HardwareDevice> hardware_devices(const Env& env) {
   return devices;
 }
 
-/// A library of providers, registered as long as this object lives; no session may use its devices any more when it goes.
+/// A library of providers, registered as long as this object lives. Sessions that use its devices must end before it.
 /// Since 1.22.
 class ProviderLibrary {
  public:
@@ -95,8 +97,8 @@ class ProviderLibrary {
   std::string name_;
 };
 
-/// The environment's allocator for that memory, null where it has none. The environment owns it: it lives as long as the
-/// provider's library, and all sessions share it. For any thread. Since 1.23.
+/// The environment's allocator for that memory, or null if there is none. The environment owns it; it lives as long as
+/// the provider's library, and all sessions share it. Thread-safe. Since 1.23.
 inline OrtAllocator* shared_allocator(const Env& env, const OrtMemoryInfo* where) {
   Library::need(23, "a shared allocator");
   OrtAllocator* allocator = nullptr;
@@ -104,7 +106,7 @@ inline OrtAllocator* shared_allocator(const Env& env, const OrtMemoryInfo* where
   return allocator;
 }
 
-/// Makes or replaces it. A device without such memory, the processor for one, is an error. Since 1.23.
+/// Creates or replaces that allocator. Fails for a device without such memory, for example the processor. Since 1.23.
 inline OrtAllocator* create_shared_allocator(const Env& env, EpDevice device, OrtDeviceMemoryType kind,
                                              const KeyValues& options = {}) {
   Library::need(23, "a shared allocator");
@@ -113,31 +115,31 @@ inline OrtAllocator* create_shared_allocator(const Env& env, EpDevice device, Or
   return allocator;
 }
 
-/// Gives it back; nothing that it allocated may be used any more. Since 1.23.
+/// Releases it; memory that it allocated must not be used any more. Since 1.23.
 inline void release_shared_allocator(const Env& env, EpDevice device, OrtDeviceMemoryType kind) {
   Library::need(23, "a shared allocator");
   check(api().ReleaseSharedAllocator(env, device, kind));
 }
 
-/// The order of what a device does: copies and runs on one stream follow each other. The processor has none, asking for
-/// one is an error. Runs that were given it must be over when it goes. Since 1.23.
+/// A queue of a device's work: copies and runs on one stream follow each other. Fails for the processor, which has no
+/// streams. Runs that were given the stream must have ended before it is destroyed. Since 1.23.
 class SyncStream : public Owner<OrtSyncStream, &OrtApi::ReleaseSyncStream> {
  public:
   explicit SyncStream(EpDevice device, const KeyValues& options = {}) {
     Library::need(23, "a stream");
     check(api().CreateSyncStreamForEpDevice(device, options, out()));
   }
-  /// What the device's own interface calls it, a cudaStream_t for one; may be null.
+  /// The handle of the device's own interface, for example a cudaStream_t; may be null.
   void* native() const { return api().SyncStream_GetHandle(get()); }
 };
 
-/// Copies tensors between the host and devices: all of `from` in one memory, all of `to`, which exist already, in one. With a
-/// stream the call may return before the copies are done. Between two tensors of the host there is nothing to copy with
-/// (ORT_NOT_IMPLEMENTED): std::copy does that. Since 1.23.
+/// Copies tensors between the host and devices. All of `from` lie in one memory, all of `to`, which must exist already,
+/// in another. With a stream, the call may return before the copies are done. Copies between two tensors of the host
+/// fail with ORT_NOT_IMPLEMENTED: use std::copy. Since 1.23.
 inline void copy_tensors(const Env& env, std::span<const OrtValue* const> from, std::span<OrtValue* const> to,
                          OrtSyncStream* stream = nullptr) {
   Library::need(23, "copying tensors");
-  if (from.size() != to.size()) throw Error(ORT_INVALID_ARGUMENT, "each tensor to copy needs one to copy to");
+  if (from.size() != to.size()) throw Error(ORT_INVALID_ARGUMENT, "each source tensor needs one destination tensor");
   check(api().CopyTensors(env, from.data(), to.data(), stream, from.size()));
 }
 inline void copy_tensor(const Env& env, const Value& from, Value& to, OrtSyncStream* stream = nullptr) {

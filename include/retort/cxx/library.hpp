@@ -17,7 +17,7 @@
 
 namespace retort::api {
 
-/// A status of the C interface that is not a success.
+/// A status of the C interface other than success.
 class Error : public std::runtime_error {
  public:
   Error(OrtErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -27,18 +27,19 @@ class Error : public std::runtime_error {
   OrtErrorCode code_;
 };
 
-/// The library behind everything here; chosen once in a process.
+/// The library that the wrapper calls; chosen once in a process.
 class Library {
  public:
-  /// The function table, of version() or newer.
+  /// The function table of version version() or newer.
   static const OrtApi& api() { return *get().api; }
-  /// The smaller of the library's version and ORT_API_VERSION: slots added later must not be called.
+  /// The smaller of the library's version and ORT_API_VERSION; functions that were added later must not be called.
   static uint32_t version() { return get().version; }
-  /// "1.31.1"
+  /// For example "1.31.1".
   static std::string version_string() { return get().base->GetVersionString(); }
-  /// Opens a library, in place of the automatic choice. Call it before anything else; a second library is an error.
+  /// Opens this library, in place of the automatic choice. Call it before everything else; a second library is an
+  /// error.
   static void load(const std::filesystem::path& file) { set(open(file.c_str())); }
-  /// Throws ORT_NOT_IMPLEMENTED when the library is older than `version`.
+  /// Throws ORT_NOT_IMPLEMENTED if the library is older than `version`.
   static void need(uint32_t version, const char* what) {
     if (Library::version() < version) {
       throw Error(ORT_NOT_IMPLEMENTED, std::string(what) + " needs a library of version 1." + std::to_string(version));
@@ -63,7 +64,7 @@ class Library {
   }
 
   static void set(const OrtApiBase* base) {
-    // Asking for too new a version makes a library complain, so its own version is read first.
+    // A library logs an error when a newer version than its own is requested, so its version is read first.
     const char* text = std::strchr(base->GetVersionString(), '.');
     const auto minor = text ? uint32_t(std::atoi(text + 1)) : 1u;
     const uint32_t version = minor < ORT_API_VERSION ? minor : uint32_t(ORT_API_VERSION);
@@ -101,7 +102,7 @@ class Library {
 
 inline const OrtApi& api() { return Library::api(); }
 
-/// Throws the status, if there is one, and releases it.
+/// Throws the status as an Error unless it is null, and releases it.
 inline void check(OrtStatus* status) {
   if (!status) [[likely]]
     return;
@@ -110,7 +111,7 @@ inline void check(OrtStatus* status) {
   throw error;
 }
 
-/// The owner of a handle; converts to the pointer that the C interface takes.
+/// Owns a handle; converts to the pointer that the C interface takes.
 template <typename T, auto kRelease>
 class Owner {
  public:
@@ -125,19 +126,19 @@ class Owner {
     if (handle_) (api().*kRelease)(handle_);
   }
   T* get() const noexcept { return handle_; }
-  operator T*() const noexcept { return handle_; }  // NOLINT: a handle where one is asked for
-  /// Gives the handle away.
+  operator T*() const noexcept { return handle_; }  // NOLINT: implicit, for calls in C style
+  /// Returns the handle; the caller owns it from now on.
   T* release() noexcept { return std::exchange(handle_, nullptr); }
 
  protected:
-  /// Where a Create function writes.
+  /// The address of the handle, for Create functions to write to.
   T** out() noexcept { return &handle_; }
 
  private:
   T* handle_ = nullptr;
 };
 
-/// Keys with values, as the C interface takes them; since 1.22.
+/// Pairs of key and value for the C interface; since 1.22.
 class KeyValues : public Owner<OrtKeyValuePairs, &OrtApi::ReleaseKeyValuePairs> {
  public:
   KeyValues(std::initializer_list<std::pair<const char*, const char*>> entries = {}) {
@@ -145,12 +146,12 @@ class KeyValues : public Owner<OrtKeyValuePairs, &OrtApi::ReleaseKeyValuePairs> 
     api().CreateKeyValuePairs(out());
     for (const auto& [key, value] : entries) set(key, value);
   }
-  /// Takes over what a function of the C interface handed out.
+  /// Takes ownership of a list that the C interface returned.
   explicit KeyValues(OrtKeyValuePairs* handle) noexcept : Owner(handle) {}
-  /// Adds or replaces; both are copied.
+  /// Adds or replaces a pair; both texts are copied.
   void set(const char* key, const char* value) { api().AddKeyValuePair(get(), key, value); }
 
-  /// What any such list says; null counts as empty.
+  /// The pairs of any such list; null counts as empty.
   static std::map<std::string, std::string> read(const OrtKeyValuePairs* list) {
     const char *const *keys = nullptr, *const *values = nullptr;
     size_t n = 0;
@@ -162,17 +163,17 @@ class KeyValues : public Owner<OrtKeyValuePairs, &OrtApi::ReleaseKeyValuePairs> 
   std::map<std::string, std::string> entries() const { return read(get()); }
 };
 
-/// The process's environment. Several owners may exist: they share it, and only the first one's arguments count.
+/// The process's environment. Several owners share the same one; only the arguments of the first one count.
 class Env : public Owner<OrtEnv, &OrtApi::ReleaseEnv> {
  public:
   explicit Env(OrtLoggingLevel level = ORT_LOGGING_LEVEL_WARNING, const char* id = "retort") {
     check(api().CreateEnv(level, id, out()));
   }
-  /// `log` is called from any thread, with `param`, until the last owner is gone.
+  /// `log` is called from any thread, with `param`, until the last owner is destroyed.
   Env(OrtLoggingLevel level, const char* id, OrtLoggingFunction log, void* param) {
     check(api().CreateEnvWithCustomLogger(log, param, level, id, out()));
   }
-  /// With entries of configuration, "retort.discover_vulkan" for one; since 1.24.
+  /// With entries of configuration, for example "retort.discover_vulkan"; since 1.24.
   Env(OrtLoggingLevel level, const char* id, const KeyValues& config) {
     Library::need(24, "an environment with entries of configuration");
     OrtEnvCreationOptions options = {};

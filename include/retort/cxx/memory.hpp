@@ -1,4 +1,4 @@
-// Where memory is, and who hands it out; part of retort.hpp.
+// Descriptions of memory, allocators and what they allocate; part of retort.hpp.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -8,12 +8,12 @@
 
 namespace retort::api {
 
-/// Where memory is, as somebody else says it: a view that lives as long as what it was asked of. May be empty.
+/// Describes where memory is. A view that lives as long as the object that it comes from. May be empty.
 class MemoryView {
  public:
   MemoryView() = default;
   explicit MemoryView(const OrtMemoryInfo* info) noexcept : info_(info) {}
-  operator const OrtMemoryInfo*() const noexcept { return info_; }  // NOLINT: a handle where one is asked for
+  operator const OrtMemoryInfo*() const noexcept { return info_; }  // NOLINT: implicit, for calls in C style
   explicit operator bool() const noexcept { return info_ != nullptr; }
 
   std::string name() const {
@@ -36,7 +36,7 @@ class MemoryView {
     Library::need(23, "the vendor of memory");
     return api().MemoryInfoGetVendorId(info_);
   }
-  /// Of the device alone, or memory that the device and the host read; since 1.23.
+  /// Memory of the device alone, or memory that both the device and the host can read; since 1.23.
   OrtDeviceMemoryType kind() const {
     Library::need(23, "the kind of memory");
     return api().MemoryInfoGetDeviceMemType(info_);
@@ -46,7 +46,7 @@ class MemoryView {
     check(api().MemoryInfoGetType(info_, &type));
     return type;
   }
-  /// Whether the program may follow a pointer into it.
+  /// Whether the program may read the memory through a pointer.
   bool host_can_read() const {
     if (device() == OrtMemoryInfoDeviceType_CPU) return true;
     if (Library::version() >= 23) return kind() == OrtDeviceMemoryType_HOST_ACCESSIBLE;
@@ -65,7 +65,7 @@ inline bool operator==(MemoryView a, MemoryView b) {
   return differ == 0;
 }
 
-/// Where memory is, as the program says it.
+/// A description of memory that the program makes.
 class MemoryInfo : public Owner<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo> {
  public:
   static MemoryInfo cpu() {
@@ -73,12 +73,12 @@ class MemoryInfo : public Owner<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo> {
     check(api().CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, info.out()));
     return info;
   }
-  /// By one of the known names: "Cuda", "CudaPinned", …
+  /// A well-known name: "Cuda", "CudaPinned", …
   MemoryInfo(const char* name, int device_id) {
     check(api().CreateMemoryInfo(name, OrtDeviceAllocator, device_id, OrtMemTypeDefault, out()));
   }
-  /// Any device, under a name of the program's choice: vendor, number, kind and alignment (0: the device's own) say which;
-  /// since 1.23.
+  /// Any device, under a name of the program's choice: vendor, number, kind and alignment (0: the device's default)
+  /// identify the memory; since 1.23.
   MemoryInfo(const char* name, OrtMemoryInfoDeviceType device, uint32_t vendor_id, int32_t device_id,
              OrtDeviceMemoryType kind = OrtDeviceMemoryType_DEFAULT, size_t alignment = 0,
              OrtAllocatorType allocator_type = OrtDeviceAllocator) {
@@ -91,7 +91,7 @@ class MemoryInfo : public Owner<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo> {
   MemoryInfo() = default;
 };
 
-/// The allocator of the library for host memory; never released. For any thread.
+/// The library's allocator for host memory; never released. Thread-safe.
 inline OrtAllocator* default_allocator() {
   OrtAllocator* allocator = nullptr;
   check(api().GetAllocatorWithDefaultOptions(&allocator));
@@ -122,7 +122,7 @@ class Block {
   ~Block() {
     if (data_) allocator_->Free(allocator_, data_);
   }
-  /// The address, on whichever device it is.
+  /// The address, which may be one of a device.
   void* data() const noexcept { return data_; }
   size_t bytes() const noexcept { return bytes_; }
 
@@ -132,14 +132,14 @@ class Block {
   size_t bytes_;
 };
 
-/// Where an allocator's memory is; lives as long as the allocator.
+/// The memory that an allocator allocates; the view lives as long as the allocator.
 inline MemoryView memory_of(const OrtAllocator* allocator) {
   const OrtMemoryInfo* info = nullptr;
   check(api().AllocatorGetInfo(allocator, &info));
   return MemoryView(info);
 }
 
-/// What an allocator tells of itself ("InUse", "MaxInUse", …), empty where it tells nothing; since 1.23.
+/// An allocator's statistics ("InUse", "MaxInUse", …); empty if it has none; since 1.23.
 inline std::map<std::string, std::string> statistics_of(const OrtAllocator* allocator) {
   Library::need(23, "the statistics of an allocator");
   OrtKeyValuePairs* list = nullptr;

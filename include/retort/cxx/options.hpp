@@ -1,4 +1,4 @@
-// How sessions and runs go; part of retort.hpp.
+// Options of sessions and of runs; part of retort.hpp.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -9,14 +9,14 @@
 
 namespace retort::api {
 
-/// How a session is made; copied by it.
+/// The options of a session, which copies them.
 class SessionOptions : public Owner<OrtSessionOptions, &OrtApi::ReleaseSessionOptions> {
  public:
   SessionOptions() { check(api().CreateSessionOptions(out())); }
-  /// Threads inside an operator, the caller's included; 0: one per core.
+  /// The number of threads inside an operator, including the caller's; 0: one per core.
   SessionOptions& threads(int n) { return done(api().SetIntraOpNumThreads(get(), n)); }
-  /// Independent branches of the model run at the same time where that is sooner, on so many threads; 0: as many as
-  /// inside an operator.
+  /// Runs independent branches of the model at the same time if that is faster, on `n` threads; 0: as many as inside an
+  /// operator.
   SessionOptions& parallel(int n = 0) {
     check(api().SetSessionExecutionMode(get(), ORT_PARALLEL));
     return done(api().SetInterOpNumThreads(get(), n));
@@ -27,31 +27,32 @@ class SessionOptions : public Owner<OrtSessionOptions, &OrtApi::ReleaseSessionOp
   SessionOptions& config(const char* key, const char* value) {
     return done(api().AddSessionConfigEntry(get(), key, value));
   }
-  /// A free dimension of the model that always has this extent.
+  /// Gives a free dimension of the model a fixed extent.
   SessionOptions& dimension(const char* name, int64_t extent) {
     return done(api().AddFreeDimensionOverrideByName(get(), name, extent));
   }
   SessionOptions& profile(const char* file_prefix) { return done(api().EnableProfiling(get(), file_prefix)); }
   SessionOptions& log_level(OrtLoggingLevel level) { return done(api().SetSessionLogSeverityLevel(get(), level)); }
   SessionOptions& save_optimized(const char* file) { return done(api().SetOptimizedModelFilePath(get(), file)); }
-  /// Of dimensions with this denotation ("DATA_BATCH" for one), whatever they are called.
+  /// Fixes all dimensions with this denotation (for example "DATA_BATCH"), whatever their names are.
   SessionOptions& denoted_dimension(const char* denotation, int64_t extent) {
     return done(api().AddFreeDimensionOverride(get(), denotation, extent));
   }
-  /// The value of an initializer in place of the model's, for sessions to share. Value and memory must outlive them.
+  /// Replaces the value of an initializer, which several sessions may share. Value and memory must outlive the
+  /// sessions.
   SessionOptions& initializer(const char* name, const OrtValue* value) {
     return done(api().AddInitializer(get(), name, value));
   }
-  /// Initializers that the model only names; their memory must outlive the sessions.
+  /// Gives the initializers that the model stores elsewhere; their memory must outlive the sessions.
   SessionOptions& external_initializers(std::span<const char* const> names, std::span<const OrtValue* const> values) {
     if (names.size() != values.size()) throw Error(ORT_INVALID_ARGUMENT, "each initializer needs one name");
     return done(api().AddExternalInitializers(get(), names.data(), values.data(), names.size()));
   }
-  /// The operators of a library that exports RegisterCustomOps; loaded as long as sessions need it.
+  /// Adds the operators of a library that exports RegisterCustomOps; it stays loaded as long as sessions need it.
   SessionOptions& operators(const std::filesystem::path& library) {
     return done(api().RegisterCustomOpsLibrary_V2(get(), library.c_str()));
   }
-  /// Providers are asked in the order of the calls, the CPU last.
+  /// Providers choose nodes in the order of these calls; the CPU takes the rest.
   SessionOptions& provider(const char* name, const std::vector<std::pair<std::string, std::string>>& options = {}) {
     std::vector<const char*> keys, values;
     for (const auto& [key, value] : options) {
@@ -60,7 +61,7 @@ class SessionOptions : public Owner<OrtSessionOptions, &OrtApi::ReleaseSessionOp
     }
     return done(api().SessionOptionsAppendExecutionProvider(get(), name, keys.data(), values.data(), keys.size()));
   }
-  /// The provider of these devices, which must be one; since 1.22.
+  /// Adds the provider of these devices, which must all have the same one; since 1.22.
   SessionOptions& devices(const Env& env, std::span<const EpDevice> devices,
                           const std::vector<std::pair<std::string, std::string>>& options = {}) {
     Library::need(22, "choosing devices");
@@ -73,14 +74,14 @@ class SessionOptions : public Owner<OrtSessionOptions, &OrtApi::ReleaseSessionOp
     return done(api().SessionOptionsAppendExecutionProvider_V2(get(), env, all.data(), all.size(), keys.data(),
                                                                values.data(), keys.size()));
   }
-  /// The library chooses devices, where the program named none. PREFER_GPU takes a GPU where there is one with a provider,
-  /// else the processor; since 1.22.
+  /// Lets the library choose devices, unless the program names some. PREFER_GPU takes a GPU that has a provider,
+  /// otherwise the processor; since 1.22.
   SessionOptions& policy(OrtExecutionProviderDevicePolicy policy) {
     Library::need(22, "a policy of selection");
     return done(api().SessionOptionsSetEpSelectionPolicy(get(), policy));
   }
-  /// The program chooses: choose(devices) answers those it wants, best first, when a session is created. `choose` must
-  /// live until then; what it throws is the error of that session. Since 1.22.
+  /// Lets the program choose: when a session is created, choose(devices) returns the devices to use, best first.
+  /// `choose` must live until then; an exception that it throws becomes the session's error. Since 1.22.
   template <typename Choose>
   requires std::is_invocable_r_v<std::vector<EpDevice>, Choose&, const std::vector<EpDevice>&> SessionOptions& policy(
       Choose& choose) {
@@ -88,7 +89,7 @@ class SessionOptions : public Owner<OrtSessionOptions, &OrtApi::ReleaseSessionOp
     return done(api().SessionOptionsSetEpSelectionPolicyDelegate(
         get(), chosen_by<Choose>, const_cast<std::remove_const_t<Choose>*>(std::addressof(choose))));
   }
-  /// What config() was given under that key; nothing where it was not.
+  /// The value that config() set for that key, if any.
   std::optional<std::string> config(const char* key) const {
     int has = 0;
     check(api().HasSessionConfigEntry(get(), key, &has));
@@ -124,23 +125,23 @@ class SessionOptions : public Owner<OrtSessionOptions, &OrtApi::ReleaseSessionOp
   }
 };
 
-/// Values for inputs that a model left open (low-rank adaptation). Must outlive the runs that use it; for any thread.
-/// Since 1.20.
+/// Values for the inputs that a model leaves open (low-rank adaptation). Must outlive the runs that use it.
+/// Thread-safe. Since 1.20.
 class LoraAdapter : public Owner<OrtLoraAdapter, &OrtApi::ReleaseLoraAdapter> {
  public:
-  /// With an allocator of a device the values are copied there.
+  /// If `memory` is an allocator of a device, the values are copied there.
   explicit LoraAdapter(const std::filesystem::path& file, OrtAllocator* memory = nullptr) {
     Library::need(20, "an adapter");
     check(api().CreateLoraAdapter(file.c_str(), memory, out()));
   }
-  /// From the bytes of such a file, which are copied.
+  /// Reads the bytes of such a file, which are copied.
   explicit LoraAdapter(std::span<const std::byte> bytes, OrtAllocator* memory = nullptr) {
     Library::need(20, "an adapter");
     check(api().CreateLoraAdapterFromArray(bytes.data(), bytes.size(), memory, out()));
   }
 };
 
-/// How runs go. Must outlive those that use it; they may be several at once.
+/// The options of a run. They must outlive the runs that use them; several runs may use them at once.
 class RunOptions : public Owner<OrtRunOptions, &OrtApi::ReleaseRunOptions> {
  public:
   RunOptions() { check(api().CreateRunOptions(out())); }
@@ -152,19 +153,19 @@ class RunOptions : public Owner<OrtRunOptions, &OrtApi::ReleaseRunOptions> {
     check(api().AddRunConfigEntry(get(), key, value));
     return *this;
   }
-  /// The values of this adapter are inputs of the runs, besides those that are bound.
+  /// Adds the values of this adapter to the inputs of the runs.
   RunOptions& adapter(const LoraAdapter& adapter) {
     Library::need(20, "an adapter");
     check(api().RunOptionsAddActiveLoraAdapter(get(), adapter));
     return *this;
   }
-  /// The runs work on this stream of their device; it must outlive them. Since 1.24.
+  /// Queues the runs on this stream of their device; it must outlive them. Since 1.24.
   RunOptions& stream(const SyncStream& stream) {
     Library::need(24, "a stream for runs");
     api().RunOptionsSetSyncStream(get(), stream);
     return *this;
   }
-  /// Ends the runs that use these options, from any thread; they fail.
+  /// Ends the runs that use these options with an error. May be called from any thread.
   void terminate() { check(api().RunOptionsSetTerminate(get())); }
   void reset() { check(api().RunOptionsUnsetTerminate(get())); }
 };

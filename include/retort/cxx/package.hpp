@@ -21,7 +21,7 @@ struct PackageRelease {
 
 class PackageSelection;
 
-/// An opened folder. For one thread at a time.
+/// An opened folder. Used by one thread at a time.
 class ModelPackage {
  public:
   explicit ModelPackage(const std::filesystem::path& folder) {
@@ -46,13 +46,13 @@ class ModelPackage {
     check(package_api().ModelPackage_GetVariantNames(context_.get(), component, &names, &n));
     return {names, names + n};
   }
-  /// The provider that a variant is for; empty where it is for any.
+  /// The provider that a variant is made for; empty if it runs on any.
   std::string provider(const char* component, const char* variant) const {
     const char* name = nullptr;
     check(package_api().ModelPackage_GetVariantEpName(context_.get(), component, variant, &name));
     return name ? name : "";
   }
-  /// The variant of a component that fits the providers of the options.
+  /// Selects the variant of a component that fits the providers of the options.
   PackageSelection select(const Env& env, const char* component, const SessionOptions& options = {}) const;
 
  private:
@@ -72,7 +72,7 @@ class PackageSelection {
     check(package_api().ModelPackageComponent_GetSelectedVariantFolderPath(context_.get(), &path));
     return path;
   }
-  /// A session of it; without options it has those of the package and of the selection.
+  /// Creates a session of the selected variant; without options, it uses those of the package and of the selection.
   Session open(const Env& env, const OrtSessionOptions* options = nullptr) const {
     OrtSession* made = nullptr;
     check(package_api().CreateSession(env, context_.get(), options, &made));

@@ -17,13 +17,13 @@ struct Port {
   TensorType tensor;
 };
 
-/// A value by its name in the model.
+/// A value and its name in the model.
 struct NamedValue {
   const char* name;
   const OrtValue* value;
 };
 
-/// What a model says of itself; texts may be empty.
+/// A model's metadata; texts may be empty.
 struct ModelMetadata {
   std::string producer, graph, domain, description, graph_description;
   int64_t version = 0;
@@ -59,23 +59,23 @@ struct ModelMetadata {
   }
 };
 
-/// A model made ready to run. May run from several threads at once. The environment must outlive it.
+/// A model that is ready to run. Several threads may run it at once. The environment must outlive it.
 class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
  public:
   Session(const Env& env, const std::filesystem::path& model, const SessionOptions& options = {}) {
     check(api().CreateSession(env, model.c_str(), options, out()));
   }
-  /// From the bytes of a model; they may be freed afterwards.
+  /// Reads the model from bytes, which may be freed afterwards.
   Session(const Env& env, std::span<const std::byte> model, const SessionOptions& options = {}) {
     check(api().CreateSessionFromArray(env, model.data(), model.size(), options, out()));
   }
 
-  /// From a model of the model editor, which may be released afterwards; since 1.22.
+  /// Takes a model of the model editor, which may be released afterwards; since 1.22.
   Session(const Env& env, const OrtModel* model, const SessionOptions& options = {}) {
     Library::need(22, "a session of an edited model");
     check(api().GetModelEditorApi()->CreateSessionFromModel(env, model, options, out()));
   }
-  /// Takes over what a function of the C interface created.
+  /// Takes ownership of a session that the C interface created.
   explicit Session(OrtSession* handle) noexcept : Owner(handle) {}
 
   std::vector<Port> inputs() const {
@@ -85,7 +85,7 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
     return ports(api().SessionGetOutputCount, api().SessionGetOutputName, api().SessionGetOutputTypeInfo);
   }
 
-  /// The outputs of those names, each in memory of the library.
+  /// Computes the outputs of those names, each in memory of the library.
   std::vector<Value> run(std::span<const NamedValue> inputs, std::span<const char* const> outputs,
                          const OrtRunOptions* options = nullptr) {
     std::vector<OrtValue*> results(outputs.size());
@@ -98,7 +98,7 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
                          const OrtRunOptions* options = nullptr) {
     return run(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()), options);
   }
-  /// Writes into the results that are not null, and makes the others: the caller releases those.
+  /// Writes into the results that are not null. Creates the others, which the caller releases.
   void run_into(std::span<const NamedValue> inputs, std::span<const char* const> outputs, std::span<OrtValue*> results,
                 const OrtRunOptions* options = nullptr) {
     if (results.size() != outputs.size()) throw Error(ORT_INVALID_ARGUMENT, "each output needs one result");
@@ -112,13 +112,13 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
                     results.data()));
   }
 
-  /// A text from the metadata of the model; empty when there is none.
+  /// A text from the model's metadata; empty if it has none under that key.
   std::string metadata(const char* key) const {
     const ModelMetadata all = metadata();
     const auto found = all.custom.find(key);
     return found == all.custom.end() ? "" : found->second;
   }
-  /// All of it.
+  /// All metadata.
   ModelMetadata metadata() const {
     OrtModelMetadata* handle = nullptr;
     check(api().SessionGetModelMetadata(get(), &handle));
@@ -126,8 +126,8 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
     return ModelMetadata::read(handle);
   }
 
-  /// Where the model reads its inputs and leaves its outputs when nothing is copied, in the order of inputs() and
-  /// outputs(). Views that live as long as the session. Since 1.23.
+  /// The memory in which the model reads its inputs and writes its outputs if nothing is to be copied, in the order of
+  /// inputs() and outputs(). Views that live as long as the session. Since 1.23.
   std::vector<MemoryView> input_memory() const {
     Library::need(23, "the memory of inputs");
     return views<MemoryView, const OrtMemoryInfo*>(api().SessionGetInputCount, api().SessionGetMemoryInfoForInputs);
@@ -136,7 +136,7 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
     Library::need(23, "the memory of outputs");
     return views<MemoryView, const OrtMemoryInfo*>(api().SessionGetOutputCount, api().SessionGetMemoryInfoForOutputs);
   }
-  /// The devices that do so; empty for a provider that has none. Since 1.23 and 1.24.
+  /// The devices of these memories; empty for a provider without devices. Since 1.23 (inputs) and 1.24 (outputs).
   std::vector<EpDevice> input_devices() const {
     Library::need(23, "the devices of inputs");
     return views<EpDevice, const OrtEpDevice*>(api().SessionGetInputCount, api().SessionGetEpDeviceForInputs);
@@ -146,8 +146,8 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
     return views<EpDevice, const OrtEpDevice*>(api().SessionGetOutputCount, api().SessionGetEpDeviceForOutputs);
   }
 
-  /// Bytes that the engine has copied on its own account since the session was created: 0 as long as it works in the
-  /// memory that is bound. Nothing where the engine does not tell; Retort does.
+  /// Bytes that the engine has copied by itself since the session was created: 0 as long as it works in the bound
+  /// memory. Empty if the engine does not count them; Retort does.
   std::optional<uint64_t> copied_bytes() const {
     if (Library::version() < 28) return std::nullopt;
     using CopiedBytes = uint64_t(ORT_API_CALL*)(const OrtSession*);
@@ -155,8 +155,8 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
     return ask ? std::optional(ask(get())) : std::nullopt;
   }
 
-  /// Runs on a thread of the library, which must have more than one; the future brings the outputs or the error. The values
-  /// of the inputs, the options and the session must live until then. Since 1.16.
+  /// Runs on a thread of the library, which must have more than one; the future receives the outputs or the error. The
+  /// values of the inputs, the options and the session must live until then. Since 1.16.
   std::future<std::vector<Value>> run_async(std::span<const NamedValue> inputs, std::span<const char* const> outputs,
                                             const OrtRunOptions* options = nullptr) {
     Library::need(16, "a run on a thread of the library");
@@ -165,11 +165,11 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
     AsyncRun& r = *run;
     check(api().RunAsync(get(), options, r.inputs.data(), r.values.data(), r.values.size(), r.outputs.data(),
                          r.outputs.size(), r.results.data(), AsyncRun::done, &r));
-    run.release();  // done() has it
+    run.release();  // done() owns it now
     return results;
   }
 
-  /// Ends profiling and names the file that was written.
+  /// Ends profiling and returns the path of the written file.
   std::string end_profiling() {
     char* file = nullptr;
     check(api().SessionEndProfiling(get(), default_allocator(), &file));
@@ -177,10 +177,10 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
   }
 
  private:
-  /// What a run on another thread needs until its end.
+  /// What a run on another thread needs until it ends.
   struct AsyncRun {
     AsyncRun(std::span<const NamedValue> in, std::span<const char* const> out) : results(out.size()) {
-      names.reserve(in.size() + out.size());  // names must not move
+      names.reserve(in.size() + out.size());  // the array must not move: pointers to its elements are taken
       for (const NamedValue& input : in) {
         inputs.push_back(names.emplace_back(input.name).c_str());
         values.push_back(input.value);
@@ -238,8 +238,8 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
   }
 };
 
-/// An allocator of a session, for memory where `where` says, a device's for one; memory from it may be used as long as it
-/// lives. A memory that the session does not use is an error. For any thread; the session must outlive it.
+/// An allocator of a session for the memory `where`, for example a device's. What it allocates may be used as long as
+/// it lives. Fails if the session does not use that memory. Thread-safe; the session must outlive it.
 class SessionAllocator : public Owner<OrtAllocator, &OrtApi::ReleaseAllocator> {
  public:
   SessionAllocator(const Session& session, const OrtMemoryInfo* where) {

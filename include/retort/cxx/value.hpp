@@ -10,7 +10,7 @@
 
 namespace retort::api {
 
-/// The element type of a C++ type. float16 and other types without a C++ counterpart are read as raw bytes.
+/// The element type of a C++ type. Tensors of float16 and other types without a C++ counterpart are read as raw bytes.
 template <typename T>
 inline constexpr ONNXTensorElementDataType element_type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 template <>
@@ -36,7 +36,7 @@ inline constexpr auto element_type<uint32_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UIN
 template <>
 inline constexpr auto element_type<uint64_t> = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
 
-/// Element type and shape: extents are -1 where unknown, and may then have a name.
+/// Element type and shape. Unknown extents are -1 and may have a name.
 struct TensorType {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   std::vector<int64_t> shape;
@@ -56,14 +56,14 @@ struct TensorType {
   }
 };
 
-/// The shape of a tensor as an argument: numbers in braces, or a range of int64_t; either need only live during the
+/// The shape of a tensor as an argument: numbers in braces, or a range of int64_t, which only has to live during the
 /// call.
 class ShapeView : public std::span<const int64_t> {
  public:
   ShapeView(std::initializer_list<int64_t> extents) : span(extents.begin(), extents.size()) {}
   template <typename Range>
   requires std::convertible_to<const Range&, std::span<const int64_t>> ShapeView(const Range& extents)
-      : span(extents) {}  // NOLINT: a shape where one is asked for
+      : span(extents) {}  // NOLINT: converts implicitly
 };
 
 /// A tensor, sequence, map, optional or sparse tensor.
@@ -72,7 +72,7 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
   Value() = default;
   using Owner::Owner;
 
-  /// A tensor in memory of the library, uninitialised; strings are empty.
+  /// A tensor in memory of the library. It is uninitialised; strings are empty.
   static Value tensor(ONNXTensorElementDataType type, ShapeView shape) {
     Value v;
     check(api().CreateTensorAsOrtValue(default_allocator(), shape.data(), shape.size(), type, v.out()));
@@ -82,7 +82,7 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
   static Value tensor(ShapeView shape) {
     return tensor(element_type<T>, shape);
   }
-  /// A tensor in memory of this allocator, on a device for one; uninitialised. The allocator must outlive it.
+  /// A tensor in memory of this allocator, for example on a device; uninitialised. The allocator must outlive it.
   static Value tensor(OrtAllocator* memory, ONNXTensorElementDataType type, ShapeView shape) {
     Value v;
     check(api().CreateTensorAsOrtValue(memory, shape.data(), shape.size(), type, v.out()));
@@ -92,7 +92,7 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
   static Value tensor(OrtAllocator* memory, ShapeView shape) {
     return tensor(memory, element_type<T>, shape);
   }
-  /// A tensor over memory of the caller, which must outlive the value.
+  /// A tensor that uses the caller's memory, which must outlive the value.
   template <typename Range>
   requires std::ranges::contiguous_range<Range> && std::ranges::borrowed_range<Range>
   static Value wrap(Range&& data, ShapeView shape) {
@@ -101,14 +101,14 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     return wrap(MemoryInfo::cpu(), const_cast<Element*>(elements.data()), elements.size_bytes(), shape,
                 element_type<Element>);
   }
-  /// The same over memory anywhere, of any element type: `where` says on which device `data` is.
+  /// A tensor that uses memory of any device and has any element type: `where` describes the memory of `data`.
   static Value wrap(const OrtMemoryInfo* where, void* data, size_t bytes, ShapeView shape,
                     ONNXTensorElementDataType type) {
     Value v;
     check(api().CreateTensorWithDataAsOrtValue(where, data, bytes, shape.data(), shape.size(), type, v.out()));
     return v;
   }
-  /// A tensor that owns copies of the texts; as many as the shape has elements.
+  /// A tensor that owns copies of the texts; their number must be that of the shape's elements.
   static Value strings(std::span<const std::string> texts, ShapeView shape) {
     Value v = tensor(ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, shape);
     if (v.count() != texts.size()) {
@@ -123,9 +123,9 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     return v;
   }
 
-  /// A sequence of values of one type. It refers to what they hold; they may be released.
+  /// A sequence of values of one type. It keeps the memory of the values alive; they may be released.
   static Value sequence(std::span<const OrtValue* const> items) { return group(items, ONNX_TYPE_SEQUENCE); }
-  /// A map of a tensor of keys (int64 or strings) and one of as many values.
+  /// A map from a tensor of keys (int64 or strings) to a tensor of as many values.
   static Value map(const OrtValue* keys, const OrtValue* values) {
     const OrtValue* both[] = {keys, values};
     return group(both, ONNX_TYPE_MAP);
@@ -141,7 +141,7 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     check(api().GetValueType(get(), &kind));
     return kind;
   }
-  /// Of tensors.
+  /// The element type and shape of a tensor.
   TensorType type() const {
     OrtTensorTypeAndShapeInfo* info = nullptr;
     check(api().GetTensorTypeAndShape(get(), &info));
@@ -154,26 +154,27 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     for (int64_t d : shape()) n *= size_t(d);
     return n;
   }
-  /// Where the elements of a tensor are; a view that lives as long as the value.
+  /// The memory of a tensor's elements; a view that lives as long as the value.
   MemoryView where() const {
     const OrtMemoryInfo* info = nullptr;
     check(api().GetTensorMemoryInfo(get(), &info));
     return MemoryView(info);
   }
-  /// Whether there is something in it: optionals may be empty, and so are results of a binding before its first run.
+  /// Whether the value is not empty: optionals may be empty, and so are a binding's results before its first run.
   bool has_value() const {
     int yes = 0;
     check(api().HasValue(get(), &yes));
     return yes != 0;
   }
-  /// What the elements of a tensor take, strings aside; since 1.23.
+  /// The size of a tensor's elements in bytes, not for strings; since 1.23.
   size_t bytes() const {
     Library::need(23, "the size of a tensor");
     size_t n = 0;
     check(api().GetTensorSizeInBytes(get(), &n));
     return n;
   }
-  /// The elements of a tensor; T must be their type. Memory that the host cannot read is an error: copy_tensors() first.
+  /// The elements of a tensor; T must be their type. Throws for memory that the host cannot read: call copy_tensors()
+  /// first.
   template <typename T>
   std::span<T> data() {
     if (!where().host_can_read()) {
@@ -195,7 +196,7 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
   std::span<const T> data() const {
     return const_cast<Value*>(this)->data<const T>();
   }
-  /// The address of the elements, wherever they are.
+  /// The address of the elements, in whatever memory they are.
   void* raw() const {
     void* p = nullptr;
     check(api().GetTensorMutableData(get(), &p));
@@ -211,7 +212,7 @@ class Value : public Owner<OrtValue, &OrtApi::ReleaseValue> {
     }
     return all;
   }
-  /// The elements of a sequence; keys and values of a map.
+  /// The elements of a sequence, or the keys and the values of a map.
   std::vector<Value> items() const {
     size_t n = 0;
     check(api().GetValueCount(get(), &n));

@@ -1,4 +1,5 @@
-// Which devices a session runs on: those that the caller added, else what a policy or the caller's delegate selects.
+// Chooses the devices that a session runs on: those that the caller added, or those that a policy or the caller's
+// delegate selects.
 #include <algorithm>
 #include <array>
 
@@ -36,7 +37,7 @@ using DeviceList = std::vector<const OrtEpDevice*>;
 
 bool is_cpu(const OrtEpDevice* device) { return !device->factory; }
 
-/// What the caller's delegate selects of all devices.
+/// The devices that the caller's delegate selects.
 DeviceList ask_delegate(const EpDevices& devices, const OrtSessionOptions& options, const OrtKeyValuePairs& about) {
   DeviceList offered = devices.list();
   std::array<const OrtEpDevice*, kMostSelected> selected{};
@@ -63,7 +64,7 @@ DeviceList ask_delegate(const EpDevices& devices, const OrtSessionOptions& optio
   return chosen;
 }
 
-/// The kind of device that a policy looks for first.
+/// The kind of device that a policy prefers.
 OrtHardwareDeviceType preferred(OrtExecutionProviderDevicePolicy policy) {
   switch (policy) {
     case OrtExecutionProviderDevicePolicy_PREFER_GPU:
@@ -78,8 +79,8 @@ OrtHardwareDeviceType preferred(OrtExecutionProviderDevicePolicy policy) {
   }
 }
 
-/// The best device of the kind that the policy prefers; none: the CPU alone. A card of its own comes before a part of the
-/// processor, and a provider of the device's maker before others.
+/// The best device of the kind that the policy prefers; empty: the CPU alone. A discrete device is better than one
+/// inside the processor, and a provider of the device's vendor is better than others.
 DeviceList by_policy(const EpDevices& devices, OrtExecutionProviderDevicePolicy policy) {
   const OrtHardwareDeviceType kind = preferred(policy);
   if (kind == OrtHardwareDeviceType_CPU) return {};
@@ -104,12 +105,12 @@ void check_cpu_alone(const std::vector<DeviceList>& lists) {
   }
 }
 
-/// The devices of the calls that added some, each call a list of one provider's.
+/// The devices that the caller added: one list per call, each of one provider.
 std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSessionOptions& options) {
   std::vector<DeviceList> lists = options.devices;
   for (const ProviderRequest& request : options.options.providers) {
     const DeviceList named = devices.of(request.name);
-    require(!named.empty(), ErrorCode::invalid_argument, "there is no provider '{}' in this environment any more",
+    require(!named.empty(), ErrorCode::invalid_argument, "provider '{}' is no longer in this environment",
             request.name);
     if (!is_cpu(named[0])) lists.push_back(named);
   }
@@ -119,7 +120,7 @@ std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSession
   return lists;
 }
 
-/// One provider for each list.
+/// Makes one provider for each list.
 std::vector<std::shared_ptr<Provider>> make_providers(const std::vector<DeviceList>& lists,
                                                       const std::map<std::string, std::string>& config,
                                                       const OrtSessionOptions& options, DeviceList& used) {
@@ -138,7 +139,7 @@ std::vector<std::shared_ptr<Provider>> make_providers(const std::vector<DeviceLi
   return providers;
 }
 
-/// Devices of one provider next to each other, in the order of the first of each.
+/// Groups devices by provider, in the order of each provider's first device.
 std::vector<DeviceList> by_provider(const DeviceList& devices) {
   std::vector<DeviceList> lists;
   for (const OrtEpDevice* d : devices) {
@@ -174,7 +175,7 @@ std::vector<std::shared_ptr<Provider>> choose_devices(const EpDevices& devices, 
             "the CPU provider was added, but session.disable_cpu_ep_fallback forbids it");
     const bool alone = std::ranges::all_of(lists, [](auto& l) { return is_cpu(l[0]); });
     require(!alone || model.graph->order().empty(), ErrorCode::fail,
-            "session.disable_cpu_ep_fallback leaves nobody to run the nodes: no other provider was added");
+            "session.disable_cpu_ep_fallback leaves no provider to run the nodes: no other was added");
   }
   const bool optimal = options.options.config_on("session.fail_on_suboptimal_compiled_model");
   for (const DeviceList& list : lists) check_compiled_model(list, model, optimal);

@@ -1,5 +1,6 @@
-// Devices through the C interface, on a provider whose memory the host cannot touch: found, chosen by policy, delegate or
-// name, filled, run on and read back without a word of which provider it is.
+// Devices through the C interface, with a provider whose memory the host cannot access. The tests find devices, choose
+// them by policy, delegate or name, fill their memory, run on them and read results, without code for a certain
+// provider.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ void expect_ok(OrtStatusPtr status) {
   ReleaseStatus(status);
 }
 
-/// y = (a + b) * b; what the device does not run is Neg, whose result is z = -y.
+/// y = (a + b) * b runs on the device; Neg, which the device does not run, computes z = -y.
 std::string model_file(bool with_cpu_node) {
   Model model;
   model.ir_version = 8;
@@ -143,7 +144,7 @@ TEST_F(DeviceFlow, DevicesTellWhatTheyAre) {
   EXPECT_EQ(EpDevice_MemoryInfo(d, OrtDeviceMemoryType_HOST_ACCESSIBLE), nullptr);
 }
 
-// What docs/io_binding.md teaches: one upload, a hundred runs, one download.
+// The example of docs/io_binding.md: one upload, a hundred runs, one download.
 TEST_F(DeviceFlow, AnyGpuByPolicy) {
   expect_ok(SessionOptionsSetEpSelectionPolicy(session_options, OrtExecutionProviderDevicePolicy_PREFER_GPU));
   OrtSession* s = session();
@@ -202,7 +203,7 @@ TEST_F(DeviceFlow, StreamsOfTheCaller) {
   expect_ok(BindInput(binding, "b", dev_b));
   expect_ok(BindOutput(binding, "y", dev_y));
   expect_ok(RunWithBinding(s, run_options, binding));
-  copy(dev_y, host_y, stream);  // after the run, in the order of the stream
+  copy(dev_y, host_y, stream);  // runs after the run, as they are on one stream
   synchronize(*stream->stream);
   EXPECT_EQ(y[3], 12);
   ReleaseIoBinding(binding);
@@ -276,12 +277,12 @@ TEST_F(DeviceFlow, ProvidersByName) {
   EXPECT_EQ(in[0], device());
   ReleaseSession(s);
   expect_ok(SessionOptionsAppendExecutionProvider(session_options, "TestProvider", nullptr, nullptr, 0));
-  failure(CreateSession(env, model_file(false).c_str(), session_options, &s), ORT_FAIL);  // twice
+  failure(CreateSession(env, model_file(false).c_str(), session_options, &s), ORT_FAIL);  // both attempts fail
   failure(SessionOptionsAppendExecutionProvider(session_options, "NobodysProvider", nullptr, nullptr, 0),
           ORT_INVALID_ARGUMENT);
 }
 
-// A name of the old interface means the plug-in of that name when there is one.
+// A name of the old interface selects the plug-in of that name if one is registered.
 TEST_F(DeviceFlow, OldNamesReachPlugIns) {
   failure(SessionOptionsAppendExecutionProvider_CUDA_V2(session_options, nullptr), ORT_FAIL);
   DeviceControl cuda;
@@ -294,7 +295,7 @@ TEST_F(DeviceFlow, OldNamesReachPlugIns) {
   expect_ok(SessionGetEpDeviceForInputs(s, in, 2));
   EXPECT_STREQ(EpDevice_EpName(in[0]), "CUDAExecutionProvider");
   ReleaseSession(s);
-  // References to the second device go before what it counts in.
+  // References to the second device must be released before the one that counts them.
   ReleaseSessionOptions(std::exchange(session_options, nullptr));
   ReleaseEnv(std::exchange(env, nullptr));
 }
@@ -359,7 +360,8 @@ TEST_F(DeviceFlow, SharedAllocators) {
       ORT_INVALID_ARGUMENT);
 }
 
-// Whatever the host would have to read is refused, and the fence around the device's memory is not touched.
+// Functions that would read such memory on the host reject it, and do not touch the guard pages around the device's
+// memory.
 TEST_F(DeviceFlow, TensorsOfDevicesWhereTheHostReads) {
   OrtValue *dev = device_tensor(), *made = nullptr;
   const OrtValue* two[2] = {dev, dev};

@@ -1,4 +1,4 @@
-// Memory of devices for callers: shared allocators, copies, streams.
+// Memory of devices for callers: shared allocators, copies and streams.
 #include "abi/devices/devices.h"
 #include "abi/sessions/environment.h"
 #include "abi/slots.h"
@@ -7,7 +7,7 @@
 namespace retort::abi {
 namespace {
 
-/// The allocator of a device's own memory, or of the host memory that it can reach.
+/// The allocator of a device's own memory, or of the host memory that the device can access.
 const std::shared_ptr<Allocator>& memory_of(const OrtEpDevice& device, OrtDeviceMemoryType kind) {
   for (const auto& allocator : device.memory) {
     if (int(allocator->space().kind) == int(kind)) return allocator;
@@ -23,13 +23,13 @@ const std::shared_ptr<Allocator>& memory_of(const OrtEpDevice& device, OrtDevice
 void check_device(const OrtSyncStream& stream, const Tensor& from, const Tensor& to) {
   const MemorySpace& own = stream.stream->space();
   require(from.space().serves(own) || to.space().serves(own), ErrorCode::invalid_argument,
-          "the stream is of {}, the tensors go from {} to {}; make one of either device", to_string(own),
+          "the stream is of {}, the tensors go from {} to {}; make a stream of either device", to_string(own),
           to_string(from.space()), to_string(to.space()));
 }
 
 }  // namespace
 
-// The environment has one allocator for each memory from the start; asking again is no new one.
+// The environment has one allocator for each memory from the start; this call returns it again.
 OrtStatusPtr ORT_API_CALL CreateSharedAllocator(OrtEnv* env, const OrtEpDevice* ep_device, OrtDeviceMemoryType mem_type,
                                                 OrtAllocatorType, const OrtKeyValuePairs* allocator_options,
                                                 OrtAllocator** allocator) noexcept {
@@ -64,7 +64,7 @@ OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_devi
     auto made = std::make_unique<OrtSyncStream>();
     if (device.factory) made->own = device.factory->make_stream(device.index, options);
     made->stream = made->own.get();
-    // As ONNX Runtime tells them apart.
+    // The same error codes as ONNX Runtime.
     require(made->stream != nullptr, device.factory ? ErrorCode::not_implemented : ErrorCode::invalid_argument,
             "device '{}' works on the threads of the caller and has no streams", device.name);
     made->factory = device.factory;
@@ -82,7 +82,7 @@ void* ORT_API_CALL SyncStream_GetHandle(OrtSyncStream* stream) noexcept {
 
 void ORT_API_CALL ReleaseSyncStream(OrtSyncStream* input) noexcept { release(input); }
 
-// Between devices, or between one and the host; on the host alone a caller copies himself.
+// Copies between devices, or between a device and the host; a caller copies host memory with its own code.
 OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* src_tensors,
                                       OrtValue* const* dst_tensors, OrtSyncStream* stream,
                                       size_t num_tensors) noexcept {
@@ -97,12 +97,12 @@ OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* 
       Tensor& to = tensor_of(dst_tensors[i]);
       require(from.space() == tensor_of(src_tensors[0]).space() && to.space() == tensor_of(dst_tensors[0]).space(),
               ErrorCode::invalid_argument,
-              "tensors {} and 0 lie in different memories; copy those of each memory in a call of their own", i);
+              "tensors {} and 0 lie in different memories; copy the tensors of each memory by a separate call", i);
       transfers.push_back({&from, &to});
     }
     const Tensor &from = *transfers[0].from, &to = *transfers[0].to;
     require(!from.space().host_readable() || !to.space().host_readable(), ErrorCode::not_implemented,
-            "no provider copies between these memories; tensors of the host are copied with GetTensorMutableData");
+            "no provider copies between these memories; copy tensors of the host through GetTensorMutableData");
     if (stream) check_device(handle(stream, "stream"), from, to);
     e.environment->devices()->copy(transfers, stream ? stream->stream : nullptr);
   });

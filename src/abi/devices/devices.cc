@@ -1,5 +1,5 @@
-// Devices and what they are asked. The machine's are all listed; only the processor has a provider until a plug-in library
-// brings another one.
+// Devices and functions that query them. All devices of the machine are listed; only the processor has a provider until
+// a plug-in library is registered.
 #include "abi/devices/devices.h"
 #include "abi/host/plugin.h"
 
@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kCpu = "CPUExecutionProvider";
 
 struct Vendor {
-  std::string_view signature, name;  ///< what the processor calls its maker, and what everybody else does
+  std::string_view signature, name;  ///< the vendor's signature (CPUID), and the vendor's usual name
   uint32_t id;
 };
 
@@ -72,13 +72,13 @@ HardwareList objects_of(const std::vector<HardwareDevice>& devices) {
   return list;
 }
 
-/// The machine's GPUs and NPUs, looked for at the first ask.
+/// The machine's GPUs and NPUs, searched for on the first call.
 const HardwareList& found_devices() {
   static const HardwareList& list = *new HardwareList(objects_of(find_hardware("/sys")));
   return list;
 }
 
-/// With what Vulkan says of them, and the devices that only it knows.
+/// The same with the details that Vulkan reports, and with devices that only Vulkan finds.
 const HardwareList& vulkan_devices() {
   static const HardwareList& list = [&]() -> const HardwareList& {
     std::vector<HardwareDevice> devices = find_hardware("/sys");
@@ -88,14 +88,15 @@ const HardwareList& vulkan_devices() {
   return list;
 }
 
-/// What a field of an object is; `otherwise` for null and for handles of another kind, because getters have no status.
+/// The value of an object's field; `otherwise` for null and for handles of another kind, because getters return no
+/// status.
 template <typename T, typename F>
 auto view(const T* object, F field) -> decltype(field(*object)) {
   if (!object || object->tag != T::kTag) return {};
   return field(*object);
 }
 
-/// `space_of`: in which memory a port lies.
+/// `space_of` returns the memory that a port lies in.
 template <typename F>
 void fill(const OrtSession& session, const std::vector<Port>& ports, const OrtEpDevice** devices, size_t count,
           const char* what, F space_of) {
@@ -107,8 +108,8 @@ void fill(const OrtSession& session, const std::vector<Port>& ports, const OrtEp
 
 }  // namespace
 
-// What was found, what the environment declares, and the processor last, as in the official library. Callers may keep
-// devices for longer than their environment, so lists stay, one per declaration.
+// The found devices, the environment's declared devices, and the processor last, as in the official library. Callers
+// may use devices after their environment is released, so lists are kept, one per declaration.
 const HardwareList& hardware_of(const OrtEnv& env) {
   static std::mutex& mutex = *new std::mutex;
   static auto& lists = *new std::map<std::pair<bool, std::string>, HardwareList>;
@@ -181,7 +182,7 @@ const OrtKeyValuePairs* ORT_API_CALL EpDevice_EpOptions(const OrtEpDevice* ep_de
 const OrtHardwareDevice* ORT_API_CALL EpDevice_Device(const OrtEpDevice* ep_device) noexcept {
   return view(ep_device, [](const OrtEpDevice& d) { return d.hardware; });
 }
-// Null says that values lie in the host's memory.
+// Null means that values lie in host memory.
 const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice* ep_device,
                                                       OrtDeviceMemoryType memory_type) noexcept {
   return view(ep_device, [&](const OrtEpDevice& d) -> const OrtMemoryInfo* {

@@ -1,4 +1,4 @@
-// Devices that an environment declares.
+// Tests devices that an environment declares.
 #include "abi/devices/devices.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace retort::abi {
 namespace {
 
-/// An environment with one entry of configuration; null with the message when there is none.
+/// Makes an environment with one entry of configuration; returns null and sets the message on failure.
 OrtEnv* open(const char* devices, std::string& message) {
   OrtKeyValuePairs config;
   if (devices) config.set(kVirtualDevices, devices);
@@ -59,7 +59,7 @@ TEST(Devices, DeclaredOnesStandBeforeTheProcessor) {
 
   env = open(nullptr, message);
   EXPECT_EQ(hardware(env), real);
-  // Nobody drives them yet.
+  // No provider drives the declared devices yet.
   const OrtEpDevice* const* devices = nullptr;
   size_t count = 0;
   EXPECT_EQ(GetEpDevices(env, &devices, &count), nullptr);

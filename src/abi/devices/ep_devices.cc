@@ -1,4 +1,4 @@
-// The devices of an environment, as its providers' factories tell them.
+// The devices of an environment, which come from the factories of its providers.
 #include <algorithm>
 
 #include "abi/devices/devices.h"

@@ -1,4 +1,4 @@
-// OrtInteropApi: checks what callers pass, and hands it to the importer of a provider.
+// OrtInteropApi: checks the arguments of callers and passes them to a provider's importer.
 #include "abi/devices/interop.h"
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace retort::abi {
 
 namespace {
 
-// Fields of factories that came later.
+// The versions that added these fields to factories.
 constexpr uint32_t kImporterSince = 24, kGraphicsSince = 25;
 
 bool plugin_since(const OrtEpDevice& device, uint32_t version) {
   return device.plugin && device.plugin->ort_version_supported >= version;
 }
 
-/// Who gave an imported handle, for the log.
+/// The owner of an imported handle's Release, for the log.
 template <typename H>
 Callee maker_of(const H& handle) {
   return {"provider", handle.ep_device ? std::string_view(handle.ep_device->name) : "?"};
@@ -41,7 +41,7 @@ namespace {
 
 using Impl = OrtExternalResourceImporterImpl;
 
-/// A function that importers may lack.
+/// Returns a function that importers may lack; throws not_implemented if it is missing.
 template <typename F>
 F need_function(F function, const char* name) {
   require(function != nullptr, ErrorCode::not_implemented, "the importer of this device has no {}", name);
@@ -52,13 +52,13 @@ void check_version(uint32_t version, const char* what) {
   require(version > 0, ErrorCode::invalid_argument, "{}.version is 0, not ORT_API_VERSION", what);
 }
 
-/// The tensor lies wholly in the memory that was imported.
+/// Throws unless the tensor lies inside the imported memory.
 void check_extent(const OrtExternalMemoryDescriptor& memory, const OrtExternalTensorDescriptor& tensor) {
   check_version(tensor.version, "tensor_desc");
   if (tensor.rank) need(tensor.shape, "tensor_desc.shape");
   const DType type = from_onnx(tensor.element_type);
   require(type != DType::string && dtype_bits(type) > 0, ErrorCode::invalid_argument,
-          "tensor_desc.element_type {} has no elements of a fixed size", int(tensor.element_type));
+          "tensor_desc.element_type {} does not have elements of a fixed size", int(tensor.element_type));
   size_t count = 1;
   for (size_t i = 0; i < tensor.rank; ++i) {
     require(tensor.shape[i] >= 0, ErrorCode::invalid_argument, "tensor_desc.shape[{}] is {}; extents are 0 or more", i,
@@ -73,7 +73,7 @@ void check_extent(const OrtExternalMemoryDescriptor& memory, const OrtExternalTe
           tensor.offset_bytes, room, memory.offset_bytes);
 }
 
-/// Waits or signals.
+/// Waits for a semaphore, or signals it.
 OrtStatusPtr use_semaphore(OrtExternalResourceImporter* importer, OrtExternalSemaphoreHandle* semaphore,
                            OrtSyncStream* stream, uint64_t value, decltype(Impl::WaitSemaphore) Impl::*function,
                            const char* name) noexcept {
@@ -87,7 +87,7 @@ OrtStatusPtr use_semaphore(OrtExternalResourceImporter* importer, OrtExternalSem
 
 }  // namespace
 
-// A device whose provider imports nothing is no error: the answer is no importer.
+// For a device whose provider cannot import, the result is success and no importer.
 OrtStatusPtr ORT_API_CALL CreateExternalResourceImporterForDevice(const OrtEpDevice* ep_device,
                                                                   OrtExternalResourceImporter** out_importer) noexcept {
   return guard([&] {
@@ -121,7 +121,7 @@ OrtStatusPtr ORT_API_CALL ImportMemory(OrtExternalResourceImporter* importer, co
   });
 }
 
-// These handles are structs of whoever imported, and carry their own release.
+// These handles are structs of the importer, and have their own Release function.
 void ORT_API_CALL ReleaseExternalMemoryHandle(OrtExternalMemoryHandle* input) noexcept {
   if (input) give_back(unheard(), maker_of(*input), "Release of imported memory", input->Release, input);
 }
@@ -195,7 +195,7 @@ OrtStatusPtr ORT_API_CALL DeinitGraphicsInteropForEpDevice(const OrtEpDevice* ep
     if (plugin_since(device, kGraphicsSince) && device.plugin->DeinitGraphicsInterop)
       return call_plugin({"provider", device.name}, "DeinitGraphicsInterop", device.plugin->DeinitGraphicsInterop,
                          device.plugin, &device);
-    fail(ErrorCode::not_implemented, "{} shares no queue with a graphics interface; there is nothing to end",
+    fail(ErrorCode::not_implemented, "{} shares no queue with a graphics interface; there is no sharing to end",
          device.name);
   });
 }

@@ -1,8 +1,9 @@
-// Memory and semaphores of other interfaces to a device (CUDA, Vulkan, Direct3D), through the provider that drives it.
+// Imports memory and semaphores of other interfaces to a device (CUDA, Vulkan, Direct3D), through the provider that
+// drives it.
 #pragma once
 #include "abi/devices/devices.h"
 
-/// What a provider imports with, behind the caller's handle.
+/// A provider's importer behind the caller's handle.
 struct OrtExternalResourceImporter : retort::abi::Handle<retort::abi::tag_of("exri")> {
   explicit OrtExternalResourceImporter(OrtExternalResourceImporterImpl& i) : impl(i) {}
   ~OrtExternalResourceImporter();
@@ -12,7 +13,7 @@ struct OrtExternalResourceImporter : retort::abi::Handle<retort::abi::tag_of("ex
 
 namespace retort::abi {
 
-/// A new importer of the plug-in that drives the device; null when it has none. The CPU has none, as in the official
+/// A new importer of the plug-in that drives the device; null if it has none. The CPU has none, as in the official
 /// library.
 OrtExternalResourceImporterImpl* find_importer(const OrtEpDevice& device);
 

@@ -1,4 +1,4 @@
-// The way to a provider's importer, by one that is made here: no provider of this library has one yet.
+// Tests the calls to a provider's importer with one that is made here, since no provider of this library has one yet.
 #include "abi/devices/interop.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 namespace api = interop_api;
 
-/// Notes what arrives, and answers as it is told.
+/// Records its arguments, and returns what the test sets.
 struct Importer : OrtExternalResourceImporterImpl {
   Importer() : OrtExternalResourceImporterImpl{} {
     ort_version_supported = ORT_API_VERSION;
@@ -57,7 +57,7 @@ TEST_F(Interop, WhatIsAskedReachesTheImporter) {
   EXPECT_TRUE(supported);
   EXPECT_EQ(code_of(api::CanImportMemory(&importer_, ORT_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP, &supported)), ORT_OK);
   EXPECT_FALSE(supported);
-  // What an importer lacks it cannot do.
+  // Functions that an importer lacks are errors.
   supported = true;
   EXPECT_EQ(code_of(api::CanImportSemaphore(&importer_, ORT_EXTERNAL_SEMAPHORE_D3D12_FENCE, &supported)), ORT_OK);
   EXPECT_FALSE(supported);
@@ -85,7 +85,7 @@ TEST_F(Interop, MemoryAndTensorsAreCheckedFirst) {
     const OrtExternalTensorDescriptor tensor{ORT_API_VERSION, type, shape.data(), shape.size(), offset};
     return code_of(api::CreateTensorFromMemory(&importer_, imported, &tensor, &value));
   };
-  EXPECT_EQ(create({4, 5}, 0), ORT_OK);  // 80 bytes of the 80 behind the offset
+  EXPECT_EQ(create({4, 5}, 0), ORT_OK);  // 80 bytes, and 80 bytes from the offset on
   EXPECT_EQ(create({4, 5}, 1), ORT_INVALID_ARGUMENT);
   EXPECT_EQ(create({21}, 0), ORT_INVALID_ARGUMENT);
   EXPECT_EQ(create({-1}, 0), ORT_INVALID_ARGUMENT);

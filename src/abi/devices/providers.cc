@@ -1,5 +1,5 @@
-// Providers by name. The CPU is built in; every other one is a plug-in library, so the functions that were made for one
-// provider each say so.
+// Providers by name. The CPU is built in; every other provider is a plug-in library, so the older functions for a
+// single provider report that.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,7 +14,8 @@ namespace {
 
 [[noreturn]] void not_built_in(ErrorCode code, std::string_view provider) {
   fail(code,
-       "the {} provider is not built in, CPUExecutionProvider is; leave it out, or register its plug-in and add its "
+       "the {} provider is not built in (only CPUExecutionProvider is); leave it out, or register its plug-in and add "
+       "its "
        "devices by SessionOptionsAppendExecutionProvider_V2",
        provider);
 }
@@ -25,7 +26,7 @@ OrtStatusPtr unavailable(std::string_view provider) noexcept {
 
 constexpr std::array kBuiltIn{"CPUExecutionProvider"};
 
-/// The registered provider that callers know by that name, as its factory calls it; empty: there is none.
+/// The registered provider that callers know by this name, with its factory's name; empty if there is none.
 std::string registered(std::string_view name) {
   const OrtEnv* env = current_environment();
   for (const std::string& candidate : {std::string(name), cat("{}ExecutionProvider", name)}) {
@@ -34,7 +35,7 @@ std::string registered(std::string_view name) {
   return {};
 }
 
-/// Asks for a provider that a plug-in may have brought.
+/// Adds a provider that may have been registered by a plug-in.
 OrtStatusPtr append(OrtSessionOptions* options, std::string_view provider) noexcept {
   return guard([&] {
     OrtSessionOptions& o = handle(options, "options");

@@ -40,14 +40,14 @@ Attribute make(const void* data, int length, OrtOpAttrType type) {
   }
 }
 
-/// Copies what fits; `out` says how much there is either way.
+/// Copies the bytes if the buffer is large enough; `out` becomes their number in any case.
 void copy_bytes(const void* from, size_t size, void* data, size_t room, size_t* out) {
   need(out, "out") = size;
   require(room >= size, ErrorCode::invalid_argument, "the buffer has {} bytes; {} are needed", room, size);
   if (size) std::memcpy(&need(static_cast<char*>(data), "data"), from, size);
 }
 
-/// A scalar must be of the kind asked for.
+/// A scalar must be of the requested kind.
 template <typename T>
 void read_scalar(const OrtOpAttr& attribute, void* data, size_t room, size_t* out) {
   need(out, "out") = sizeof(T);
@@ -57,14 +57,14 @@ void read_scalar(const OrtOpAttr& attribute, void* data, size_t room, size_t* ou
   copy_bytes(value, sizeof(T), data, room, out);
 }
 
-/// An array or a text of another kind reads as empty.
+/// An array or a text of another kind is read as empty.
 template <typename T>
 void read_array(const OrtOpAttr& attribute, void* data, size_t room, size_t* out) {
   const T* value = std::get_if<T>(&attribute.value);
   copy_bytes(value ? value->data() : nullptr, value ? value->size() * sizeof(*value->data()) : 0, data, room, out);
 }
 
-/// Each text with its terminator.
+/// Copies each text with its terminator.
 void read_texts(const OrtOpAttr& attribute, void* data, size_t room, size_t* out) {
   std::string all;
   if (const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value)) {
@@ -78,7 +78,7 @@ void read_texts(const OrtOpAttr& attribute, void* data, size_t room, size_t* out
 OrtOpAttrType attribute_type(const OrtOpAttr& attribute) {
   if (attribute.is_graph) return ORT_OP_ATTR_GRAPH;
   const Attribute& value = attribute.value;
-  // In the order of the variant's first seven alternatives.
+  // In the order of the first seven alternatives of the variant.
   constexpr OrtOpAttrType kTypes[] = {ORT_OP_ATTR_INT,    ORT_OP_ATTR_FLOAT,   ORT_OP_ATTR_STRING, ORT_OP_ATTR_INTS,
                                       ORT_OP_ATTR_FLOATS, ORT_OP_ATTR_STRINGS, ORT_OP_ATTR_TENSOR};
   return value.index() < std::size(kTypes) ? kTypes[value.index()] : ORT_OP_ATTR_UNDEFINED;

@@ -1,4 +1,4 @@
-// OrtOpAttr: an attribute on its own, between a caller and a node.
+// OrtOpAttr: an attribute without a node.
 #pragma once
 #include <string>
 
@@ -8,7 +8,7 @@
 struct OrtOpAttr : retort::abi::Handle<retort::abi::tag_of("attr")> {
   std::string name;
   retort::Attribute value;
-  bool is_graph = false;  ///< its value is a subgraph of its node, and none of the above
+  bool is_graph = false;  ///< whether the value is a subgraph of the node; the variant is empty then
 };
 
 namespace retort::abi {

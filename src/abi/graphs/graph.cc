@@ -1,4 +1,4 @@
-// What providers ask of graphs.
+// The functions of OrtGraph, which providers call.
 #include "abi/graphs/graph.h"
 
 #include "abi/listing.h"
@@ -8,20 +8,20 @@
 namespace retort::abi {
 namespace {
 
-/// Of what the model editor makes; ONNX Runtime 1.31 writes this version, too.
+/// The IR version of models that the model editor makes; ONNX Runtime 1.31 writes the same.
 constexpr int64_t kEditorIrVersion = 13;
 
 const OrtGraph& of(const OrtGraph* graph) { return handle(graph, "graph"); }
 
-/// The view; graphs that a caller is making can be asked for little.
+/// The view behind the graph; throws for graphs of the model editor, which support few queries.
 const GraphView& view_of(const OrtGraph* graph, const char* what) {
   const OrtGraph& g = of(graph);
   require(g.view != nullptr, ErrorCode::not_implemented,
-          "the graph was made by the model editor, which does not tell {}; make a session of it", what);
+          "the graph was made by the model editor, which does not provide {}; make a session of it", what);
   return *g.view;
 }
 
-/// `count`: of what a view shows, or what a caller put into the graph.
+/// The number of elements of a view's list, or of the list that a caller filled.
 template <typename Count>
 OrtStatusPtr give_count(const OrtGraph* graph, size_t* out, const char* what, Count count) noexcept {
   return guard([&] {
@@ -36,7 +36,7 @@ const auto kSame = [](const auto* item) { return item; };
 
 void ORT_API_CALL ReleaseGraph(OrtGraph* input) noexcept {
   const bool body = input && input->tag == OrtGraph::kTag && input->view && input->view->parent;
-  if (!body) release(input);  // bodies go with their node
+  if (!body) release(input);  // bodies are released with their node
 }
 
 OrtStatusPtr ORT_API_CALL Graph_GetName(const OrtGraph* graph, const char** graph_name) noexcept {
@@ -132,7 +132,7 @@ OrtStatusPtr ORT_API_CALL Graph_GetGraphView(const OrtGraph* src_graph, const Or
     const std::span<const OrtNode* const> chosen(nodes, num_nodes);
     for (const OrtNode* n : chosen) {
       const OrtNode& node = handle(n, "nodes");
-      require(node.graph == &source, ErrorCode::invalid_argument, "node '{}' ({}) is none of src_graph", node.name,
+      require(node.graph == &source, ErrorCode::invalid_argument, "node '{}' ({}) is not in src_graph", node.name,
               node.type);
     }
     give(dst_graph, "dst_graph", view_part(source, chosen));

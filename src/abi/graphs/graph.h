@@ -1,5 +1,5 @@
-// OrtGraph, OrtNode and OrtModel: graphs that callers make, and views of the graph of a model. A view shows the model in
-// its own dialect, before anything was made of it; it is complete when it is made and never changes, so any number of
+// OrtGraph, OrtNode and OrtModel: graphs that callers make, and views of the graph of a model. A view shows the model
+// in its own dialect, before any change to it. It is complete when it is made and never changes, so any number of
 // threads may read it.
 #pragma once
 #include <map>
@@ -16,18 +16,18 @@
 #include "ir/graph.h"
 #include "onnx/reader.h"
 
-/// Made by a caller: `input_names` and `output_names`. Of a view: what follows them.
+/// A node that a caller made has `input_names` and `output_names`; a node of a view has the fields behind them.
 struct OrtNode : retort::abi::Handle<retort::abi::tag_of("node")> {
   std::string type, domain, name;
   size_t id = 0;
   std::vector<std::unique_ptr<OrtOpAttr>> attributes;
   std::vector<std::string> input_names, output_names;
-  bool added = false;  ///< to a graph, whose it is
+  bool added = false;  ///< whether a graph owns it
 
-  const OrtGraph* graph = nullptr;  ///< null: a caller made it
+  const OrtGraph* graph = nullptr;  ///< null for a node that a caller made
   int since = 0;
-  std::vector<const OrtValueInfo*> inputs, outputs;  ///< null: left out
-  std::vector<const OrtValueInfo*> implicit;         ///< what its bodies read from outside
+  std::vector<const OrtValueInfo*> inputs, outputs;  ///< null: omitted
+  std::vector<const OrtValueInfo*> implicit;         ///< values of outer graphs that its bodies read
   struct Subgraph {
     std::string attribute;
     std::unique_ptr<OrtGraph> graph;
@@ -37,19 +37,19 @@ struct OrtNode : retort::abi::Handle<retort::abi::tag_of("node")> {
 
 namespace retort::abi {
 
-/// A model as views show it, shared by all of them.
+/// A model that views show; all its views share it.
 struct ViewedModel {
   std::shared_ptr<Model> model;
-  std::vector<ExternalFile> files;  ///< of external data
+  std::vector<ExternalFile> files;  ///< that hold external data
 };
 
-/// What a graph is when it is a view.
+/// The state of a graph that is a view.
 struct GraphView {
   std::shared_ptr<const ViewedModel> model;
-  const Graph* graph = nullptr;  ///< the model's, or a body's
+  const Graph* graph = nullptr;  ///< the model's graph, or a body
   std::string name;
-  const OrtNode* parent = nullptr;                    ///< whose body it is
-  std::vector<std::unique_ptr<OrtValueInfo>> values;  ///< by ValueId; null: none that this graph shows
+  const OrtNode* parent = nullptr;                    ///< the node whose body it is
+  std::vector<std::unique_ptr<OrtValueInfo>> values;  ///< by ValueId; null for values that this graph does not show
   std::vector<const OrtValueInfo*> inputs, outputs, initializers;
 };
 
@@ -58,13 +58,13 @@ struct GraphView {
 struct OrtGraph : retort::abi::Handle<retort::abi::tag_of("grap")> {
   struct Initializer {
     std::unique_ptr<OrtValue> value;
-    bool external = false;  ///< its elements stay where they are; else a session gets a copy
+    bool external = false;  ///< whether the session uses its elements in place instead of a copy
   };
-  std::vector<std::unique_ptr<OrtNode>> nodes;  ///< of a view: every producer before its consumers
+  std::vector<std::unique_ptr<OrtNode>> nodes;  ///< of a view: each producer comes before its consumers
   std::vector<std::unique_ptr<OrtValueInfo>> inputs, outputs;
   std::map<std::string, Initializer> initializers;
-  std::unordered_set<const OrtValue*> owned;     ///< those of the initializers
-  std::unique_ptr<retort::abi::GraphView> view;  ///< null: a caller made it
+  std::unordered_set<const OrtValue*> owned;     ///< the values of the initializers
+  std::unique_ptr<retort::abi::GraphView> view;  ///< null for a graph that a caller made
 };
 
 struct OrtModel : retort::abi::Handle<retort::abi::tag_of("modl")> {
@@ -74,18 +74,19 @@ struct OrtModel : retort::abi::Handle<retort::abi::tag_of("modl")> {
 
 namespace retort::abi {
 
-/// Takes over a model that was read and not lowered yet. It is brought to the form that providers see: functions are
-/// expanded, Constant nodes are initializers, values have the types that follow from those of the inputs, as far as its
-/// operators are known. `files` as ReadOptions::files gave them.
+/// Takes a model that was read and not lowered yet, and changes it to the form that providers see: functions are
+/// expanded, Constant nodes become initializers, and values have the types that follow from those of the inputs, as far
+/// as the operators are known. `files` as ReadOptions::files has them.
 std::shared_ptr<const ViewedModel> view_model(std::shared_ptr<Model> model, std::vector<ExternalFile> files = {});
-/// A view of the model's graph.
+/// Makes a view of the model's graph.
 std::unique_ptr<OrtGraph> view_graph(std::shared_ptr<const ViewedModel> model);
-/// A view of some nodes of a view's graph, as a graph with inputs and outputs of its own.
+/// Makes a view of some nodes of a view's graph, as a graph with inputs and outputs of its own.
 std::unique_ptr<OrtGraph> view_part(const OrtGraph& graph, std::span<const OrtNode* const> nodes);
 
-/// What a model has that a caller made.
+/// Builds the engine's model of a model that a caller made.
 std::shared_ptr<Model> build_model(const OrtModel& made);
-/// Adds it to `model`, whose inputs and outputs it replaces where it has any. `model` stays as it was when this throws.
+/// Adds a caller's graph to `model`, and replaces the model's inputs and outputs by the graph's if it has any. `model`
+/// is unchanged if this throws.
 void extend_model(Model& model, const OrtModel& made, const Logger& logger);
 
 }  // namespace retort::abi

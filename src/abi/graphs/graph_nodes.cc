@@ -1,4 +1,4 @@
-// What providers ask of the nodes of a graph.
+// The functions of OrtNode, which providers call.
 #include <algorithm>
 
 #include "abi/graphs/graph.h"
@@ -12,7 +12,7 @@ const OrtNode& node_of(const OrtNode* node) { return handle(node, "node"); }
 
 const OrtNode& viewed(const OrtNode* node, const char* what, ErrorCode code = ErrorCode::not_implemented) {
   const OrtNode& n = node_of(node);
-  require(n.graph != nullptr, code, "node '{}' ({}) was made by the model editor, which does not tell {}", n.name,
+  require(n.graph != nullptr, code, "node '{}' ({}) was made by the model editor, which does not provide {}", n.name,
           n.type, what);
   return n;
 }
@@ -23,7 +23,7 @@ const auto kItself = [](const auto* item) { return item; };
 
 void ORT_API_CALL ReleaseNode(OrtNode* input) noexcept {
   if (input && input->tag == OrtNode::kTag && !input->graph && !input->added)
-    release(input);  // the others go with their graph
+    release(input);  // other nodes are released with their graph
 }
 
 OrtStatusPtr ORT_API_CALL Node_GetId(const OrtNode* node, size_t* node_id) noexcept {
@@ -96,7 +96,7 @@ OrtStatusPtr ORT_API_CALL Node_GetAttributes(const OrtNode* node, const OrtOpAtt
   });
 }
 
-// ONNX Runtime answers success and null to a name that the node does not have.
+// As in ONNX Runtime, the result for an attribute that the node does not have is success and null.
 OrtStatusPtr ORT_API_CALL Node_GetAttributeByName(const OrtNode* node, const char* attribute_name,
                                                   const OrtOpAttr** attribute) noexcept {
   return guard([&] {
@@ -128,7 +128,7 @@ OrtStatusPtr ORT_API_CALL Node_GetGraph(const OrtNode* node, const OrtGraph** gr
   return guard([&] { need(graph, "graph") = viewed(node, "its graph").graph; });
 }
 
-// Empty until a provider takes it.
+// Empty until a provider claims the node.
 OrtStatusPtr ORT_API_CALL Node_GetEpName(const OrtNode* node, const char** out) noexcept {
   return guard([&] {
     viewed(node, "its provider", ErrorCode::invalid_argument);

@@ -1,5 +1,5 @@
-// A provider library that takes nothing: it writes the graph that it is shown, as text, to the file that the environment
-// variable RETORT_GRAPH_TEXT names.
+// A provider library that claims no nodes: it writes the graph that it receives, as text, to the file that the
+// environment variable RETORT_GRAPH_TEXT names.
 #include <cstdlib>
 #include <fstream>
 

@@ -1,5 +1,4 @@
-// A graph as text, read through the C interface alone: what the official library shows a provider and what this one shows
-// are compared as such texts.
+// Writes a graph as text, using only the C interface. Tests compare the texts of the official library and of this one.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -12,8 +11,8 @@
 
 namespace retort::abi {
 
-/// Values, nodes and subgraphs, sorted by name where the interface promises no order; then the same of a view of every
-/// second node. A call that fails leaves "!code" in the place of what it was asked for.
+/// Writes values, nodes and subgraphs, sorted by name if the interface specifies no order; then the same for a view of
+/// every second node. If a call fails, "!code" stands in place of its result.
 class GraphWriter {
  public:
   GraphWriter(const OrtApi& api, int depth, bool sorted = false)
@@ -78,7 +77,7 @@ class GraphWriter {
     const std::string failure = v ? failed(api_.GetValueInfoName(v, &s)) : "";
     return v ? failure + (s ? s : "(null)") : "-";
   }
-  /// Nothing says in which order the inputs and outputs of a view of some nodes are.
+  /// The interface does not specify the order of a partial view's inputs and outputs.
   std::vector<const OrtValueInfo*> in_order(std::vector<const OrtValueInfo*> all) {
     if (sorted_) std::sort(all.begin(), all.end(), [&](const auto* a, const auto* b) { return name(a) < name(b); });
     return all;
@@ -89,7 +88,7 @@ class GraphWriter {
     return s;
   }
   std::string node_name(const OrtNode* n) { return text(api_.Node_GetOperatorType, n) + text(api_.Node_GetName, n); }
-  /// Only those that the nodes are of: the official library lists every domain that it knows.
+  /// Only the domains of the nodes: the official library lists every domain that it knows.
   void opsets(const OrtGraph* g, const std::vector<const OrtNode*>& nodes) {
     size_t n = 0;
     if (std::string e = failed(api_.Graph_GetNumOperatorSets(g, &n)); !e.empty()) line("operator sets " + e);
@@ -175,7 +174,7 @@ class GraphWriter {
     for (const std::string& one : all) s += one;
     return s;
   }
-  /// Notes what is said of a value; each is written once, at the end.
+  /// Notes a value's description; each one is written once, at the end.
   void value(const OrtValueInfo* v, const char* role = "") {
     if (!v) return;
     std::string& known = values_[std::string(role) + name(v)];
@@ -204,7 +203,7 @@ class GraphWriter {
       return line;
     }
     OrtStatus* status = api_.ReadOpAttr(a, kind, nullptr, 0, &n);
-    api_.ReleaseStatus(status);  // asked for the size
+    api_.ReleaseStatus(status);  // the first call returned the size
     std::string bytes(n, '\0');
     line += failed(api_.ReadOpAttr(a, kind, bytes.data(), n, &n)) + " ";
     for (unsigned char c : bytes) line += "0123456789abcdef"[c >> 4], line += "0123456789abcdef"[c & 15];
@@ -249,7 +248,7 @@ class GraphWriter {
     }
   }
 
-  /// Every second node as a graph of its own.
+  /// Writes a view of every second node.
   void part(const OrtGraph* g, const std::vector<std::pair<std::string, const OrtNode*>>& nodes) {
     std::vector<const OrtNode*> chosen;
     for (size_t i = 0; i < nodes.size(); i += 2) chosen.push_back(nodes[i].second);

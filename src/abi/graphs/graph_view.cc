@@ -1,4 +1,4 @@
-// Views of the graphs of models.
+// Makes views of the graphs of models.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -13,7 +13,7 @@
 namespace retort::abi {
 namespace {
 
-/// Makes one view: of a whole graph, or of some of its nodes.
+/// Makes one view, of a whole graph or of some of its nodes.
 class Builder {
  public:
   Builder(OrtGraph& out, std::shared_ptr<const ViewedModel> model, const Graph& graph, const OrtNode* parent)
@@ -26,7 +26,7 @@ class Builder {
     view().values.resize(graph.value_count());
   }
 
-  /// `outer` by capture: the value of the graph around.
+  /// `outer`: the outer graph's values, by capture.
   void whole(std::span<const OrtValueInfo* const> outer) {
     const size_t formal = graph_.inputs.size() - graph_.captures;
     for (size_t i = 0; i < outer.size(); ++i) {
@@ -39,7 +39,7 @@ class Builder {
     add_initializers();
   }
 
-  /// `source`: the view that they are of.
+  /// `source`: the view that has the nodes.
   void part(const GraphView& source, std::span<const OrtNode* const> nodes) {
     view().name = "sub_graph";
     for (size_t i = 0; i < source.values.size(); ++i) {
@@ -92,7 +92,7 @@ class Builder {
     view().inputs.push_back(&info);
   }
 
-  /// Old files list constants among the inputs.
+  /// Old files also list constants among the inputs.
   void list_declared() {
     const std::vector<std::string>& names = view().model->model->declared_inputs;
     if (names.empty()) return;
@@ -122,7 +122,7 @@ class Builder {
     return has(node.inputs) || has(node.implicit);
   }
 
-  /// Whether the value is read by other nodes than those chosen, or by who runs the graph.
+  /// Whether nodes other than `chosen` read the value, or it is an output of the graph.
   bool leaves(ValueId id, const std::unordered_set<NodeId>& chosen) const {
     const auto& uses = graph_.value(id).uses;
     return graph_.is_output(id) ||

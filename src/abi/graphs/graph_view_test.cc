@@ -1,6 +1,7 @@
-// Views of the graphs of models: what they show, and that it is what the official library shows a provider.
-//   RETORT_ORACLE=/path/libonnxruntime.so.1.x   the official library; without it the comparison is skipped
-//   RETORT_GRAPH_MODELS=/folder                 compares the models of that folder, too
+// Tests what views of models' graphs show, and compares them with the graphs that the official library passes to a
+// provider.
+//   RETORT_ORACLE=/path/libonnxruntime.so.1.x   the official library; without it, the comparison is skipped
+//   RETORT_GRAPH_MODELS=/folder                 also compares the models of that folder
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +35,7 @@ std::vector<std::string> lines_of(std::istream& in) {
   return lines;
 }
 
-/// Sessions of the official library whose provider writes what it is shown.
+/// Sessions of the official library with a provider that writes the graph it receives.
 class Official {
  public:
   explicit Official(const char* library) {
@@ -85,7 +86,7 @@ class Official {
   OrtSessionOptions* options_ = nullptr;
 };
 
-/// Shapes may be known better here or there: both say nothing wrong where all extents that both know are equal.
+/// Either library may know more of a shape; the shapes agree if all extents that both know are equal.
 std::string without_shape(const std::string& line, std::vector<std::string>& shape) {
   const size_t at = line.find(" of "), begin = at == line.npos ? at : line.find(' ', at + 4);
   if (line.find("value ") == line.npos || begin == line.npos) return line;
@@ -111,7 +112,7 @@ std::vector<std::string> models() {
   for (const char* folder : {RETORT_MODELS, more ? more : ""}) {
     if (!*folder) continue;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      const bool custom = entry.path().filename().string().starts_with("custom_");  // their operators are the scenes'
+      const bool custom = entry.path().filename().string().starts_with("custom_");  // operators of the scenes
       if (entry.path().extension() == ".onnx" && !custom) all.push_back(entry.path());
     }
   }
@@ -132,7 +133,7 @@ TEST(GraphView, OfAPartOfABody) {
   const OrtNode* choice = &node_called(body, "choice");
   OrtGraph* part = nullptr;
   ASSERT_EQ(Graph_GetGraphView(&body, &choice, 1, &part), nullptr);
-  ASSERT_EQ(part->view->inputs.size(), 2u);  // the condition and the state; the constants come with it
+  ASSERT_EQ(part->view->inputs.size(), 2u);  // the condition and the state; constants are part of the view
   EXPECT_EQ(part->view->inputs[0]->name, "go");
   EXPECT_EQ(part->view->inputs[1]->name, "state");
   EXPECT_EQ(part->view->outputs.at(0)->name, "chosen");

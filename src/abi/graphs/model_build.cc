@@ -1,4 +1,4 @@
-// From graphs that a caller made to the engine's models.
+// Converts graphs that a caller made to the engine's models.
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kIrVersion = 13;  // as ONNX Runtime 1.31 makes them
 
-/// The type that a caller described, with the named extents of the model.
+/// The type that a caller described, with the model's named extents.
 ValueType value_type(const OrtTypeInfo& info, DimTable& dims) {
   if (info.tensor) {
     const OrtTensorTypeAndShapeInfo& t = *info.tensor;
@@ -42,7 +42,7 @@ ValueType value_type(const OrtTypeInfo& info, DimTable& dims) {
   return type;
 }
 
-/// The elements that a session keeps: a copy, unless the caller promised that they stay where they are.
+/// The elements that a session keeps: a copy, unless the caller guarantees that they stay in place.
 Tensor kept(const OrtGraph::Initializer& initializer) {
   const Tensor& given = *initializer.value->value.tensor();
   if (initializer.external) return given;
@@ -57,7 +57,7 @@ Tensor kept(const OrtGraph::Initializer& initializer) {
 
 std::string text_of(const OrtNode& node) { return cat("node '{}' ({})", node.name, node.type); }
 
-/// Adds to a graph what a caller made, by name.
+/// Adds a caller's nodes and values to a graph, by name.
 class Merger {
  public:
   Merger(Model& model, const OrtGraph& made, const Logger* logger)
@@ -81,7 +81,7 @@ class Merger {
       graph_.order();
     } catch (const Error& e) {
       fail(ErrorCode::fail, "{}",
-           e.message());  // a cycle: an invalid model for ONNX Runtime, too, but no INVALID_GRAPH
+           e.message());  // a cycle: invalid in ONNX Runtime, too, but not INVALID_GRAPH
     }
   }
 
@@ -98,7 +98,7 @@ class Merger {
     return near.empty() ? "add what makes it, or correct the name" : cat("use '{}', or add what makes it", near);
   }
 
-  /// Inputs of before that are none any more need something else that makes them.
+  /// A value that is no longer an input needs another source.
   void set_inputs() {
     std::map<ValueId, Tensor> defaults = std::move(graph_.defaults);
     graph_.defaults.clear();
@@ -134,7 +134,7 @@ class Merger {
     }
     const GraphValue& v = graph_.value(id);
     if (v.is_constant() || graph_.defaults.contains(id)) {
-      if (logger_) logger_->warn("the model has an initializer '{}' already, which stays as it is", name);
+      if (logger_) logger_->warn("the model already has an initializer '{}', which stays unchanged", name);
       return;
     }
     if (v.producer != NodeId::none) {
@@ -180,8 +180,8 @@ class Merger {
     const auto opset = model_.opsets.find(made.domain);
     node.version = opset == model_.opsets.end() ? 0 : opset->second;
     require(node.version > 0 || opset == model_.opsets.end(), ErrorCode::invalid_graph,
-            "{}: the model is of version {} of the operators of domain '{}', which is none", text_of(made),
-            node.version, made.domain);
+            "{}: the model imports version {} of domain '{}', which does not exist", text_of(made), node.version,
+            made.domain);
     for (const std::string& name : made.input_names) {
       const ValueId id = name.empty() ? ValueId::none : find(name);
       if (!name.empty() && id == ValueId::none) {
@@ -216,7 +216,7 @@ class Merger {
     graph_.touch();
   }
 
-  /// Everything that is read must come from somewhere: inputs may have been replaced.
+  /// Every value that is read must have a source: inputs may have been replaced.
   void check_sources() {
     for (size_t i = 0; i < graph_.value_count(); ++i) {
       const GraphValue& v = graph_.value(ValueId(i));
@@ -247,7 +247,7 @@ const OrtGraph& graph_of(const OrtModel& made) {
 
 std::shared_ptr<Model> build_model(const OrtModel& made) {
   require(made.opsets.contains(""), ErrorCode::invalid_argument,
-          "the model does not say which version of the domain ai.onnx its operators are of; give it to CreateModel");
+          "the model imports no version of the domain ai.onnx; give it to CreateModel");
   const int opset = made.opsets.at("");
   require(opset <= onnx::kMaxOpset, ErrorCode::fail,
           "unsupported opset: {}, the newest supported one is {}; make the model for that or an older one", opset,
@@ -265,7 +265,7 @@ void extend_model(Model& model, const OrtModel& made, const Logger& logger) {
   for (const auto& [domain, version] : made.opsets) {
     const int known = extended.opsets.try_emplace(domain, version).first->second;
     require(known == version, ErrorCode::invalid_argument,
-            "the model imports version {} of domain '{}', the addition version {}; make it for version {}", known,
+            "the model imports version {} of domain '{}', the added graph version {}; make it for version {}", known,
             domain, version, known);
   }
   extended.graph = model.graph->clone();

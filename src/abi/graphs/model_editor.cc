@@ -1,5 +1,4 @@
-// Graphs and models that a caller makes. Nothing is checked that needs the rest of the model: the session that is made of
-// it says what does not fit.
+// Graphs and models that a caller makes. Checks that need the rest of the model are made when a session is created.
 #include <algorithm>
 
 #include "abi/graphs/graph.h"
@@ -8,7 +7,8 @@
 namespace retort::abi {
 namespace {
 
-/// From here on an initializer may stay in memory of the caller, as in ONNX Runtime: below, what infers shapes reads it.
+/// Initializers of at least this many bytes may stay in the caller's memory, as in ONNX Runtime; shape inference reads
+/// smaller ones.
 constexpr size_t kLeastExternal = 128;
 
 std::string domain_of(const char* name) {
@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const char* const* names, size_t count, const 
   return all;
 }
 
-/// `count` objects behind handles, none twice: what a call takes over.
+/// The caller's `count` objects behind handles, all different, that a call takes ownership of.
 template <typename T>
 std::vector<T*> handles_of(T* const* objects, size_t count, const char* what) {
   std::vector<T*> all;
@@ -35,7 +35,7 @@ std::vector<T*> handles_of(T* const* objects, size_t count, const char* what) {
   return all;
 }
 
-/// The caller's array is emptied: what was in it has a new owner.
+/// Empties the caller's array, since its objects have a new owner.
 template <typename T>
 std::vector<std::unique_ptr<T>> take(const std::vector<T*>& objects, T** array) {
   std::vector<std::unique_ptr<T>> taken(objects.size());
@@ -124,7 +124,7 @@ OrtStatusPtr ORT_API_CALL AddInitializerToGraph(OrtGraph* graph, const char* nam
     OrtGraph::Initializer& initializer = g.initializers[key];
     initializer.external = data_is_external;
     g.owned.insert(tensor);
-    initializer.value.reset(tensor);  // last: nothing can fail any more
+    initializer.value.reset(tensor);  // last, when nothing can fail any more
   });
 }
 
@@ -133,7 +133,7 @@ OrtStatusPtr ORT_API_CALL AddNodeToGraph(OrtGraph* graph, OrtNode* node) noexcep
     OrtGraph& g = handle(graph, "graph");
     OrtNode& n = handle(node, "node");
     require(!g.view && !n.graph, ErrorCode::invalid_argument,
-            "node '{}' ({}): views of models cannot be changed, and their nodes stay there", n.name, n.type);
+            "node '{}' ({}): views of models cannot be changed, and their nodes cannot be moved", n.name, n.type);
     require(!n.added, ErrorCode::invalid_argument, "node '{}' ({}) belongs to a graph already", n.name, n.type);
     g.nodes.emplace_back();
     n.added = true;

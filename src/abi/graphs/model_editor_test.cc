@@ -1,4 +1,4 @@
-// Models that a caller makes: who owns what when a call fails, and what errors name.
+// Tests models that a caller makes: who owns the objects after a failed call, and what errors name.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -9,7 +9,7 @@
 namespace retort::abi {
 namespace {
 
-/// What a failed call says; "" for one that succeeded.
+/// The message of a failed call; "" if it succeeded.
 std::string failure(OrtStatusPtr status, OrtErrorCode code = ORT_INVALID_ARGUMENT) {
   if (!status) return "";
   EXPECT_EQ(GetErrorCode(status), code) << GetErrorMessage(status);
@@ -65,7 +65,7 @@ class ModelEditor : public testing::Test {
     EXPECT_EQ(in[0], nullptr);
   }
   void add(OrtNode* n) { expect_ok(editor_api::AddNodeToGraph(graph_, n)); }
-  /// What making a session of the graph says.
+  /// The message of an attempt to create a session of the graph.
   std::string session(OrtErrorCode code) {
     const char* domains[1] = {""};
     const int versions[1] = {17};
@@ -122,7 +122,7 @@ TEST_F(ModelEditor, HandlesOfAnotherKind) {
   expect_names(failure(editor_api::AddNodeToGraph(reinterpret_cast<OrtGraph*>(n), n)), {"graph"});
   add(n);
   expect_names(failure(editor_api::AddNodeToGraph(graph_, n)), {"'r'", "belongs"});
-  ReleaseNode(n);  // it is the graph's: left alone
+  ReleaseNode(n);  // the graph owns it: ignored
 }
 
 TEST_F(ModelEditor, UnknownInputIsNamed) {

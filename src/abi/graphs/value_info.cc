@@ -15,11 +15,11 @@ const OrtValueInfo& info_of(const OrtValueInfo* info) { return handle(info, "val
 const ValueView& viewed(const OrtValueInfo* info, const char* what) {
   const OrtValueInfo& v = info_of(info);
   require(v.view != nullptr, ErrorCode::not_implemented,
-          "value '{}' was made by the model editor, which does not tell {}", v.name, what);
+          "value '{}' was made by the model editor, which does not provide {}", v.name, what);
   return *v.view;
 }
 
-/// Where the value is defined.
+/// The view of the value in the graph that defines it.
 const ValueView& origin(const ValueView& view) {
   const ValueView* at = &view;
   while (at->outer) at = at->outer->view.get();
@@ -31,7 +31,7 @@ bool is_constant(const ValueView& view) {
   return from.initial && !from.optional_input;
 }
 
-/// Which file of external data the initializer lies in, and where; null: none.
+/// The file of external data that has the initializer, with its offset and size; null if it is in none.
 std::unique_ptr<OrtExternalInitializerInfo> external_place(const ValueView& view) {
   const ValueView& from = origin(view);
   const auto range = from.initial ? file_range(*from.initial) : std::nullopt;
@@ -58,7 +58,8 @@ OrtStatusPtr tell(const OrtValueInfo* info, const char* what, bool* out, const c
 }  // namespace
 
 void ORT_API_CALL ReleaseValueInfo(OrtValueInfo* input) noexcept {
-  if (input && input->tag == OrtValueInfo::kTag && !input->view) release(input);  // those of views go with their graph
+  // Values of views are released with their graph.
+  if (input && input->tag == OrtValueInfo::kTag && !input->view) release(input);
 }
 
 OrtStatusPtr ORT_API_CALL GetValueInfoName(const OrtValueInfo* value_info, const char** name) noexcept {
@@ -99,7 +100,7 @@ OrtStatusPtr ORT_API_CALL ValueInfo_GetValueConsumers(const OrtValueInfo* value_
   });
 }
 
-// Null for a value that is no initializer.
+// Null for a value that is not an initializer.
 OrtStatusPtr ORT_API_CALL ValueInfo_GetInitializerValue(const OrtValueInfo* value_info,
                                                         const OrtValue** initializer_value) noexcept {
   return guard([&] {

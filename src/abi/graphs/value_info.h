@@ -1,4 +1,4 @@
-// OrtValueInfo: name and type of a value in a graph; of a value in a view, also its place there.
+// OrtValueInfo: name and type of a value in a graph; for a value of a view, also its place there.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -13,17 +13,18 @@ struct OrtValue;
 
 namespace retort::abi {
 
-/// What only values of views have.
+/// The part that only values of views have.
 struct ValueView {
   const OrtGraph* graph = nullptr;
-  const OrtValueInfo* outer = nullptr;  ///< the same value in the graph around; null: it is defined in this one
+  const OrtValueInfo* outer = nullptr;  ///< the same value in the outer graph; null: it is defined in this graph
   const OrtNode* producer = nullptr;
   size_t producer_slot = 0;
-  std::vector<std::pair<const OrtNode*, int64_t>> consumers;  ///< with the slot; -1: read by a body of the node only
+  /// With the index of the input; -1: only a body of the node reads it.
+  std::vector<std::pair<const OrtNode*, int64_t>> consumers;
   bool required_input = false, optional_input = false, output = false;
   const Tensor* initial = nullptr;  ///< of initializers, also of those that a run may override
   mutable std::once_flag made;
-  mutable std::unique_ptr<OrtValue> value;  ///< of `initial`, made when somebody asks
+  mutable std::unique_ptr<OrtValue> value;  ///< of `initial`, made on demand
   ~ValueView();
 };
 

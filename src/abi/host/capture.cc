@@ -35,7 +35,7 @@ std::unique_ptr<RunCapture> plugin_capture(std::shared_ptr<const Instance> provi
   const auto enabled = ep.IsGraphCaptureEnabled;
   if (!provider->since(kSince) || !enabled || !provider->call("IsGraphCaptureEnabled", enabled)) return nullptr;
   if (!ep.IsGraphCaptured || !ep.ReplayGraph) {
-    provider->logger.logger.warn("{} says that it captures runs, and has no {}; its runs are not captured",
+    provider->logger.logger.warn("{} declares that it captures runs, but has no {}; its runs are not captured",
                                  provider->plugin->who(), ep.IsGraphCaptured ? "ReplayGraph" : "IsGraphCaptured");
     return nullptr;
   }

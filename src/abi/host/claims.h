@@ -1,4 +1,4 @@
-// What plug-ins write their claims into.
+// The objects that plug-ins write their claims to.
 #pragma once
 #include <map>
 #include <string>
@@ -11,14 +11,14 @@
 /// The claims of one call of GetCapability.
 struct OrtEpGraphSupportInfo : retort::abi::Handle<retort::abi::tag_of("gsup")> {
   const OrtGraph* graph = nullptr;             ///< whose nodes may be claimed
-  const OrtKernelRegistry* kernels = nullptr;  ///< of the provider
+  const OrtKernelRegistry* kernels = nullptr;  ///< the provider's
   std::string provider;
   std::vector<retort::Claim> claims;
-  std::vector<const OrtNode*> singles;            ///< by claim: the node, where a kernel is to run it alone
-  std::map<retort::NodeId, std::string> refused;  ///< why no kernel of its runs a node, as it was told
+  std::vector<const OrtNode*> singles;            ///< per claim: the node for a kernel; null: nodes to compile
+  std::map<retort::NodeId, std::string> refused;  ///< why no kernel of it runs a node, as reported
 };
 
-/// What a compiled part is called.
+/// The name of a compiled part.
 struct OrtNodeComputeContext : retort::abi::Handle<retort::abi::tag_of("ncmp")> {
   std::string name;
 };

@@ -1,5 +1,5 @@
-// Ready kernels for If, Loop and Scan, which plug-ins ask for when one of theirs is made. The bodies run in the session's
-// own plan: nodes of theirs that a provider claimed run there, the others on the CPU.
+// The host's kernels for If, Loop and Scan, which a plug-in asks for when it makes a kernel for such a node. The bodies
+// run in the session's own plan: nodes that a provider claimed run there, all others on the CPU.
 #include "abi/host/control_kernels.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace retort::abi {
 namespace {
 
-/// The one element of an input that only the host reads.
+/// The only element of an input that the host must be able to read.
 template <typename T>
 T read_single(const Tensor& t, std::string_view type, std::string_view what) {
   require(t.space().host_readable(), ErrorCode::invalid_argument,
@@ -24,7 +24,7 @@ T read_single(const Tensor& t, std::string_view type, std::string_view what) {
 const Tensor& tensor_in(const Value& value, std::string_view what, size_t i) {
   const Tensor* t = value.tensor();
   require(t != nullptr, ErrorCode::not_implemented,
-          "{} {} of a body is no tensor, which kernels of providers cannot take", what, i);
+          "{} {} of a body is not a tensor; kernels of providers take only tensors", what, i);
   return *t;
 }
 
@@ -92,7 +92,7 @@ class LoopKernel : public ControlKernel {
     return t;
   }
 
-  // Carried values where the body reads them again, others where the node has them.
+  // Carried values are made where the body reads them, others where the node's outputs are.
   static std::vector<MemorySpace> result_spaces(const ControlCall& call, size_t carried, size_t given) {
     std::vector<MemorySpace> spaces(given);
     for (size_t i = 0; i + 1 < given; ++i) {
@@ -120,7 +120,7 @@ class LoopKernel : public ControlKernel {
     if (!call.wants(output)) return;
     Tensor all = call.make(output, shape);
     require(all.dtype() != DType::string, ErrorCode::not_implemented,
-            "scan output {} of Loop is of strings, which helpers of providers cannot put behind each other; leave such "
+            "scan output {} of Loop is of strings, which helpers of providers cannot concatenate; leave such "
             "nodes to the CPU",
             output);
     if (!parts.empty()) check_same_type(*parts[0].tensor(), all, output);
@@ -139,7 +139,7 @@ class LoopKernel : public ControlKernel {
 
 const OrtKernelInfo& check_type(const OrtKernelInfo& info, std::string_view type) {
   require(info.node.type == type && !info.bodies.empty(), ErrorCode::fail,
-          "node '{}' is of type {}; a kernel for {} can be made of none but that", info.node.name, info.node.type,
+          "node '{}' is of type {}, not {}; make the kernel for a node of that type", info.node.name, info.node.type,
           type);
   return info;
 }
@@ -161,7 +161,7 @@ ControlKernel::ControlKernel(const OrtKernelInfo& info) : OrtKernelImpl{}, info_
   OrtKernelImpl::Compute = [](OrtKernelImpl* kernel, OrtKernelContext* context) noexcept {
     return guard([&] {
       OrtKernelContext& c = handle(context, "context");
-      require(c.part != nullptr, ErrorCode::invalid_argument, "the kernel runs in sessions, and as one of a provider");
+      require(c.part != nullptr, ErrorCode::invalid_argument, "the kernel runs only in sessions, as a provider's");
       ControlCall call(c);
       static_cast<const ControlKernel*>(kernel)->run(call);
     });

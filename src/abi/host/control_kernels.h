@@ -1,23 +1,23 @@
-// What the host's kernels for If, Loop and Scan have in common.
+// The common part of the host's kernels for If, Loop and Scan.
 #pragma once
 #include "abi/host/plugin.h"
 #include "abi/kernels/kernels.h"
 
 namespace retort::abi {
 
-/// One call of such a kernel: a node's inputs and outputs where the kernel's definition has them.
+/// One call of such a kernel, with the node's inputs and outputs in the memories that the kernel's definition names.
 class ControlCall {
  public:
   explicit ControlCall(OrtKernelContext& context) : context_(context) {}
   size_t inputs() const { return context_.inputs.size(); }
   size_t outputs() const { return context_.outputs.size(); }
-  const Tensor* input(size_t i) const;  ///< null: left out
+  const Tensor* input(size_t i) const;  ///< null: omitted
   const Tensor& present(size_t i) const;
   bool wants(size_t i) const { return context_.part->wants(i); }
   MemorySpace space(size_t i) const { return context_.part->output_space(i); }
-  /// Memory for output i.
+  /// Allocates memory for output i.
   Tensor make(size_t i, const Shape& shape);
-  /// Makes it output i, copied where it is the caller's or lies elsewhere.
+  /// Makes the tensor output i. It is copied if it is the caller's or lies in another memory.
   void give(size_t i, const Tensor& tensor);
   void copy_in(size_t output, size_t input);
   void copy(const Tensor& from, Tensor& to) const { context_.part->copy(from, to); }
@@ -45,10 +45,10 @@ class ControlKernel : public OrtKernelImpl {
   const OrtKernelInfo info_;
 };
 
-/// Throws invalid_graph where a body makes something else than the node's output is.
+/// Throws invalid_graph if a body's result has another type than the node's output.
 void check_same_type(const Tensor& made, const Tensor& result, size_t output);
 
-/// scan_kernel.cc. Takes the helper over.
+/// scan_kernel.cc. Takes ownership of the helper.
 ControlKernel* new_scan_kernel(const OrtKernelInfo& info, OrtScanKernelHelper& helper);
 
 }  // namespace retort::abi

@@ -1,4 +1,4 @@
-// Functions that plug-ins call: devices that they offer, nodes that they claim.
+// Functions that plug-ins call to offer devices and to claim nodes.
 #include <algorithm>
 
 #include "abi/host/claims.h"
@@ -76,7 +76,7 @@ OrtStatusPtr ORT_API_CALL CreateHardwareDevice(OrtHardwareDeviceType type, uint3
   });
 }
 
-// Devices that a plug-in made up belong to it. Those that the environment found are never given back.
+// A plug-in owns the devices that it created. Devices that the environment found are never released.
 void ORT_API_CALL ReleaseHardwareDevice(OrtHardwareDevice* device) noexcept { release(device); }
 
 OrtStatusPtr ORT_API_CALL EpGraphSupportInfo_AddNodesToFuse(OrtEpGraphSupportInfo* graph_support_info,
@@ -128,7 +128,7 @@ OrtStatusPtr ORT_API_CALL KernelInfo_GetEp(const OrtKernelInfo* info, const OrtE
   return guard([&] {
     const OrtEp* made = handle(info, "info").ep;
     need(ep, "ep");
-    require(made != nullptr, ErrorCode::invalid_argument, "the kernel is none of a plug-in's");
+    require(made != nullptr, ErrorCode::invalid_argument, "the kernel is not a plug-in's");
     *ep = made;
   });
 }

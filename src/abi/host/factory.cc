@@ -1,4 +1,4 @@
-// A plug-in's factory as the engine's.
+// Makes an engine's provider factory of a plug-in's factory.
 #include <algorithm>
 
 #include "abi/host/plugin.h"
@@ -38,7 +38,7 @@ class PluginFactory : public ProviderFactory {
       spec.hardware.push_back(hardware_.at(i));
       for (const OrtMemoryInfo& info : memory_.at(i)) add_once(spec.memory, info);
     }
-    // What a provider says of a session belongs into the log of that session.
+    // Messages of a provider about a session go to that session's log.
     const Logger log = spec.caller ? spec.caller->options.logger(logger_) : logger_;
     return plugin_provider(plugin_, spec, log, shared_.lock());
   }
@@ -67,14 +67,14 @@ class PluginFactory : public ProviderFactory {
   const std::shared_ptr<Plugin> plugin_;
   const std::string vendor_;
   const Logger logger_;
-  const std::weak_ptr<Devices> shared_;  // which holds this
+  const std::weak_ptr<Devices> shared_;  // the object that holds this one
   const std::unique_ptr<DataTransfer> transfer_;
   std::vector<ProviderDevice> devices_;
   std::vector<const OrtHardwareDevice*> hardware_;
   std::vector<std::vector<OrtMemoryInfo>> memory_;  // by device
 };
 
-/// The devices that a factory makes of the hardware.
+/// The devices that a factory makes for the hardware.
 std::vector<std::unique_ptr<OrtEpDevice>> ask_devices(const OrtEnv& env, Plugin& plugin) {
   OrtEpFactory& factory = plugin.factory();
   const auto& hardware = hardware_of(env);
@@ -94,8 +94,8 @@ std::vector<std::unique_ptr<OrtEpDevice>> ask_devices(const OrtEnv& env, Plugin&
     throw;
   }
   take();
-  require(count == devices.size(), ErrorCode::ep_fail, "{} says that it has {} devices, and gave {}", plugin.who(),
-          count, devices.size());
+  require(count == devices.size(), ErrorCode::ep_fail, "{} reported {} devices, but gave {}", plugin.who(), count,
+          devices.size());
   for (const auto& d : devices) {
     require(d->tag == OrtEpDevice::kTag && d->plugin == &factory, ErrorCode::ep_fail,
             "{} gave a device that it did not make by CreateEpDevice", plugin.who());
@@ -119,7 +119,7 @@ OfferedProvider offered(const OrtEnv& env, const std::shared_ptr<Plugin>& plugin
                           .options = d->options.entries(),
                           .memory = {}};
     for (const OrtMemoryInfo& info : d->allocators) {
-      if (info.allocator_type == OrtReadOnlyAllocator) continue;  // a matter of sessions
+      if (info.allocator_type == OrtReadOnlyAllocator) continue;  // belongs to sessions
       if (auto allocator = plugin_allocator(plugin, info)) device.memory.push_back(std::move(allocator));
     }
     std::ranges::stable_sort(device.memory, {}, [](const auto& m) { return int(m->space().kind); });

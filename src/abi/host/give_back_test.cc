@@ -1,5 +1,5 @@
-// What plug-ins throw while something is given back stays inside: here of what scenes
-// (tests/abi/host/scenes_plugin_throws.cc) cannot come to.
+// Exceptions that plug-ins throw while an object is released do not get out. This test covers what scenes
+// (tests/abi/host/scenes_plugin_throws.cc) cannot reach.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -19,7 +19,7 @@ void throws(T*) {
   ++thrown;
   throw std::runtime_error("not today");
 }
-/// As plug-ins of other languages declare it, whatever they do.
+/// Plug-ins in other languages declare functions noexcept whatever they do.
 template <typename T>
 auto quiet() {
   return reinterpret_cast<void (*)(T*) noexcept>(&throws<T>);
@@ -55,7 +55,7 @@ TEST_F(GiveBack, TheHelperOfALoop) {
   ep_api::ReleaseKernelImpl(kernel);
   EXPECT_EQ(
       logged,
-      "the kernel of node 'looping', Release of its helper threw: not today; what it was to give back may be lost");
+      "the kernel of node 'looping', Release of its helper threw: not today; the object may not have been released");
 }
 
 TEST_F(GiveBack, TheHelperOfAScan) {

@@ -37,8 +37,8 @@ void Instance::check() const {
   if (since(31) && made_->GetEpContextDataCallbackSupport)
     call("GetEpContextDataCallbackSupport", made_->GetEpContextDataCallbackSupport, &does);
   require((does & ~(kReads | kWrites)) == 0, ErrorCode::ep_fail,
-          "{} says by flags {:#x} how it exchanges the data of EPContext nodes, of which {:#x} do not exist",
-          plugin->who(), does, does & ~(kReads | kWrites));
+          "{} set flags {:#x} for the data of EPContext nodes; flags {:#x} do not exist", plugin->who(), does,
+          does & ~(kReads | kWrites));
   require(
       !options.ep_context.read || (does & kReads), ErrorCode::ep_fail,
       "{} does not read the data of EPContext nodes by a function; leave SessionOptionsSetEpContextDataReadFunc out",

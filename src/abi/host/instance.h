@@ -13,16 +13,17 @@ struct OrtKernelRegistry;
 
 namespace retort::abi {
 
-/// Given back with the last of its parts.
+/// Released together with the last of its parts.
 class Instance {
  public:
   Instance(std::shared_ptr<Plugin> p, const ProviderSpec& spec, const Logger& log);
   ~Instance();
   Instance(const Instance&) = delete;
   OrtEp& ep() const { return *made_; }
-  /// Whether the struct is new enough for fields that came with `version`.
+  /// Whether the struct's version has the fields that `version` added.
   bool since(uint32_t version) const { return made_->ort_version_supported >= version; }
-  /// Throws ep_fail, naming provider and call, where it answers with an error or throws: call("Sync", &OrtEp::Sync).
+  /// Calls a function: call("Sync", &OrtEp::Sync). Throws ep_fail naming provider and function if it returns an error
+  /// or throws.
   template <typename R, typename Ep, typename... P, typename... A>
   requires std::same_as<std::remove_const_t<Ep>, OrtEp>
   auto call(const char* name, R (*function)(Ep*, P...), A&&... args) const {
@@ -32,7 +33,7 @@ class Instance {
   const std::shared_ptr<Plugin> plugin;
   const OrtLogger logger;
   OrtSessionOptions options;
-  const OrtKernelRegistry* kernels = nullptr;  ///< the plug-in's; null: it only compiles
+  const OrtKernelRegistry* kernels = nullptr;  ///< the plug-in's kernels; null: it only compiles
   SharedWeights shared_weights;                ///< set before the session makes anything
 
  private:

@@ -1,4 +1,4 @@
-// Definitions of kernels, and the registries that plug-ins keep them in.
+// Definitions of kernels, and the registries that plug-ins store them in.
 #include "abi/host/kernel_def.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void add_aliases(std::vector<std::pair<int, int>>& to, const int* inputs, const 
   for (size_t i = 0; i < count; ++i) to.emplace_back(inputs[i], outputs[i]);
 }
 
-/// A kernel without an end covers the version that it names, and not those that came later.
+/// A kernel without an end covers only the version that it names.
 int last_of(const OrtKernelDef& def) { return def.last == INT_MAX ? def.first : def.last; }
 bool covers(const OrtKernelDef& def, int since) { return def.first <= since && since <= last_of(def); }
 
@@ -46,8 +46,8 @@ bool overlap(const OrtKernelDef& a, const OrtKernelDef& b) {
   });
 }
 
-/// The value that has the type of a parameter first: ports are "i0" for an input, "o0" for an output, "v1" for inputs from
-/// there on.
+/// The first value that a type parameter applies to. Ports are "i0" for an input, "o0" for an output, and "v1" for all
+/// inputs from there on.
 const OrtValueInfo* first_of(const OrtNode& node, std::string_view ports) {
   for (const std::string_view port : split(ports, ',')) {
     const size_t index = size_t(std::atoi(std::string(port.substr(1)).c_str()));
@@ -57,7 +57,7 @@ const OrtValueInfo* first_of(const OrtNode& node, std::string_view ports) {
   return nullptr;
 }
 
-/// The input or output that the operator has by that name; null for none.
+/// The input or output that the operator gives this name; null if there is none.
 const OrtValueInfo* port_of(const std::optional<onnx::OperatorSchema>& schema, const OrtNode& node,
                             std::string_view name) {
   const auto find = [&](const auto& ports, const auto& values) -> const OrtValueInfo* {
@@ -70,8 +70,8 @@ const OrtValueInfo* port_of(const std::optional<onnx::OperatorSchema>& schema, c
   return input ? input : find(schema->outputs, node.outputs);
 }
 
-/// Whether the node's values are of types that the kernel takes. A constraint names a type parameter of the operator, or one
-/// of its inputs or outputs; where nobody knows the operator, nobody knows which values that are.
+/// Whether the kernel accepts the types of the node's values. A constraint names a type parameter of the operator, or
+/// one of its inputs or outputs. If the operator is unknown, so are the values that a constraint applies to.
 bool types_fit(const OrtKernelDef& def, const OrtNode& node) {
   const onnx::OperatorForm* form = onnx::operator_form(node.domain, node.type, node.since);
   const auto schema = onnx::operator_schema(node.domain, node.type, node.since);
@@ -136,7 +136,7 @@ OrtStatusPtr ORT_API_CALL KernelDefBuilder_SetSinceVersion(OrtKernelDefBuilder* 
     OrtKernelDef& def = of(kernel_def_builder);
     require(since_version_start > 0, ErrorCode::invalid_argument, "an operator has no version {}", since_version_start);
     require(since_version_end >= since_version_start, ErrorCode::invalid_argument,
-            "the versions of a kernel end with {}, before they begin with {}", since_version_end, since_version_start);
+            "the versions of a kernel end at {}, before they begin at {}", since_version_end, since_version_start);
     def.first = since_version_start;
     def.last = since_version_end;
   });

@@ -1,4 +1,4 @@
-// Kernels that a plug-in registers: what each one runs, and how it is made.
+// Kernels that a plug-in registers: the nodes that each one runs, and how it is made.
 #pragma once
 #include <climits>
 #include <map>
@@ -14,7 +14,7 @@ struct OrtKernelDef : retort::abi::Handle<retort::abi::tag_of("kdef")> {
   int first = 1, last = INT_MAX;                              ///< versions of the operator
   std::map<size_t, OrtMemType> inputs, outputs;               ///< those that do not lie in the provider's own memory
   std::map<std::string, std::vector<retort::DType>> types;    ///< by type parameter of the operator
-  std::vector<std::pair<int, int>> aliases, mutable_aliases;  ///< of an input by an output
+  std::vector<std::pair<int, int>> aliases, mutable_aliases;  ///< of an input and an output
 
   OrtMemType input_memory(size_t index) const { return memory(inputs, index); }
   OrtMemType output_memory(size_t index) const { return memory(outputs, index); }
@@ -42,8 +42,8 @@ struct RegisteredKernel {
 
 struct OrtKernelRegistry : retort::abi::Handle<retort::abi::tag_of("kreg")> {
   std::vector<retort::abi::RegisteredKernel> kernels;
-  /// The one for a node of a view; null: there is none.
+  /// The kernel for a node of a view; null if there is none.
   const retort::abi::RegisteredKernel* find(const OrtNode& node, const std::string& provider) const;
-  /// Whether there is one of the operator, in any version and for any types.
+  /// Whether there is a kernel of the operator, for any version and any types.
   bool has(const std::string& domain, const std::string& type) const;
 };

@@ -1,4 +1,4 @@
-// Which kernel of a registry is the one for a node.
+// Tests which kernel of a registry is found for a node.
 #include "abi/host/kernel_def.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace retort::abi {
 namespace {
 
-/// Whether a kernel of Relu, Cast or Where whose constraint `name` allows `allowed` is found for that node.
+/// Tests whether a kernel of Relu, Cast or Where whose constraint `name` allows `allowed` is found for a node.
 class Kernels : public testing::Test {
  protected:
   Kernels() {
@@ -63,7 +63,8 @@ TEST_F(Kernels, ConstraintsNameInputsAndOutputs) {
   EXPECT_TRUE(found("Where", 16, "condition", DType::boolean));
   EXPECT_FALSE(found("Where", 16, "condition", DType::f64));
   EXPECT_FALSE(found("Where", 16, "output", DType::f32));
-  EXPECT_TRUE(found("Where", 16, "of_nobody", DType::f32)) << "a name that the operator does not have says nothing";
+  EXPECT_TRUE(found("Where", 16, "of_nobody", DType::f32))
+      << "a name that the operator does not have restricts nothing";
 }
 
 }  // namespace

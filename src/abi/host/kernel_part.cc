@@ -1,4 +1,4 @@
-// Single nodes that kernels of a plug-in run.
+// Single nodes that a plug-in's kernels run.
 #include <algorithm>
 
 #include "abi/host/control_kernels.h"
@@ -32,11 +32,12 @@ class KernelPart : public Compiled {
     kernel_.reset(made);
     require(kernel_ && kernel_->Compute, ErrorCode::ep_fail, "{} made no kernel for {}", place_.provider->plugin->who(),
             retort::describe(g, node));
-    // The bodies of a node are the host's to run.
-    require(node.bodies.empty() || (kernel_->flags & kRunsBodies), ErrorCode::fail,
-            "{} has a kernel of its own for {}, whose bodies only a kernel of the host can run; it must ask for one "
-            "(CreateIfKernel, CreateLoopKernel, CreateScanKernel)",
-            place_.provider->plugin->who(), retort::describe(g, node));
+    // Only the host can run the bodies of a node.
+    require(
+        node.bodies.empty() || (kernel_->flags & kRunsBodies), ErrorCode::fail,
+        "{} made its own kernel for {}, whose bodies only a kernel of the host can run; it must ask for that kernel "
+        "(CreateIfKernel, CreateLoopKernel, CreateScanKernel)",
+        place_.provider->plugin->who(), retort::describe(g, node));
     prepack(g, node);
     list_aliases(kernel.def->aliases, true);
     list_aliases(kernel.def->mutable_aliases, false);
@@ -57,7 +58,7 @@ class KernelPart : public Compiled {
  private:
   MemorySpace space_of(OrtMemType type) const { return type == OrtMemTypeDefault ? place_.space : MemorySpace{}; }
 
-  // Inputs of the part are those of the node in their order, without constants and what is left out.
+  // The inputs of the part are those of the node in their order, without constants and omitted inputs.
   void list_arguments(const Partition& part, const Node& node, const OrtKernelDef& def) {
     const Graph& g = *part.graph;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -92,7 +93,7 @@ class KernelPart : public Compiled {
     }
   }
 
-  // Definitions are for the operator: a node may leave out what they name.
+  // Definitions are for the operator: a node may omit values that they name.
   void list_aliases(std::span<const std::pair<int, int>> declared, bool always) {
     for (const auto& [in, out] : declared) {
       if (size_t(in) >= arguments_.size() || size_t(out) >= results_.size()) continue;
@@ -141,7 +142,7 @@ class KernelPart : public Compiled {
     if (!attributes.find(name)) attributes.set(name, std::move(value));
   }
 
-  // What the kernel keeps in a form of its own goes.
+  // A weight that the kernel has packed in its own form is released.
   void prepack(const Graph& g, const Node& node) {
     if (kernel_->ort_version_supported < 24 || !kernel_->PrePackWeight) return;
     if (auto memory = place_.devices->find_allocator(place_.space))
@@ -154,7 +155,7 @@ class KernelPart : public Compiled {
     }
   }
 
-  // Kernels may hand over what they have packed, also where it is for this session alone. Not on a device, where contents
+  // Kernels may store what they have packed, even if it is for this session alone; but not on a device, where contents
   // cannot be compared.
   bool pack(size_t input, const std::string& name, const std::string& type) {
     const Plugin& plugin = *place_.provider->plugin;
@@ -166,8 +167,8 @@ class KernelPart : public Compiled {
     plugin.call("PrePackWeight", kernel_->PrePackWeight, kernel_.get(), &weight, int(input), allocator_.get(),
                 place_.space.host_readable() ? &cache : nullptr, &packed);
     if (cache.stored.buffers.empty()) return packed;
-    require(packed && kernel_->SetSharedPrePackedWeight, ErrorCode::fail, "{} stored weight '{}' to be shared {}",
-            plugin.who(), name, packed ? "and has no SetSharedPrePackedWeight" : "and says that it was not packed");
+    require(packed && kernel_->SetSharedPrePackedWeight, ErrorCode::fail, "{} stored shared weight '{}', {}",
+            plugin.who(), name, packed ? "but has no SetSharedPrePackedWeight" : "but reported that it was not packed");
     const PackedWeight& use =
         *packed_.emplace_back(shares ? shared.container->unify(type, std::move(cache.stored))
                                      : std::make_shared<const PackedWeight>(std::move(cache.stored)));
@@ -182,10 +183,10 @@ class KernelPart : public Compiled {
   std::vector<Argument> arguments_;
   std::vector<Result> results_;
   std::vector<OutputAlias> aliases_;
-  std::vector<MemorySpace> input_spaces_, output_spaces_;    // of the part's
-  std::shared_ptr<OrtAllocator> allocator_;                  // kernels may keep it
+  std::vector<MemorySpace> input_spaces_, output_spaces_;    // of the part's inputs and outputs
+  std::shared_ptr<OrtAllocator> allocator_;                  // kernels may keep its address
   std::vector<std::shared_ptr<const PackedWeight>> packed_;  // shared with other sessions
-  std::unique_ptr<const OrtKernelInfo> info_;  // whose constants kernels may keep, as they may in the official library
+  std::unique_ptr<const OrtKernelInfo> info_;  // kernels may keep its constants, as in the official library
   std::unique_ptr<OrtKernelImpl, ReleaseKernel> kernel_;
 };
 

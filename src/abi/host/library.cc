@@ -1,4 +1,4 @@
-// Plug-in libraries: opened, registered with an environment, and let go.
+// Plug-in libraries: opened, registered with an environment, and unloaded.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostFactories = 4;
 
-/// What a registered name stands for.
+/// The library behind a registered name.
 struct Registration {
   std::string name;
   const OrtEnv* env;
@@ -22,7 +22,7 @@ struct Registration {
 struct Registrations {
   std::mutex mutex;
   std::vector<Registration> all;
-  std::deque<OrtLogger> loggers;  ///< for ever, since plug-ins that were called keep theirs
+  std::deque<OrtLogger> loggers;  ///< never destroyed, since plug-ins keep pointers to theirs
   static Registrations& get() {
     static Registrations& registrations = *new Registrations;  // never destroyed: clients unregister in any order
     return registrations;
@@ -38,7 +38,7 @@ std::vector<std::shared_ptr<Plugin>> make_plugins(const std::shared_ptr<PluginLi
   size_t count = 0;
   call_plugin(library->callee(), "CreateEpFactories", library->create, name.c_str(), OrtGetApiBase(), &logger, made,
               kMostFactories, &count);
-  require(count <= kMostFactories, ErrorCode::ep_fail, "library '{}' says that it made {} factories, of at most {}",
+  require(count <= kMostFactories, ErrorCode::ep_fail, "library '{}' reported {} factories; at most {} are allowed",
           library->path(), count, kMostFactories);
   std::vector<std::shared_ptr<Plugin>> plugins;
   for (size_t i = 0; i < count; ++i) {
@@ -58,7 +58,7 @@ void fail_thrown(Callee callee, const char* function) {
   } catch (const std::exception& e) {
     fail(ErrorCode::ep_fail, "{} '{}', {} threw: {}", callee.kind, callee.name, function, e.what());
   } catch (...) {
-    fail(ErrorCode::ep_fail, "{} '{}', {} threw something that is no std::exception", callee.kind, callee.name,
+    fail(ErrorCode::ep_fail, "{} '{}', {} threw an exception that is not a std::exception", callee.kind, callee.name,
          function);
   }
 }
@@ -73,8 +73,8 @@ void warn_caught(const Logger& logger) noexcept {
     throw;
   } catch (const std::exception& e) {
     try {
-      logger.warn("{}; what it was to give back may be lost", e.what());
-    } catch (...) {  // sinks are callers' functions
+      logger.warn("{}; the object may not have been released", e.what());
+    } catch (...) {  // log sinks are functions of callers
     }
   } catch (...) {
   }
@@ -95,7 +95,7 @@ PluginLibrary::PluginLibrary(const std::string& path) : path_(path) {
   release = reinterpret_cast<ReleaseEpApiFactoryFn>(dlsym(handle_, "ReleaseEpFactory"));
   if (create && release) return;
   dlclose(handle_);
-  fail(ErrorCode::fail, "the library '{}' is no plug-in: it lacks {}", path,
+  fail(ErrorCode::fail, "the library '{}' is not a plug-in: it lacks {}", path,
        create ? "ReleaseEpFactory" : "CreateEpFactories");
 }
 

@@ -1,4 +1,4 @@
-// Plug-in libraries that cannot be opened.
+// Tests plug-in libraries that cannot be opened.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -10,7 +10,7 @@
 namespace retort::abi {
 namespace {
 
-/// Bytes that the C library has given out. 0 where AddressSanitizer does: it looks for leaks itself.
+/// Bytes that the C library has allocated. 0 under AddressSanitizer, which looks for leaks itself.
 size_t bytes_in_use() { return mallinfo2().uordblks; }
 
 TEST(PluginLibraries, OpensThatFailKeepNothing) {
@@ -26,7 +26,7 @@ TEST(PluginLibraries, OpensThatFailKeepNothing) {
       api.ReleaseStatus(status);
     }
   };
-  open(10);  // what is made once
+  open(10);  // allocates what is made only once
   const size_t before = bytes_in_use();
   open(1000);
   EXPECT_LE(bytes_in_use(), before + 8 * 1000);

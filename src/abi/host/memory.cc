@@ -1,4 +1,4 @@
-// A plug-in's allocators, copies and streams.
+// Allocators, copies and streams of plug-ins.
 #include <algorithm>
 #include <map>
 
@@ -10,7 +10,7 @@ namespace {
 
 class PluginAllocator : public Allocator {
  public:
-  /// `info`: as the plug-in was given it.
+  /// `info`: the description that the plug-in received.
   PluginAllocator(std::shared_ptr<Plugin> plugin, OrtAllocator* allocator, std::shared_ptr<const OrtMemoryInfo> info)
       : info_(std::move(info)), plugin_(std::move(plugin)), allocator_(allocator) {}
   ~PluginAllocator() override {
@@ -39,12 +39,12 @@ class PluginAllocator : public Allocator {
   }
 
  private:
-  const std::shared_ptr<const OrtMemoryInfo> info_;  // plug-ins keep its address in what they make
+  const std::shared_ptr<const OrtMemoryInfo> info_;  // plug-ins keep its address in their objects
   const std::shared_ptr<Plugin> plugin_;
   OrtAllocator* const allocator_;
 };
 
-/// How far into the work of other streams, by their numbers, everything that comes now is known to be behind.
+/// For each other stream, by number: the point in its work that this stream's later work is known to follow.
 using SyncClock = std::map<uint64_t, uint64_t>;
 
 class PluginNotification : public Notification {
@@ -58,7 +58,7 @@ class PluginNotification : public Notification {
  private:
   const std::shared_ptr<Plugin> plugin_;
   OrtSyncNotificationImpl* const impl_;
-  const SyncClock clock_;  ///< at the point that it is
+  const SyncClock clock_;  ///< at the notification's point
 };
 
 class PluginStream : public Stream {
@@ -91,7 +91,7 @@ class PluginStream : public Stream {
   OrtSyncStream* outward() { return &outward_; }
   const OrtSyncStreamImpl* impl() const { return impl_; }
   uint64_t sync_id() const { return sync_id_; }
-  /// The producer's id at the point that this stream waited for last; 0: it never waited for it.
+  /// The producer's id at the point that this stream last waited for; 0 if it never waited for that stream.
   uint64_t waited_for(const PluginStream& producer) const {
     const auto found = clock_.find(producer.number_);
     return found == clock_.end() ? 0 : found->second;
@@ -105,9 +105,9 @@ class PluginStream : public Stream {
     static std::atomic<uint64_t> last{0};
     return ++last;
   }
-  const uint64_t number_ = next_number();  ///< no later stream has it, unlike an address
-  std::atomic<uint64_t> sync_id_{0};       ///< points in its work that there were notifications for
-  SyncClock clock_;                        ///< of the thread that gives it work
+  const uint64_t number_ = next_number();  ///< unlike an address, never used again
+  std::atomic<uint64_t> sync_id_{0};       ///< number of notifications of its work so far
+  SyncClock clock_;                        ///< of the thread that submits its work
   const std::shared_ptr<Plugin> plugin_;
   OrtSyncStreamImpl* const impl_;
   const MemorySpace space_;
@@ -169,7 +169,7 @@ std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugi
   plugin->call("CreateAllocator", factory.CreateAllocator, &factory, kept.get(), nullptr, &made);
   if (made) return std::make_shared<PluginAllocator>(plugin, made, kept);
   require(info.allocator_type == OrtReadOnlyAllocator, ErrorCode::fail,
-          "{} made no allocator for memory '{}', which it says that its device has; its factory's CreateAllocator must "
+          "{} made no allocator for memory '{}', which its device declares; its factory's CreateAllocator must "
           "make one",
           plugin->who(), info.name);
   return nullptr;

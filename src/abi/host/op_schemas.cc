@@ -1,9 +1,9 @@
-// What plug-ins may ask of operators: their inputs and outputs in each version, and the types that those may be of.
+// Functions that tell plug-ins about operators: the inputs and outputs in each version, and their allowed types.
 #include "abi/handle.h"
 #include "abi/slots.h"
 #include "onnx/operator_schemas.h"
 
-/// A type parameter, and which inputs and outputs are of it.
+/// A type parameter, with the inputs and outputs that have it.
 struct OrtOpSchemaTypeConstraint : retort::abi::Handle<retort::abi::tag_of("optc")> {
   std::string name;
   std::span<const char* const> types;
@@ -54,7 +54,7 @@ std::unique_ptr<OrtOpSchema> made_schema(const onnx::OperatorSchema& facts) {
 
 template <typename T>
 const T& one_of(const std::vector<T>& list, size_t index, const char* what) {
-  require(index < list.size(), ErrorCode::invalid_argument, "{} {} was asked for; the operator has {}", what, index,
+  require(index < list.size(), ErrorCode::invalid_argument, "{} {} does not exist; the operator has {}", what, index,
           list.size());
   return list[index];
 }

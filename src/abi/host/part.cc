@@ -9,7 +9,7 @@
 namespace retort::abi {
 namespace {
 
-/// What Compile gave, and its state: given back with the part, also where that fails to be made.
+/// The result of Compile with its state; released together with the part, also if making the part fails.
 struct Computing {
   const Instance& provider;
   OrtNodeComputeInfo* info = nullptr;
@@ -41,7 +41,7 @@ class CompiledPart : public Compiled {
   }
 
  private:
-  // Inputs and constants in the order in which nodes read them first, as a fused node has them.
+  // Inputs and constants, in the order in which nodes first read them, as a fused node has them.
   void list_arguments(const Partition& part) {
     const Graph& g = *part.graph;
     std::vector<ValueId> seen;
@@ -64,7 +64,7 @@ class CompiledPart : public Compiled {
     } else if (constant && !part.drops_constants) {
       arguments_.push_back({Argument::Kind::constant, 0, part.uploads->get(*constant, place_.space)});
     } else {
-      return;  // another node of the part makes it, or the plug-in has taken it
+      return;  // another node of the part makes it, or the plug-in keeps it
     }
     order_.push_back(value);
   }
@@ -87,10 +87,11 @@ class CompiledPart : public Compiled {
     fused.graph = graph.get();
     for (const ValueId in : order_) fused.inputs.push_back(graph->view->values[size_t(in)].get());
     fused.outputs = graph->view->outputs;
-    graph->view->inputs = fused.inputs;  // constants are inputs to plug-ins, as in the official library
+    graph->view->inputs = fused.inputs;  // for plug-ins, constants are inputs, as in the official library
     OrtEp& ep = place_.provider->ep();
     require(ep.Compile != nullptr, ErrorCode::ep_fail,
-            "{} claimed nodes to fuse and has no Compile; it must claim them one by one for its kernels", plugin.who());
+            "{} claimed nodes to fuse, but has no Compile; it must claim them one by one for its kernels",
+            plugin.who());
     const OrtGraph* graphs[] = {graph.get()};
     const OrtNode* nodes[] = {&fused};
     OrtNode* context_nodes[] = {nullptr};
@@ -102,18 +103,18 @@ class CompiledPart : public Compiled {
       throw;
     }
     keep(take().get());
-    require(made_.info && made_.info->Compute, ErrorCode::ep_fail, "{} compiled part '{}' to nothing", plugin.who(),
-            part.name);
+    require(made_.info && made_.info->Compute, ErrorCode::ep_fail,
+            "{} compiled part '{}', but returned no Compute function", plugin.who(), part.name);
     if (made_.info->CreateState)
       plugin.call("CreateState", made_.info->CreateState, made_.info, &context_, &made_.state);
   }
 
-  // What the plug-in made for a model that keeps its parts.
+  // Keeps the node that the plug-in made for a model that is saved with its parts.
   void keep(const OrtNode* node) {
     if (!place_.provider->options.options.config_on("ep.context_enable")) return;
     const std::string who = place_.provider->plugin->who();
     require(node != nullptr, ErrorCode::fail,
-            "{} compiled part '{}' and gave no EPContext node, which ep.context_enable asks for", who, context_.name);
+            "{} compiled part '{}', but gave no EPContext node, which ep.context_enable requires", who, context_.name);
     handle(node, "the EPContext node of Compile()");
     require(node->type == "EPContext", ErrorCode::ep_fail,
             "{} gave node '{}' ({}) for part '{}', not an EPContext node", who, node->name, node->type, context_.name);

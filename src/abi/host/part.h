@@ -1,4 +1,4 @@
-// What a plug-in runs of a model: parts that it compiled, and kernels of single nodes.
+// The parts of a model that a plug-in runs: compiled parts, and kernels of single nodes.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,29 +10,29 @@
 
 namespace retort::abi {
 
-/// Where a provider of a session works.
+/// The provider and the memory of a session's parts.
 struct Workplace {
   std::shared_ptr<Instance> provider;
   std::shared_ptr<const Devices> devices;  ///< with the provider's memory for the session
   MemorySpace space;                       ///< the provider's own memory
 };
 
-/// What a plug-in reads as an input: an input of the part, a constant, or nothing where the node leaves it out.
+/// What a plug-in reads as an input: an input of the part, a constant, or nothing if the node omits it.
 struct Argument {
   enum class Kind { none, input, constant } kind = Kind::none;
   size_t input = 0;
   Tensor constant;
 };
 
-/// One output that a plug-in makes.
+/// One output that a plug-in computes.
 struct Result {
   enum class Kind { left_out, dropped, output } kind = Kind::output;
-  size_t output = 0;  ///< of the part; dropped ones are none, since nobody reads them
+  size_t output = 0;  ///< index among the part's outputs; dropped outputs have none, since nothing reads them
   DType dtype = DType::undefined;
   MemorySpace space;
 };
 
-/// A run of a part, as the functions of the kernel context ask about it.
+/// A run of a part, as the functions of the kernel context see it.
 class PluginRun : public PartRun {
  public:
   PluginRun(const Workplace& place, const std::vector<Result>& results, PartitionRun& run)
@@ -55,16 +55,16 @@ class PluginRun : public PartRun {
   OrtSyncStream* const stream_;
 };
 
-/// The context of one call, with its inputs. `run` must outlive it.
+/// Fills the context of one call, with its inputs. `run` must outlive it.
 void fill_context(OrtKernelContext& context, PluginRun& part, const PartitionRun& run,
                   const std::vector<Argument>& arguments, size_t outputs);
 
-/// A model that somebody else owns, as views keep it: for views that go before it does.
+/// A model that another object owns, for views that are destroyed before it.
 std::shared_ptr<const ViewedModel> borrowed(Model& model);
 
 /// Nodes that the plug-in compiles to one.
 std::shared_ptr<const Compiled> compiled_part(const Workplace& place, const Partition& part);
-/// One node that a registered kernel runs.
+/// A node that a registered kernel runs.
 std::shared_ptr<const Compiled> kernel_part(const Workplace& place, const Partition& part,
                                             const RegisteredKernel& kernel);
 

@@ -1,4 +1,4 @@
-// A plug-in library and what it makes, as the engine sees them. Each object keeps the library open.
+// A plug-in library and its objects, as the engine sees them. Each object keeps the library open.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -13,19 +13,19 @@ namespace retort::abi {
 
 class Instance;
 
-/// Whose function is called, for errors: provider 'x'.
+/// The owner of a called function, for errors: provider 'x'.
 struct Callee {
   std::string_view kind, name;
 };
 
-/// Throws what the status says, and releases it.
+/// Throws the error of the status, and releases the status.
 [[noreturn]] void fail_status(Callee callee, const char* function, OrtStatus* status);
-/// Throws what is being caught, as an Error.
+/// Throws the exception that is being handled, as an Error.
 [[noreturn]] void fail_thrown(Callee callee, const char* function);
 
-/// Calls a function of a plug-in and gives its answer, or nothing where that is a status. Throws ep_fail naming callee
-/// and function where it throws, and what its status says. Declared not to throw or not: plug-ins in other languages do
-/// it all the same, where that can be caught.
+/// Calls a function of a plug-in and returns its result, or nothing if that is a status. Throws ep_fail naming callee
+/// and function if it throws, and the error of its status. Functions may throw even if they are declared noexcept, as
+/// plug-ins in other languages can; such exceptions are caught where that is possible.
 template <typename R, typename... P, typename... A>
 auto call_plugin(Callee callee, const char* name, R (*function)(P...), A&&... args) {
   constexpr bool kStatus = std::is_same_v<R, OrtStatusPtr>;
@@ -41,14 +41,14 @@ auto call_plugin(Callee callee, const char* name, R (*function)(P...), A&&... ar
   }
 }
 
-/// Logs what is being caught, where nobody can be told of it.
+/// Logs the exception that is being handled, where no caller can receive it.
 void warn_caught(const Logger& logger) noexcept;
 
-/// For what happens outside of all environments: to standard error.
+/// A log for messages outside all environments: writes to standard error.
 const Logger& unheard();
 
-/// Calls a function that gives something back, where a plug-in has it: nothing that it throws or answers gets out, since
-/// what calls it are destructors. It is logged, and the rest goes its way.
+/// Calls a release function of a plug-in if the plug-in has it. Exceptions and errors do not get out, since destructors
+/// call this; they are logged.
 template <typename R, typename... P, typename... A>
 void give_back(const Logger& logger, Callee callee, const char* name, R (*function)(P...), A&&... args) noexcept {
   if (!function) return;
@@ -59,10 +59,10 @@ void give_back(const Logger& logger, Callee callee, const char* name, R (*functi
   }
 }
 
-/// An open library. The last owner closes it.
+/// An open library. Its last owner closes it.
 class PluginLibrary {
  public:
-  /// Throws fail where it cannot be opened, or has not the functions of a plug-in.
+  /// Throws `fail` if it cannot be opened, or lacks the functions of a plug-in.
   explicit PluginLibrary(const std::string& path);
   ~PluginLibrary();
   PluginLibrary(const PluginLibrary&) = delete;
@@ -76,34 +76,35 @@ class PluginLibrary {
   void* handle_ = nullptr;
 };
 
-/// A factory of a plug-in, given back with its last owner.
+/// A factory of a plug-in, released by its last owner.
 class Plugin {
  public:
   Plugin(std::shared_ptr<PluginLibrary> library, OrtEpFactory* factory, const Logger& logger);
   ~Plugin();
   Plugin(const Plugin&) = delete;
   const std::string& name() const { return name_; }
-  /// "provider 'x'", for errors
+  /// "provider 'x'", for errors.
   std::string who() const { return cat("provider '{}'", name_); }
   Callee callee() const { return {"provider", name_}; }
   OrtEpFactory& factory() const { return *factory_; }
   const std::string& library_path() const { return library_->path(); }
-  /// Whether the plug-in's struct is new enough for fields that came with `version`.
+  /// Whether the struct's version has the fields that `version` added.
   bool since(uint32_t version) const { return factory_->ort_version_supported >= version; }
-  /// A function of the factory, or of what it made: call("GetNumCustomOpDomains", factory.GetNumCustomOpDomains, …).
+  /// Calls a function of the factory, or of an object that it made: call("GetNumCustomOpDomains",
+  /// factory.GetNumCustomOpDomains, …).
   template <typename R, typename... P, typename... A>
   auto call(const char* name, R (*function)(P...), A&&... args) const {
     return call_plugin(callee(), name, function, std::forward<A>(args)...);
   }
-  /// The same of one that gives something back: give_back().
+  /// The same for a release function; see give_back() above.
   template <typename R, typename... P, typename... A>
   void give_back(const char* name, R (*function)(P...), A&&... args) const noexcept {
     abi::give_back(logger_, callee(), name, function, std::forward<A>(args)...);
   }
-  /// Whether its work goes through streams of its own.
+  /// Whether its work is queued on its own streams.
   bool makes_streams() const;
 
-  std::atomic<int> in_use{0};  ///< providers of sessions
+  std::atomic<int> in_use{0};  ///< number of sessions' providers
 
  private:
   const std::shared_ptr<PluginLibrary> library_;
@@ -112,33 +113,34 @@ class Plugin {
   std::string name_;
 };
 
-/// As the functions of plug-ins know it.
+/// The space as the functions of plug-ins have it.
 OrtMemoryDevice device_of(const MemorySpace& space);
 
 // memory.cc
-/// The allocator that the plug-in has for that memory; null where it has no function for it. Throws ep_fail where it makes
-/// none all the same.
+/// The plug-in's allocator for that memory; null if it has no function that makes allocators. Throws ep_fail if that
+/// function returns none.
 std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugin, const OrtMemoryInfo& info);
-/// Allocators of a session, which the plug-in's provider makes, or its factory where the provider has no function for it.
+/// Allocators of a session. The plug-in's provider makes them, or its factory if the provider has no such function.
 SessionMemory session_memory(const Instance& provider, std::span<const OrtMemoryInfo> infos);
-/// Null: it copies nothing.
+/// Null: the plug-in copies nothing.
 std::unique_ptr<DataTransfer> plugin_transfer(const std::shared_ptr<Plugin>& plugin);
-/// Takes the stream over.
+/// Takes ownership of the stream.
 std::unique_ptr<Stream> plugin_stream(std::shared_ptr<Plugin> plugin, OrtSyncStreamImpl* stream, MemorySpace space);
-/// What plug-ins know a stream of their own as; null for null.
+/// The handle by which a plug-in knows its own stream; null for null.
 OrtSyncStream* outward(Stream* stream);
-/// What is behind it; null for streams of others.
+/// The plug-in's stream behind the handle; null for streams of other owners.
 const OrtSyncStreamImpl* stream_behind(const OrtSyncStream& stream);
 
 // profiling.cc
-/// What the provider tells profiles; null where it tells nothing.
+/// Receives events for profiles; null if the provider records none.
 std::unique_ptr<ProfileListener> plugin_listener(std::shared_ptr<const Instance> provider);
 
 // capture.cc
-/// What captures the provider's runs; null where it does not.
+/// Captures the provider's runs; null if the provider does not capture.
 std::unique_ptr<RunCapture> plugin_capture(std::shared_ptr<const Instance> provider);
 
-// session_hooks.cc: what a provider is told of its session. Functions that it has not, or is too old for, are passed over.
+// session_hooks.cc: notifies a provider of its session's events. Functions that it lacks, or is too old for, are
+// skipped.
 void tell_session_made(const Instance& provider);
 bool asked_runs_at_once(const Instance& provider);
 void tell_options(const Instance& provider, std::span<const char* const> keys, std::span<const char* const> values);
@@ -146,41 +148,41 @@ void tell_run_begins(const Instance& provider, const RunOptions* options);
 void tell_run_ends(const Instance& provider, const RunOptions* options, bool waits);
 
 // questions.cc
-/// Why the provider of the device cannot use that hardware, as its plug-in says; nothing where it says nothing.
+/// Asks the device's plug-in why its provider cannot use the hardware; the result is empty if it gives no reason.
 void ask_incompatibility(const OrtEpDevice& device, const OrtHardwareDevice& hardware,
                          OrtDeviceEpIncompatibilityDetails& details);
-/// Whether what was compiled elsewhere, and left that note, runs on these devices of one provider.
+/// Whether a model that was compiled elsewhere, with this compatibility text, runs on these devices of one provider.
 OrtCompiledModelCompatibility ask_compatibility(std::span<const OrtEpDevice* const> devices, const char* note);
-/// Throws fail where the provider of the devices cannot run a model that was compiled elsewhere and says so in its metadata;
-/// with `optimal`, also where it had better be compiled again.
+/// Throws `fail` if a model was compiled elsewhere for the devices' provider, its metadata say so, and the provider
+/// cannot run it; with `optimal`, also if it would run faster compiled again.
 void check_compiled_model(std::span<const OrtEpDevice* const> devices, const Model& model, bool optimal);
-/// Adds the domains of operators that the plug-in of the device brings, each once.
+/// Adds the domains of operators of the device's plug-in, each once.
 void add_operator_domains(const OrtEpDevice& device, std::vector<OrtCustomOpDomain*>& domains);
 
 // factory.cc
-/// The provider of a plug-in, and its devices of this environment's hardware.
+/// The provider of a plug-in, with its devices for this environment's hardware.
 struct OfferedProvider {
   std::shared_ptr<ProviderFactory> factory;
   std::vector<std::unique_ptr<OrtEpDevice>> devices;
 };
 OfferedProvider offered(const OrtEnv& env, const std::shared_ptr<Plugin>& plugin);
-/// Throws fail while sessions use it.
+/// Throws `fail` if sessions use it.
 void check_unused(const ProviderFactory& factory);
 
 // provider.cc
-/// What a session wants of a plug-in.
+/// What a session requires from a plug-in.
 struct ProviderSpec {
-  std::vector<const ProviderDevice*> devices;  ///< of the plug-in, each with its hardware
+  std::vector<const ProviderDevice*> devices;  ///< the plug-in's devices, each with its hardware
   std::vector<const OrtHardwareDevice*> hardware;
-  std::vector<OrtMemoryInfo> memory;  ///< that those devices have, each once
+  std::vector<OrtMemoryInfo> memory;  ///< the memories of those devices, each once
   std::map<std::string, std::string> config;
-  const OrtSessionOptions* caller = nullptr;  ///< null: there are none
+  const OrtSessionOptions* caller = nullptr;  ///< null: none
 };
 std::unique_ptr<Provider> plugin_provider(std::shared_ptr<Plugin> plugin, const ProviderSpec& spec,
                                           const Logger& logger, const std::shared_ptr<Devices>& shared);
 
 struct SharedWeights;
-/// What its kernels pack is shared with other sessions; for providers of plug-ins, before they claim anything.
+/// Shares what its kernels pack with other sessions; for providers of plug-ins, before they claim anything.
 void share_weights(Provider& provider, const SharedWeights& shared);
 
 }  // namespace retort::abi

@@ -1,9 +1,10 @@
-// What plug-ins add to profiles: they are told of the engine's events, and hand in those of their devices at the end.
+// Events that plug-ins add to profiles: plug-ins are notified of the engine's events, and return those of their devices
+// at the end.
 #include "abi/host/instance.h"
 #include "abi/plain_data.h"
 #include "abi/slots.h"
 
-/// What a plug-in writes its events into.
+/// Collects the events of a plug-in.
 struct OrtProfilingEventsContainer : retort::abi::Handle<retort::abi::tag_of("evnc")> {
   std::vector<retort::ProfileEvent> events;
 };
@@ -39,7 +40,7 @@ ProfileEvent as_written(const OrtProfilingEvent& e) {
   return written;
 }
 
-/// A profile matters less than the run that it is of: what a plug-in fails at is logged, and it is left alone from then on.
+/// A profile must not fail its run: errors of a plug-in are logged, and it is not called any more.
 class PluginListener : public ProfileListener {
  public:
   PluginListener(std::shared_ptr<const Instance> provider, OrtEpProfilerImpl* impl)

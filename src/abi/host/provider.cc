@@ -1,4 +1,4 @@
-// A plug-in's OrtEp as a provider of the engine: it claims nodes of a view of the model, which parts (part.h) run.
+// A plug-in's OrtEp as a provider of the engine: it claims nodes of a view of the model. Its parts (part.h) run them.
 #include <algorithm>
 
 #include "abi/host/claims.h"
@@ -8,7 +8,7 @@
 namespace retort::abi {
 namespace {
 
-/// The view of a body in that of the model's graph; null: it is none of it.
+/// The view of a body inside the view of the model's graph; null if the graph is not in it.
 const OrtGraph* view_of(const OrtGraph& view, const Graph& graph) {
   if (view.view->graph == &graph) return &view;
   for (const auto& node : view.nodes) {
@@ -113,7 +113,7 @@ class PluginProvider : public Provider {
   }
 
  private:
-  // What the plug-in says, else the memory of its first device, else that of the host.
+  // The memory that the plug-in names, otherwise that of its first device, otherwise that of the host.
   MemorySpace default_space(const std::vector<const ProviderDevice*>& devices) const {
     OrtEp& ep = instance_->ep();
     const OrtMemoryDevice* said = nullptr;
@@ -129,8 +129,8 @@ class PluginProvider : public Provider {
   const RegisteredKernel& kernel_for(const OrtNode& node) const {
     const RegisteredKernel* found = instance_->kernels ? instance_->kernels->find(node, name()) : nullptr;
     require(found != nullptr, ErrorCode::ep_fail,
-            "{} claimed node '{}' ({}) alone and has no kernel for it with these types and version {}; it must ask "
-            "EpGraphSupportInfo_LookUpKernel before",
+            "{} claimed node '{}' ({}) alone, but has no kernel for it with these types and version {}; it must call "
+            "EpGraphSupportInfo_LookUpKernel first",
             instance_->plugin->who(), node.name, node.type, node.since);
     return *found;
   }

@@ -1,4 +1,4 @@
-// What callers ask plug-ins before they make a session, and types that plug-ins ask for.
+// Queries that callers send to plug-ins before they make a session, and the types that plug-ins ask for.
 #include <algorithm>
 #include <array>
 
@@ -24,7 +24,7 @@ OrtCompiledModelCompatibility ask_compatibility(std::span<const OrtEpDevice* con
   constexpr uint32_t kSince = 23;
   auto answer = OrtCompiledModelCompatibility_EP_NOT_APPLICABLE;
   OrtEpFactory* factory = devices[0]->plugin;
-  // The CPU compiles nothing ahead of time.
+  // The CPU does not compile models ahead of time.
   if (!factory || factory->ort_version_supported < kSince || !factory->ValidateCompiledModelCompatibilityInfo)
     return answer;
   std::vector<const OrtHardwareDevice*> hardware;
@@ -44,13 +44,13 @@ void check_compiled_model(std::span<const OrtEpDevice* const> devices, const Mod
   try {
     answer = ask_compatibility(devices, note->second.c_str());
   } catch (const Error& e) {
-    fail(ErrorCode::fail, "whether the compiled model runs here is not known: {}", e.what());
+    fail(ErrorCode::fail, "it is unknown whether the compiled model runs here: {}", e.what());
   }
   require(answer != OrtCompiledModelCompatibility_EP_UNSUPPORTED, ErrorCode::fail,
           "the model was compiled for '{}', which provider '{}' cannot run here; compile it again for this device",
           note->second, name);
   require(!optimal || answer != OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION, ErrorCode::fail,
-          "the model was compiled for '{}', which provider '{}' would run faster compiled again, and "
+          "the model was compiled for '{}', provider '{}' would run it faster if it were compiled again, and "
           "session.fail_on_suboptimal_compiled_model is set; compile it again for this device",
           note->second, name);
 }

@@ -1,4 +1,5 @@
-// The host's kernel for Scan. It goes along the first axis of its inputs and outputs; a helper of the plug-in turns others.
+// The host's kernel for Scan. It iterates along the first axis of inputs and outputs; a helper of the plug-in
+// transposes others.
 #include <numeric>
 
 #include "abi/host/control_kernels.h"
@@ -10,7 +11,7 @@ using Integers = std::vector<int64_t>;
 
 size_t axis_of(int64_t axis, size_t rank) {
   require(rank > 0 && axis >= -int64_t(rank) && axis < int64_t(rank), ErrorCode::invalid_argument,
-          "Scan goes along axis {} of a tensor of rank {}", axis, rank);
+          "Scan iterates along axis {} of a tensor of rank {}", axis, rank);
   return size_t(axis < 0 ? axis + int64_t(rank) : axis);
 }
 
@@ -40,7 +41,7 @@ class ScanKernel : public ControlKernel {
     const int64_t length = scans[0].shape()[0];
     for (size_t i = 1; i < scanned_; ++i) {
       require(scans[i].shape()[0] == length, ErrorCode::invalid_argument,
-              "scan inputs 0 and {} have {} and {} elements to go through", i, length, scans[i].shape()[0]);
+              "scan inputs 0 and {} have {} and {} elements along their scan axes", i, length, scans[i].shape()[0]);
     }
     std::vector<Stacked> stacked;
     for (size_t i = states; i < call.outputs(); ++i)
@@ -58,11 +59,12 @@ class ScanKernel : public ControlKernel {
   }
 
  private:
-  /// One output: its elements behind each other, in `all`, which is the output itself unless that has another first axis.
+  /// One output: its elements are concatenated in `all`, which is the output itself if the output's scan axis is the
+  /// first.
   struct Stacked {
     size_t output = 0, axis = 0, index = 0;
     Tensor all;
-    bool known = false;  ///< all is there
+    bool known = false;  ///< whether `all` exists
   };
 
   int64_t entry(std::string_view name, size_t i) const {
@@ -82,7 +84,7 @@ class ScanKernel : public ControlKernel {
 
   static Tensor memory(const ControlCall& call, DType dtype, const Shape& shape, const MemorySpace& space) {
     require(dtype != DType::string, ErrorCode::not_implemented,
-            "Scan along another axis than the first has no memory for strings; leave such nodes to the CPU");
+            "Scan along another axis than the first does not support strings; leave such nodes to the CPU");
     const auto block = call.devices().allocate(space, dtype_bytes(dtype, element_count(shape)));
     return Tensor(dtype, shape, block.get(), block, space);
   }
@@ -114,7 +116,7 @@ class ScanKernel : public ControlKernel {
     if (!type.is_tensor() || !type.ranked) return s;
     Shape shape = type.shape;
     for (Dim& d : shape) {
-      if (!is_known(d) && length > 0) return s;  // the first element tells
+      if (!is_known(d) && length > 0) return s;  // the shape of the first element is used
       d = is_known(d) ? d : 0;
     }
     make(call, s, length, type.dtype, shape);
@@ -130,7 +132,7 @@ class ScanKernel : public ControlKernel {
       s.all = s.axis == 0 ? call.make(s.output, shape) : memory(call, dtype, shape, call.space(s.output));
   }
 
-  // The body writes each element where it stays, as far as its place is known.
+  // If an element's place is known, the body writes it there directly.
   void step(ControlCall& call, std::vector<Value>& in, std::vector<Stacked>& stacked, size_t states, int64_t t,
             int64_t length) const {
     std::vector<Value> out(call.bodies().output_count(0));
@@ -142,13 +144,13 @@ class ScanKernel : public ControlKernel {
     }
     call.bodies().run(0, in, out, spaces);
     for (size_t i = 0; i < states; ++i) {
-      require(out[i].tensor() != nullptr, ErrorCode::not_implemented, "state {} of a body is no tensor", i);
+      require(out[i].tensor() != nullptr, ErrorCode::not_implemented, "state {} of a body is not a tensor", i);
       in[i] = std::move(out[i]);
     }
     for (Stacked& s : stacked) {
       if (s.known) continue;
       const Tensor* first = out[s.output].tensor();
-      require(first != nullptr, ErrorCode::not_implemented, "scan output {} of a body is no tensor", s.index);
+      require(first != nullptr, ErrorCode::not_implemented, "scan output {} of a body is not a tensor", s.index);
       make(call, s, length, first->dtype(), first->shape());
       if (!s.all) continue;
       Tensor to = element(s.all, place("scan_output_directions", s.index, t, length));
@@ -178,8 +180,7 @@ class ScanKernel : public ControlKernel {
 
 ControlKernel* new_scan_kernel(const OrtKernelInfo& info, OrtScanKernelHelper& helper) {
   require(info.since_version >= 9, ErrorCode::not_implemented,
-          "node '{}' is a Scan of version {}; there are kernels for those from 9 on", info.node.name,
-          info.since_version);
+          "node '{}' is a Scan of version {}; kernels exist from version 9 on", info.node.name, info.since_version);
   return new ScanKernel(info, helper);
 }
 

@@ -1,4 +1,4 @@
-// What plug-ins are told of the sessions that use them, and of their runs.
+// Notifies plug-ins of the sessions that use them, and of their runs.
 #include "abi/host/instance.h"
 
 namespace retort::abi {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr uint32_t kRunHooksSince = 23, kConcurrentRunsSince = 24, kSessionEndSince = 27;
 
-/// The options as the plug-in may ask for them; the defaults where the run has none.
+/// The options as the plug-in may read them; defaults if the run has none.
 const OrtRunOptions& told_options(const RunOptions* options) {
   static const auto* const kDefaults = new OrtRunOptions;
   return options && options->outward ? *static_cast<const OrtRunOptions*>(options->outward) : *kDefaults;

@@ -41,7 +41,7 @@ std::shared_ptr<const PackedWeight> PackedWeights::unify(const std::string& type
 
 namespace ep_api {
 
-// Nothing is taken over where one of the arguments is wrong.
+// Takes no ownership if an argument is invalid.
 OrtStatusPtr ORT_API_CALL SharedPrePackedWeightCache_StoreWeightData(
     OrtSharedPrePackedWeightCache* prepacked_weight_cache, void** buffer_data_ptrs, size_t* buffer_data_sizes,
     size_t num_buffers) noexcept {
@@ -52,7 +52,7 @@ OrtStatusPtr ORT_API_CALL SharedPrePackedWeightCache_StoreWeightData(
     require(num_buffers > 0, ErrorCode::invalid_argument, "a packed weight has at least one buffer");
     for (size_t i = 0; i < num_buffers; ++i) {
       require(buffer_data_ptrs[i] || buffer_data_sizes[i] == 0, ErrorCode::invalid_argument,
-              "buffer {} of a packed weight is null, and of {} bytes", i, buffer_data_sizes[i]);
+              "buffer {} of a packed weight is null, but has {} bytes", i, buffer_data_sizes[i]);
     }
     PackedWeight stored;
     stored.buffers.reserve(num_buffers);

@@ -1,4 +1,4 @@
-// What kernels of plug-ins make of weights, kept once for all sessions that were given the same container.
+// Weights that kernels of plug-ins have packed, stored once for all sessions that use the same container.
 #pragma once
 #include <map>
 #include <memory>
@@ -12,17 +12,17 @@
 
 namespace retort::abi {
 
-/// One weight as a kernel packed it. Given back with the last session or container that has it.
+/// A weight in a kernel's packed form. Released by the last session or container that uses it.
 struct PackedWeight {
   std::vector<std::shared_ptr<void>> buffers;
   std::vector<size_t> sizes;
-  bool operator==(const PackedWeight& other) const;  ///< of equal contents
+  bool operator==(const PackedWeight& other) const;  ///< compares contents
 };
 
-/// Thread-safe.
+/// A thread-safe set of packed weights.
 class PackedWeights {
  public:
-  /// What an earlier kernel of that type has packed to the same, else `made`.
+  /// The equal weight that an earlier kernel of that type has packed, otherwise `made`.
   std::shared_ptr<const PackedWeight> unify(const std::string& type, PackedWeight made);
 
  private:
@@ -32,15 +32,15 @@ class PackedWeights {
 
 /// What a session shares with others: weights that its caller gave, by name.
 struct SharedWeights {
-  std::shared_ptr<PackedWeights> container;  ///< null: nothing
+  std::shared_ptr<PackedWeights> container;  ///< null: shares nothing
   std::set<std::string> names;
 };
 
 }  // namespace retort::abi
 
-/// Where a kernel puts what it has packed, while it is asked to.
+/// Receives what a kernel has packed, while PrePackWeight runs.
 struct OrtSharedPrePackedWeightCache : retort::abi::Handle<retort::abi::tag_of("spwc")> {
-  /// `a`: that the kernel packs with.
+  /// `a`: the allocator that the kernel packs with.
   explicit OrtSharedPrePackedWeightCache(std::shared_ptr<OrtAllocator> a) : allocator(std::move(a)) {}
   const std::shared_ptr<OrtAllocator> allocator;
   retort::abi::PackedWeight stored;

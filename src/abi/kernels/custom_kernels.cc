@@ -1,4 +1,4 @@
-// Custom operators as operators of the engine: a caller's struct of functions behind ExternalOp.
+// Runs custom operators as operators of the engine: a caller's struct of functions behind ExternalOp.
 #include <climits>
 
 #include "abi/kernels/kernels.h"
@@ -9,10 +9,10 @@
 namespace retort::abi {
 namespace {
 
-// A struct of an older version ends before the fields that came later.
+// A struct of an older version ends before the fields that were added later.
 constexpr uint32_t kCharacteristics = 8, kVariadic = 14, kStatusVersion = 16, kInference = 17;
 
-/// What a caller's function throws ends the call like a status, which names the node.
+/// An exception that a caller's function throws ends the call like a status does; the error names the node.
 template <typename F>
 void calling(std::string_view what, F&& f) {
   try {
@@ -22,7 +22,8 @@ void calling(std::string_view what, F&& f) {
   } catch (const std::exception& e) {
     fail(ErrorCode::runtime_exception, "{} of the custom operator threw: {}", what, e.what());
   } catch (...) {
-    fail(ErrorCode::runtime_exception, "{} of the custom operator threw something that is no std::exception", what);
+    fail(ErrorCode::runtime_exception, "{} of the custom operator threw an exception that is not a std::exception",
+         what);
   }
 }
 
@@ -122,7 +123,7 @@ class CustomOp : public ExternalOp {
  private:
   using Kind = OrtCustomOpInputOutputCharacteristic;
 
-  // The last formal parameter may stand for all that follow.
+  // The last formal parameter may be variadic: it stands for all inputs or outputs that follow.
   static size_t formal(size_t i, size_t count) { return count == 0 ? 0 : std::min(i, count - 1); }
   Kind input_kind(size_t i) const {
     return op_.version >= kCharacteristics && op_.GetInputCharacteristic ? op_.GetInputCharacteristic(&op_, i)
@@ -190,7 +191,7 @@ std::shared_ptr<const ExternalOps> custom_ops_of(const OrtSessionOptions& option
   for (const OrtCustomOpDomain* domain : options.domains) {
     for (const OrtCustomOp* op : handle(domain, "custom_op_domain").ops) {
       const char* provider = op->GetExecutionProviderType ? op->GetExecutionProviderType(op) : nullptr;
-      if (provider && std::string_view(provider) != "CPUExecutionProvider") continue;  // for a device that is not there
+      if (provider && std::string_view(provider) != "CPUExecutionProvider") continue;  // no such provider
       all->add(std::make_shared<CustomOp>(*op, domain->name, logger, options.options.config));
     }
   }

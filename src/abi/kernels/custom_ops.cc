@@ -1,4 +1,4 @@
-// Custom operators: domains of a caller's operators, and libraries that register some.
+// Custom operators: domains with a caller's operators, and libraries that register such domains.
 #include <dlfcn.h>
 
 #include "abi/sessions/options.h"
@@ -7,7 +7,7 @@
 namespace retort::abi {
 namespace {
 
-constexpr std::string_view kWhere = "give the path of a shared library, or put its folder into LD_LIBRARY_PATH";
+constexpr std::string_view kWhere = "give the path of a shared library, or add its folder to LD_LIBRARY_PATH";
 
 std::string last_dl_error() {
   const char* text = dlerror();
@@ -20,7 +20,7 @@ std::shared_ptr<void> open_library(const char* path) {
   return {library, [](void* p) { dlclose(p); }};
 }
 
-/// Looks `name` up in a library (null: everything loaded) and lets it add its domains to the options.
+/// Finds the function `name` in a library (null: in everything loaded) and calls it to add its domains to the options.
 OrtStatusPtr run_registration(void* library, const char* name, OrtSessionOptions* options) {
   void* symbol = dlsym(library ? library : RTLD_DEFAULT, name);
   require(symbol, ErrorCode::fail, "no function '{}': {}", name, last_dl_error());
@@ -54,7 +54,7 @@ OrtStatusPtr ORT_API_CALL RegisterCustomOpsLibrary(OrtSessionOptions* options, c
     need(library_handle, "library_handle");
     void* library = dlopen(need_text(library_path, "library_path"), RTLD_NOW | RTLD_LOCAL);
     require(library, ErrorCode::fail, "cannot load '{}': {}; {}", library_path, last_dl_error(), kWhere);
-    *library_handle = library;  // the caller closes it, also when the registration fails
+    *library_handle = library;  // the caller closes it, even if the registration fails
     return run_registration(library, "RegisterCustomOps", options);
   });
 }

@@ -1,4 +1,4 @@
-// Operators of the engine, called by custom ones.
+// Operators of the engine that custom operators call.
 #include <cstring>
 
 #include "abi/kernels/kernels.h"
@@ -14,7 +14,7 @@ struct OrtOp : retort::abi::Handle<retort::abi::tag_of("op  ")> {
 namespace retort::abi {
 namespace {
 
-/// Into the caller's value: its own tensor where it has one, which must fit; else the value itself.
+/// Copies into the caller's tensor, which must fit; if the caller's value is empty, it becomes the result.
 void hand_over(const Value& from, OrtValue& to, size_t index) {
   Tensor* given = to.value.get<Tensor>();
   const Tensor* made = from.tensor();
@@ -23,7 +23,7 @@ void hand_over(const Value& from, OrtValue& to, size_t index) {
     return;
   }
   require(given->dtype() == made->dtype() && given->shape() == made->shape(), ErrorCode::invalid_argument,
-          "output {} is {}{}, the given value is {}{}; give one of that type and shape", index,
+          "output {} is {}{}, the given value is {}{}; give a value of that type and shape", index,
           dtype_name(made->dtype()), to_string(made->shape()), dtype_name(given->dtype()), to_string(given->shape()));
   on_host(*given, "output_values");
   if (made->dtype() == DType::string) {
@@ -35,7 +35,7 @@ void hand_over(const Value& from, OrtValue& to, size_t index) {
 
 }  // namespace
 
-// The types that a caller binds constraints to follow from the inputs of each call.
+// The constraints that a caller binds are not used: types follow from the inputs of each call.
 OrtStatusPtr ORT_API_CALL CreateOp(const OrtKernelInfo* info, const char* op_name, const char* domain, int version,
                                    const char**, const ONNXTensorElementDataType*, int,
                                    const OrtOpAttr* const* attr_values, int attr_count, int input_count,

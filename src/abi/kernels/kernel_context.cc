@@ -1,4 +1,4 @@
-// What a kernel sees of a run.
+// What a kernel can read and write in a run.
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -19,12 +19,12 @@ Value value_of(const Slot& slot) {
   return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr);
 }
 
-/// Views of inputs and outputs are made when they are asked for: a context is one call's, on one thread.
+/// Views of inputs and outputs are made on demand: a context belongs to one call, on one thread.
 OrtKernelContext& writable(const OrtKernelContext& context) { return const_cast<OrtKernelContext&>(context); }
 
 OrtSyncStream* stream_of(const OrtKernelContext& c) { return c.part ? c.part->stream() : nullptr; }
 
-/// The allocator of a device whose memory the kernel asks for; null for the host.
+/// The allocator of a device whose memory the kernel requests; null for host memory.
 std::shared_ptr<Allocator> device_memory(const OrtKernelContext& c, const OrtMemoryInfo& memory) {
   auto found = c.part ? c.part->devices().find_allocator(memory.space) : nullptr;
   require(found || memory.space.device == DeviceType::cpu, ErrorCode::fail, "the session has no memory '{}'",
@@ -84,13 +84,13 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetOutput(OrtKernelContext* context, siz
       c.outputs[index] = std::make_unique<OrtValue>(c.run->out_slot(index).boxed);
     }
     require(tensor_of(c.outputs[index].get()).shape() == Shape(dims), ErrorCode::invalid_argument,
-            "output {} was made as {} before, now {} is asked for", index,
+            "output {} was already made as {}; {} is requested now", index,
             to_string(tensor_of(c.outputs[index].get()).shape()), to_string(Shape(dims)));
     *out = c.outputs[index].get();
   });
 }
 
-// Outputs of custom operators get memory when the kernel tells their shape.
+// Outputs of custom operators are allocated when the kernel gives their shape.
 OrtStatusPtr ORT_API_CALL KernelContext_GetPreallocatedOutput(const OrtKernelContext* context, size_t output_index,
                                                               OrtValue** output) noexcept {
   return guard([&] {
@@ -110,14 +110,14 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetGPUComputeStream(const OrtKernelConte
 OrtStatusPtr ORT_API_CALL KernelContext_GetSyncStream(const OrtKernelContext* context, OrtSyncStream** out) noexcept {
   return guard([&] { need(out, "out") = stream_of(of(context)); });
 }
-// Resources are a stream's; those of plug-ins have none to tell of.
+// Resources belong to streams; plug-ins' streams have none that could be returned.
 OrtStatusPtr ORT_API_CALL KernelContext_GetResource(const OrtKernelContext* context, int resource_version,
                                                     int resource_id, void** resource) noexcept {
   return guard([&] {
     const bool has_stream = stream_of(of(context));
     need(resource, "resource");
     require(has_stream, ErrorCode::invalid_argument,
-            "there is no stream to have resource {} (version {}): this kernel runs without one", resource_id,
+            "resource {} (version {}) belongs to a stream, and this kernel runs without one", resource_id,
             resource_version);
     *resource = nullptr;
   });
@@ -135,7 +135,7 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetAllocator(const OrtKernelContext* con
   return guard([&] {
     const auto device = device_memory(of(context), handle(mem_info, "mem_info"));
     need(out, "out");
-    // The caller's, freed by ReleaseAllocator.
+    // The caller owns it and frees it with ReleaseAllocator.
     *out = device ? static_cast<OrtAllocator*>(new DeviceAllocator(device)) : new HostAllocator;
   });
 }
@@ -172,7 +172,7 @@ OrtStatusPtr ORT_API_CALL KernelContext_ParallelFor(const OrtKernelContext* cont
   });
 }
 
-// Shape inference of the caller
+// Functions for a custom operator's shape inference
 // ---------------------------------------------------------------------------------------------------------------------
 
 OrtStatusPtr ORT_API_CALL ShapeInferContext_GetInputCount(const OrtShapeInferContext* context, size_t* out) noexcept {
@@ -187,7 +187,7 @@ OrtStatusPtr ORT_API_CALL ShapeInferContext_GetInputTypeShape(const OrtShapeInfe
     check_index(index, c.infer->input_count(), "input");
     require(c.infer->has(index), ErrorCode::invalid_argument, "input {} is left out in this node", index);
     const OrtTypeInfo type = type_of(c.infer->type(index), c.infer->dims());
-    require(type.tensor != nullptr, ErrorCode::invalid_argument, "input {} is no tensor", index);
+    require(type.tensor != nullptr, ErrorCode::invalid_argument, "input {} is not a tensor", index);
     c.infos.push_back(*type.tensor);
     *info = &c.infos.back();
   });

@@ -1,4 +1,4 @@
-// What a kernel is told of its node.
+// What a kernel can ask about its node.
 #include <algorithm>
 
 #include "abi/kernels/kernels.h"
@@ -12,7 +12,8 @@ namespace {
 
 const OrtKernelInfo& of(const OrtKernelInfo* info) { return handle(info, "info"); }
 
-/// An attribute of the node of kind T; `fail` where it is missing, as in the official library, or of another kind.
+/// An attribute of the node of kind T. Throws `fail` if it is missing, as the official library does, or of another
+/// kind.
 template <typename T>
 const T& attribute(const OrtKernelInfo* info, const char* name) {
   const ExternalNode& node = of(info).node;
@@ -24,7 +25,7 @@ const T& attribute(const OrtKernelInfo* info, const char* name) {
   return *value;
 }
 
-/// The two-call convention for arrays: with a null buffer tells the count.
+/// The two-call convention for arrays: a null buffer returns the count.
 template <typename T>
 void copy_array(const std::vector<T>& all, T* out, size_t* size) {
   size_t& room = need(size, "size");
@@ -166,7 +167,7 @@ OrtStatusPtr ORT_API_CALL KernelInfoGetAllocator(const OrtKernelInfo* info, OrtM
   return guard([&] {
     const std::shared_ptr<Allocator>& device = of(info).memory;
     need(out, "out");
-    // The caller's, freed by ReleaseAllocator.
+    // The caller owns it and frees it with ReleaseAllocator.
     *out = device && mem_type == OrtMemTypeDefault ? static_cast<OrtAllocator*>(new DeviceAllocator(device))
                                                    : new HostAllocator;
   });

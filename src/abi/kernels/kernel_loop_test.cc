@@ -1,4 +1,4 @@
-// Loops that kernels of a caller share out among the threads of a session.
+// Loops that a caller's kernel runs on the threads of a session.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace retort::abi {
 namespace {
 
-// On whichever thread: no exception leaves it, and the pool serves the next loop.
+// On whichever thread the body throws, no exception leaves the thread, and the pool still runs the next loop.
 TEST(KernelLoop, WhatItsBodyThrowsIsAStatus) {
   ThreadPool pool({.threads = 2});
   const Parallel parallel(&pool, nullptr);

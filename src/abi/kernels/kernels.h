@@ -1,4 +1,4 @@
-// Custom operators: what a kernel is told of its node, and of a run.
+// Custom operators: what a kernel can ask about its node, and about a run.
 #pragma once
 #include <deque>
 #include <memory>
@@ -13,19 +13,19 @@
 
 namespace retort::abi {
 
-/// The run of a part of a model that a plug-in has compiled.
+/// The run of a part that a plug-in has compiled.
 class PartRun {
  public:
   virtual ~PartRun() = default;
-  /// Whether the node names that output.
+  /// Whether the node has an output of that index.
   virtual bool wants(size_t index) const = 0;
   virtual Tensor output(size_t index, const Shape& shape) = 0;
   virtual OrtSyncStream* stream() const = 0;  ///< null: the plug-in works on the caller's thread
   virtual const Parallel& parallel() const = 0;
   virtual const OrtLogger& logger() const = 0;
   virtual const Devices& devices() const = 0;
-  /// For kernels that the host has (host/control_kernels.cc): the bodies of the node, what an output has to be, and tensors
-  /// that become one as they are.
+  /// For the host's kernels (host/control_kernels.cc): the bodies of the node, the required type of an output, and
+  /// tensors that become an output without a copy.
   virtual BodyRunner& bodies() const = 0;
   virtual MemorySpace output_space(size_t index) const = 0;
   virtual void set_output(size_t index, const Tensor& tensor) = 0;
@@ -34,26 +34,27 @@ class PartRun {
 
 }  // namespace retort::abi
 
-/// A node as a kernel sees it when it is made. Copies are the caller's.
+/// A node as a kernel sees it when it is made. A copy that a caller makes is the caller's.
 struct OrtKernelInfo : retort::abi::Handle<retort::abi::tag_of("kinf")> {
   OrtKernelInfo(retort::ExternalNode n, OrtLogger l) : node(std::move(n)), logger(std::move(l)) {}
   retort::ExternalNode node;
-  std::vector<std::optional<retort::ValueType>> inputs, outputs;  ///< none for omitted ones
-  std::deque<OrtValue> constants;                                 ///< per input; empty where it is none
+  std::vector<std::optional<retort::ValueType>> inputs, outputs;  ///< empty for omitted ones
+  std::deque<OrtValue> constants;                                 ///< one per input; empty if it is not a constant
   std::map<std::string, std::string> config;                      ///< of the session
-  std::vector<std::string> bodies;                                ///< attributes that are graphs
-  int since_version = 1;                                          ///< the first that the operator covers
-  std::shared_ptr<retort::Allocator> memory;                      ///< the provider's own; null: that of the host
-  const OrtEp* ep = nullptr;                                      ///< whose kernel it is; null: no plug-in's
+  std::vector<std::string> bodies;                                ///< names of attributes that are graphs
+  int since_version = 1;                      ///< the first opset version that the operator's definition covers
+  std::shared_ptr<retort::Allocator> memory;  ///< the provider's; null: host memory
+  const OrtEp* ep = nullptr;                  ///< the provider of the kernel; null: not a plug-in's
   OrtLogger logger;
 };
 
 /// One call of a kernel.
 struct OrtKernelContext : retort::abi::Handle<retort::abi::tag_of("kctx")> {
-  retort::RunContext* run = nullptr;  ///< of a custom operator, with its `info`; else null
+  retort::RunContext* run = nullptr;  ///< of a custom operator, with its `info`; otherwise null
   const OrtKernelInfo* info = nullptr;
-  retort::abi::PartRun* part = nullptr;  ///< of a plug-in's part of a model, or kernel; its inputs are made before
-  std::vector<std::unique_ptr<OrtValue>> inputs, outputs;  ///< made when they are asked for
+  retort::abi::PartRun* part =
+      nullptr;  ///< of a plug-in's part or kernel, whose inputs are made before; otherwise null
+  std::vector<std::unique_ptr<OrtValue>> inputs, outputs;  ///< of a custom operator, made on demand
   std::vector<std::shared_ptr<void>> scratch;
 };
 
@@ -61,16 +62,16 @@ struct OrtShapeInferContext : retort::abi::Handle<retort::abi::tag_of("sinf")> {
   const retort::ExternalNode* node = nullptr;
   retort::InferContext* infer = nullptr;
   std::map<std::string, OrtOpAttr> attributes;
-  std::deque<OrtTensorTypeAndShapeInfo> infos;  ///< that were handed out
+  std::deque<OrtTensorTypeAndShapeInfo> infos;  ///< that kernels have received
 };
 
 namespace retort::abi {
 
-/// The operators of the domains that a caller added to its options; null without any. They keep pointers to the caller's
-/// structs, which must outlive the session.
+/// The operators of the domains that a caller added to its options; null if there are none. They keep pointers to the
+/// caller's structs, which must outlive the session.
 std::shared_ptr<const ExternalOps> custom_ops_of(const OrtSessionOptions& options, const Logger& logger);
 
-/// Throws what a status of the caller's says, and releases it; nothing for null.
+/// Throws the error of a status that a caller's function returned, and releases the status; does nothing for null.
 void throw_status(OrtStatus* status, std::string_view what);
 
 }  // namespace retort::abi

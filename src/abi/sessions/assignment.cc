@@ -1,10 +1,10 @@
-// Which provider runs which nodes.
+// Tells callers which provider runs which nodes.
 #include "abi/sessions/session.h"
 #include "abi/slots.h"
 
 namespace retort::abi {
 
-// Where a provider does not fuse nodes, one node is one subgraph.
+// If a provider does not fuse nodes, each node is a subgraph of its own.
 void record_assignment(OrtSession& session, const Session& made) {
   for (const AssignedPart& assigned : made.assigned()) {
     OrtEpAssignedSubgraph& part = *session.assigned.emplace_back(std::make_unique<OrtEpAssignedSubgraph>());
@@ -26,8 +26,9 @@ OrtStatusPtr ORT_API_CALL Session_GetEpGraphAssignmentInfo(const OrtSession* ses
     need(ep_subgraphs, "ep_subgraphs");
     need(num_ep_subgraphs, "num_ep_subgraphs");
     require(recorded, ErrorCode::fail,
-            "which provider runs which nodes was not recorded; set session.record_ep_graph_assignment_info to 1 before "
-            "the session is made");
+            "the session did not record which provider runs which nodes; set session.record_ep_graph_assignment_info "
+            "to 1 before "
+            "it is made");
     *ep_subgraphs = session->assigned_list.data();
     *num_ep_subgraphs = session->assigned_list.size();
   });

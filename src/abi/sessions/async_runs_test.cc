@@ -19,7 +19,7 @@ TEST(AsyncRuns, FinishesWhatWasBegunBeforeItIsGone) {
   EXPECT_EQ(done, 20);
 }
 
-// As when a callback releases the session: the thread comes back to the queue of an owner that is gone.
+// A callback may release the session: its thread then returns to the queue of a destroyed owner.
 TEST(AsyncRuns, MayBeDestroyedByOneOfItsRuns) {
   auto runs = std::make_unique<AsyncRuns>(2);
   std::promise<void> gone;
@@ -40,7 +40,7 @@ TEST(AsyncRuns, AForkedChildHasThreadsOfItsOwn) {
   first.get_future().wait();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);  // a child that waits for a thread of the parent
+    alarm(20);  // ends a child that waits for a thread of the parent
     std::atomic<int> done{0};
     runs->start([&] { ++done; });
     runs.reset();

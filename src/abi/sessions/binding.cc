@@ -43,7 +43,7 @@ void ORT_API_CALL ClearBoundOutputs(OrtIoBinding* binding_ptr) noexcept {
   ReleaseStatus(guard([&] { of(binding_ptr).clear_outputs(); }));
 }
 
-// Inputs are where they are read when BindInput returns. The host's memory is always in step.
+// BindInput has already copied inputs to where they are read, and host memory needs no synchronization.
 OrtStatusPtr ORT_API_CALL SynchronizeBoundInputs(OrtIoBinding* binding_ptr) noexcept {
   return guard([&] { of(binding_ptr); });
 }
@@ -55,10 +55,10 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
                                          const OrtIoBinding* binding_ptr) noexcept {
   return guard([&] {
     const OrtSession& s = handle(session, "session");
-    // Running fills the binding's outputs: const only in the interface.
+    // A run fills the binding's outputs, although the interface declares it const.
     Binding& binding = of(const_cast<OrtIoBinding*>(binding_ptr));
     require(&binding.session() == s.session.get(), ErrorCode::invalid_argument,
-            "the binding was made for another session; make one by CreateIoBinding with this session");
+            "the binding was made for another session; call CreateIoBinding with this session");
     if (!run_options) return binding.run(nullptr);
     const OrtRunOptions& options = handle(run_options, "run_options");
     Binding::MoreInputs more;

@@ -1,5 +1,5 @@
-// CompileModel. What is written is the model with what providers compiled in place of their nodes. The processor runs
-// every node as it is, so the rest stays: in its own dialect, or as far optimised as ONNX can say.
+// CompileModel. The written model has the providers' compiled parts in place of their nodes. The CPU runs nodes as they
+// are, so all other nodes stay: in the model's own dialect, or as far optimised as ONNX can express.
 #include "abi/sessions/compile.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 std::string folder_of(const std::string& file) { return file.substr(0, file.rfind('/') + 1); }
 
-/// A buffer that becomes the caller's with the last step that can fail.
+/// An output buffer. It becomes the caller's in the last step, after everything that can fail.
 class Result {
  public:
   Result(const BufferOutput& to, size_t size)
@@ -39,7 +39,7 @@ class Result {
   decltype(held(*to_.allocator, static_cast<char*>(nullptr))) data_;
 };
 
-/// Asks the caller where constants lie, each once.
+/// Asks the caller's function for the location of each constant, once.
 class Locations {
  public:
   Locations(const WeightsFunction& ask, std::span<const ExternalFile> files) : ask_(ask), files_(files) {}
@@ -65,7 +65,7 @@ class Locations {
             name, tensor.bytes(), info->path, info->offset, info->bytes);
     return ConstantPlace{info->path, uint64_t(info->offset)};
   }
-  /// Null for one that was inside the model.
+  /// Where the constant was in the input model's files; null if it was inside the model.
   std::unique_ptr<OrtExternalInitializerInfo> place_before(const Tensor& tensor) const {
     const auto range = file_range(tensor);
     const auto file = std::find_if(files_.begin(), files_.end(),
@@ -124,7 +124,7 @@ class Compilation {
     return std::make_shared<Session>(environment, build_model(handle(*model, "input model")), o);
   }
 
-  /// Where the model goes if it is a file; "": elsewhere.
+  /// The path of the written model; "" if it is not written to a file.
   std::string output_file() const {
     if (options_.output.index() > 1) return "";
     const auto* path = std::get_if<std::string>(&options_.output);
@@ -171,7 +171,7 @@ class Compilation {
     put(form_model(model, write), file, weights);
   }
 
-  /// Nothing appears before all is written.
+  /// No file appears before everything is written.
   void put(const WrittenModel& written, const std::string& file, const std::optional<WeightsFile>& weights) {
     std::optional<onnx::NewFile> model_file, weights_file;
     std::optional<Result> model_buffer, weights_buffer;
@@ -220,7 +220,7 @@ class Compilation {
     for (const auto& piece : written.external) to.write_at(piece.offset, piece.bytes);
   }
 
-  /// Beside the model; where that is no file, beside what it was made from.
+  /// A path beside the written model, or beside the input model if the output is not a file.
   std::string weights_path(const std::string& name, const std::string& file) const {
     const std::string model = file.empty() ? input_ : file;
     const std::string beside = folder_of(model) + name;
@@ -231,11 +231,11 @@ class Compilation {
     return beside;
   }
 
-  static constexpr size_t kElement = 8;  ///< what elements want at least
+  static constexpr size_t kElement = 8;  ///< smallest alignment of elements
 
   const OrtEnv* env_;
   const OrtModelCompilationOptions& options_;
-  std::string input_;  ///< the path of the input; "" for others
+  std::string input_;  ///< path of the input model; "" if it is not a file
 };
 
 }  // namespace

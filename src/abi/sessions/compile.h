@@ -1,4 +1,4 @@
-// What a compilation was told: one input, one output, and where the weights go.
+// Options of a compilation: one input, one output, and where the weights go.
 #pragma once
 #include <span>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace retort::abi {
 
-/// Memory of the caller's allocator that the caller frees; written when all is done.
+/// Memory that comes from the caller's allocator and that the caller frees; written after everything has succeeded.
 struct BufferOutput {
   OrtAllocator* allocator = nullptr;
   void** data = nullptr;
@@ -19,11 +19,11 @@ struct FunctionOutput {
   OrtWriteBufferFunc write = nullptr;
   void* state = nullptr;
 };
-/// A file, or with a buffer what the model will call it.
+/// The file of the weights; with `buffer`, the name that the model refers to.
 struct WeightsFile {
   std::string name;
-  size_t threshold = 0;  ///< bytes from which on weights go there
-  BufferOutput buffer;   ///< without an allocator: none
+  size_t threshold = 0;  ///< weights of at least this many bytes go there
+  BufferOutput buffer;   ///< without an allocator: the weights go to a file
 };
 struct WeightsFunction {
   OrtGetInitializerLocationFunc locate = nullptr;
@@ -32,12 +32,12 @@ struct WeightsFunction {
 
 }  // namespace retort::abi
 
-/// What was set last holds.
+/// The last input and the last output that were set count.
 struct OrtModelCompilationOptions : retort::abi::Handle<retort::abi::tag_of("mcop")> {
   OrtSessionOptions session;
   std::variant<std::monostate, std::string, std::span<const std::byte>, const OrtModel*> input;
   std::variant<std::monostate, std::string, retort::abi::BufferOutput, retort::abi::FunctionOutput> output;
   std::variant<std::monostate, retort::abi::WeightsFile, retort::abi::WeightsFunction> weights;
-  size_t alignment = 0, aligned_from = 0;  ///< of weights in a file or buffer
+  size_t alignment = 0, aligned_from = 0;  ///< of weights in a file or buffer, in bytes
   uint32_t flags = 0;
 };

@@ -151,7 +151,7 @@ OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetGraphOptimizationLevel(
   });
 }
 
-// What follows is for providers that compile nodes. It is kept, for the day when one is there.
+// The options below are for providers that compile nodes.
 
 OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetEpContextEmbedMode(
     OrtModelCompilationOptions* model_compile_options, bool embed_ep_context_in_model) noexcept {
@@ -171,7 +171,7 @@ OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetEpContextBinaryInformation(
     need_name(model_name, "model_name");
     std::error_code missing;
     require(std::filesystem::is_directory(folder, missing), ErrorCode::invalid_argument,
-            "output_directory '{}' is no folder", folder);
+            "output_directory '{}' is not a folder", folder);
   });
 }
 

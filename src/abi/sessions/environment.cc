@@ -20,7 +20,7 @@ Process& process() {
   return p;
 }
 
-/// What the variants of CreateEnv differ in.
+/// The arguments in which the variants of CreateEnv differ.
 struct EnvRequest {
   OrtLoggingLevel level;
   const char* id;
@@ -40,11 +40,11 @@ EnvironmentOptions options_of(const EnvRequest& request) {
   }
   if (request.config) options.config = handle(request.config, "config_entries").entries();
   if (const auto entry = options.config.find(kVirtualDevices); entry != options.config.end())
-    virtual_devices(entry->second);  // says now what is wrong with it
+    virtual_devices(entry->second);  // throws if the declaration is invalid
   return options;
 }
 
-/// The environment of the process; only the first call looks at what is asked.
+/// Returns the environment of the process; only the first call uses the arguments.
 void open(const EnvRequest& request, OrtEnv** out) {
   need(out, "out");
   Process& p = process();
@@ -126,7 +126,7 @@ OrtStatusPtr ORT_API_CALL UpdateEnvWithCustomLogLevel(OrtEnv* ort_env, OrtLoggin
   return guard([&] { handle(ort_env, "ort_env").environment->set_log_level(LogLevel(log_severity_level)); });
 }
 
-// Nothing is ever sent anywhere, so there is nothing to switch.
+// The library sends no telemetry, so there is nothing to switch.
 OrtStatusPtr ORT_API_CALL EnableTelemetryEvents(const OrtEnv*) noexcept { return nullptr; }
 OrtStatusPtr ORT_API_CALL DisableTelemetryEvents(const OrtEnv*) noexcept { return nullptr; }
 OrtStatusPtr ORT_API_CALL SetLanguageProjection(const OrtEnv*, OrtLanguageProjection) noexcept { return nullptr; }
@@ -195,7 +195,7 @@ OrtStatusPtr ORT_API_CALL GetEnvConfigEntries(OrtKeyValuePairs** config_entries)
   return guard([&] {
     Process& p = process();
     const std::lock_guard lock(p.mutex);
-    require(p.env, ErrorCode::fail, "there is no environment yet");
+    require(p.env, ErrorCode::fail, "no environment exists yet");
     give(config_entries, "config_entries", std::make_unique<OrtKeyValuePairs>(p.env->environment->config()));
   });
 }

@@ -1,4 +1,4 @@
-// OrtEnv: the one environment of the process, and what the C interface keeps beside it.
+// OrtEnv: the one environment of the process, with the state that only the C interface has.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -17,15 +17,15 @@ struct OrtEnv : retort::abi::Handle<retort::abi::tag_of("env ")> {
   retort::abi::SharedAllocators allocators;
   std::shared_ptr<retort::abi::EpDevices> devices = std::make_shared<retort::abi::EpDevices>();
   mutable std::mutex hooks_mutex;
-  retort::WorkHooks hooks;  ///< of pools of sessions to come; guarded
+  retort::WorkHooks hooks;  ///< for thread pools of later sessions; guarded
   int references = 0;       ///< guarded by the mutex of environment.cc
 };
 
 namespace retort::abi {
 
-/// The environment of the process; null before one is made.
+/// The environment of the process; null before it is made.
 OrtEnv* current_environment();
-/// A sink that calls a C function; empty for null.
+/// A log sink that calls a C function; empty if the function is null.
 Logger::Sink sink_of(OrtLoggingFunction function, void* param);
 
 }  // namespace retort::abi

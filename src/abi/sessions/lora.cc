@@ -8,11 +8,10 @@
 namespace retort::abi {
 namespace {
 
-// There is no device whose memory parameters could be copied to before any run.
+// The build has no device whose memory parameters could be copied to before a run.
 void refuse_allocator(const OrtAllocator* allocator) {
-  require(
-      !allocator, ErrorCode::fail,
-      "the allocator is to be that of a device, and this build has none; give null: parameters stay in host memory");
+  require(!allocator, ErrorCode::fail,
+          "the allocator must be that of a device, and this build has none; give null: parameters stay in host memory");
 }
 
 }  // namespace

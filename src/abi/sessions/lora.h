@@ -1,4 +1,4 @@
-// Adapters behind their handles, and the inputs that they give.
+// LoRA adapters behind their handles, and the inputs that they replace.
 #pragma once
 #include <span>
 #include <vector>
@@ -13,8 +13,9 @@ struct OrtLoraAdapter : retort::abi::Handle<retort::abi::tag_of("lora")> {
 
 namespace retort::abi {
 
-/// Puts the parameters of adapters into `inputs`, by the session's index: the last adapter wins, and each over what is there
-/// where `replace` says so. Throws invalid_argument for a name that is no input and for a value that does not fit.
+/// Writes the parameters of adapters into `inputs`, by the session's index. The last adapter wins; an existing input is
+/// replaced only if `replace` is set. Throws invalid_argument for a name that is not an input, and for a value that
+/// does not fit.
 void add_adapters(const Session& session, std::span<const OrtLoraAdapter* const> adapters, bool replace,
                   std::span<const Value*> inputs);
 

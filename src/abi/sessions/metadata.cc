@@ -19,7 +19,7 @@ OrtStatusPtr give_text(const OrtModelMetadata* metadata, std::string ModelInfo::
   });
 }
 
-/// What a compiled model says of the provider that it was compiled for; null when it says nothing.
+/// A text of a compiled model's metadata about its provider; null if there is none.
 template <typename Read>
 OrtStatusPtr give_compatibility(const char* ep_type, OrtAllocator* allocator, char** info, Read read) noexcept {
   return guard([&] {
@@ -92,7 +92,7 @@ OrtStatusPtr ORT_API_CALL ModelMetadataGetVersion(const OrtModelMetadata* model_
   return guard([&] { need(value, "value") = handle(model_metadata, "model_metadata").info.version; });
 }
 
-// A key that is not there gives null, not an error.
+// For a missing key, the result is success and null.
 OrtStatusPtr ORT_API_CALL ModelMetadataLookupCustomMetadataMap(const OrtModelMetadata* model_metadata,
                                                                OrtAllocator* allocator, const char* key,
                                                                char** value) noexcept {

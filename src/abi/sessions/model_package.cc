@@ -1,4 +1,4 @@
-// OrtModelPackageApi: looks into a model package, selects the variant for a provider, and opens it.
+// OrtModelPackageApi: reads a model package, selects the variant for a provider, and opens it.
 #include <strings.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 #include "package/package.h"
 
 struct OrtModelPackageOptions : retort::abi::Handle<retort::abi::tag_of("mpop")> {
-  std::string provider;  ///< that variants are selected for
+  std::string provider;  ///< variants are selected for this one
   std::shared_ptr<const retort::abi::EpDevices> owner;
-  std::vector<const OrtEpDevice*> devices;  ///< of a provider that drives some; of the owner's
+  std::vector<const OrtEpDevice*> devices;  ///< the provider's devices, if it drives any; owned by the options' owner
 };
 
 struct OrtModelPackageContext : retort::abi::Handle<retort::abi::tag_of("mpcx")> {
@@ -33,7 +33,7 @@ struct OrtModelPackageContext : retort::abi::Handle<retort::abi::tag_of("mpcx")>
   std::vector<const char*> component_names;
   std::map<const retort::PackageComponent*, std::vector<const char*>> variant_names;
   mutable std::mutex mutex;
-  mutable std::set<std::string> resolved;  ///< what callers were given, valid as long as this; guarded
+  mutable std::set<std::string> resolved;  ///< paths that callers received, valid as long as this object; guarded
 };
 
 struct OrtModelPackageComponentContext : retort::abi::Handle<retort::abi::tag_of("mpcc")> {
@@ -46,7 +46,7 @@ struct OrtModelPackageComponentContext : retort::abi::Handle<retort::abi::tag_of
 namespace retort::abi::package_api {
 namespace {
 
-constexpr size_t kMostKey = 1024;  // of AddSessionConfigEntry
+constexpr size_t kMostKey = 1024;  // limit of AddSessionConfigEntry
 
 const PackageComponent& component_of(const OrtModelPackageContext* ctx, const char* name) {
   return handle(ctx, "ctx").package->component(need_text(name, "component_name"));
@@ -60,7 +60,7 @@ OrtStatusPtr give_names(const std::vector<const char*>& names, const char* const
   return nullptr;
 }
 
-/// The devices that a session of these options would drive with that provider; none for the CPU.
+/// The devices that a session of these options would use with that provider; empty for the CPU.
 std::vector<const OrtEpDevice*> driven_devices(const EpDevices& all, const OrtSessionOptions& options,
                                                const std::string& provider) {
   if (provider == cpu_device().name) return {};
@@ -75,7 +75,7 @@ bool is_of_kind(const OrtEpDevice& device, const std::string& kind) {
   return strcasecmp(kNames[device.hardware->type], kind.c_str()) == 0;
 }
 
-/// What a plug-in cannot read was not compiled for it.
+/// A variant that a plug-in cannot read was not compiled for it.
 int rank_for_devices(const PackageVariant& variant, const std::vector<const OrtEpDevice*>& devices) {
   const bool fits = variant.device.empty() ||
                     std::ranges::any_of(devices, [&](const auto* d) { return is_of_kind(*d, variant.device); });
@@ -96,7 +96,7 @@ int rank_for_devices(const PackageVariant& variant, const std::vector<const OrtE
   }
 }
 
-/// Options for a session that the caller has none for: what the variant asks for.
+/// The options that the variant asks for, for a session without options of the caller's.
 OrtSessionOptions options_of(const OrtModelPackageComponentContext& selected) {
   OrtSessionOptions options;
   for (const auto& [key, value] : selected.variant->session_options) {
@@ -105,7 +105,7 @@ OrtSessionOptions options_of(const OrtModelPackageComponentContext& selected) {
             selected.variant->name, selected.component->name, key.size(), kMostKey);
     options.options.config[key] = value;
   }
-  // The CPU takes no options, and a session that names it is one that may run on it.
+  // The CPU takes no options, and a session without a named provider runs on it.
   if (selected.provider != cpu_device().name)
     options.options.providers.push_back({selected.provider, selected.variant->provider_options});
   return options;
@@ -126,7 +126,7 @@ OrtStatusPtr ORT_API_CALL CreateModelPackageOptionsFromSessionOptions(const OrtE
       options->owner = env->devices;
       options->devices = driven_devices(*env->devices, from, options->provider);
     } catch (const Error& e) {
-      throw Error(ErrorCode::fail, e.message());  // the official library gives no other code here
+      throw Error(ErrorCode::fail, e.message());  // the official library returns the code FAIL here
     }
     give(out, "out", std::move(options));
   });
@@ -255,7 +255,7 @@ OrtStatusPtr ORT_API_CALL ModelPackageComponent_GetSelectedVariantFolderPath(con
   });
 }
 
-// Options of the caller's are taken as they are: what the variant asks for is for callers that have none.
+// A caller's own options are used unchanged: those of the variant are for callers without any.
 OrtStatusPtr ORT_API_CALL CreateSession(const OrtEnv* env, OrtModelPackageComponentContext* ctx,
                                         const OrtSessionOptions* session_options, OrtSession** session) noexcept {
   return guard([&]() -> OrtStatusPtr {

@@ -1,4 +1,4 @@
-// Sessions of models that a caller made, or adds to before they run.
+// Sessions of models that a caller made, or that a caller extends before they run.
 #include "abi/graphs/graph.h"
 #include "abi/sessions/environment.h"
 #include "abi/sessions/session.h"
@@ -8,7 +8,7 @@
 namespace retort::abi {
 namespace {
 
-/// Domains that nodes may be of without an import, and the version that they are of then.
+/// Domains that nodes may use without an import, and the version that is used then.
 constexpr std::pair<std::string_view, int> kKnownDomains[] = {{"ai.onnx.ml", 5}, {"com.microsoft", 1}};
 
 OrtStatusPtr begin(const OrtEnv* env, const OrtSessionOptions* options, OrtSession** out,
@@ -82,15 +82,15 @@ OrtStatusPtr ORT_API_CALL ApplyModelToModelEditorSession(OrtSession* session, Or
     OrtSession& s = handle(session, "session");
     const OrtModel& addition = handle(model, "model");
     require(s.draft != nullptr, ErrorCode::model_loaded,
-            "the session is finished: its model cannot be extended any more; begin one by CreateModelEditorSession");
+            "the session is finished, so its model cannot be extended; create another by CreateModelEditorSession");
     extend_model(*s.draft->model, addition, s.draft->environment->logger());
     s.draft->shown = interface_of(*s.draft->model);
     s.opsets = s.draft->model->opsets;
   });
 }
 
-// As in ONNX Runtime the session keeps the options that it was begun with; `options` only add providers. A session that is
-// finished stays as it is.
+// As in ONNX Runtime, the session keeps the options that it was created with, and `options` only adds providers. If
+// this fails, the session is unchanged.
 OrtStatusPtr ORT_API_CALL FinalizeModelEditorSession(OrtSession* session, const OrtSessionOptions* options,
                                                      OrtPrepackedWeightsContainer* container) noexcept {
   return guard([&] {
@@ -99,7 +99,7 @@ OrtStatusPtr ORT_API_CALL FinalizeModelEditorSession(OrtSession* session, const 
     if (!s.draft) return;
     SessionOptions settings = s.draft->options;
     if (options) settings.providers = options->options.providers;
-    auto model = std::make_shared<Model>(*s.draft->model);  // stays as it is when this fails
+    auto model = std::make_shared<Model>(*s.draft->model);  // unchanged if this fails
     model->graph = model->graph->clone();
     finish_session(s, s.draft->environment, std::move(settings), options, container,
                    [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {

@@ -1,4 +1,4 @@
-// OrtSessionOptions and OrtRunOptions: the engine's options, and what only the C interface knows.
+// OrtSessionOptions and OrtRunOptions: the engine's options, and those that only the C interface has.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 
 struct OrtCustomOpDomain : retort::abi::Handle<retort::abi::tag_of("cdom")> {
   std::string name;
-  std::vector<const OrtCustomOp*> ops;  ///< the caller's, alive while a session uses them
+  std::vector<const OrtCustomOp*> ops;  ///< the caller's; they must outlive the sessions that use them
 };
 
 struct OrtEpContextConfig : retort::abi::Handle<retort::abi::tag_of("epcc")> {
@@ -24,11 +24,12 @@ struct OrtSessionOptions : retort::abi::Handle<retort::abi::tag_of("seso")> {
   retort::SessionOptions options;
   retort::abi::CustomThreads custom_threads;
   std::vector<OrtCustomOpDomain*> domains;                 ///< the caller's
-  std::vector<std::shared_ptr<void>> custom_op_libraries;  ///< closed with the last copy of the options, and no sooner
-  /// What each call of AppendExecutionProvider_V2 brought: devices of one provider, alive while their environment is.
+  std::vector<std::shared_ptr<void>> custom_op_libraries;  ///< closed with the last copy of the options
+  /// For each call of AppendExecutionProvider_V2, the devices, all of one provider; they live as long as their
+  /// environment.
   std::vector<std::vector<const OrtEpDevice*>> devices;
   OrtExecutionProviderDevicePolicy policy = OrtExecutionProviderDevicePolicy_DEFAULT;
-  EpSelectionDelegate delegate = nullptr;  ///< in place of the policy
+  EpSelectionDelegate delegate = nullptr;  ///< replaces the policy
   void* delegate_state = nullptr;
   const void* weightless_source = nullptr;  ///< the caller's
   size_t weightless_source_size = 0;

@@ -1,4 +1,4 @@
-// Runs by name.
+// Runs with inputs and outputs by name.
 #include "abi/sessions/lora.h"
 #include "abi/sessions/session.h"
 #include "abi/slots.h"
@@ -17,7 +17,7 @@ const char* need_name(const char* const* names, size_t i, const char* what) {
   return name;
 }
 
-/// What Run and RunAsync are given.
+/// The arguments of Run and RunAsync.
 struct Call {
   const char* const* input_names;
   const OrtValue* const* inputs;
@@ -36,7 +36,7 @@ std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
     const char* name = need_name(call.input_names, i, "input");
     const int index = session.input_index(name);
     if (index < 0) throw Error(ErrorCode::invalid_argument, session.no_input(name));
-    if (!call.inputs[i]) fail(ErrorCode::invalid_argument, "the value of input '{}' is null; give one", name);
+    if (!call.inputs[i]) fail(ErrorCode::invalid_argument, "the value of input '{}' is null; give a value", name);
     const Value& value = handle(call.inputs[i], "inputs").value;
     session.check_input(size_t(index), value);
     values[size_t(index)] = &value;
@@ -44,11 +44,11 @@ std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
   return values;
 }
 
-/// Results go to the caller's values, or to new ones; an output that is asked for twice is computed once.
+/// Writes results to the caller's values, or makes new ones; an output that is requested twice is computed once.
 void run(Session& session, const OrtRunOptions* options, const Call& call, OrtValue** outputs) {
   std::vector<const Value*> inputs = inputs_of(session, call);
   if (options) add_adapters(session, options->adapters, true, inputs);
-  require(call.output_count > 0, ErrorCode::invalid_argument, "no output is asked for; name at least one");
+  require(call.output_count > 0, ErrorCode::invalid_argument, "no output is requested; name at least one");
   need(call.output_names, "output_names");
   need(outputs, "outputs");
   std::vector<Value*> wanted(session.outputs().size());
@@ -62,7 +62,7 @@ void run(Session& session, const OrtRunOptions* options, const Call& call, OrtVa
     if (!outputs[i]) made[i] = std::make_unique<OrtValue>();
     Value& value = outputs[i] ? handle(outputs[i], "outputs").value : made[i]->value;
     require(!wanted[index[i]] || made[i], ErrorCode::invalid_argument,
-            "output '{}' is to be written to two values; give one", name);
+            "output '{}' would be written to two values; give one value", name);
     if (!wanted[index[i]]) wanted[index[i]] = &value;
   }
   session.run(inputs, wanted, {}, options ? &options->options : nullptr);
@@ -75,13 +75,14 @@ void run(Session& session, const OrtRunOptions* options, const Call& call, OrtVa
 
 }  // namespace
 
-// The parent's threads do not exist in a forked child, and the queue may be in any state.
+// In a forked child, the parent's threads do not exist, and the queue may be in any state.
 void AsyncRuns::leave_parent() {
   if (process_ == getpid()) return;
   process_ = getpid();
   for (std::thread& thread : threads_) thread.detach();
   threads_.clear();
-  new std::shared_ptr<Queue>(std::exchange(queue_, std::make_shared<Queue>()));  // never destroyed: threads wait on it
+  // Never destroyed: threads of the parent wait on it.
+  new std::shared_ptr<Queue>(std::exchange(queue_, std::make_shared<Queue>()));
 }
 
 AsyncRuns::~AsyncRuns() {
@@ -92,7 +93,7 @@ AsyncRuns::~AsyncRuns() {
   }
   queue_->changed.notify_all();
   for (std::thread& thread : threads_) {
-    // A callback may release the session: that thread cannot wait for itself.
+    // A callback may release the session: its thread cannot wait for itself.
     thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
   }
 }
@@ -138,7 +139,7 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* opt
     need(run_async_callback, "run_async_callback");
     const OrtRunOptions* settings = checked(options);
     require(s.async != nullptr, ErrorCode::invalid_argument,
-            "the session has one thread, RunAsync needs another to run on; set at least 2 by SetIntraOpNumThreads");
+            "the session has one thread, and RunAsync runs on another; set at least 2 by SetIntraOpNumThreads");
     const Call call{input_names, input, input_len, output_names, output_names_len};
     s.async->start([engine = s.session, settings, call, output, run_async_callback, user_data] {
       const OrtStatusPtr status = guard([&] { run(*engine, settings, call, output); });

@@ -25,7 +25,7 @@ OrtStatusPtr ORT_API_CALL RunOptionsSetRunLogSeverityLevel(OrtRunOptions* option
   return guard([&] { of(options).log_severity = log_severity_level; });
 }
 
-// A null tag keeps the one that is set, as in the official library.
+// As in the official library, a null tag keeps the current one.
 OrtStatusPtr ORT_API_CALL RunOptionsSetRunTag(OrtRunOptions* options, const char* run_tag) noexcept {
   return guard([&] {
     RunOptions& o = of(options);

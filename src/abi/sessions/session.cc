@@ -1,4 +1,4 @@
-// Sessions: created, asked about their ports, released.
+// Sessions: creation, queries about their inputs and outputs, release.
 #include "abi/sessions/session.h"
 
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ auto from_bytes(const void* data, size_t size) {
   };
 }
 
-/// The ports of one kind; the official library answers `fail` to an index that does not exist.
+/// The port of that index; like the official library, throws `fail` for an index that does not exist.
 const Port& port(const std::vector<Port>& ports, size_t index) {
   require(index < ports.size(), ErrorCode::fail, "port {} of {} does not exist", index, ports.size());
   return ports[index];
@@ -76,7 +76,7 @@ OrtTensorTypeAndShapeInfo tensor_info_of(const ValueType& type, const DimTable& 
   return info;
 }
 
-// `what` names the argument `infos`; `space_of`: in which memory a port lies.
+// `what` names the argument `infos`; `space_of` returns the memory that a port lies in.
 template <typename F>
 void fill_infos(const std::vector<Port>& ports, const OrtMemoryInfo** infos, size_t count, const char* what,
                 F space_of) {
@@ -134,7 +134,7 @@ SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* optio
   const OrtEnv& e = handle(env, "env");
   SessionOptions settings = session_options(options);
   require(settings.own_threads || e.environment->shared_pool(), ErrorCode::fail,
-          "the session is to use the environment's threads, but the environment was made without; make it by "
+          "the session must use the environment's threads, but the environment has none; make the environment by "
           "CreateEnvWithGlobalThreadPools");
   {
     const std::lock_guard lock(e.hooks_mutex);

@@ -20,9 +20,9 @@
 
 namespace retort::abi {
 
-/// Threads for runs that nobody waits for: started when needed, as many as the session's pool has. Thread-safe. The
-/// destructor waits for all that was begun, except when one of these runs is what destroys it. A forked child begins
-/// anew: what the parent had begun is done in the parent only.
+/// Threads for runs that no thread waits for: started on demand, as many as the session's pool has. Thread-safe. The
+/// destructor waits for all runs, except if one of these runs calls it. A forked child starts with an empty queue: the
+/// parent's runs are done in the parent only.
 class AsyncRuns {
  public:
   explicit AsyncRuns(size_t threads) : limit_(threads) {}
@@ -31,7 +31,7 @@ class AsyncRuns {
   void start(std::function<void()> run);
 
  private:
-  /// Held by the threads too: the one that destroys the owner comes back to it.
+  /// Also owned by the threads: one that destroys the AsyncRuns returns to it.
   struct Queue {
     std::mutex mutex;
     std::condition_variable changed;
@@ -42,7 +42,7 @@ class AsyncRuns {
   static void work(const std::shared_ptr<Queue>& queue);
   void leave_parent();
   const size_t limit_;
-  pid_t process_ = getpid();  ///< whose threads these are
+  pid_t process_ = getpid();  ///< the process that the threads belong to
   std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
   std::vector<std::thread> threads_;
 };
@@ -51,7 +51,7 @@ class AsyncRuns {
 
 namespace retort::abi {
 
-/// A session that is still to be extended: what it will be made of.
+/// The model of a session that can still be extended.
 struct Draft {
   std::shared_ptr<Environment> environment;
   SessionOptions options;
@@ -65,7 +65,7 @@ struct OrtEpAssignedNode : retort::abi::Handle<retort::abi::tag_of("epan")> {
   retort::AssignedNode node;
 };
 
-/// Nodes that went to one provider together.
+/// Nodes that one provider runs together.
 struct OrtEpAssignedSubgraph : retort::abi::Handle<retort::abi::tag_of("epas")> {
   std::string provider;
   std::vector<std::unique_ptr<OrtEpAssignedNode>> nodes;
@@ -77,12 +77,12 @@ struct OrtSession : retort::abi::Handle<retort::abi::tag_of("sess")> {
   std::unique_ptr<retort::abi::AsyncRuns> async;  ///< null: the session has one thread
   std::unique_ptr<retort::abi::Draft> draft;
   std::map<std::string, int> opsets;  ///< that the model imports
-  /// Who runs which nodes, when that is recorded.
+  /// Which provider runs which nodes, if this is recorded.
   std::vector<std::unique_ptr<OrtEpAssignedSubgraph>> assigned;
   std::vector<const OrtEpAssignedSubgraph*> assigned_list;
   std::shared_ptr<retort::abi::EpDevices> ep_devices;  ///< of the environment, which the session may outlive
-  std::vector<const OrtEpDevice*> devices;             ///< that the session uses, without the CPU
-  /// Whose memory that is; the CPU's where it is nobody's.
+  std::vector<const OrtEpDevice*> devices;             ///< used by the session, without the CPU
+  /// The device that the memory belongs to; the CPU if it belongs to none.
   const OrtEpDevice& device_of(const retort::MemorySpace& space) const;
 };
 
@@ -95,41 +95,41 @@ struct OrtModelMetadata : retort::abi::Handle<retort::abi::tag_of("meta")> {
   retort::ModelInfo info;
 };
 
-/// Weights of the CPU are shared by all sessions of the process: what is left to hold is those of plug-ins.
+/// The process's sessions share weights of the CPU anyway, so this only holds those of plug-ins.
 struct OrtPrepackedWeightsContainer : retort::abi::Handle<retort::abi::tag_of("pack")> {
   const std::shared_ptr<retort::abi::PackedWeights> weights = std::make_shared<retort::abi::PackedWeights>();
 };
 
 namespace retort::abi {
 
-/// The session behind the handle; `fail` while it is still to be extended.
+/// The session behind the handle; throws `fail` if it can still be extended.
 const std::shared_ptr<Session>& session_of(const OrtSession* session);
-/// What the model shows, also before the session is finished.
+/// The model's inputs and outputs, also before the session is finished.
 const std::vector<Port>& inputs_of(const OrtSession* session);
 const std::vector<Port>& outputs_of(const OrtSession* session);
 const ModelInfo& info_of(const OrtSession* session);
-/// The memory that an input is read in, the first of several, and the one that an output is made in.
+/// The memory that an input is read in (the first of several), and the memory that an output is made in.
 MemorySpace input_space_of(const OrtSession& session, size_t index);
 MemorySpace output_space_of(const OrtSession& session, size_t index);
 
-/// Makes an engine's session from options that were set up for it.
+/// Makes an engine's session from prepared options.
 using Load = FunctionRef<std::shared_ptr<Session>(const std::shared_ptr<Environment>&, const SessionOptions&)>;
-/// Notes which provider runs which nodes, where the engine recorded the nodes.
+/// Records which provider runs which nodes, if the engine recorded the nodes.
 void record_assignment(OrtSession& session, const Session& made);
-/// A path that a caller gave; a folder is an invalid argument.
+/// A path that a caller gave; throws invalid_argument if it is a folder.
 std::string model_file(const char* model_path);
-/// A session that there is nothing behind yet.
+/// A handle without a session behind it.
 std::unique_ptr<OrtSession> new_session(const OrtEnv& env);
-/// What every way to a session checks first: the options as the engine takes them.
+/// Converts the options to the engine's and makes the checks that every way to create a session needs.
 SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* options);
-/// Makes the session behind a handle ready to run. `options`: of whoever adds providers, or null; `container`: of weights
-/// that are shared, or null.
+/// Creates the session behind a handle. `options`: those of the caller that adds providers, or null; `container`: of
+/// shared weights, or null.
 void finish_session(OrtSession& session, const std::shared_ptr<Environment>& environment, SessionOptions settings,
                     const OrtSessionOptions* options, const OrtPrepackedWeightsContainer* container, Load load);
 
-/// The options of the engine: a copy, with the caller's threads. Null: the defaults.
+/// The engine's options: a copy, with the caller's threads. Null: the defaults.
 SessionOptions session_options(const OrtSessionOptions* options);
-/// The type of a port as the C interface tells it.
+/// The type of an input or output, for the C interface.
 OrtTypeInfo type_of(const ValueType& type, const DimTable& dims);
 
 }  // namespace retort::abi

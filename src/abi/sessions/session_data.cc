@@ -1,4 +1,4 @@
-// Session options that bring data: initializers, files in memory, sources of compiled models.
+// Session options with data: initializers, files in memory, source models of compiled models.
 #include "abi/sessions/options.h"
 #include "abi/slots.h"
 #include "abi/values/value.h"
@@ -6,7 +6,7 @@
 namespace retort::abi {
 namespace {
 
-/// The tensor of a value that stays where it is.
+/// The tensor of a value, which must outlive the options.
 const Tensor& need_tensor(const OrtValue* value, const char* what) {
   const Tensor* tensor = handle(value, what).value.tensor();
   require(tensor, ErrorCode::invalid_argument, "argument '{}' is not a tensor", what);

@@ -7,9 +7,9 @@ namespace retort::abi {
 
 ThreadSettings::Create CustomThreads::hook() const {
   if (!create) return {};
-  require(join, ErrorCode::fail, "a function that creates threads needs one that joins them");
+  require(join, ErrorCode::fail, "a function that creates threads needs another that joins them");
   return [*this](std::function<void()> body) -> std::function<void()> {
-    // The thread owns its body: it may start after this function has returned.
+    // The thread owns its body, since it may start after this function has returned.
     auto* owned = new std::function<void()>(std::move(body));
     const OrtThreadWorkerFn run = [](void* p) {
       const std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()>*>(p));
@@ -18,7 +18,7 @@ ThreadSettings::Create CustomThreads::hook() const {
     const OrtCustomThreadHandle thread = create(options, run, owned);
     if (!thread) {
       delete owned;
-      fail(ErrorCode::fail, "the custom function made no thread");
+      fail(ErrorCode::fail, "the custom function created no thread");
     }
     return [join = join, thread] { join(thread); };
   };

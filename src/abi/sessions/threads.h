@@ -1,4 +1,4 @@
-// Threads that the host program makes itself, behind the three callbacks of the C interface.
+// Threads that the host program creates, through the three callbacks of the C interface.
 #pragma once
 #include "abi/handle.h"
 #include "session/options.h"
@@ -10,7 +10,7 @@ struct CustomThreads {
   OrtCustomJoinThreadFn join = nullptr;
   void* options = nullptr;
 
-  /// Empty without a create function; `fail` when there is one, but no way to join.
+  /// Empty without a create function; throws `fail` if there is no function to join.
   ThreadSettings::Create hook() const;
 };
 

@@ -11,7 +11,7 @@ namespace retort::abi {
 namespace {
 
 constexpr size_t kAlignment = 64;
-/// Fields of OrtAllocator that a caller's allocator has only from this version on.
+/// A caller's OrtAllocator has GetStats only from this version on.
 constexpr uint32_t kStatsSince = 23;
 
 void* ORT_API_CALL host_alloc(OrtAllocator*, size_t size) {
@@ -24,14 +24,14 @@ void ORT_API_CALL host_free(OrtAllocator*, void* p) { std::free(p); }
 const OrtMemoryInfo* ORT_API_CALL host_info(const OrtAllocator*) { return &cpu_memory_info(); }
 
 OrtStatusPtr ORT_API_CALL host_stats(const OrtAllocator*, OrtKeyValuePairs** out) noexcept {
-  // malloc keeps no statistics of ours.
+  // The default allocator keeps no statistics.
   return guard([&] { give(out, "out", std::make_unique<OrtKeyValuePairs>()); });
 }
 
 DeviceAllocator& device_of(OrtAllocator* a) { return *static_cast<DeviceAllocator*>(a); }
 const DeviceAllocator& device_of(const OrtAllocator* a) { return *static_cast<const DeviceAllocator*>(a); }
 
-// Null when there is none, as the interface has no status here.
+// Returns null if memory is exhausted, as the interface has no status here.
 void* ORT_API_CALL device_alloc(OrtAllocator* a, size_t size) {
   try {
     return device_of(a).memory->allocate(size);
@@ -131,7 +131,7 @@ OrtStatusPtr ORT_API_CALL GetAllocatorWithDefaultOptions(OrtAllocator** out) noe
 }
 
 void ORT_API_CALL ReleaseAllocator(OrtAllocator* input) noexcept {
-  // Only CreateAllocator makes allocators for callers.
+  // Only allocators that CreateAllocator made are released.
   if (!input || input == &default_allocator()) return;
   if (input->Alloc == host_alloc)
     delete static_cast<HostAllocator*>(input);
@@ -199,7 +199,7 @@ OrtStatusPtr ORT_API_CALL CreateArenaCfgV2(const char* const* arena_config_keys,
       } else if (key == "use_cuda_mempool") {
         cfg->use_cuda_mempool = value != 0;
       } else {
-        fail(ErrorCode::invalid_argument, "'{}' is no setting of arenas", key);
+        fail(ErrorCode::invalid_argument, "'{}' is not a setting of arenas", key);
       }
     }
     give(out, "out", std::move(cfg));

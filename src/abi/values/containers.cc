@@ -21,7 +21,7 @@ Tensor copy_tensor(OrtAllocator& allocator, const Tensor& from) {
   return to;
 }
 
-/// A new tensor with the elements of a vector in another order.
+/// Returns a new tensor with elements of the vector in the given order.
 template <typename T>
 Tensor permuted(const Tensor& from, const std::vector<size_t>& order) {
   Tensor to(from.dtype(), Shape{int64_t(order.size())});
@@ -44,7 +44,7 @@ Tensor permuted_any(const Tensor& from, const std::vector<size_t>& order) {
   }
 }
 
-/// The order of ascending keys without repetition: of equal keys the first counts.
+/// The order of ascending keys without repetitions: of equal keys, the first counts.
 template <typename K>
 std::vector<size_t> key_order(const Tensor& keys) {
   const K* k = keys.data<K>();
@@ -56,12 +56,12 @@ std::vector<size_t> key_order(const Tensor& keys) {
 }
 
 Map make_map(std::span<const OrtValue* const> in) {
-  require(in.size() == 2, ErrorCode::fail, "a map is made of keys and values, not of {} tensors", in.size());
+  require(in.size() == 2, ErrorCode::fail, "a map takes 2 tensors, keys and values, not {}", in.size());
   const Tensor &keys = on_host(tensor_of(in[0], ErrorCode::fail), "in"),
                &values = on_host(tensor_of(in[1], ErrorCode::fail), "in");
   require(keys.count() == values.count(), ErrorCode::fail, "{} keys for {} values", keys.count(), values.count());
   require(keys.shape().rank() <= 1 && values.shape().rank() <= 1, ErrorCode::fail,
-          "keys {} and values {} are no vectors", to_string(keys.shape()), to_string(values.shape()));
+          "keys {} and values {} are not vectors", to_string(keys.shape()), to_string(values.shape()));
   require(keys.dtype() == DType::i64 || keys.dtype() == DType::string, ErrorCode::fail,
           "keys of a map cannot have type {}", dtype_name(keys.dtype()));
   const auto order = keys.dtype() == DType::i64 ? key_order<int64_t>(keys) : key_order<std::string>(keys);
@@ -99,7 +99,7 @@ OrtStatusPtr ORT_API_CALL CreateValue(const OrtValue* const* in, size_t num_valu
     require(num_values > 0, ErrorCode::fail, "a container needs at least one value");
     const std::span<const OrtValue* const> values(&need(in, "in"), num_values);
     if (value_type == ONNX_TYPE_MAP) return give(out, "out", std::make_unique<OrtValue>(make_map(values)));
-    require(value_type == ONNX_TYPE_SEQUENCE, ErrorCode::fail, "only sequences and maps are made of values");
+    require(value_type == ONNX_TYPE_SEQUENCE, ErrorCode::fail, "only sequences and maps can be made from values");
     give(out, "out", std::make_unique<OrtValue>(make_sequence(values)));
   });
 }
@@ -113,7 +113,7 @@ OrtStatusPtr ORT_API_CALL GetValueCount(const OrtValue* value, size_t* out) noex
   });
 }
 
-// Copies: what is taken out can be changed without changing the container.
+// The results are copies, so changing them does not change the container.
 OrtStatusPtr ORT_API_CALL GetValue(const OrtValue* value, int index, OrtAllocator* allocator, OrtValue** out) noexcept {
   return guard([&] {
     const Value& v = handle(value, "value").value;
@@ -129,7 +129,7 @@ OrtStatusPtr ORT_API_CALL GetValue(const OrtValue* value, int index, OrtAllocato
   });
 }
 
-// Opaque types exist only where an operator defines one; no operator here does.
+// Opaque types exist only if an operator defines one, and none does.
 OrtStatusPtr ORT_API_CALL CreateOpaqueValue(const char* domain_name, const char* type_name, const void*, size_t,
                                             OrtValue**) noexcept {
   return guard([&] {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kNvidia = 0x10de, kAmd = 0x1002, kIntel = 0x8086, kMicrosoft = 0x1414, kQualcomm = 0x5143;
 
-/// The names that CreateMemoryInfo knows; everything else goes through CreateMemoryInfo_V2.
+/// The names that CreateMemoryInfo knows; use CreateMemoryInfo_V2 for all others.
 struct Known {
   std::string_view asked, name;
   DeviceType device;
@@ -45,7 +45,7 @@ OrtMemoryInfo make(std::string_view name, MemorySpace space, OrtAllocatorType ty
   return info;
 }
 
-/// Spaces that providers gave names, never destroyed.
+/// The names that providers gave to spaces; never destroyed.
 struct NamedSpaces {
   std::mutex mutex;
   std::deque<std::pair<MemorySpace, std::string>> all;
@@ -109,7 +109,7 @@ OrtStatusPtr ORT_API_CALL CreateMemoryInfo(const char* name, OrtAllocatorType ty
     need(out, "out");
     for (const Known& known : kKnown) {
       if (known.asked != asked) continue;
-      // There is one host, whatever number a caller gives it.
+      // There is only one host, whatever device number a caller gives.
       MemorySpace space{known.device, known.kind, known.vendor, asked == "Cpu" ? 0 : id, 0};
       give(out, "out", std::make_unique<OrtMemoryInfo>(make(known.name, space, type, mem_type)));
       return;

@@ -1,4 +1,4 @@
-// OrtMemoryInfo: a memory space with a name and the old ways of naming it.
+// OrtMemoryInfo: a memory space with a name, and the older ways to name it.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,8 +9,9 @@
 /// A view of the space inside an OrtMemoryInfo.
 struct OrtMemoryDevice : retort::MemorySpace {};
 
-/// Begins like the struct of ONNX Runtime 1.31: plug-ins that were built from its sources, WebGPU's for one, copy the info of
-/// an allocator (OrtAllocator::Info) as an object of their own, and do not ask for it.
+/// Begins with the fields of ONNX Runtime 1.31's struct: plug-ins that are built from its sources, for example
+/// WebGPU's, copy the info of an allocator (OrtAllocator::Info) as an object of their own type instead of calling
+/// functions.
 struct OrtMemoryInfo {
   static constexpr uint32_t kTag = retort::abi::tag_of("memi");
   struct Device {
@@ -23,7 +24,7 @@ struct OrtMemoryInfo {
   std::string name;
   OrtMemType mem_type = OrtMemTypeDefault;
   OrtAllocatorType allocator_type = OrtDeviceAllocator;
-  Device device;  ///< the space, to be read by plug-ins; from here on fields are our own
+  Device device;  ///< the space, which plug-ins may read; the fields from here on are Retort's own
   uint32_t tag = kTag;
   OrtMemoryDevice space;
 
@@ -32,7 +33,7 @@ struct OrtMemoryInfo {
     device = {int8_t(where.device), int8_t(where.kind), int16_t(where.device_id), where.vendor_id, where.alignment};
   }
 
-  /// Names count: two infos of one space with different labels differ.
+  /// Names count: two infos of one space with different names are different.
   bool operator==(const OrtMemoryInfo& o) const {
     return name == o.name && static_cast<const retort::MemorySpace&>(space) == o.space && mem_type == o.mem_type &&
            allocator_type == o.allocator_type;
@@ -43,13 +44,13 @@ static_assert(offsetof(OrtMemoryInfo, mem_type) == 32 && offsetof(OrtMemoryInfo,
 
 namespace retort::abi {
 
-/// Plain host memory.
+/// An info for ordinary host memory.
 const OrtMemoryInfo& cpu_memory_info();
 /// An equal info that lives as long as the library, so that values need not copy names.
 const OrtMemoryInfo& interned(const OrtMemoryInfo& info);
-/// What info_of() calls a space from now on: its provider's own name. The first name stays.
+/// Gives a space its provider's own name, which info_of() then uses. The first name stays.
 void name_space(const MemorySpace& space, const std::string& name);
-/// An info for memory that came without one: its provider's name for it, else the conventional one.
+/// An info for memory without one: with its provider's name for the space, otherwise the conventional name.
 const OrtMemoryInfo& info_of(const MemorySpace& space);
 
 }  // namespace retort::abi

@@ -1,5 +1,4 @@
-// Sparse tensors. An OrtValue made for one has a dense shape and an element type at first; filling it, or lending it
-// indices, gives it a format.
+// Sparse tensors. A new one has a dense shape and an element type; filling it, or setting indices, gives it a format.
 #include <cstring>
 
 #include "abi/slots.h"
@@ -12,7 +11,7 @@ namespace {
 
 using Format = SparseTensor::Format;
 
-/// A format is there as soon as there are indices.
+/// A sparse tensor has a format if it has indices.
 bool has_format(const SparseTensor& s) { return bool(s.indices); }
 
 const SparseTensor& sparse_of(const OrtValue* value, const char* what = "ort_value") {
@@ -24,7 +23,7 @@ SparseTensor& sparse_of(OrtValue* value) {
   return const_cast<SparseTensor&>(sparse_of(static_cast<const OrtValue*>(value)));
 }
 
-/// With its values and indices.
+/// The sparse tensor; throws if it has no values and indices yet.
 const SparseTensor& filled(const OrtValue* value) {
   const SparseTensor& sparse = sparse_of(value);
   require(has_format(sparse), ErrorCode::fail, "the sparse tensor has no values yet");
@@ -47,7 +46,7 @@ Tensor borrowed(T* data, std::initializer_list<int64_t> shape) {
   return Tensor(dtype_of<T>, Shape(shape), data, nullptr);
 }
 
-/// The values of a Fill function: copied from host memory into a tensor that has none yet.
+/// The values of a Fill function, copied from host memory; throws if the tensor has values already.
 Tensor new_values(const SparseTensor& sparse, const OrtMemoryInfo* info, const int64_t* shape, size_t rank,
                   const void* values) {
   require(!has_format(sparse), ErrorCode::fail, "the sparse tensor has values already");
@@ -56,7 +55,7 @@ Tensor new_values(const SparseTensor& sparse, const OrtMemoryInfo* info, const i
   return host_copy(sparse.values.dtype(), need_shape(shape, rank), values);
 }
 
-/// Indices of COO: one for each value (linear), or two.
+/// Checks indices of COO: one per value (linear), or two.
 Shape check_coo(const SparseTensor& sparse, size_t values, const int64_t* indices, size_t count) {
   require(count == values || count == 2 * values, ErrorCode::invalid_argument, "{} indices for {} values", count,
           values);
@@ -99,7 +98,7 @@ void check_csr(const SparseTensor& sparse, size_t values, std::span<const int64_
   }
 }
 
-/// Values [block rows, block columns, blocks] go with indices [2, blocks].
+/// Checks values [blocks, block rows, block columns] against indices [2, blocks].
 void check_blocks(const Tensor& values, std::span<const int64_t> index_shape) {
   require(index_shape.size() == 2 && index_shape[0] == 2, ErrorCode::fail,
           "block indices have shape [2, blocks], not {}", to_string(index_shape));
@@ -110,7 +109,7 @@ void check_blocks(const Tensor& values, std::span<const int64_t> index_shape) {
 
 void set(SparseTensor& sparse, Format format, Tensor indices, Tensor outer = {}) {
   sparse.format = format;
-  // CSR: `inner_indices` are the columns, `indices` the row starts.
+  // CSR: `inner_indices` holds the columns, `indices` the row starts.
   if (format == Format::csr) {
     sparse.inner_indices = std::move(indices);
     sparse.indices = std::move(outer);
@@ -258,7 +257,7 @@ OrtStatusPtr ORT_API_CALL GetSparseTensorValuesTypeAndShape(const OrtValue* ort_
 OrtStatusPtr ORT_API_CALL GetSparseTensorValues(const OrtValue* ort_value, const void** out) noexcept {
   return guard([&] {
     const Tensor& values = filled(ort_value).values;
-    require(values.dtype() != DType::string, ErrorCode::invalid_argument, "strings are read one by one");
+    require(values.dtype() != DType::string, ErrorCode::invalid_argument, "read strings one by one");
     need(out, "out") = values.data();
   });
 }

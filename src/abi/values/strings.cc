@@ -1,4 +1,4 @@
-// Tensors of strings: contents copied in and out.
+// Tensors of strings: copies contents in and out.
 #include <cstring>
 
 #include "abi/slots.h"
@@ -7,7 +7,7 @@
 namespace retort::abi {
 namespace {
 
-/// The strings of a tensor, or of the values of a sparse one.
+/// The strings of a tensor, or of a sparse tensor's values.
 std::span<const std::string> strings_of(const OrtValue* value) {
   const Value& v = handle(value, "value").value;
   const SparseTensor* sparse = v.get<SparseTensor>();

@@ -108,7 +108,7 @@ OrtStatusPtr ORT_API_CALL SetTensorElementType(OrtTensorTypeAndShapeInfo* info,
   return guard([&] { handle(info, "info").type = type; });
 }
 
-// Setting fewer extents than there are leaves the others: the official library does so too.
+// As in the official library, setting fewer extents than there are keeps the others.
 OrtStatusPtr ORT_API_CALL SetDimensions(OrtTensorTypeAndShapeInfo* info, const int64_t* dim_values,
                                         size_t dim_count) noexcept {
   return guard([&] {
@@ -240,7 +240,7 @@ OrtStatusPtr ORT_API_CALL GetOptionalContainedTypeInfo(const OrtOptionalTypeInfo
   });
 }
 
-// The views of a type info have no life of their own: releasing one is harmless.
+// Views of a type info are not owned by the caller, so releasing one does nothing.
 void ORT_API_CALL ReleaseMapTypeInfo(OrtMapTypeInfo*) noexcept {}
 void ORT_API_CALL ReleaseSequenceTypeInfo(OrtSequenceTypeInfo*) noexcept {}
 void ORT_API_CALL ReleaseTypeInfo(OrtTypeInfo* input) noexcept { release(input); }

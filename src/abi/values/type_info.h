@@ -1,4 +1,4 @@
-// Type infos: what GetTypeInfo and the model editor hand out.
+// Type infos, which GetTypeInfo and the model editor return.
 #pragma once
 #include <memory>
 #include <optional>
@@ -8,19 +8,19 @@
 #include "abi/handle.h"
 #include "tensor/tensor.h"
 
-/// Element type and shape. Extents are >= 0, or -1 when unknown; `symbols` names some of the unknown ones.
+/// Element type and shape. Extents are >= 0, or -1 if unknown; `symbols` names some of the unknown ones.
 struct OrtTensorTypeAndShapeInfo : retort::abi::Handle<retort::abi::tag_of("tsri")> {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
   bool has_shape = false;
   std::vector<int64_t> dims;
-  std::vector<std::string> symbols;  ///< as long as dims; "" for none
+  std::vector<std::string> symbols;  ///< as many as dims; "" for none
 };
 
 struct OrtMapTypeInfo;
 struct OrtSequenceTypeInfo;
 struct OrtOptionalTypeInfo;
 
-/// One of the members is set, by `kind`. Views into it (casts) live as long as it does.
+/// One member is set, depending on `kind`. Views of it (casts) live as long as it does.
 struct OrtTypeInfo : retort::abi::Handle<retort::abi::tag_of("type")> {
   ONNXType kind = ONNX_TYPE_UNKNOWN;
   std::string denotation;
@@ -43,9 +43,9 @@ struct OrtOptionalTypeInfo : retort::abi::Handle<retort::abi::tag_of("optt")> {
 
 namespace retort::abi {
 
-/// The numbers agree but for three types.
+/// The numbers are the same except for three types.
 ONNXTensorElementDataType to_onnx(DType type);
-/// not_implemented for numbers that name no type of elements.
+/// Throws not_implemented for numbers that are not an element type.
 DType from_onnx(ONNXTensorElementDataType type);
 
 OrtTensorTypeAndShapeInfo tensor_info(DType type, std::span<const int64_t> shape);
@@ -53,7 +53,7 @@ OrtTypeInfo tensor_type(OrtTensorTypeAndShapeInfo info, ONNXType kind = ONNX_TYP
 OrtTypeInfo map_type(ONNXTensorElementDataType key, OrtTypeInfo value);
 OrtTypeInfo sequence_type(OrtTypeInfo element);
 OrtTypeInfo optional_type(OrtTypeInfo contained);
-/// The type of a value; throws runtime_exception when the value is empty.
+/// The type of a value; throws runtime_exception if it is empty.
 OrtTypeInfo type_of(const Value& value);
 
 }  // namespace retort::abi

@@ -1,4 +1,4 @@
-// Tensors as values: made, wrapped, looked at.
+// Tensors as values: creation and access.
 #include <cstring>
 
 #include "abi/slots.h"
@@ -10,8 +10,8 @@
 namespace retort::abi {
 namespace {
 
-/// Frees with the allocator that the memory came from; strings are destroyed first. A value may outlive an allocator of
-/// CreateAllocator: all of ours for the host are alike, and one lasts.
+/// Frees the memory with the allocator that it came from, and destroys strings first. A value may outlive an allocator
+/// of CreateAllocator: all host allocators of the library are alike, and the default one is never destroyed.
 std::shared_ptr<void> owned_by(OrtAllocator& allocator, void* p, size_t strings) {
   if (const auto memory = memory_behind(allocator)) return {p, [memory](void* q) { memory->release(q); }};
   OrtAllocator& lasting = allocator.Free == default_allocator().Free ? default_allocator() : allocator;
@@ -25,7 +25,7 @@ OrtStatusPtr create_with_data(const OrtMemoryInfo& info, void* data, size_t byte
                               ONNXTensorElementDataType type, OrtAllocator* deleter, OrtValue** out) {
   need(out, "out");
   Tensor tensor = wrap_tensor(info, data, bytes, shape, from_onnx(type), nullptr);
-  // Only now that nothing can fail any more does the memory change hands.
+  // The value takes ownership only when nothing can fail any more.
   if (deleter) {
     tensor = Tensor(tensor.dtype(), tensor.shape(), data, owned_by(*deleter, data, 0), tensor.space());
   }

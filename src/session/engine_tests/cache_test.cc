@@ -1,4 +1,4 @@
-// Caches that an operator adds to: bound over the past ones, they are written where they lie.
+// Caches that an operator extends: bound over the past ones, they are written in place.
 #include <gtest/gtest.h>
 
 #include "session/session_testing.h"
@@ -25,7 +25,7 @@ struct Decode : TestGraph {
   }
 };
 
-/// The inputs of a step that is the third row of caches of four.
+/// The inputs of a step that writes the third row of caches of four.
 std::vector<Value> third_row(const Tensor& past_k, const Tensor& past_v) {
   return {Tensor::of<float>({1, 1, 2}, {0, 0}),
           Tensor::of<float>({1, 1, 1}, {0}),
@@ -59,7 +59,7 @@ TEST(Cache, IsWrittenInPlaceWhereItIsBoundOverThePast) {
     EXPECT_EQ(present_v.tensor()->data(), v.data());
     EXPECT_EQ(std::vector<float>(v.data<float>(), v.data<float>() + 4), (std::vector<float>{1, 2, 6, 7}));
     EXPECT_EQ(k.data<float>()[2], 0);
-    Value both = v;  // one memory for two caches cannot be right
+    Value both = v;  // two caches in one memory cannot be correct
     outputs[1] = &both;
     EXPECT_THROW(session->run(given, outputs, {}, nullptr), Error);
   }

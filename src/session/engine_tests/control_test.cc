@@ -1,4 +1,4 @@
-// Operators with bodies, and those whose values are no tensors, in whole sessions.
+// Operators with bodies, and operators on values that are not tensors, in whole sessions.
 #include <gtest/gtest.h>
 
 #include "session/session_testing.h"
@@ -56,7 +56,7 @@ TEST(If, RefusesWhatIsNotOneBool) {
   EXPECT_THROW(Choice{DType::i64}, Error);
 }
 
-// A float kernel behind it would read the bytes of another type.
+// A float kernel after it would read bytes of another type.
 TEST(If, RefusesBranchesOfDifferentTypes) {
   TestGraph t, yes(t.g.shared_dims()), no(t.g.shared_dims());
   const ValueId c = t.input("c", {}, DType::boolean), x = t.input("x", {3});
@@ -70,7 +70,7 @@ TEST(If, RefusesBranchesOfDifferentTypes) {
   }
 }
 
-// Carries x, which grows by k (captured), gives each x, and ends when its first element reaches 10.
+// Carries x, which grows by k (captured), outputs each x, and ends when the first element reaches 10.
 struct Count : TestGraph {
   Count() {
     const ValueId m = input("m", {symbol("counts")}, DType::i64), c = input("c", {}, DType::boolean),
@@ -139,7 +139,7 @@ TEST(Loop, RefusesAnotherTypeThanItsBodyTakes) {
   }
 }
 
-// A state s, which grows by each scanned row; gives s before and the row times k (captured).
+// A state s, which grows by each scanned row; outputs s before, and the row times k (captured).
 struct Running : TestGraph {
   TestGraph body{g.shared_dims()};
   explicit Running(size_t width) {
@@ -182,7 +182,7 @@ TEST(Scan, GoesAlongAnyAxisInEitherDirection) {
   }
 }
 
-// Opset 8: batches of rows, the first of two steps, the second of one.
+// Opset 8: batches of rows; the first has two steps, the second one.
 TEST(Scan, RunsOverABatchInItsOldForm) {
   for (const bool lengths : {false, true}) {
     Running t(1);

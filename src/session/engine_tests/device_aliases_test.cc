@@ -1,4 +1,4 @@
-// Outputs of parts that lie over their inputs.
+// Tests outputs of parts that lie over their inputs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ struct Seen {
   int in_place = 0, elsewhere = 0;
 };
 
-/// One node: Identity, whose output is its input and which copies only where it lies elsewhere; Neg and Add, which may work in
-/// the place of any input.
+/// One node: Identity, whose output is its input, and which copies only if it lies elsewhere; Neg and Add, which may
+/// overwrite any input.
 class Aliasing : public Compiled {
  public:
   Aliasing(const Partition& part, MemorySpace space, FencedMemory& memory, Seen& seen)
@@ -28,7 +28,7 @@ class Aliasing : public Compiled {
   std::span<const OutputAlias> aliases() const override { return aliases_; }
 
   void run(PartitionRun& run) const override {
-    if (run.output_count() == 0) return;  // a node whose result nobody reads
+    if (run.output_count() == 0) return;  // a node whose result is not read
     const Tensor& a = run.input(0);
     const Tensor& b = run.input(run.input_count() - 1);
     Tensor& y = run.output(0, DType::f32, a.shape());
@@ -60,13 +60,13 @@ class DeviceAliases : public DeviceTest {
       return std::make_shared<Aliasing>(part, space, memory, seen);
     };
   }
-  /// As the model has its nodes, so that none is folded away.
+  /// The model without optimisation, so that no node is folded away.
   SessionOptions plain(SessionOptions o) {
     o.optimization = OptimizationLevel::none;
     return o;
   }
 
-  /// The results of a run whose first output is `first`, if that is given.
+  /// The results of a run whose first output is bound to `first`, if that is given.
   static std::vector<Value> run_into(Session& session, const std::vector<Value>& given, const Value& first) {
     std::vector<const Value*> inputs;
     std::vector<Value*> outputs;
@@ -78,7 +78,7 @@ class DeviceAliases : public DeviceTest {
     return results;
   }
 
-  /// Models of random nodes, of which the CPU has some, with random outputs: the same results as without a device.
+  /// Models of random nodes, some of them for the CPU, with random outputs: results must be those without a device.
   void compare_random_models() {
     std::mt19937 random(7);
     const auto below = [&](size_t n) { return size_t(random() % n); };
@@ -103,7 +103,7 @@ class DeviceAliases : public DeviceTest {
       for (float k = 1; k < 4; ++k) {
         const std::vector<Value> given{host({k, -2 * k, 3}), host({-k, 5, k * k})};
         const auto wanted = run(*without, given);
-        // Every third model writes an output over an input, where the device or the host has it.
+        // Every third model writes an output over an input, in memory of the device or the host.
         const bool over = model_number % 3 == 0;
         const Value a =
             model_number % 2 == 1 && !control.space.host_readable() ? Value(on_device({k, -2 * k, 3})) : given[0];
@@ -120,7 +120,7 @@ class DeviceAliases : public DeviceTest {
   Seen seen;
 };
 
-/// Three rounds of random nodes on what they carry, v, and on what they capture, k = -x; all that they make is told of each.
+/// Three iterations of random nodes on the carried value v and the captured k = -x; all their results are outputs.
 std::shared_ptr<Model> random_loop(std::mt19937& random) {
   auto model = std::make_shared<Model>();
   model->ir_version = 8;
@@ -183,7 +183,7 @@ TEST_F(DeviceAliases, RandomModelsOnTheDevice) {
   compare_random_models();
 }
 
-// Where the memory that outputs lie over is planned for the whole model.
+// The memory that outputs lie over is planned for the whole model.
 TEST_F(DeviceAliases, RandomModelsInMemoryOfTheHost) {
   work_in({});
   compare_random_models();
@@ -200,7 +200,7 @@ TEST_F(DeviceAliases, MemoryIsUsedAgainByTheNextRun) {
   EXPECT_EQ(seen.in_place, 4 * 2);
 }
 
-// What a model gives for an input that calls leave out, and what calls give for it, is never written.
+// The model's own value of an optional input is never written, nor is a value that a call gives for it.
 TEST_F(DeviceAliases, InputsOnTheDeviceStay) {
   work_in(control.space);
   const auto s = session(model_of({"a"}, {"b = Identity a", "c = Neg b", "y = Neg c"}, {"y"}), plain(options()));

@@ -1,4 +1,4 @@
-// Parts of a device within bodies of Loop and If that the CPU runs.
+// Parts of a device inside bodies of Loop and If that the CPU runs.
 #include <gtest/gtest.h>
 
 #include "session/device_session_testing.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace retort::testing;
 
-/// y = v after m rounds of v = v + k, and s = each v, where k = -x is made on the host, v starts with x.
+/// y = v after m iterations of v = v + k, and s = each v; k = -x is computed on the host, v starts with x.
 struct Rounds {
   std::shared_ptr<Model> model = std::make_shared<Model>();
 

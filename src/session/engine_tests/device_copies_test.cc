@@ -1,4 +1,4 @@
-// Copies between memories that are not made: what lies where it is wanted goes there as it is.
+// Copies that are avoided: a value that already lies in the required memory is used there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,10 +49,10 @@ TEST_F(DeviceCopies, PinnedInputsAreReadWhereTheyLie) {
   }
   EXPECT_EQ(content(run(*s, {a})[1]), (Floats{-7, -2}));
   EXPECT_EQ(control.copies_up, 0);
-  EXPECT_EQ(s->ledger().total_bytes(), 8u) << "y, which came down by name";
+  EXPECT_EQ(s->ledger().total_bytes(), 8u) << "y, copied to the host in a run by name";
 }
 
-// The device is slow, and the CPU is done with its output long before.
+// The device is slow, and the CPU finishes its output much earlier.
 TEST_F(DeviceCopies, PinnedInputsStayUntilTheDeviceHasReadThem) {
   with_pinned_memory();
   control.delay = std::chrono::milliseconds(50);
@@ -79,14 +79,14 @@ TEST_F(DeviceCopies, InputsThatAreOutputsGoOutAsTheyAre) {
   for (int i = 0; i < 2; ++i) binding.run(nullptr);
   EXPECT_EQ(copies(), 0);
   EXPECT_EQ(binding.output_value(1).tensor()->data(), a.data());
-  // Memory that nobody keeps may go while the result is in use.
+  // Memory without an owner may be freed while the result is in use.
   binding.bind_input("a", Tensor(a.dtype(), a.shape(), const_cast<void*>(a.data()), nullptr, a.space()));
   binding.run(nullptr);
   EXPECT_EQ(copies(), 1);
   EXPECT_NE(binding.output_value(1).tensor()->data(), a.data());
   EXPECT_EQ(content(binding.output_value(1)), (Floats{1, 5}));
   copies();
-  // On the host both ways: the copy that the device reads is the only one.
+  // Input and result are on the host: the copy that the device reads is the only one.
   const auto results = run(*s, {host({2, 3}), on_device({1, 1})});
   EXPECT_EQ(content(results[1]), (Floats{2, 3}));
   EXPECT_EQ(control.copies_up, 1);
@@ -102,7 +102,7 @@ TEST_F(DeviceCopies, ValuesForInputsThatHaveOneGoWhereTheyAreRead) {
   binding.bind_output("y", control.space);
   binding.bind_input("b", on_device({5}));
   binding.run(nullptr);
-  EXPECT_EQ(copies(), 1) << "the model's own value, when the plan is made that takes others";
+  EXPECT_EQ(copies(), 1) << "the model's own value, when a plan is made that takes other values";
   binding.run(nullptr);
   EXPECT_EQ(copies(), 0);
   EXPECT_EQ(content(binding.output_value(0)), (Floats{6}));
@@ -113,7 +113,8 @@ TEST_F(DeviceCopies, ValuesForInputsThatHaveOneGoWhereTheyAreRead) {
   EXPECT_EQ(content(binding.output_value(0)), (Floats{8}));
 }
 
-/// Nodes that make y of a, and how often the result is copied when y is bound over a: nodes in one part, and each in one.
+/// Nodes that compute y from a, and how often the result is copied if y is bound over a: with all nodes in one part,
+/// and with one part per node.
 struct Replacing {
   std::vector<std::string> nodes, outputs;
   int together, apart;
@@ -124,9 +125,9 @@ TEST_F(DeviceCopies, AnOutputReplacesAnInputThatNobodyNeedsAnyMore) {
       {{"y = Mul a two"}, {"y"}, 0, 0},
       {{"c = Mul a two", "y = Relu c"}, {"y"}, 0, 0},
       {{"c = Mul a two", "d = Relu c", "y = Add c d"}, {"y"}, 0, 0},
-      {{"c = Mul a two", "y = Add c a"}, {"y"}, 1, 0},  // a part may keep c where y will be
+      {{"c = Mul a two", "y = Add c a"}, {"y"}, 1, 0},  // a part may keep c in y's memory
       {{"y = Mul a two", "z = Sub a two"}, {"y", "z"}, 1, 1},
-      {{"c = Mul a two", "y = Relu c", "z = Sub c two"}, {"y", "z"}, 1, 0},  // it may make c again for z
+      {{"c = Mul a two", "y = Relu c", "z = Sub c two"}, {"y", "z"}, 1, 0},  // it may compute c again for z
       {{"y = Mul a two"}, {"y", "a"}, 1, 1},
       {{"y = MatMul a a"}, {"y"}, 1, 1},
   };
@@ -157,7 +158,7 @@ TEST_F(DeviceCopies, WhatBothSidesReadIsAnOutputOfBoth) {
   EXPECT_EQ(control.copies_down, 1);
   const Floats again = content(run(*s, {on_device({4})})[1]);
   EXPECT_EQ(again, (Floats{6}));
-  EXPECT_EQ(content(results[1]), (Floats{3})) << "a result that is held is not written again";
+  EXPECT_EQ(content(results[1]), (Floats{3})) << "a held result is not overwritten";
 }
 
 TEST_F(DeviceCopies, WhatFollowsOfConstantsIsNoWorkForAnybody) {
@@ -174,7 +175,7 @@ TEST_F(DeviceCopies, WhatFollowsOfConstantsIsNoWorkForAnybody) {
   }
 }
 
-// Runs by name: the system would make new memory page by page while the device copies into it.
+// Runs by name: new memory would be allocated by the system page by page while the device copies into it.
 TEST_F(DeviceCopies, ResultsComeDownWhereTheLastOnesDid) {
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   const auto result = [&](float a) { return run(*s, {on_device({a})})[0]; };
@@ -182,7 +183,7 @@ TEST_F(DeviceCopies, ResultsComeDownWhereTheLastOnesDid) {
   const Value held = result(2);
   EXPECT_EQ(held.tensor()->data(), first);
   EXPECT_NE(result(3).tensor()->data(), first);
-  EXPECT_EQ(content(held), (Floats{4})) << "it is held";
+  EXPECT_EQ(content(held), (Floats{4})) << "the caller holds it";
 }
 
 TEST_F(DeviceCopies, ConstantsGoToADeviceOnce) {
@@ -192,14 +193,14 @@ TEST_F(DeviceCopies, ConstantsGoToADeviceOnce) {
   EXPECT_EQ(uploads.get(weight.reshaped({4}), control.space).data(), first.data());
   EXPECT_EQ(uploads.get(weight, MemorySpace()).data(), weight.data());
   EXPECT_EQ(control.copies_up, 1);
-  // While a plan is made, one that a kernel has packed and given up is there for the next.
+  // While a plan is made, a weight that a kernel has packed and released is found for the next plan.
   const void* const place = first.data();
   first = Tensor();
   first = uploads.get(weight, control.space);
   EXPECT_EQ(first.data(), place);
   EXPECT_EQ(factory->memory().blocks(), 1u);
   uploads.settle();
-  EXPECT_EQ(uploads.get(weight, control.space).data(), place) << "somebody has it";
+  EXPECT_EQ(uploads.get(weight, control.space).data(), place) << "it is in use";
   first = Tensor();
   EXPECT_EQ(factory->memory().blocks(), 0u);
   EXPECT_EQ(control.copies_up, 1);
@@ -214,7 +215,7 @@ TEST_F(DeviceCopies, ConstantsAreFoundWhereTheyAre) {
   EXPECT_FALSE(uploads.find(Tensor::of<float>({1}, {1}), control.space));
 }
 
-// The address of a constant may be another's later.
+// The address of a constant may later be that of another.
 TEST_F(DeviceCopies, ConstantsAreKnownWhileTheyLive) {
   Uploads uploads(environment->devices());
   float memory[1] = {1};

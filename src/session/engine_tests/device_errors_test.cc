@@ -1,4 +1,4 @@
-// What providers, their devices and callers can do wrong.
+// Errors of providers, their devices and callers.
 #include <gtest/gtest.h>
 
 #include "session/device_session_testing.h"
@@ -57,15 +57,15 @@ TEST_F(DeviceTest, WrongClaims) {
   EXPECT_CONTAINS(claiming({{0, 2}}),
                   "provider 'TestProvider' claimed node 'make_y' (Add), which needs a result of node "
                   "'make_d' (Neg), which needs one of the same part");
-  EXPECT_CONTAINS(claiming({{0}, {0}}), "claimed node 0, which is not there or was claimed before");
+  EXPECT_CONTAINS(claiming({{0}, {0}}), "claimed node 0, which does not exist or was claimed before");
   EXPECT_CONTAINS(claiming({{0, 0}}), "claimed node 'make_c' (Add) twice");
-  EXPECT_CONTAINS(claiming({{77}}), "claimed node 77, which is not there");
+  EXPECT_CONTAINS(claiming({{77}}), "claimed node 77, which does not exist");
   EXPECT_CONTAINS(claiming({{}}), "claimed a part without nodes");
   EXPECT_EQ(claiming({{0}, {2}}), "no error");
   EXPECT_EQ(claiming({{2, 0, 1}}), "no error");
 }
 
-// Two parts that are each fine, but neither of which could run first.
+// Two parts that are each valid, but neither of which could run first.
 TEST_F(DeviceTest, PartsThatNeedEachOther) {
   control.claim = [](const Graph&) {
     return std::vector<Claim>{{{NodeId(0), NodeId(3)}, ""}, {{NodeId(1), NodeId(2)}, ""}};
@@ -106,7 +106,7 @@ TEST_F(DeviceTest, MemoryThatNobodyHas) {
                   "output 'y': nobody has memory of NPU 3 (vendor 0x1234)");
 }
 
-// Whatever fails, the run says so, its results stay empty, and the next one works.
+// Whatever fails, the run reports it, its results stay empty, and the next run works.
 TEST_F(DeviceTest, EveryFunctionMayFail) {
   const auto s = session(model_of({"a"}, {"c = Add a two", "d = Neg c", "y = Mul d two"}, {"y", "d"}));
   for (const std::string function : {"make_stream", "run_begins", "run_ends", "copy", "wait", "allocate"}) {
@@ -127,7 +127,7 @@ TEST_F(DeviceTest, EveryFunctionMayFail) {
   }
 }
 
-// The part's own failure is what the caller is told, not what failed while it was cleaned up.
+// The caller receives the part's own error, not one of the cleanup.
 TEST_F(DeviceTest, TheFirstErrorIsTold) {
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   control.fail_run = "device lost";
@@ -139,11 +139,12 @@ TEST_F(DeviceTest, TheFirstErrorIsTold) {
 TEST_F(DeviceTest, PartsTakeAndMakeTensorsOnly) {
   control.claimed = {"SequenceConstruct"};
   const std::vector<std::string> nodes{"q = SequenceConstruct a a", "y = SequenceLength q"};
-  EXPECT_CONTAINS(error_of([&] { session(model_of({"a"}, nodes, {"y"})); }),
-                  "provider 'TestProvider' claimed node 'make_q' (SequenceConstruct), whose output 'q' is no tensor");
+  EXPECT_CONTAINS(
+      error_of([&] { session(model_of({"a"}, nodes, {"y"})); }),
+      "provider 'TestProvider' claimed node 'make_q' (SequenceConstruct), whose output 'q' is not a tensor");
   control.claimed = {"SequenceLength"};
   EXPECT_CONTAINS(error_of([&] { session(model_of({"a"}, nodes, {"y"})); }),
-                  "claimed node 'make_y' (SequenceLength), whose input 'q' is no tensor");
+                  "claimed node 'make_y' (SequenceLength), whose input 'q' is not a tensor");
 }
 
 }  // namespace

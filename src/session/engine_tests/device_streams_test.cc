@@ -1,4 +1,4 @@
-// Devices that work beside the host.
+// Tests devices that work asynchronously.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace retort::testing;
 
-/// The run gives its work to the caller's stream and returns.
+/// Makes the run use the caller's stream and return without waiting.
 void do_not_wait(RunOptions& options, Stream* stream) {
   options.stream = stream;
   options.config["disable_synchronize_execution_providers"] = "1";
@@ -42,9 +42,9 @@ TEST_F(DeviceTest, RunsNeedNotWait) {
     waited = allowed.wait_for(std::chrono::seconds(10)) != std::future_status::ready;
   });
   for (int i = 0; i < 3; ++i) binding.run(&run_options);
-  may_work.set_value();  // nothing of them is done before
+  may_work.set_value();  // none of their work is done before
   synchronize(*stream);
-  EXPECT_FALSE(waited) << "a run waited for work that the device had not begun";
+  EXPECT_FALSE(waited) << "a run waited for work that the device had not started";
   EXPECT_EQ(content(y), (Floats{3}));
   run_options.config.clear();
   binding.run(&run_options);  // waits for the caller's stream
@@ -71,7 +71,7 @@ TEST_F(DeviceTest, BindingsRunSideBySide) {
   for (std::thread& t : threads) t.join();
 }
 
-// What the host owns may change as soon as a run has returned.
+// Host memory may change as soon as a run has returned.
 TEST_F(DeviceTest, RunsThatDoNotWaitHaveReadTheHostsMemory) {
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   const auto stream = factory->make_stream(0, {});
@@ -88,12 +88,12 @@ TEST_F(DeviceTest, RunsThatDoNotWaitHaveReadTheHostsMemory) {
   EXPECT_EQ(content(y), (Floats{3}));
 }
 
-// The memory between parts belongs to the frame, and the next run may come with another stream, or none.
+// The memory between parts belongs to the frame, and the next run may use another stream, or none.
 TEST_F(DeviceTest, RunsOfOneFrameInSeveralStreams) {
   control.one_by_one = true;
   const auto s = session(model_of({"a"}, {"c = Add a two", "d = Mul c two", "y = Sub d a"}, {"y"}));
   std::vector<Tensor> results;
-  std::vector<Value> inputs;  // stay until all is done
+  std::vector<Value> inputs;  // must stay until all runs are done
   for (float k = 1; k <= 6; ++k) {
     control.delay = std::chrono::milliseconds(int(k) % 2 ? 8 : 1);
     const auto stream = factory->make_stream(0, {});
@@ -112,7 +112,7 @@ TEST_F(DeviceTest, RunsOfOneFrameInSeveralStreams) {
   for (size_t k = 1; k <= 6; ++k) EXPECT_EQ(content(results[k - 1]), (Floats{float(k) + 4}));
 }
 
-// Results in memory of the host are read by the next step at once.
+// The next step reads results in host memory at once.
 TEST_F(DeviceTest, PartsMayWriteToTheHost) {
   control.delay = std::chrono::milliseconds(3);
   control.results_on_host = true;
@@ -152,7 +152,7 @@ TEST_F(DeviceTest, ValuesGoFromDeviceToDeviceByTheHost) {
 }
 
 TEST_F(DeviceTest, TerminatedRunsLeaveTheSessionUsable) {
-  control.delay = std::chrono::milliseconds(100);  // of each part: the run is not over when it is terminated
+  control.delay = std::chrono::milliseconds(100);  // per part: the run is still in progress when it is terminated
   control.one_by_one = true;
   const auto s = session(model_of({"a"}, {"c = Add a two", "d = Neg c", "e = Add d two", "y = Neg e"}, {"y"}));
   RunOptions run_options;

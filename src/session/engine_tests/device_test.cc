@@ -1,4 +1,4 @@
-// Sessions whose nodes run in several memories, on a provider whose memory the host cannot touch.
+// Sessions whose nodes run in several memories, on a provider whose memory the host cannot access.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -55,7 +55,7 @@ TEST_F(DeviceTest, HostInputsAreCopiedOnceWhenTheyAreBound) {
   binding.bind_input("a", a);
   binding.bind_input("b", on_device({3, 4}));
   binding.bind_output("y", control.space);
-  a.mutable_data<float>()[0] = 100;  // what was bound is what it held then
+  a.mutable_data<float>()[0] = 100;  // the binding has the values of the time of binding
   control.copies_up = 0;
   for (int i = 0; i < 3; ++i) binding.run(nullptr);
   EXPECT_EQ(control.copies_up, 0);
@@ -95,7 +95,7 @@ TEST_F(DeviceTest, CpuAndDeviceTakeTurns) {
   EXPECT_EQ(content(results[1]), (Floats{-4, -2}));
   EXPECT_EQ(control.runs, 3);
   EXPECT_EQ(control.copies_up, 4);    // a and b, d, f
-  EXPECT_EQ(control.copies_down, 2);  // c and y; a is read where it is
+  EXPECT_EQ(control.copies_down, 2);  // c and y; a is read in place
   // An input that is read in two memories can be bound once for both.
   Binding binding(s);
   binding.bind_input("a", on_device({1, -2}));
@@ -140,7 +140,7 @@ TEST_F(DeviceTest, OutputOverAnInputIsStaged) {
 }
 
 TEST_F(DeviceTest, BodiesReadWhatDevicesMade) {
-  // y = if any(c > 0) then c * 2 else -c, both bodies capturing c
+  // y = if any(c > 0) then c * 2 else -c; both bodies capture c
   auto model = model_of({"a"}, {"c = Add a two"}, {});
   Graph& g = *model->graph;
   const ValueId c = g.node(g.order()[0]).outputs[0];
@@ -196,11 +196,11 @@ TEST_F(DeviceTest, ValuesOutliveTheSession) {
 TEST_F(DeviceTest, ExtentsOfOneNameThatDiffer) {
   const auto s = session(model_of({"a", "b"}, {"c = Add a b", "y = Neg c"}, {"y"}));
   EXPECT_EQ(content(run(*s, {host({1, 2}), host({3, 4})})[0]), (Floats{-4, -6}));
-  EXPECT_EQ(content(run(*s, {host({1, 2}), host({3})})[0]), (Floats{-4, -5}));  // on a plan of its own
+  EXPECT_EQ(content(run(*s, {host({1, 2}), host({3})})[0]), (Floats{-4, -5}));  // on a separate plan
 }
 
 TEST_F(DeviceTest, ConstantsThatAppearLaterAreUploadedOnce) {
-  // The extents of "a" are known, but what that means shows after the claim: parts have an input that is a constant.
+  // The extents of "a" are known, but their effect shows only after the claim: parts have an input that is a constant.
   control.one_by_one = true;
   auto model = model_of({"a"}, {"s = Shape a", "m = ConstantOfShape s", "b = Add a m", "y = Mul b m"}, {"y", "b"});
   model->graph->value(model->graph->inputs[0]).type = ValueType::tensor(DType::f32, Shape{1});

@@ -1,4 +1,4 @@
-// Which values lie in the memory of devices, and for how long.
+// Tests which values lie in device memory, and for how long.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,7 +80,7 @@ TEST_F(DeviceValues, SessionsAtRestKeepNoInputs) {
   EXPECT_EQ(factory->memory().blocks(), 1u) << "that of y";
 }
 
-// "z = Identity y" is the same value for the plan, not for the caller.
+// "z = Identity y" is the same value in the plan, but not for the caller.
 TEST_F(DeviceValues, OneValueAsTwoOutputs) {
   for (const char* made : {"y = Add a two", "y = Neg a"}) {
     const auto s = session(model_of({"a"}, {made, "z = Identity y"}, {"y", "z"}));
@@ -109,7 +109,7 @@ TEST_F(DeviceValues, OneValueAsTwoOutputs) {
   }
 }
 
-// A graph may list an output twice: results are apart, and a caller's memory is only his.
+// A graph may list an output twice: the results are separate, and only one is written to a caller's memory.
 TEST_F(DeviceValues, OutputsListedTwice) {
   for (const char* node : {"y = Add a two", "y = Neg a", "y = Compress a which"}) {
     const bool selects = std::string(node).find("Compress") != std::string::npos;
@@ -153,7 +153,7 @@ TEST_F(DeviceValues, ResultsInMemoryThatTheDeviceReaches) {
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(binding.output_value(i).tensor()->space(), pinned);
 }
 
-// Inputs with a value in the model: that lies on the device once, whether or not the plan takes them as inputs.
+// Inputs with a value in the model: that value lies on the device once, whether or not the plan takes them as inputs.
 TEST_F(DeviceValues, DefaultsOfInputs) {
   const auto model = [] {
     auto m = model_of({"a", "b"}, {"y = Add a b"}, {"y"});
@@ -186,7 +186,7 @@ TEST_F(DeviceValues, ShapesThatGrowAndShrink) {
   binding.bind_output("d", MemorySpace());
   Value held;
   for (int i = 0; i < 200; ++i) {
-    const auto size = size_t(i * 7919 % 50);  // none, too
+    const auto size = size_t(i * 7919 % 50);  // may be 0
     binding.bind_input("a", on_device(Floats(size, 2)));
     binding.bind_input("b", host(Floats(size, float(i))));
     binding.run(nullptr);
@@ -197,7 +197,7 @@ TEST_F(DeviceValues, ShapesThatGrowAndShrink) {
   EXPECT_EQ(content(held), Floats(size_t(101 * 7919 % 50), -204));
 }
 
-/// A node for each name, of what came before.
+/// One node per name, on earlier values.
 std::vector<std::string> random_nodes(std::mt19937& random, std::vector<std::string>& values) {
   std::vector<std::string> nodes;
   const auto any = [&] { return values[random() % values.size()]; };
@@ -215,7 +215,7 @@ bool same(const Floats& a, const Floats& b) {
   return std::ranges::equal(a, b, [](float x, float y) { return x == y || (std::isnan(x) && std::isnan(y)); });
 }
 
-// Whoever runs what, results are those of the CPU.
+// Results are those of the CPU, whatever provider runs which nodes.
 TEST_F(DeviceValues, AnyPartsOfAnyModel) {
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {

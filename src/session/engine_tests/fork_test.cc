@@ -1,5 +1,5 @@
-// Branches that run at the same time: the same bits as one after another, memory that none of them shares, errors and an end
-// in the middle.
+// Branches that run at the same time: results have the same bits as one after another, branches share no memory, and
+// errors and termination work in the middle.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -10,7 +10,7 @@
 namespace retort {
 namespace {
 
-/// What operators of these tests do before they copy their input, by their attribute.
+/// Called by operators of these tests, by their attribute, before they copy their input.
 std::function<void()>& hook(int64_t which) {
   static std::array<std::function<void()>, 4> all;
   return all.at(size_t(which));
@@ -49,7 +49,7 @@ struct ForkGraph : TestGraph {
   }
 };
 
-/// So much that a fork is worth it.
+/// Large enough that a fork saves time.
 const Shape kLarge{600, 600};
 
 std::unique_ptr<Session> parallel_session(const Graph& g, int inside, int between, SessionOptions options = {}) {
@@ -75,7 +75,7 @@ void expect_same_bits(const std::vector<Value>& want, const std::vector<Value>& 
   }
 }
 
-/// Both must have come before either goes on.
+/// Each of two branches waits until both have arrived.
 class Meeting {
  public:
   void come() {
@@ -202,7 +202,7 @@ TEST(Branches, EndsWhenTheRunIsTerminated) {
 
 void wait_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
-// Alone, Relu may write over what it reads last; here the other branch has not read it yet.
+// Alone, Relu may overwrite its input after the last reader; here the other branch has not read it yet.
 TEST(Branches, NoBranchWritesOverWhatAnotherReads) {
   ForkGraph t;
   const ValueId x = t.input("x", kLarge), doubled = t.add("Add", {x, x});
@@ -229,7 +229,7 @@ TEST(Branches, OutputOverAnInputThatAnotherBranchReads) {
   expect_same_bits(want, got);
 }
 
-/// Layers of all kinds, each reading some of the last values; several results.
+/// Layers of all kinds, each of which reads some of the last values; several results.
 struct RandomGraph : TestGraph {
   RandomGraph(unsigned seed, size_t layers) : random(seed) {
     values = {input("x", {symbol("n"), 64}), input("z", {symbol("n"), 64})};
@@ -291,7 +291,7 @@ TEST(Branches, RunsOfOneSessionAtTheSameTime) {
   for (auto& c : callers) c.join();
 }
 
-// Steps of later segments are laid out in each run, those of the first are not.
+// Steps of later segments are laid out in each run; those of the first are not.
 TEST(Branches, BesideSizesThatOnlyTheDataTells) {
   ForkGraph t;
   const ValueId x = t.input("x", kLarge), flags = t.input("flags", {600}, DType::boolean);
@@ -321,7 +321,7 @@ TEST(Branches, OneAfterAnotherWhereMemoryIsShort) {
   expect_same_bits(want, run(*parallel_session(t.g, 1, 4, options), {image(kLarge)}));
 }
 
-// Steps of one branch share memory as they do alone.
+// Steps of one branch share memory, as they do without a fork.
 TEST(Branches, ABranchUsesItsMemoryAgain) {
   ForkGraph t;
   const ValueId x = t.input("x", kLarge);

@@ -1,4 +1,4 @@
-// What sessions give back, share and are allowed to take; what is left of them after fork().
+// What sessions free and share, how much memory they may use, and their state after fork().
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/wait.h>
@@ -102,7 +102,7 @@ TEST(Budget, ARunThatNeedsMoreSaysWhatAndWhereAndTheNextRunWorks) {
 TEST(Budget, HoldsForScratchToo) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), t.symbol("n")});
-  t.output(t.add("MatMul", {x, x}), "y");  // packs its second operand into scratch
+  t.output(t.add("MatMul", {x, x}), "y");  // packs its second operand into scratch memory
   SessionOptions options;
   options.config["session.memory_budget_bytes"] = std::to_string(kMiB);
   const auto session = make_session(t.g, options);
@@ -110,7 +110,7 @@ TEST(Budget, HoldsForScratchToo) {
   EXPECT_CONTAINS(failure(*session, Tensor(DType::f32, {1024, 1024})), "(MatMul)");
 }
 
-// Two runs at a time need two workspaces, of which the budget holds one: each either works or says so.
+// Two concurrent runs need two workspaces, of which the budget allows one: each run works or reports an error.
 TEST(Budget, IdleWorkspacesMakeRoom) {
   const Softmax t;
   SessionOptions options;
@@ -142,7 +142,7 @@ TEST(Budget, MustBeANumber) {
   }
 }
 
-/// Bytes of anonymous memory of this process.
+/// Bytes of private memory of this process.
 size_t private_bytes() {
   malloc_trim(0);
   std::ifstream maps("/proc/self/smaps_rollup");
@@ -156,7 +156,7 @@ size_t private_bytes() {
   return total;
 }
 
-/// A file with weights of every kind: packed for a product and for convolutions, read in runs where they lie, folded.
+/// A file with weights of every kind: packed for a product and for convolutions, read in place in runs, folded.
 class SharedModel : public testing::Test {
  protected:
   static constexpr int64_t kWide = 2048;  // 16 MiB each
@@ -198,9 +198,9 @@ class SharedModel : public testing::Test {
 };
 
 TEST_F(SharedModel, HasItsWeightsOnceForAllSessions) {
-  if (kAccessIsChecked) GTEST_SKIP() << "AddressSanitizer keeps what is freed";
+  if (kAccessIsChecked) GTEST_SKIP() << "AddressSanitizer keeps freed memory";
   constexpr size_t kWeights = 3 * kWide * kWide * sizeof(float);
-  trim_heap();  // the heap may hold what made the file, and the session would be made there
+  trim_heap();  // the heap may hold memory of the code that made the file, which the session would use
   const size_t before = private_bytes();
   auto first = load();
   const Tensor y = compute(*first);
@@ -219,9 +219,9 @@ TEST_F(SharedModel, HasItsWeightsOnceForAllSessions) {
   EXPECT_LT(private_bytes(), before + kWeights / 10);
 }
 
-// Weights that 16 bits hold exactly: products read them widened, a Gather from where they lie.
+// Weights that 16 bits represent exactly: products read them widened, a Gather reads them in place.
 TEST_F(SharedModel, PacksExactWeightsInHalfTheMemory) {
-  if (kAccessIsChecked) GTEST_SKIP() << "AddressSanitizer keeps what is freed";
+  if (kAccessIsChecked) GTEST_SKIP() << "AddressSanitizer keeps freed memory";
   TestGraph t;
   const ValueId x = t.input("x", {2, kWide});
   ValueId y = x, w = ValueId::none;
@@ -261,7 +261,7 @@ TEST_F(SharedModel, LoadsInSeveralThreadsAtOnce) {
   for (const auto& s : sessions) EXPECT_TRUE(same(compute(*s), y));
 }
 
-// What the caller lends stays the caller's to write to.
+// A caller may write to memory that it lends.
 TEST_F(SharedModel, SharesNothingThatWasLent) {
   TestGraph t;
   const ValueId x = t.input("x", {2}), k = t.weight("k", {2048});

@@ -1,5 +1,5 @@
-// Caches of keys and values that a caller hands from run to run grow in place, and nobody can tell: what the caller reads,
-// writes, keeps or hands back twice has the values that it would have had with copies.
+// Caches of keys and values that a caller hands from run to run grow in place, without a visible difference: values
+// that the caller reads, writes, keeps or hands back twice are those that copies would have.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kBatch = 2, kHeads = 3, kSize = 4;
 
 /// y, keys, values = Attention(x, x, x, past keys, past values).
-/// `gives_past`: past_k is a result, too.
+/// `gives_past`: past_k is also a result.
 std::shared_ptr<Session> make_decoder(OptimizationLevel level = OptimizationLevel::all, bool gives_past = false) {
   TestGraph t;
   const Dim rows = t.symbol("rows"), past = t.symbol("past");
@@ -47,12 +47,12 @@ struct State {
 };
 State empty_state() { return {Tensor(), token(1, 0), token(1, 0)}; }
 
-/// The state after one run more.
+/// The state after one more run.
 State step(Session& session, const Tensor& x, const State& s) {
   const std::vector<Value> out = run(session, {Value(x), Value(s.k), Value(s.v)});
   return {*out[0].tensor(), *out[1].tensor(), *out[2].tensor()};
 }
-/// The same by copies: nothing of it is ever handed back.
+/// The same with copies: no result is handed back.
 State step_apart(Session& session, const Tensor& x, const State& s) {
   return step(session, x, {Tensor(), copy_of(s.k), copy_of(s.v)});
 }
@@ -74,7 +74,7 @@ TEST_F(GrowingCache, RowsAreAddedInPlace) {
     want = step_apart(*plain_, x, want);
     got = step(*session_, x, got);
     expect_equal_results({want.y}, {got.y});
-    if (i < 2) continue;  // that the results are handed back shows at the second run
+    if (i < 2) continue;  // the second run shows that results are handed back
     ASSERT_TRUE(got.k.grown() && got.v.grown()) << i;
     moves += std::exchange(block, got.k.grown()->block()) != got.k.grown()->block();
   }
@@ -100,7 +100,7 @@ TEST_F(GrowingCache, BoundOutputsToo) {
   expect_same(want, got);
 }
 
-// Beam search: one past, several continuations, and the past itself stays what it was.
+// Beam search: one past, several continuations, and the past itself is unchanged.
 TEST_F(GrowingCache, APastMayBeContinuedTwice) {
   State want = empty_state(), got = empty_state();
   for (unsigned i = 0; i < 10; ++i) want = step_apart(*plain_, token(i), want), got = step(*session_, token(i), got);
@@ -115,7 +115,7 @@ TEST_F(GrowingCache, APastMayBeContinuedTwice) {
   expect_same(want, got);
 }
 
-// A caller that looks at each result gets no blocks, after one.
+// If a caller reads each result, caches stop growing after one run.
 TEST_F(GrowingCache, ReadingEndsIt) {
   State want = empty_state(), got = empty_state();
   size_t blocks = 0;
@@ -160,7 +160,7 @@ TEST_F(GrowingCache, GivenMemoryIsUsed) {
   Value* outputs[] = {&y, &k, &v};
   session_->run(inputs, outputs, {}, nullptr);
   EXPECT_EQ(k.tensor()->data(), place);
-  EXPECT_TRUE(got.k.grown());  // reading it for the run was no reason to copy it
+  EXPECT_TRUE(got.k.grown());  // it is not copied because the run reads it
   expect_same(step_apart(*plain_, token(70), want), {*y.tensor(), *k.tensor(), *v.tensor()});
 }
 
@@ -186,7 +186,7 @@ TEST_F(GrowingCache, SeveralThreadsContinueOnePast) {
   expect_same(want, got);
 }
 
-// Any order of steps, of one or more rows, from any state so far, with reading and writing in between.
+// Any order of steps of one or more rows, from any earlier state, with reads and writes in between.
 TEST_F(GrowingCache, AnyOrder) {
   std::mt19937 random(5);
   std::vector<std::pair<State, State>> states{{empty_state(), empty_state()}};
@@ -228,7 +228,7 @@ TEST_F(GrowingCache, APastThatIsAResultToo) {
   expect_same(want, got);
 }
 
-// As many elements in other heads are no past: in a block they lie elsewhere.
+// The same number of elements in other heads is not a past: in a block, they lie elsewhere.
 TEST_F(GrowingCache, APastOfOtherHeadsIsRejected) {
   TestGraph t;
   const ValueId x = t.input("x", {kBatch, kHeads, 1, kSize});

@@ -1,5 +1,5 @@
-// Networks of images whose fast forms depend on numbers that the graph does not show, or on one layer's: each case says
-// which rewrite it is about, which must have been made, and is compared with the same session without optimisation.
+// Image networks whose fast forms depend on numbers that the graph does not show, or on the numbers of one layer. Each
+// case names the rewrite that must have been made, and is compared with a session without optimisation.
 #include <gtest/gtest.h>
 
 #include "passes/optimize.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// The graph as the session optimises it, as text, and how often each rule was applied.
+/// The graph after the session's optimisation, as text, and how often each rule was applied.
 struct Optimized {
   std::string text;
   std::map<std::string, size_t> counts;
@@ -25,7 +25,7 @@ struct Optimized {
   }
 };
 
-/// Runs both sessions on one call after another: a plan that was laid out for one call serves the next.
+/// Runs both sessions on one call after another: a plan that was laid out for one call is used for the next.
 void expect_same(const TestGraph& t, const std::vector<std::vector<Value>>& calls) {
   SessionOptions plain, fast;
   plain.optimization = OptimizationLevel::none;
@@ -59,7 +59,7 @@ void PrintTo(const ResizeCase& c, std::ostream* to) { *to << c.name; }
 
 class ResizeAtRunTime : public testing::TestWithParam<ResizeCase> {
  protected:
-  /// Resizes what a convolution made, by an input of the model, and convolves that.
+  /// Resizes the result of a convolution, with sizes or scales from an input of the model, and convolves that.
   TestGraph& graph(bool by_sizes) {
     const ResizeCase& c = GetParam();
     Attributes a = c.more;
@@ -128,7 +128,7 @@ const ResizeCase kResizes[] = {
 INSTANTIATE_TEST_SUITE_P(Cases, ResizeAtRunTime, testing::ValuesIn(kResizes),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Channels are an axis like others.
+// Channels are resized like other axes.
 TEST(ResizeOfChannels, AtRunTime) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 3, 6, 5}), sizes = t.input("sizes", {4}, DType::i64);
@@ -167,7 +167,7 @@ void PrintTo(const MultiplierCase& c, std::ostream* to) { *to << c.name; }
 
 class ChannelMultiplier : public testing::TestWithParam<MultiplierCase> {};
 
-// Between two convolutions, so that it sees channels last; what it adds to is a convolution of the same form.
+// Between two convolutions, so that it runs on channels last; its addend is a convolution of the same form.
 TEST_P(ChannelMultiplier, ComputesWhatTheModelSays) {
   const MultiplierCase& c = GetParam();
   TestGraph t;

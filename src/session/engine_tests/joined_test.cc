@@ -1,5 +1,5 @@
-// Values that lie inside others: what Concat joins is written in place, what Split, Slice and Gather cut out is read in
-// place. Results are those of the nodes one by one.
+// Values that lie inside others: values that Concat joins are written in place, and values that Split, Slice and Gather
+// cut out are read in place. Results are those of the nodes one by one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ using Ints = std::vector<int64_t>;
 
 Attributes axis(int64_t a) { return {{"axis", a}}; }
 
-/// Weights that keep numbers as large as they are.
+/// The weights keep the magnitude of numbers.
 ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, int64_t pad = 0, int64_t group = 1) {
   const ValueId filters = t.weight(w, shape);
   const float scale = 1.7f / std::sqrt(float(shape[1] * shape[2] * shape[3]));
@@ -30,7 +30,7 @@ std::vector<Tensor> tensors(const std::vector<Value>& values) {
   return list;
 }
 
-/// One session per optimisation level runs all inputs, in this order, twice: results are those of the nodes one by one.
+/// One session per optimisation level runs all inputs, in this order, twice; results are those of the nodes one by one.
 void expect_as_interpreted(const TestGraph& t, const std::vector<std::vector<Value>>& runs, int threads = 1) {
   for (const OptimizationLevel level : {OptimizationLevel::none, OptimizationLevel::all}) {
     SessionOptions options;
@@ -85,7 +85,7 @@ TEST(Joined, NeedsNoMemoryOfItsOwn) {
   const ValueId sum = t.add("Concat", {t.add("Sin", {x}), t.add("Cos", {x})}, axis(1));
   t.output(t.add("ReduceMean", {sum}, {{"keepdims", int64_t(1)}}), "y");
   const size_t bytes = workspace(t, {image({1, 100, 1000})});
-  EXPECT_LT(bytes, size_t(900'000));  // 800,000 are those of the joined value
+  EXPECT_LT(bytes, size_t(900'000));  // 800,000 for the joined value
   EXPECT_GE(bytes, size_t(800'000));
 }
 
@@ -109,7 +109,7 @@ TEST(Joined, InsideEachOther) {
   expect_as_interpreted(t, {{image({4, 6})}});
 }
 
-// Deeper than hosts are followed.
+// Deeper than chains of hosts are followed.
 TEST(Joined, LongChain) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 2});
@@ -120,7 +120,7 @@ TEST(Joined, LongChain) {
   expect_as_interpreted(t, {{image({1, 2})}});
 }
 
-// DenseNet: every value is joined with all before it.
+// DenseNet: every value is joined with all earlier ones.
 TEST(Joined, DenseBlocks) {
   TestGraph t;
   ValueId all = t.add("Relu", {conv(t, t.input("x", {2, 6, 9, 7}), "w", {8, 6, 1, 1})});
@@ -169,7 +169,7 @@ TEST(Joined, ResultsOfTheCaller) {
   const Value given = image({1, 4, 6});
   const std::vector<Tensor> want = interpret(t.g, tensors({given}));
   std::vector<float> memory(200);
-  // `at`: floats from the first of the input's memory to that of the output
+  // `at`: number of floats from the input's memory to the output's
   const auto expect = [&](size_t input, size_t output) {
     SCOPED_TRACE(cat("input at {}, output at {}", input, output));
     std::memcpy(&memory[input], given.tensor()->data(), given.tensor()->bytes());
@@ -182,10 +182,10 @@ TEST(Joined, ResultsOfTheCaller) {
     expect_equal_results(want, tensors(results));
   };
   expect(0, 100);
-  expect(0, 101);  // not where vectors are aligned
+  expect(0, 101);  // not aligned for vectors
   expect(10, 10);
   expect(20, 0);
-  expect(58, 10);  // just where it ends up
+  expect(58, 10);  // next to the output
   expect(0, 100);
 }
 
@@ -206,7 +206,7 @@ TEST(Joined, PiecesAreWrittenOverByNobody) {
   expect_as_interpreted(t, {{image({6, 5})}, {image({6, 5}, 4)}});
 }
 
-// A result that the caller binds over the input may not be written while pieces of the input are still read.
+// A result that the caller binds over the input must not be written while pieces of the input are still read.
 TEST(Joined, PieceOfAnInputThatIsWrittenOver) {
   TestGraph t;
   const ValueId x = t.input("x", {2, 8});
@@ -245,7 +245,7 @@ TEST(Joined, ExtentsThatChange) {
                             {image({3, 2, 4})}});
 }
 
-// What Slice takes is known in the middle of a run only: its step and those behind it are laid out in each run anew.
+// What Slice cuts out is known only in the middle of a run: its step and later ones are laid out again in each run.
 TEST(Joined, PiecesThatTheDataTells) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 6, 4}), first = t.input("first", {1}, DType::i64);
@@ -274,7 +274,7 @@ TEST(Joined, BatchesInStretches) {
   const ValueId again =
       t.add("Relu", {conv(t, t.add("Relu", {conv(t, parts[1], "p", {24, 10, 1, 1})}), "q", {6, 24, 1, 1})});
   t.output(t.add("GlobalAveragePool", {t.add("Add", {again, parts[0]})}), "y");
-  // rows of three images are near enough for channels of `all` to be guests, those of five are not
+  // the rows of three images are close enough for channels of `all` to be guests, those of five are not
   expect_as_interpreted(t, {{image({5, 6, 150, 150})}, {image({3, 6, 150, 150})}, {image({1, 6, 150, 150})}});
 }
 
@@ -293,7 +293,7 @@ TEST(Joined, Strings) {
   }
 }
 
-/// Any operators in any order on images whose spatial extents are equal.
+/// Random operators in random order on images with equal spatial extents.
 class RandomGraph {
  public:
   explicit RandomGraph(unsigned seed) : random_(seed) {
@@ -319,7 +319,7 @@ class RandomGraph {
     const size_t from = pick(3) ? values_.size() - std::min<size_t>(values_.size(), 6) : 0;
     return values_[from + size_t(pick(int64_t(values_.size() - from)))];
   }
-  // A value that fits `like` on all axes but `along`.
+  // A value that fits `like` on all axes except `along`.
   const Made* fitting(const Shape& like, size_t along) {
     for (int tries = 0; tries < 12; ++tries) {
       const Made& m = any();

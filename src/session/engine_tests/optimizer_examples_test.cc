@@ -23,8 +23,8 @@ ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, Attribu
 }
 Attributes same(int64_t group = 1) { return {{"pads", Ints{1, 1, 1, 1}}, {"group", group}}; }
 
-// Stem, padding of its own, arithmetic behind convolutions, a residual, a depthwise block with squeeze and excitation,
-// two outputs of each channel.
+// A stem, separate padding, arithmetic after convolutions, a residual, a depthwise block with squeeze and excitation,
+// and two outputs of each channel.
 void mobile_network(TestGraph& t) {
   ValueId x = t.input("x", {t.symbol("n"), 3, 17, 19});
   x = conv(t, x, "w0", {16, 3, 3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}});
@@ -47,7 +47,7 @@ void mobile_network(TestGraph& t) {
   t.output(t.add("Gemm", {pooled, t.weight("w6", {10, 48}), t.weight("b6", {10})}, {{"transB", int64_t(1)}}), "y");
 }
 
-// Branches that join, resampling in both ways, axes that follow the layout, a pre-activation normalisation.
+// Branches that join, resampling in both directions, axes that follow the layout, a pre-activation normalisation.
 void image_to_image(TestGraph& t) {
   ValueId x = batch_norm(t, t.input("x", {2, 8, 12, 10}), "n0", 8);
   x = t.add("LeakyRelu", {conv(t, x, "w0", {12, 8, 3, 3}, same())}, {{"alpha", 0.125f}});
@@ -76,7 +76,7 @@ void convolution_of_a_signal(TestGraph& t) {
   t.output(t.add("Tanh", {conv(t, x, "w2", {1, 8, 7}, {{"pads", Ints{3, 3}}})}), "y");
 }
 
-// Every activation behind a convolution and behind a matrix product.
+// Every activation after a convolution and after a matrix product.
 void epilogues(TestGraph& t) {
   const ValueId x = t.input("x", {1, 4, 5, 6}), r = t.input("r", {3, 7});
   const auto finish = [&](const std::string& name, const std::string& type, const Attributes& a,
@@ -107,7 +107,7 @@ void spelled_out(TestGraph& t) {
   const auto clip = [&](ValueId v) {
     return t.add("Clip", {t.add("Add", {v, t.scalar(3)}), t.scalar(0), t.scalar(6)});
   };
-  const ValueId a = t.add("Abs", {x}), b = t.add("Neg", {x});  // apart, or equal parts would become one
+  const ValueId a = t.add("Abs", {x}), b = t.add("Neg", {x});  // different, since equal parts would be merged
   t.output(t.add("Div", {t.add("Mul", {x, clip(x)}), t.scalar(6)}), "outer");
   t.output(t.add("Mul", {t.add("Mul", {a, clip(a)}), t.scalar(1.0f / 6)}), "outer_mul");
   t.output(t.add("Mul", {b, t.add("Div", {clip(b), t.scalar(6)})}), "inner");
@@ -123,7 +123,7 @@ void spelled_out(TestGraph& t) {
   t.output(t.add("Mul", {x, t.add("Div", {t.scalar(1), root()})}), "rms_mul");
 }
 
-// What amounts to nothing, or to a constant.
+// Nodes that have no effect, or a constant result.
 void idle_work(TestGraph& t) {
   const Dim n = t.symbol("n");
   const ValueId x = t.input("x", {n, 4, 6}), unit = t.input("u", {2, 1, 5});
@@ -201,7 +201,7 @@ void decoder_block_with_cache(TestGraph& t) {
   t.output(v, "present_v");
 }
 
-// Keys that several heads share; the sum in front of a normalisation comes from nowhere near a matrix product.
+// Keys that several heads share; the sum before a normalisation has no matrix product near it.
 void grouped_heads(TestGraph& t) {
   const Dim batch = t.symbol("batch"), seq = t.symbol("seq");
   const ValueId q = t.input("q", {batch, seq, 12}), k = t.input("k", {batch, 1, seq, 4}),
@@ -239,7 +239,7 @@ void sequence_first(TestGraph& t) {
   t.output(t.add("Transpose", {t.add("Reshape", {out, t.ints({5, 2, 12})})}, perm({1, 0, 2})), "y");
 }
 
-// ConvNeXt's: channels-last normalisation inside a channels-first network.
+// As in ConvNeXt: channels-last normalisation inside a channels-first network.
 void turned_normalisation(TestGraph& t) {
   const ValueId x = t.input("x", {1, 8, 5, 5});
   ValueId y = t.add("Transpose", {conv(t, x, "w", {8, 1, 3, 3}, same(8))}, perm({0, 2, 3, 1}));
@@ -249,7 +249,7 @@ void turned_normalisation(TestGraph& t) {
   t.output(t.add("Add", {y, x}), "y");
 }
 
-// A branch that is worth optimising and captures a constant, which belongs inside.
+// A branch that can be optimised and captures a constant, which belongs inside.
 void branches(TestGraph& t) {
   const ValueId x = t.input("x", {t.symbol("n"), 6}), flag = t.input("flag", {}, DType::boolean),
                 k = t.weight("k", {6});
@@ -266,7 +266,7 @@ void branches(TestGraph& t) {
   t.output(t.add("Neg", {y[0]}), "y");
 }
 
-// 16-bit floats throughout, of products and sums that round nowhere but in the first Cast.
+// 16-bit floats throughout, with products and sums that are rounded only in the first Cast.
 void half_precision(TestGraph& t) {
   const auto half = [&](ValueId v) { return t.add("Cast", {v}, {{"to", int64_t(DType::f16)}}); };
   const ValueId y = t.add("MatMul", {half(t.input("x", {t.symbol("n"), 1})), half(t.floats({1, 3}, {1, -2, 0.5f}))});

@@ -1,5 +1,5 @@
-// An optimised model computes what the model says: every example with all passes, with each stage alone, and with each
-// pass or rule left out, against the same graph without any.
+// An optimised model computes the same as the original: every example with all passes, with each stage alone, and
+// without each pass or rule is compared with the graph without passes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

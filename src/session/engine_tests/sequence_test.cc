@@ -201,7 +201,7 @@ TEST(Optional, InputsMayBeLeftOutInAnyRun) {
   }
 }
 
-// The message of check_input for a value given for an input of that type.
+// The message of check_input for a value that is given for an input of that type.
 std::string refusal(const ValueType& type, const Value& value) {
   Model m;
   const ValueId x = m.input("x", {});
@@ -225,7 +225,7 @@ TEST(Sequence, InputsAreHeldAgainstTheirTypes) {
   EXPECT_CONTAINS(refusal(list, items(DType::i8, {})), "must be seq(tensor(float32)), seq(tensor(int8)) was given");
   EXPECT_CONTAINS(refusal(list, items(DType::i8, {bytes})), "seq(tensor(int8)) was given");
   EXPECT_CONTAINS(refusal(list, items(DType::f32, {fitting, bytes})), "input 'x' must be seq(tensor(float32))");
-  EXPECT_EQ(refusal(list, items(DType::f32, {fitting, longer})), "");  // of any extents, as in ONNX Runtime
+  EXPECT_EQ(refusal(list, items(DType::f32, {fitting, longer})), "");  // any extents, as in ONNX Runtime
   EXPECT_CONTAINS(refusal(list, fitting), "tensor(float32) was given");
   EXPECT_EQ(refusal(maybe, fitting), "");
   EXPECT_EQ(refusal(maybe, Optional()), "");

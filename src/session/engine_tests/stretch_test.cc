@@ -1,5 +1,5 @@
-// Batches that are run a few images at a time: the result is that of all images at once, also where the last images are
-// fewer, where a value in the middle is a result of its own, and where something depends on the whole batch.
+// Batches that run a few images at a time: the result is that of all images at once, also if the last group is smaller,
+// if a value inside the stretch is an output, and if something depends on the whole batch.
 #include <gtest/gtest.h>
 
 #include "session/session_testing.h"
@@ -13,7 +13,7 @@ ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, Attribu
   return t.add("Conv", {x, t.weight(w, shape), t.weight(w + "b", {shape[0]})}, std::move(attributes));
 }
 
-/// x + project(depthwise(expand(x))): 24 channels in between, 2 MiB an image of 150x150.
+/// x + project(depthwise(expand(x))): 24 channels inside, 2 MiB per image of 150x150.
 ValueId block(TestGraph& t, ValueId x, const std::string& name) {
   const ValueId wide = t.add("Relu", {conv(t, x, name + "0", {24, 6, 1, 1})});
   const ValueId deep =
@@ -21,9 +21,8 @@ ValueId block(TestGraph& t, ValueId x, const std::string& name) {
   return t.add("Add", {conv(t, deep, name + "2", {6, 24, 1, 1}), x});
 }
 
-/// The fast session runs on each batch, one after the other; each image's result is that of the session without
-/// optimisation on the image alone.
-/// Returns the session.
+/// Runs the fast session on each batch, one after the other, and compares each image's result with that of a session
+/// without optimisation on the image alone. Returns the fast session.
 std::unique_ptr<Session> expect_image_by_image(const TestGraph& t, const std::vector<Value>& batches) {
   SessionOptions plain, fast;
   plain.optimization = OptimizationLevel::none;
@@ -60,7 +59,8 @@ TEST(Stretch, ImageByImage) {
   t.output(t.add("GlobalAveragePool", {second}), "mean");
   const auto session =
       expect_image_by_image(t, {image({5, 6, 150, 150}), image({1, 6, 150, 150}), image({8, 6, 150, 150}, 4)});
-  EXPECT_LT(session->workspace_bytes(), size_t(15) << 20);  // eight images of 24 channels alone have 16 MiB, twice
+  // Eight images of 24 channels alone would take 16 MiB, twice.
+  EXPECT_LT(session->workspace_bytes(), size_t(15) << 20);
 }
 
 TEST(Stretch, ResultInTheMiddle) {
@@ -72,8 +72,8 @@ TEST(Stretch, ResultInTheMiddle) {
   expect_image_by_image(t, {image({7, 6, 150, 150})});
 }
 
-// What squeeze-and-excite multiplies with is one number for an image and channel; a batch of as many images as channels must
-// not be taken for the channels.
+// Squeeze-and-excite multiplies with one number per image and channel; a batch with as many images as channels must not
+// be mistaken for the channels.
 TEST(Stretch, FactorsOfImages) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 6, 150, 150});
@@ -93,8 +93,8 @@ void expect_as_plain(const TestGraph& t, const Value& batch) {
   expect_equal_results(expected, actual);
 }
 
-// A product over the batch is no matter of one image, and constants may have a batch: as factors, and as what is added to
-// a convolution.
+// A product over the batch cannot run image by image, and constants may have a batch: as factors, and as addends of a
+// convolution.
 TEST(Stretch, ConstantsWithABatch) {
   TestGraph t;
   const ValueId x = t.input("x", {4, 6, 150, 150});
@@ -104,7 +104,7 @@ TEST(Stretch, ConstantsWithABatch) {
   expect_as_plain(t, image({4, 6, 150, 150}));
 }
 
-// What follows from shapes stands between the steps of a stretch, and is no part of it.
+// Values that follow from shapes are computed between the steps of a stretch, and are not part of it.
 TEST(Stretch, ShapesInBetween) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 300001});
@@ -117,7 +117,7 @@ TEST(Stretch, ShapesInBetween) {
   expect_as_plain(t, image({8, 300001}));
 }
 
-// Two elements of four bits share a byte, so an image need not begin with one.
+// Two elements of four bits share a byte, so an image may begin inside a byte.
 TEST(Stretch, PackedElements) {
   TestGraph t;
   const ValueId x = t.input("x", {8, 1500001});

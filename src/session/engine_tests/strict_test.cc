@@ -1,4 +1,4 @@
-// session.strict: products are sums of products, so that a row's results do not depend on the rows beside it.
+// session.strict: products are plain sums of products, so a row's results do not depend on the rows beside it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kRows = 160, kWide = 768;
 
-/// One large product by weights; the rows of a convolution are its pixels.
+/// A large product with weights; the rows of a convolution are its pixels.
 struct Product {
   std::string_view op;
   bool pixels() const { return op == "Conv"; }
@@ -56,7 +56,7 @@ TEST_P(Strict, RowsStandAlone) {
     const std::vector<float> beside_others = first_row(*session, p, other);
     EXPECT_EQ(rows[strict] == beside_others, strict);
   }
-  for (size_t j = 0; j < size_t(kWide); ++j) ASSERT_NEAR(rows[0][j], rows[1][j], 2e-4) << j;  // of up to 100
+  for (size_t j = 0; j < size_t(kWide); ++j) ASSERT_NEAR(rows[0][j], rows[1][j], 2e-4) << j;  // for values of up to 100
 }
 
 INSTANTIATE_TEST_SUITE_P(Products, Strict, testing::Values(Product{"MatMul"}, Product{"Gemm"}, Product{"Conv"}),

@@ -1,4 +1,4 @@
-// A run that is terminated while it is inside one long operator.
+// Tests runs that are terminated while they are inside one long operator.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -10,7 +10,7 @@
 namespace retort {
 namespace {
 
-/// What all threads of this process worked; other programs may want the processors, too.
+/// The processor time of all threads of this process, since other programs may use the processors, too.
 double worked() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 void set_terminate(RunOptions& options) {
@@ -25,7 +25,7 @@ std::unique_ptr<Session> session_of(const Graph& graph, OptimizationLevel level,
   return make_session(graph, options);
 }
 
-/// Runs on one input; the error's message, or "" after a run that ended well.
+/// Runs one input; returns the error's message, or "" after success.
 std::string run_one(Session& session, const Tensor& input, const RunOptions& options, Value& result) {
   const Value x(input);
   const Value* inputs[] = {&x};
@@ -38,7 +38,7 @@ std::string run_one(Session& session, const Tensor& input, const RunOptions& opt
   return {};
 }
 
-/// x [1, m, …] through one operator that takes seconds on a large m.
+/// x [1, m, …] through one operator that takes seconds for a large m.
 struct Long {
   const char* name;
   DType type;
@@ -141,7 +141,7 @@ TEST_P(Terminate, EndsALongOperatorSoonWithAnError) {
     other.join();
     EXPECT_CONTAINS(error, "terminated") << l.name;
     EXPECT_TRUE(y.empty()) << l.name;
-    // Usually a few milliseconds; uninterrupted, all would take more than this even on two threads.
+    // Usually a few milliseconds; uninterrupted, each would take longer than this even on two threads.
     EXPECT_LT(end - asked, 0.5 * GetParam()) << l.name;
     options.terminate = false;
     ASSERT_EQ(run_one(*session, small, options, after), "") << l.name;
@@ -152,7 +152,7 @@ TEST_P(Terminate, EndsALongOperatorSoonWithAnError) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, Terminate, testing::Values(1, 2));
 
-// A kernel may have seen the flag in between.
+// A kernel may have seen the flag before it was reset.
 TEST(TerminateFlag, EndsTheRunAlsoWhenItIsTakenBack) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("m"), 1024});

@@ -7,7 +7,7 @@ using namespace scenes;
 
 namespace {
 
-/// Notes whether the elements are what they should be, where what they are otherwise would differ from machine to machine.
+/// Notes whether the elements are correct; wrong ones differ from machine to machine, so they are not noted.
 template <size_t N>
 void note_right(Scene& s, const float* data, const float (&wanted)[N]) {
   float copy[N];

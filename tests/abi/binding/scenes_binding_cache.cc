@@ -1,4 +1,4 @@
-// I/O binding: caches of keys and values over the steps of a decoder, with the numbers that come out.
+// I/O binding: caches of keys and values over the steps of a decoder, with the resulting numbers.
 #include <cmath>
 
 #include "binder.h"
@@ -7,7 +7,7 @@ using namespace scenes;
 
 namespace {
 
-/// Numbers of a tensor to three places: attention is not the same to the last bit everywhere.
+/// Notes numbers of a tensor with three digits: the last bits of attention are not the same everywhere.
 void note_rounded(Scene& s, std::string_view key, const float* data, size_t n) {
   std::string text;
   char one[32];
@@ -29,14 +29,14 @@ void note_rounded(Scene& s, std::string_view key, const OrtValue* value) {
   note_rounded(s, key, static_cast<const float*>(data), std::min<size_t>(n, 32));
 }
 
-/// Some numbers that differ from each other.
+/// Numbers that differ from each other.
 std::vector<float> made(size_t n, float seed) {
   std::vector<float> v(n);
   for (size_t i = 0; i < n; ++i) v[i] = std::sin(seed + float(i) * 0.7f);
   return v;
 }
 
-/// present = past and new along the axis of time; the sums of the rows are what a step gives.
+/// present = past and new along the axis of time; the output of a step is the sums of the rows.
 Maker concat(int64_t heads) {
   return Maker()
       .floats_in("past", {1, heads, "p", 2})
@@ -88,7 +88,7 @@ Maker scatter() {
       .floats_out("present", {1, 1, 6, 2});
 }
 
-/// Options under which Retort refuses to copy a cache; elsewhere the key means nothing.
+/// Options with which Retort refuses to copy a cache; other engines ignore the key.
 OrtSessionOptions* in_place(Scene& s) {
   OrtSessionOptions* o = s.options();
   CALL(AddSessionConfigEntry, o, "session.disallow_implicit_copies", "1");
@@ -126,7 +126,7 @@ SCENE(binding_cache, concat_between_two_buffers) {
   }
 }
 
-// With one head the rows of the past stay where they are.
+// With one head, the rows of the past stay in place.
 SCENE(binding_cache, concat_in_one_buffer) {
   Binder b(s, concat(1), in_place(s));
   float memory[16] = {}, step[2];
@@ -152,7 +152,7 @@ SCENE(binding_cache, concat_of_two_heads_in_one_buffer) {
   s.note("elements are right", std::memcmp(memory, wanted, sizeof wanted) == 0);
 }
 
-// Time comes before the heads: rows stay where they are, however many heads there are.
+// The axis of time comes before the heads: rows stay in place, however many heads there are.
 SCENE(binding_cache, concat_of_heads_within_rows_in_one_buffer) {
   Binder b(s,
            Maker()
@@ -248,7 +248,7 @@ SCENE(binding_cache, grouped_queries_in_one_buffer) {
   }
 }
 
-// Values in the order in which some devices want them; keys stay as they are.
+// Values in the order of axes that some devices need; keys are unchanged.
 SCENE(binding_cache, grouped_queries_of_values_in_bnhs) {
   OrtSessionOptions* o = s.options();
   CALL(AddSessionConfigEntry, o, "session.gqa_value_layout", "BNHS");

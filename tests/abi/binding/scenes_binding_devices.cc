@@ -7,7 +7,7 @@ namespace {
 
 Maker negated() { return Maker().floats_in("x", {2}).node("Neg", {"x"}, {"y"}).floats_out("y", {2}); }
 
-/// Memory infos of all kinds; null entries are left out.
+/// Memory infos of all kinds; null entries are omitted.
 struct Kinds {
   explicit Kinds(Scene& s) {
     const auto named = [&](const char* name, OrtAllocatorType type, int id, OrtMemType kind) {

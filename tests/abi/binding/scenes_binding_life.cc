@@ -1,4 +1,4 @@
-// I/O binding: who may be released when, and what runs that fail leave behind.
+// I/O binding: which objects may be released when, and the state after runs that fail.
 #include "binder.h"
 
 using namespace scenes;
@@ -7,7 +7,7 @@ namespace {
 
 Maker negated() { return Maker().floats_in("x", {"n"}).node("Neg", {"x"}, {"y"}).floats_out("y", {"n"}); }
 
-/// picked fails when an index is out of range; y does not need it.
+/// picked fails if an index is out of range; y does not need it.
 Maker picking() {
   return Maker()
       .floats_in("x", {"n"})

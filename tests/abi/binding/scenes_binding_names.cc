@@ -1,4 +1,4 @@
-// I/O binding: names, and what a binding says about what is bound.
+// I/O binding: names, and queries about bound values.
 #include "binder.h"
 
 using namespace scenes;

@@ -1,5 +1,5 @@
-// I/O binding: outputs of known and of unknown shape, memory that fits and memory that does not, shapes that change from
-// run to run.
+// I/O binding: outputs of known and unknown shape, memory that fits or does not, and shapes that change from run to
+// run.
 #include "binder.h"
 
 using namespace scenes;

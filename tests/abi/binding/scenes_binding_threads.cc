@@ -1,4 +1,4 @@
-// I/O binding: several threads, runs that are ended from outside, and runs that call back.
+// I/O binding: several threads, runs that are terminated by another thread, and runs with callbacks.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -15,7 +15,7 @@ Maker scaled() {
   return Maker().floats_in("x", {"n"}).floats("w", {1}, {3}).node("Mul", {"x", "w"}, {"y"}).floats_out("y", {"n"});
 }
 
-/// Counts `times` times the body of a loop; the flag can end it at once or never.
+/// A loop that runs its body `times` times; the flag can end it at once.
 Maker loop() {
   Maker body;
   body.input("i", tensor_type(7, {}))
@@ -33,7 +33,7 @@ Maker loop() {
       .floats_out("y", {256, 256});
 }
 
-/// Runs of a binding, silently; answers how many failed or gave something else than 3 * value.
+/// Runs of a binding without notes; returns how many failed or had another result than 3 * value.
 int runs(Scene& s, OrtSession* session, float value, int times, bool device) {
   const OrtApi& api = s.api;
   OrtMemoryInfo* cpu = nullptr;
@@ -105,7 +105,7 @@ SCENE(binding_threads, made_here_and_run_there) {
   b.run_and_note();
 }
 
-// What two threads get out of one binding is nobody's promise; that they come back is.
+// The results of two threads that use one binding are undefined; but both threads must return.
 SCENE(binding_threads, one_binding_in_two_threads) {
   Binder b(s, scaled());
   float x[2] = {1, 2}, y[2] = {};

@@ -1,11 +1,11 @@
-// I/O binding: every type of element, and values that are no tensors.
+// I/O binding: every element type, and values that are not tensors.
 #include "binder.h"
 
 using namespace scenes;
 
 namespace {
 
-/// A value of each type goes through Identity: to a device, into given memory, and over itself.
+/// Passes a value of each type through Identity: to a device, into given memory, and over itself.
 void pass(Scene& s, int type, size_t bytes, int opset = 21) {
   Binder b(s, Maker(opset)
                   .input("x", tensor_type(type, {"n"}))

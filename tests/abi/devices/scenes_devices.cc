@@ -1,4 +1,4 @@
-// Devices and the providers that drive them: what a library without plug-ins says of the processor it runs on.
+// Devices and their providers: what a library without plug-ins reports about the processor.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -57,7 +57,7 @@ std::vector<const OrtEpDevice*> devices(Scene& s) {
 
 const OrtEpDevice* cpu_device(Scene& s) { return s.device("CPUExecutionProvider"); }
 
-/// Runs dense.onnx under the options.
+/// Runs dense.onnx with the options.
 void run_dense(Scene& s, const OrtSessionOptions* options) {
   OrtSession* session = open(s, "dense", options);
   if (!session) return;
@@ -97,7 +97,7 @@ SCENE(devices, hardware) {
   std::vector<const OrtHardwareDevice*> all(n + 2);
   CALL(GetHardwareDevices, s.env(), all.data(), n);
   s.note("is the provider's", all[n - 1] == s.api.EpDevice_Device(cpu_device(s)));
-  // The official library lists what lies before the processor in the order of a hash table.
+  // In the official library, devices before the processor are in the order of a hash table.
   const auto place = [&](const OrtHardwareDevice* d) {
     return std::pair(s.api.HardwareDevice_Type(d), text_of(s, s.api.HardwareDevice_Metadata(d)));
   };
@@ -112,7 +112,7 @@ SCENE(devices, hardware) {
   s.note("spare", all[n] == untouched ? "untouched" : all[n] ? "set" : "null");
 }
 
-// The entry is for plug-in providers, which may then offer such devices; by itself it adds none.
+// The entry is for plug-in providers, which may then offer such devices; alone it adds none.
 SCENE(devices, virtual_ones_are_allowed) {
   for (const char* value : {"0", "1", "x"}) {
     OrtKeyValuePairs* config = nullptr;
@@ -212,7 +212,7 @@ void with_policy(Scene& s, int policy) {
   s.api.ReleaseSessionOptions(o);
 }
 
-/// What a delegate is told, and what it answers.
+/// The arguments of a delegate, and its answer.
 struct Choice {
   Scene* s;
   size_t count = 1;
@@ -392,7 +392,7 @@ SCENE(devices, compatibility) {
 
 namespace {
 
-/// A field of bytes of a protocol buffer: all is shorter than 128 bytes.
+/// A bytes field of a protocol buffer, shorter than 128 bytes.
 std::string field(int number, const std::string& bytes) {
   return std::string{char(number << 3 | 2), char(bytes.size())} + bytes;
 }

@@ -1,4 +1,5 @@
-// Memory and semaphores of other interfaces. Without a provider that imports there is no importer, and that is no error.
+// Memory and semaphores of other interfaces. Without a provider that imports, there is no importer, which is not an
+// error.
 #include <vector>
 
 #include "scene.h"
@@ -16,7 +17,7 @@ const OrtEpDevice* first_device(Scene& s) {
   return count ? devices[0] : nullptr;
 }
 
-// Behind a null importer nobody looks at these.
+// These are not used behind a null importer.
 template <typename T>
 T* something() {
   static std::byte bytes[sizeof(void*) * 16] = {};

@@ -1,4 +1,4 @@
-// Models made in memory: built, run, and built wrongly.
+// Models made in memory: built, run, and built with errors.
 #include "editor.h"
 
 using namespace scenes;

@@ -1,4 +1,4 @@
-// Sessions on a model that is extended before it runs.
+// Sessions of a model that is extended before it runs.
 #include "editor.h"
 
 using namespace scenes;
@@ -19,7 +19,7 @@ void finish(Editor& e, OrtSession* session, const OrtSessionOptions* options = n
   e.s.call("FinalizeModelEditorSession", e.api.FinalizeModelEditorSession(session, options, nullptr));
 }
 
-/// The outer product of the model's y: z = y + 100, put behind it.
+/// Adds z = y + 100 after the model's output y.
 OrtModel* behind(Editor& e) {
   OrtGraph* g = e.graph();
   e.outputs(g, {e.value("z", {-1, 2})});

@@ -1,4 +1,4 @@
-// Reading graphs that were made in memory, and what a session tells of its providers.
+// Queries of graphs that were made in memory, and of a session's providers.
 #include "editor.h"
 
 using namespace scenes;

@@ -1,4 +1,4 @@
-// Schemas of operators, as plug-ins are told them: every operator in every version.
+// Schemas of operators for plug-ins: every operator in every version.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -33,7 +33,7 @@ std::set<std::pair<std::string, std::string>> operators() {
   return all;
 }
 
-/// Nothing of it is noted but errors, which there are none of.
+/// Queries without notes, except for errors, which do not occur.
 struct Asked {
   explicit Asked(Scene& s) : scene(s), ep(*s.api.GetEpApi()) {}
   Scene& scene;

@@ -1,4 +1,4 @@
-// Kernels of a plug-in that declare that an output lies where an input does: where they find it.
+// Kernels of a plug-in that declare that an output lies over an input, and where they find it.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Aliasing {
     return model.open(s, options);
   }
 
-  /// Three runs: results stay right when memory is used again.
+  /// Three runs: results are still correct when memory is reused.
   void run(const Maker& model, const std::vector<const char*>& outputs = {"y"}) {
     OrtSession* session = open(model);
     for (float first : {1.f, 5.f, 9.f}) {
@@ -44,7 +44,7 @@ struct Aliasing {
     }
   }
 
-  // In any order: that of nodes which do not need each other is the host's.
+  // Sorted, since the host chooses the order of independent nodes.
   void note() {
     std::vector<std::string> lines;
     while (const char* line = next()) lines.emplace_back(line);
@@ -127,7 +127,7 @@ ALIAS(an_alias_is_read_after, x_to_y()
                                   .node("Identity", {"a"}, {"b"})
                                   .node("Neg", {"a"}, {"c"})
                                   .node("Sub", {"c", "b"}, {"y"}))
-// The CPU's memory is planned: `a` lives as long as `d` does.
+// The CPU's memory is planned: `a` lives as long as `d`.
 ALIAS(outlives_the_cpu, x_to_y()
                             .node("Abs", {"x"}, {"a"})
                             .node("Identity", {"a"}, {"b"})

@@ -1,4 +1,4 @@
-// What plug-in providers are asked beside running parts: each scene notes the calls that they were told of.
+// Calls of plug-in providers besides runs of parts: each scene notes the calls that they received.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -41,7 +41,7 @@ SCENE(plugin_hooks, incompatibility) {
   s.api.ReleaseDeviceEpIncompatibilityDetails(details);
 }
 
-// Inputs of a part's graph are those of its node: constants are among them, unless the plug-in drops them.
+// The inputs of a part's graph are those of its node: they include constants, unless the plug-in drops them.
 SCENE(plugin_hooks, inputs_of_parts) {
   loaded(s);
   const Maker model = Maker()
@@ -63,7 +63,7 @@ SCENE(plugin_hooks, inputs_of_parts) {
   }
 }
 
-// What a provider says goes to the log of its session, in the level of that.
+// A provider's messages go to the log of its session, at that log's level.
 SCENE(plugin_hooks, log_of_session) {
   loaded(s);
   for (const OrtLoggingLevel level : {ORT_LOGGING_LEVEL_INFO, ORT_LOGGING_LEVEL_WARNING}) {
@@ -196,7 +196,7 @@ SCENE(plugin_hooks, runs_at_once) {
 
 namespace {
 
-/// Calls that have to do with profiles, and the events that are the same in both engines.
+/// Calls that concern profiles, and the events that are the same in both engines.
 const std::vector<std::string_view> kProfile = {"CreateProfiler",
                                                 "StartProfiling",
                                                 "EndProfiling",
@@ -205,7 +205,7 @@ const std::vector<std::string_view> kProfile = {"CreateProfiler",
                                                 "event of category 0 name session_initialization",
                                                 "event of category 0 name model_run"};
 
-/// The lines of a profile that speak of a kernel of the plug-in's, without what changes from run to run.
+/// The lines of a profile about a kernel of the plug-in, without the parts that change from run to run.
 void note_profile(Scene& s, const std::string& path) {
   std::ifstream in(path);
   s.note("profile", in.good());
@@ -260,7 +260,7 @@ SCENE(plugin_hooks, profile_of_a_run) {
   const Folder folder;
   CALL(RunOptionsEnableProfiling, options, (folder / "profile").c_str());
   CALL(Run, session, options, names, in, 2, outs, 2, y);
-  // The official library makes one for the session, too, which tells nothing.
+  // The official library also makes one for the session, which has no events.
   note_story(s, {kProfile.begin() + 1, kProfile.end()});
 }
 

@@ -1,4 +1,4 @@
-// Who is asked for the memory of a plug-in, when, and what lies in it.
+// Which object is asked for a plug-in's memory, when, and which values lie in it.
 #include <dlfcn.h>
 
 #include <set>
@@ -10,7 +10,7 @@ using scenes::Scene;
 
 namespace {
 
-/// The plug-in of plugins/lending.cc, registered after these settings of it.
+/// The plug-in of plugins/lending.cc, registered after these settings.
 struct Lending {
   using Setting = std::pair<const char*, const char*>;
   Lending(Scene& scene, std::initializer_list<Setting> settings) : s(scene) {
@@ -49,8 +49,8 @@ struct Lending {
     note("session released");
   }
 
-  // Who is asked, in order; and what came of it, each once: how many blocks a run needs, and when they go, is the host's
-  // business.
+  // The objects that were asked, in order, and the results, each once: the number of blocks in a run, and when they are
+  // freed, is not compared.
   void note(std::string_view when) {
     s.note("after", when);
     std::set<std::string> rest;
@@ -108,7 +108,7 @@ SCENE(lending, the_factory_fails) { whole_life(s, {{"factory", "fails"}}); }
 SCENE(lending, without_constants) { whole_life(s, {{"hides", "constants"}}); }
 SCENE(lending, without_default) { whole_life(s, {{"hides", "default"}}); }
 
-// A result that lies in memory of the session outlives it.
+// A result in memory of the session outlives it.
 SCENE(lending, a_result_outlives_its_session) {
   Lending l(s, {{"ep", "makes"}});
   OrtSession* session = l.open(twice());
@@ -130,7 +130,7 @@ SCENE(lending, a_result_outlives_its_session) {
   s.note("blocks that are out", l.blocks());
 }
 
-// What callers are given: by the environment, and by a session.
+// Allocators for callers: from the environment, and from a session.
 SCENE(lending, to_callers) {
   Lending l(s, {{"ep", "makes"}});
   OrtSession* session = l.open(twice());

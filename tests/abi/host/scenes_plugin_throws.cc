@@ -1,4 +1,4 @@
-// Functions of a plug-in that give something back, and throw: the host goes its way. The official library ends there.
+// Release functions of a plug-in that throw: Retort continues. The official library ends the process.
 #include <dlfcn.h>
 
 #include <optional>
@@ -11,8 +11,8 @@ using scenes::Scene;
 
 namespace {
 
-/// One whole life of the plug-in of plugins/throwing.cc, whose function `name` throws. Ends the scene where it did not come
-/// to that, or where nothing of it was logged.
+/// A complete use of the plug-in of plugins/throwing.cc, whose function `name` throws. Ends the scene if that function
+/// was not called, or nothing was logged.
 struct Life {
   Life(Scene& scene, const char* name, bool logs = true) : s(scene) {
     void* library = dlopen(RETORT_THROWING_PROVIDER, RTLD_NOW | RTLD_LOCAL);
@@ -30,7 +30,7 @@ struct Life {
       count += std::strncmp(line, "throws", 6) == 0 || std::strncmp(line, "fails", 5) == 0;
     s.note("# thrown", count);
     s.note("# last logged", logged);
-    // What is noted after the end of the official library is compared with nothing.
+    // After the official library has ended, notes are not compared.
     if (count == 0 || (logs && logged.empty())) exit(4);
   }
 
@@ -53,7 +53,7 @@ struct Life {
     CALL(CreateSessionFromArray, env, model.data(), model.size(), options, &session);
     OrtRunOptions* how = nullptr;
     CALL(CreateRunOptions, &how);
-    std::optional<scenes::Folder> folder;  // left behind by the official library, which ends there
+    std::optional<scenes::Folder> folder;  // the official library, which ends before, leaves it behind
     if (profiles) CALL(RunOptionsEnableProfiling, how, (folder.emplace() / "profile").c_str());
     float data[2] = {1, 2};
     const OrtValue* x = scenes::floats(s, data, {2});

@@ -1,5 +1,5 @@
-// What the host tells a plug-in of its kernels, their nodes and their runs, and what a program sees of a device that a
-// plug-in made up.
+// The information that the host gives a plug-in about its kernels, their nodes and their runs, and how a program sees a
+// device that a plug-in created.
 #include <dlfcn.h>
 
 #include "binder.h"
@@ -26,7 +26,7 @@ struct Describing {
     return nullptr;
   }
 
-  /// y = x · w, of which `w` stays on the host.
+  /// y = x · w, where `w` stays on the host.
   OrtSession* open() {
     OrtSessionOptions* options = s.options();
     const OrtEpDevice* d = device();
@@ -90,7 +90,7 @@ SCENE(told, of_a_device_that_a_plugin_made_up) {
   CALL(UnregisterExecutionProviderLibrary, s.env(), "describing");
 }
 
-// What kernels log reaches the program's function, at the levels that it asked for.
+// Log messages of kernels reach the program's function, at the levels that it set.
 SCENE(told, what_kernels_log_is_heard) {
   std::vector<std::string> heard;
   OrtThreadingOptions* threads = nullptr;

@@ -1,4 +1,4 @@
-// Plug-in providers: a library that compiles parts of models, on a device with memory of its own, told to both engines.
+// Plug-in providers: a library that compiles parts of models, on a device with separate memory, in both engines.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<const OrtEpDevice*> devices_of(Scene& s) {
 
 const OrtEpDevice* device(Scene& s) { return s.device("compiling"); }
 
-/// Copies to the device and from it, parts that ran, blocks that live: of all runs so far.
+/// Copies to the device and from it, runs of parts, allocated blocks, over all runs so far.
 struct Counts {
   int64_t up = 0, down = 0, computed = 0, alive = 0;
 };
@@ -53,9 +53,9 @@ OrtSessionOptions* on_device(Scene& s) {
 }
 
 Maker two_inputs() { return Maker().floats_in("a", {2}).floats_in("b", {2}).floats_out("y", {2}); }
-/// All of it runs on the device.
+/// Everything runs on the device.
 Maker whole() { return two_inputs().node("Add", {"a", "b"}, {"c"}).node("Mul", {"c", "b"}, {"y"}); }
-/// The CPU stands in the middle, and reads an input as well.
+/// The CPU runs a node in the middle, which also reads an input.
 Maker mixed() {
   return two_inputs()
       .node("Add", {"a", "b"}, {"c"})

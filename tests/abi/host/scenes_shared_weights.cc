@@ -8,7 +8,7 @@ using scenes::Scene;
 
 namespace {
 
-/// The plug-in, registered, and what it counts.
+/// The registered plug-in with its counters.
 struct Packing {
   explicit Packing(Scene& scene) : s(scene) {
     CALL(RegisterExecutionProviderLibrary, s.env(), "packing", RETORT_PACKING_PROVIDER);
@@ -95,7 +95,7 @@ SCENE(shared_weights, others_of_that_name) {
   }
 }
 
-// All live to the end: memory that was given back may come again at the same address.
+// All exist until the end: freed memory could be allocated again at the same address.
 SCENE(shared_weights, without_container_or_initializer) {
   Packing p(s);
   std::vector<OrtSession*> sessions;
@@ -107,7 +107,7 @@ SCENE(shared_weights, without_container_or_initializer) {
   for (OrtSession* session : sessions) s.api.ReleaseSession(session);
 }
 
-// Kernels of the host's for nodes that are no control flow, and without what they need.
+// Requests the host's kernels for nodes that are not control flow, and without required arguments.
 SCENE(shared_weights, kernels_for_bodies_that_are_not_there) {
   Packing p(s);
   for (int fault = 4; fault <= 8; ++fault) {
@@ -116,7 +116,7 @@ SCENE(shared_weights, kernels_for_bodies_that_are_not_there) {
   }
 }
 
-// Nobody but the host can run bodies.
+// Only the host can run bodies.
 SCENE(shared_weights, a_kernel_of_its_own_for_bodies) {
   Packing p(s);
   p.fault(9);

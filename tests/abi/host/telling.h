@@ -1,4 +1,4 @@
-// The plug-in of plugins/telling.cc in a scene, and the calls that it was told of.
+// The plug-in of plugins/telling.cc in a scene, and the calls that it received.
 #pragma once
 #include <dlfcn.h>
 
@@ -20,7 +20,7 @@ F of_plugin(const char* name) {
   return function;
 }
 
-/// The lines since the last time that begin like that.
+/// Notes the lines since the last call that begin with one of these texts.
 inline void note_story(Scene& s, const std::vector<std::string_view>& beginnings) {
   const auto next = of_plugin<const char* (*)()>("plugin_story");
   while (const char* line = next ? next() : nullptr) {

@@ -1,4 +1,4 @@
-// Custom operators: a caller's kernels in both libraries, what they are told and what they make of it.
+// Custom operators: a caller's kernels in both libraries, the information that they receive and their results.
 #include <algorithm>
 #include <cctype>
 #include <cstring>
@@ -74,7 +74,7 @@ void note_ports(const OrtKernelInfo* info) {
   NOTED(KernelInfo_GetOperatorSinceVersion, info, &since);
   scene->note("since", since);
   for (size_t i = 0; i < inputs; ++i) {
-    if (i == 1) continue;  // left out
+    if (i == 1) continue;  // omitted
     note_text("input", [&](char* out, size_t* size) { return api->KernelInfo_GetInputName(info, i, out, size); });
     OrtTypeInfo* type = nullptr;
     NOTED(KernelInfo_GetInputTypeInfo, info, i, &type);
@@ -306,7 +306,7 @@ SCENE(custom, of_another_provider) {
 SCENE(custom, inferred_shapes) {
   Op op("Fails", {{kFloat}}, {{ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED}});
   op.InferOutputShapeFn = [](const OrtCustomOp*, OrtShapeInferContext* context) -> OrtStatusPtr {
-    // Without notes: who infers, and how often, is each library's own business.
+    // Without notes: when and how often a library infers shapes is not compared.
     OrtTensorTypeAndShapeInfo* info = nullptr;
     const OrtOpAttr* attribute = nullptr;
     size_t inputs = 0;

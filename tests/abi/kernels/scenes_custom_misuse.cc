@@ -1,4 +1,4 @@
-// Custom operators whose kernels do what they should not, and inputs that are not what they were in the run before.
+// Custom operators whose kernels misbehave, and inputs that change between runs.
 #include <stdexcept>
 
 #include "custom.h"
@@ -18,7 +18,7 @@ void run_failing(Scene& s, OrtStatus* (*compute)(OrtKernelContext*)) {
   s.api.ReleaseSession(session);
 }
 
-/// An output of the shape of input 0, which stays as it is.
+/// Makes an output of input 0's shape, without writing to it.
 OrtStatus* make_output(OrtKernelContext* context) {
   LikeInput like(context);
   return nullptr;
@@ -34,7 +34,7 @@ SCENE(custom, kernel_that_throws_a_number) {
   run_failing(s, [](OrtKernelContext*) -> OrtStatus* { throw 5; });
 }
 
-// Whichever thread the loop throws on: the pool works on afterwards.
+// Whichever thread of the loop throws, the pool still works afterwards.
 SCENE(custom, loop_that_throws) {
   run_failing(s, [](OrtKernelContext* context) -> OrtStatus* {
     make_output(context);
@@ -43,7 +43,7 @@ SCENE(custom, loop_that_throws) {
   });
 }
 
-// What follows from the shapes is told without running its node, up to some size.
+// Content that follows from shapes is computed without running its node, up to some size.
 SCENE(custom, content_of_another_size) {
   Op op("Length", {{ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32}}, {{kFloat}});
   op.compute = [](OrtKernelContext* context) -> OrtStatus* {

@@ -1,4 +1,4 @@
-// The loopback provider in scenes: a device whose memory the host cannot read, and that counts what is copied.
+// The loopback provider in scenes: a device whose memory the host cannot read, and which counts copies.
 #pragma once
 #include <initializer_list>
 
@@ -7,44 +7,45 @@
 
 namespace scenes {
 
-/// Where a tensor lies.
+/// The memory of a tensor.
 enum class Where { host, pinned, device, device2 };
 
 class Loop {
  public:
   using Setting = std::pair<const char*, const char*>;
 
-  /// Registers the library with the environment, with these of its options.
+  /// Registers the library with the environment, with these options.
   explicit Loop(Scene& s, std::initializer_list<Setting> settings = {}) : Loop(s, settings, true) {}
   Loop(Scene& s, std::initializer_list<Setting> settings, bool registers);
 
   void set(const char* key, const char* value) { s.note(key, set_(key, value) ? value : "no such option"); }
   OrtErrorCode registers();
-  /// The device of a provider; null where there is none.
+  /// The device of a provider; null if there is none.
   const OrtEpDevice* device(Where where = Where::device);
   const OrtMemoryInfo* memory(Where where);
   OrtAllocator* allocator(Where where);
 
-  /// Options of a session that uses the provider of a device, or of both.
+  /// Options of a session that uses the provider of one device, or of both.
   OrtSessionOptions* options(std::initializer_list<Setting> settings = {}, Where where = Where::device);
   void add_provider(OrtSessionOptions* options, Where where, std::initializer_list<Setting> settings = {});
 
-  /// A tensor there, with that content.
+  /// A tensor in that memory with that content.
   OrtValue* tensor(Where where, const std::vector<int64_t>& shape, const std::vector<float>& data);
   OrtValue* empty(Where where, const std::vector<int64_t>& shape, int type = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
-  /// Notes the memory that a value lies in, and the value, which is copied to the host for that.
+  /// Notes the memory of a value, and the value, which is copied to the host for that.
   void note(std::string_view key, const OrtValue* value);
-  /// The same of all outputs that are bound.
+  /// The same for all bound outputs.
   void note(Binder& binding);
 
-  /// A run of a model by name, with these inputs and the output `y`: notes its copies and the result.
+  /// Runs a model by name, with these inputs and the output `y`; notes its copies and the result.
   void run(OrtSession* session, const std::vector<std::pair<const char*, const OrtValue*>>& inputs);
   void run(OrtSession* session, const OrtValue* x) { run(session, {{"x", x}}); }
   /// Two runs with x = [1 -2] on the host, and two with it on the device.
   void run_from_both(OrtSession* session);
 
-  /// Copies and parts since the last call of this or of `forget`. Lines "copied …" must not be more than the official
-  /// library's: the differential test looks at them. Where a run `failed`, what it did until then is nobody's promise.
+  /// Notes copies and runs of parts since the last call of this or of `forget`. In lines "copied …", Retort's number
+  /// must not exceed the official library's, which the differential test checks. If a run `failed`, the numbers until
+  /// then are not compared.
   void note_counts(std::string_view of, bool failed = false);
   void forget() { reset_(); }
   LoopbackCounts counts() const;
@@ -70,7 +71,7 @@ inline Maker rows_of_two() {
       .floats_out("y", {"n", 2});
 }
 
-/// A binding of a model that runs on the device as a whole.
+/// A binding of a model that runs completely on the device.
 struct Bound : Loop {
   Bound(Scene& s, const Maker& model) : Loop(s), b(s, model, options()) {}
   void in(const char* name, const OrtValue* value) { b.in(name, value); }

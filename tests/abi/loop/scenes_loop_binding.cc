@@ -1,4 +1,4 @@
-// The loopback provider: what bindings do with values of a device. The same stories as in scenes_binding*.cc.
+// The loopback provider: bindings with values on a device. The same tests as in scenes_binding*.cc.
 #include "loop/loop.h"
 
 using namespace scenes;
@@ -152,7 +152,7 @@ SCENE(loopback, reused_with_other_content) {
   }
 }
 
-// An input of the host is copied when it is bound: what changes later is not seen.
+// An input on the host is copied when it is bound: later changes have no effect.
 SCENE(loopback, host_content_changes_after_binding) {
   Bound t(s, rows_of_two());
   float x[2] = {1, -2};

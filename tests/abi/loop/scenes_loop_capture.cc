@@ -12,7 +12,7 @@ OrtRunOptions* as_graph(Scene& s, const char* id) {
   return options;
 }
 
-/// A binding on the device whose input is written anew before each run.
+/// A binding on the device whose input is written again before each run.
 struct Captured : Loop {
   Captured(Scene& s, const Maker& model, std::initializer_list<Setting> settings)
       : Loop(s), session(model.open(s, options(settings))), b(s, session) {

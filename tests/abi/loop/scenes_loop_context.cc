@@ -1,4 +1,4 @@
-// The loopback provider: compiled parts that are saved into a model as EPContext nodes, and loaded again.
+// The loopback provider: compiled parts that are saved in a model as EPContext nodes, and loaded again.
 #include "compile.h"
 #include "loop/loop.h"
 
@@ -62,13 +62,13 @@ void load(Scene& s, Loop& loop, const std::string& bytes, OrtSessionOptions* opt
   run(s, loop, session);
 }
 
-/// The same bytes with one text in them replaced by another of the same length.
+/// The same bytes with a text replaced by another of the same length.
 std::string changed(std::string bytes, std::string_view from, std::string_view to) {
   const size_t at = bytes.find(from);
   return at == std::string::npos ? bytes : bytes.replace(at, from.size(), to);
 }
 
-/// A story of a model that was compiled.
+/// A scene with a compiled model.
 #define STORY(NAME)                                                 \
   static void NAME(Scene& s, Loop& loop, const std::string& saved); \
   SCENE(loopback_context, NAME) {                                   \

@@ -1,4 +1,4 @@
-// If, Loop and Scan on the loopback device: kernels of the host's, asked for by the provider, that run bodies there.
+// If, Loop and Scan on the loopback device: the provider requests kernels from the host, which run the bodies there.
 #include <deque>
 
 #include "loop/loop.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kBool = 9, kInt64 = 7;
 
-/// One input of a run: of floats, or a number that the host reads.
+/// One input of a run: floats, or a number that the host reads.
 struct Given {
   const char* name;
   std::vector<int64_t> shape;
@@ -34,7 +34,7 @@ OrtValue* value_of(Scene& s, Loop& loop, const Given& g, Where where) {
   return value;
 }
 
-/// Copies of a run; how many bytes they are is said elsewhere.
+/// Notes the number of copies of a run; other scenes note their bytes.
 void note_copies(Scene& s, const Loop& loop) {
   const LoopbackCounts c = loop.counts();
   s.note("copied to the device", c.to_device);
@@ -65,8 +65,8 @@ void run(Scene& s, Loop& loop, OrtSession* session, const std::vector<Given>& in
   for (const OrtValue* v : values) s.api.ReleaseValue(const_cast<OrtValue*>(v));
 }
 
-/// Stories of the kernel style. Most of them without streams: within bodies the official library reads on the host what a
-/// stream has not copied yet.
+/// Scenes with kernels. Most of them are without streams: in bodies, the official library reads values on the host that
+/// a stream has not copied yet.
 #define TOLD(NAME, STREAMS)                                     \
   static void NAME(Scene& s, Loop& loop);                       \
   SCENE(loopback_bodies, NAME) {                                \
@@ -78,7 +78,7 @@ void run(Scene& s, Loop& loop, OrtSession* session, const std::vector<Given>& in
 #define STORY(NAME) TOLD(NAME, "0")
 #define STORY_WITH_STREAMS(NAME) TOLD(NAME, "1")
 
-/// y is x * x where c, else -x; both branches read x from outside.
+/// y is x * x if c, otherwise -x; both branches read x from outside.
 Maker choice() {
   return Maker()
       .input("c", tensor_type(kBool, {}))
@@ -117,7 +117,7 @@ STORY(if_with_cpu_in_a_branch) {
           .node("Neg", {"i"}, {"y"})
           .floats_out("y", {2}));
 }
-// The CPU has the If, the device has nodes within.
+// The CPU runs the If, the device runs nodes inside.
 STORY(if_on_the_cpu) { both_ways(s, loop, choice(), {{"claim", "Mul,Neg"}}); }
 STORY(if_whose_body_is_on_the_cpu) { both_ways(s, loop, choice(), {{"claim", "If"}}); }
 STORY(if_in_an_if) {

@@ -1,4 +1,4 @@
-// The loopback provider: where a copy more than needed would come easily.
+// The loopback provider: cases in which an implementation could easily make unnecessary copies.
 #include "loop/loop.h"
 
 using namespace scenes;
@@ -9,7 +9,7 @@ const char* const kPlaces[] = {"host", "pinned", "device"};
 
 Maker xy() { return Maker().floats_in("x", {2}).floats_out("y", {2}); }
 
-/// Makes a session and notes what that copied, for both styles of the provider.
+/// Makes a session and notes its copies, for both styles of the provider.
 void make_and_note(Scene& s, Loop& loop, const Maker& model) {
   for (const char* style : {"compiled", "kernels"}) {
     loop.forget();
@@ -19,7 +19,7 @@ void make_and_note(Scene& s, Loop& loop, const Maker& model) {
   }
 }
 
-/// Binds "x" in each place and makes "y" and another output on the host and on the device.
+/// Binds "x" in each memory, and "y" and another output on the host and on the device.
 void bind_everywhere(Scene& s, const Maker& model, const char* other) {
   Loop loop(s);
   for (const char* style : {"compiled", "kernels"}) {
@@ -143,7 +143,7 @@ SCENE(loopback_copies, a_value_in_the_model_is_bound) {
   }
 }
 
-// A step is one element by itself, so that it may write over what it reads; also where several follow each other.
+// An elementwise step may overwrite its input, also if several follow each other.
 SCENE(loopback_copies, element_by_element_in_place) {
   Loop loop(s);
   for (const char* style : {"compiled", "kernels"}) {

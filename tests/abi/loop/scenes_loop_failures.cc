@@ -1,5 +1,5 @@
-// The loopback provider: each of its entry points fails once, or each time. The error comes through, nothing crashes, and
-// afterwards all goes well.
+// The loopback provider: each of its entry points fails once, or every time. The error is reported, nothing crashes,
+// and afterwards everything works.
 #include "loop/loop.h"
 
 using namespace scenes;
@@ -16,8 +16,8 @@ Maker model() {
       .floats_out("y", {2});
 }
 
-/// One step of a story that may fail. What failed, and with what code, differs from library to library; that it is told,
-/// and what goes on afterwards, is compared.
+/// One step of a scene that may fail. The failing call and its code differ between libraries; that the error is
+/// reported, and the state afterwards, is compared.
 bool succeeds(Scene& s, const char* step, OrtStatus* status) {
   s.note("# code", status ? s.api.GetErrorCode(status) : ORT_OK);
   if (status) s.note("# message", s.api.GetErrorMessage(status));
@@ -26,8 +26,8 @@ bool succeeds(Scene& s, const char* step, OrtStatus* status) {
   return !status;
 }
 
-/// A bound run from the host to the host. What it gives is not looked at where a library may run into the error without
-/// telling: that is one time right and another time not.
+/// A bound run from the host to the host. Its result is not noted if a library may hit the error without reporting it,
+/// since it then varies.
 void bound_run(Scene& s, OrtSession* session, const char* step, bool looks) {
   OrtIoBinding* binding = nullptr;
   float x[2] = {1, -2};
@@ -59,7 +59,8 @@ void bound_run(Scene& s, OrtSession* session, const char* step, bool looks) {
   api.ReleaseMemoryInfo(cpu);
 }
 
-/// What an application does, from registering the library to reading results. The number of lines is always the same.
+/// What an application does, from the registration of the library to reading results. The number of lines is always the
+/// same.
 void all_of_it(Scene& s, Loop& loop, bool looks) {
   const bool here = loop.device() != nullptr;
   succeeds(s, "registering",
@@ -185,7 +186,7 @@ SCENE(loopback, options_while_the_session_runs) {
   CALL(SetEpDynamicOptions, session, &key, &bad, 1);
 }
 
-// The environment's options are the library's from its registration on.
+// The environment's options apply to the library from its registration on.
 SCENE(loopback, options_of_the_environment) {
   Loop loop(s, {}, false);
   for (const char* value : {"12", "soon"}) {

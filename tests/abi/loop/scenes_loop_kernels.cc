@@ -69,7 +69,7 @@ STORY(packed_weights) {
           .node("Reshape", {"g", "flat"}, {"y"}));
 }
 
-// Two sessions with one weight of the application, and a container for what they make of it.
+// Two sessions with one weight of the application, and a container for its packed form.
 STORY(shared_weights) {
   const std::string model = Maker()
                                 .floats_in("x", {2})
@@ -123,7 +123,8 @@ STORY(bound) {
   }
 }
 
-// Kernels without an end are for the version that they name: two of them, and those of later versions, go together.
+// Which versions of a kernel can be registered together. A kernel without an end supports only the version that it
+// names, so it does not conflict with kernels of later versions.
 SCENE(loopback_kernels, versions) {
   const OrtEpApi& ep = *s.api.GetEpApi();
   constexpr int kNoEnd = INT_MAX;

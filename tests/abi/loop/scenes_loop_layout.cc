@@ -1,4 +1,4 @@
-// The loopback provider with images whose channels come last: nodes are rewritten, with transposes around them.
+// The loopback provider with channels-last images: nodes are converted, with transposes around them.
 #include "loop/loop.h"
 
 using namespace scenes;

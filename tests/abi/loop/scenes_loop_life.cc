@@ -1,4 +1,4 @@
-// The loopback provider: memory that is bound twice, belongs to the model, or outlives what it came from.
+// The loopback provider: memory that is bound twice, belongs to the model, or outlives its origin.
 #include <atomic>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// The loopback provider: parts of a model on a device and the CPU or another device between them.
+// The loopback provider: parts of a model on a device, with the CPU or another device between them.
 #include "loop/loop.h"
 
 using namespace scenes;
@@ -11,7 +11,7 @@ void run(Scene& s, Loop& loop, const Maker& model, OrtSessionOptions* options) {
   if (OrtSession* session = model.open(s, options)) loop.run_from_both(session);
 }
 
-/// Both providers, each with what it shall claim.
+/// Options with both providers, each with the nodes to claim.
 OrtSessionOptions* both(Loop& loop, const char* first, const char* second) {
   OrtSessionOptions* o = loop.options({{"claim", first}});
   loop.add_provider(o, Where::device2, {{"claim", second}});
@@ -50,7 +50,7 @@ SCENE(loopback, cpu_and_device_read_a_constant) {
       loop.options());
 }
 
-// The value goes over once, however many parts and nodes of the other side read it.
+// The value is copied once, however many parts and nodes on the other side read it.
 SCENE(loopback, a_value_that_many_read) {
   Loop loop(s);
   run(s, loop,
@@ -111,7 +111,7 @@ SCENE(loopback, no_fallback) {
   }
 }
 
-// What optimisation computes while the session is made needs no provider.
+// Nodes that are folded while the session is made need no provider.
 SCENE(loopback, no_fallback_and_constants) {
   Loop loop(s);
   for (const GraphOptimizationLevel level : {ORT_ENABLE_ALL, ORT_DISABLE_ALL}) {

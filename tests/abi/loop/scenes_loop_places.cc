@@ -1,4 +1,4 @@
-// The loopback provider: inputs and outputs in all places, bound and by name.
+// The loopback provider: inputs and outputs in all memories, bound and by name.
 #include <array>
 
 #include "loop/loop.h"
@@ -9,12 +9,12 @@ namespace {
 
 const char* const kPlaces[] = {"host", "pinned", "device"};
 
-/// What a run that failed has left behind is nobody's promise.
+/// The state after a failed run is undefined, so it is not noted.
 void note_nothing(Scene& s, std::initializer_list<const char*> keys) {
   for (const char* key : keys) s.note(key, "-");
 }
 
-/// Three runs of a binding whose input lies in one place and whose output is given in another, or is made there.
+/// Three runs of a binding whose input lies in one memory, and whose output is given in another, or allocated there.
 template <int In, int Out, bool Given>
 void bound(Scene& s) {
   Loop loop(s);
@@ -72,7 +72,7 @@ const bool added = (add_all<0>(), add_all<1>(), add_all<2>(), true);
 
 }  // namespace
 
-// What the provider's operators compute is right: each alone, its inputs made on the host.
+// The results of the provider's operators are correct: each operator alone, with inputs made on the host.
 SCENE(loopback, operators) {
   Loop loop(s);
   struct Case {

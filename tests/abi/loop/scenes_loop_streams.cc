@@ -1,4 +1,4 @@
-// The loopback provider: streams that lag, memory that is shared, and copies that the application orders.
+// The loopback provider: slow streams, shared memory, and copies that the application submits.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@ const std::initializer_list<Loop::Setting> kSlow = {{"delay_us", "30000"}};
 
 Maker negated() { return Maker().floats_in("x", {2}).node("Neg", {"x"}, {"y"}).floats_out("y", {2}); }
 
-/// As long as a kernel of a second, or far less: a busy machine must not make one of the other.
+/// Whether it took about as long as a kernel of a second, or far less, so that a busy machine does not change the
+/// answer.
 bool took_long(std::chrono::steady_clock::time_point since) {
   return std::chrono::steady_clock::now() - since > std::chrono::milliseconds(750);
 }
@@ -85,7 +86,7 @@ SCENE(loopback, slow_kernels_of_two_providers) {
   loop.note(b);
 }
 
-// Runs that do not wait: the host is free while the device works, and synchronising waits.
+// Runs that do not wait: the host continues while the device works, and synchronising waits.
 SCENE(loopback, runs_that_do_not_wait) {
   Loop loop(s, {{"delay_us", "1000000"}});
   Binder b(s, negated(), loop.options());
@@ -262,7 +263,7 @@ SCENE(loopback, memory_that_the_host_cannot_read) {
   CALL(GetTensorData, value, reinterpret_cast<const void**>(&p));
   const pid_t child = fork();
   if (child == 0) {
-    signal(SIGSEGV, SIG_DFL);  // a sanitizer would tell at length
+    signal(SIGSEGV, SIG_DFL);  // a sanitizer would print a long report
     volatile float read = *p;
     _exit(read != 0 ? 1 : 2);
   }

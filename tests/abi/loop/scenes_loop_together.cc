@@ -1,4 +1,4 @@
-// The loopback provider: what it gained, told together. Each alone has a file of its own.
+// The loopback provider: combinations of its features. Each feature alone has its own file.
 #include "compile.h"
 #include "loop/loop.h"
 
@@ -33,7 +33,7 @@ void run(Scene& s, Loop& loop, OrtSession* session, const std::vector<int64_t>& 
   loop.note("y", y);
 }
 
-/// Saves a model with what the provider compiled, and runs both.
+/// Saves a model with the provider's compiled parts, and runs both.
 void keep(Scene& s, Loop& loop, const Maker& model, OrtSessionOptions* options, const std::vector<int64_t>& shape,
           OrtSessionOptions* later) {
   const Folder folder;

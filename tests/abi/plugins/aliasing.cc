@@ -1,6 +1,6 @@
-// A plug-in library for tests: a provider whose kernels declare that an output lies where an input does, always (Identity,
-// Reshape) or where nobody needs the input afterwards (Neg, and Sub for both of its inputs). It tells where it found its outputs, in
-// `aliasing_story`.
+// A plug-in library for tests: a provider whose kernels declare that an output lies over an input, always (Identity,
+// Reshape) or if nothing needs the input afterwards (Neg, and Sub for both of its inputs). It reports where it found
+// its outputs in `aliasing_story`.
 #include <mutex>
 
 #include "host_device.h"
@@ -117,11 +117,11 @@ struct AliasingFactory : Factory {
 
 PLUGIN_OF(AliasingFactory, ORT_API_VERSION)
 
-/// The line after those that were read before; null at the end.
+/// The next line of the report; null at the end.
 EXPORTED const char* aliasing_story() {
   static size_t next = 0;
   const std::lock_guard lock(mutex);
   return next < story.size() ? story[next++].c_str() : nullptr;
 }
-/// Before it is registered: whether it has a device with memory of its own.
+/// Call it before the registration: whether the provider has a device with separate memory.
 EXPORTED void aliasing_device(bool has) { on_device = has; }

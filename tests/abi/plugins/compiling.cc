@@ -1,6 +1,6 @@
-// A plug-in library for tests: a provider that compiles Add, Mul and Neg of equal shapes, on a device whose memory is that
-// of the host under another name, with a transfer that counts. It runs in any engine that hosts plug-ins; counters are told
-// by `plugin_counts`.
+// A plug-in library for tests: a provider that compiles Add, Mul and Neg of equal shapes, on a device whose memory is
+// host memory under another name, with a transfer that counts. It runs in any engine that hosts plug-ins;
+// `plugin_counts` returns the counters.
 #include <map>
 
 #include "host_device.h"
@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<int64_t> computed{0};
 
-// A compiled part: its nodes one after the other
+// A compiled part, which runs its nodes in order
 // ---------------------------------------------------------------------------------------------------------------------
 
 struct Operation {
@@ -143,7 +143,7 @@ struct CompilingFactory : Factory {
 
 PLUGIN_OF(CompilingFactory, 23)
 
-/// Copies to the device, from it, parts computed, blocks alive.
+/// Copies to the device, copies from it, computed parts, allocated blocks.
 EXPORTED void plugin_counts(int64_t counts[4]) {
   counts[0] = up;
   counts[1] = down;

@@ -1,5 +1,5 @@
-// A plug-in library for tests: a provider on a device that it made up, with one kernel, for Mul, that tells all that the
-// host says of its definition, its node and its runs: one line each, in `describing_story`.
+// A plug-in library for tests: a provider on a device that it creates, with one kernel, for Mul, which reports
+// everything that the host provides about its definition, its node and its runs: one line each, in `describing_story`.
 #include <mutex>
 
 #include "host_device.h"
@@ -25,7 +25,7 @@ std::string code(OrtStatus* status) {
 
 std::string name(const char* text) { return text ? std::string("'") + text + "'" : "null"; }
 
-// What there is to tell
+// The reports
 // ---------------------------------------------------------------------------------------------------------------------
 
 void tell_definition(const OrtKernelDef* def) {
@@ -43,7 +43,7 @@ void tell_definition(const OrtKernelDef* def) {
   }
 }
 
-/// The text that a function with room and size gives.
+/// The text that a function with a buffer and a size writes.
 template <typename F>
 std::string text_of(F fill) {
   char text[64] = {};
@@ -105,7 +105,7 @@ void tell_info(const OrtKernelInfo* info, const OrtEp* mine) {
   tell_logger("kernel", logging, logger);
 }
 
-/// What a question about a run answers, and whether it gives anything.
+/// The result of a query about a run, and whether it returns anything.
 template <typename T, typename F>
 void tell_given(const std::string& what, F ask) {
   T* given = nullptr;
@@ -191,7 +191,7 @@ struct Ep : OrtEp {
   }
 };
 
-/// Its device is hardware that nobody found.
+/// Its device is hardware that the host did not find.
 struct DescribingFactory : Factory {
   OrtHardwareDevice* hardware = nullptr;
   DescribingFactory() : Factory({ORT_API_VERSION, "describing", 0xde5c, "1.2.3", "DescribingMemory"}) {
@@ -236,7 +236,7 @@ struct DescribingFactory : Factory {
 
 PLUGIN_OF(DescribingFactory, ORT_API_VERSION)
 
-/// The line after those that were read before; null at the end.
+/// The next line of the report; null at the end.
 EXPORTED const char* describing_story() {
   static size_t next = 0;
   const std::lock_guard lock(mutex);

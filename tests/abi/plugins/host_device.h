@@ -1,6 +1,6 @@
-// What the plug-in libraries of tests share: the interface of the host, a device whose memory is that of the host under
-// another name, and a factory that offers it on the CPU. A library that includes this is built with hidden visibility,
-// else the loader would give all of them one `api`, whichever version each has asked for.
+// Shared by the plug-in libraries of tests: the host's interface, a device whose memory is host memory under another
+// name, and a factory that offers it on the CPU. Build a library that includes this with hidden visibility; otherwise
+// the loader would give all of them one `api`, whatever version each has requested.
 #pragma once
 #include <atomic>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace plugins {
 inline const OrtApi* api = nullptr;
 inline const OrtEpApi* ep_api = nullptr;
 
-/// Copies to the device and from it, blocks of its memory that were not given back.
+/// Copies to the device and from it, and blocks of its memory that were not freed.
 inline std::atomic<int64_t> up{0}, down{0}, alive{0};
 
 inline OrtStatus* error(const char* text) { return api->CreateStatus(ORT_EP_FAIL, text); }
@@ -35,7 +35,7 @@ inline OrtStatus* nodes_of(const OrtGraph* graph, std::vector<const OrtNode*>& n
   return api->Graph_GetNodes(graph, nodes.data(), count);
 }
 
-/// Claims the nodes that a registered kernel computes; `tell` is given the definition of each.
+/// Claims the nodes that a registered kernel computes; `tell` receives the definition of each.
 inline OrtStatus* claim_nodes_of_kernels(const OrtGraph* graph, OrtEpGraphSupportInfo* info,
                                          void (*tell)(const OrtKernelDef*) = nullptr) {
   std::vector<const OrtNode*> nodes;
@@ -50,7 +50,7 @@ inline OrtStatus* claim_nodes_of_kernels(const OrtGraph* graph, OrtEpGraphSuppor
   return nullptr;
 }
 
-/// A compiled part that keeps nothing between runs.
+/// A compiled part without state between runs.
 template <OrtStatus* (*kCompute)(OrtKernelContext*)>
 struct StatelessPart : OrtNodeComputeInfo {
   StatelessPart() : OrtNodeComputeInfo{} {
@@ -170,13 +170,13 @@ struct About {
   const char* name;
   uint32_t vendor;
   const char* version;
-  const char* memory = nullptr;  ///< the name of its device's; null: it works in memory of the host
+  const char* memory = nullptr;  ///< the name of its device's memory; null: it uses host memory
 };
 
-/// All but the making of providers: CreateEp and ReleaseEp are left to the library.
+/// Everything except CreateEp and ReleaseEp, which the library adds.
 struct Factory : OrtEpFactory {
   const About about;
-  OrtMemoryInfo* info = nullptr;  ///< null where it works in memory of the host
+  OrtMemoryInfo* info = nullptr;  ///< null if it uses host memory
 
   explicit Factory(const About& what) : OrtEpFactory{}, about(what) {
     ort_version_supported = about.interface;
@@ -219,7 +219,7 @@ struct Factory : OrtEpFactory {
   }
 };
 
-/// The body of CreateEpFactories, for a library that asks for this version of the host's interface.
+/// The body of CreateEpFactories, for a library that requires this version of the host's interface.
 template <typename F>
 OrtStatus* give_factory(uint32_t version, const OrtApiBase* base, OrtEpFactory** factories, size_t room,
                         size_t* count) {
@@ -236,7 +236,7 @@ OrtStatus* give_factory(uint32_t version, const OrtApiBase* base, OrtEpFactory**
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
-/// The two functions that a host looks for in the library.
+/// Defines the two functions that a host looks for in the library.
 #define PLUGIN_OF(FACTORY, VERSION)                                                                              \
   EXPORTED OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base, const OrtLogger*, OrtEpFactory** f, \
                                         size_t room, size_t* count) {                                            \

@@ -1,6 +1,6 @@
-// A plug-in library for tests: a provider with memory of three kinds, for anything, pinned and for constants, that tells who
-// is asked for allocators of it and what they give: one line each, in `lending_story`. It compiles each Mul to a part. What
-// it answers is chosen by `lending_set`.
+// A plug-in library for tests: a provider with memory of three kinds (general, pinned, and for constants), which
+// reports which object is asked for allocators and what they allocate: one line each, in `lending_story`. It compiles
+// each Mul to a part. `lending_set` chooses its answers.
 #include <map>
 #include <mutex>
 
@@ -13,7 +13,7 @@ namespace {
 std::mutex mutex;
 std::vector<std::string> story;
 std::map<std::string, std::string> settings;
-std::atomic<int> providers{0}, blocks{0};  ///< that are there
+std::atomic<int> providers{0}, blocks{0};  ///< that exist
 
 void tell(std::string line) {
   const std::lock_guard lock(mutex);
@@ -44,7 +44,7 @@ std::string kind_of(const OrtMemoryInfo* info) {
   return allocator == OrtReadOnlyAllocator ? "constants" : pinned ? "pinned" : "default";
 }
 
-/// An allocator: whose it is, which kind, and which number of that.
+/// An allocator: its owner, its kind, and its number.
 struct Lent : OrtAllocator {
   const OrtMemoryInfo* info;
   const std::string name;
@@ -63,8 +63,8 @@ struct Lent : OrtAllocator {
   }
 };
 
-/// What `who` answers when it is asked for an allocator: settings are "ep", "factory", and those with ".default",
-/// ".pinned" or ".constants" behind; "null" and "fails".
+/// The answer of `who` when it is asked for an allocator. Settings are "ep" and "factory", alone or followed by
+/// ".default", ".pinned" or ".constants"; values are "null" and "fails".
 OrtStatus* lend(const std::string& who, const OrtMemoryInfo* info, OrtAllocator** made) {
   static int numbers = 0;
   const std::string kind = kind_of(info);
@@ -192,7 +192,7 @@ struct LendingFactory : Factory {
 
 PLUGIN_OF(LendingFactory, ORT_API_VERSION)
 
-/// The line after those that were read before; null at the end.
+/// The next line of the report; null at the end.
 EXPORTED const char* lending_story() {
   static size_t next = 0;
   const std::lock_guard lock(mutex);

@@ -1,20 +1,19 @@
-// A plug-in library for tests: a provider in memory of the host whose kernel of Add packs its second input, and shares what
-// it has packed where it may. Counters are told by `packing_counts`, and what it does wrong on purpose is set by
-// `packing_fault`.
+// A plug-in library for tests: a provider in host memory whose kernel of Add packs its second input, and shares the
+// packed weight if it can. `packing_counts` returns counters; `packing_fault` selects an intentional error.
 #include "host_device.h"
 
 using namespace plugins;
 
 namespace {
 
-/// How often it packed, was given a cache, and was given a shared weight; the last one's address as a number of its own.
+/// How often it packed, received a cache, and received a shared weight; and how often that weight's address changed.
 std::atomic<int64_t> packed{0}, caches{0}, shared{0}, different{0};
 std::atomic<const void*> last{nullptr};
-std::atomic<int> fault{
-    0};  ///< 1: stores and says that nothing was packed; 2: has no SetSharedPrePackedWeight; 3: fails; from 4 on: asks for
-         ///< kernels of control flow; 9: has its own for If
+/// 1: stores, but reports that nothing was packed; 2: has no SetSharedPrePackedWeight; 3: fails; from 4 on: requests the
+/// host's kernels for control flow; 9: has its own kernel for If.
+std::atomic<int> fault{0};
 
-/// y = x + w; the packed form of w is twice w, so that a result shows which form was read.
+/// y = x + w; the packed form of w is 2 * w, so that a result shows which form was read.
 struct Add : OrtKernelImpl {
   const float* weight = nullptr;
   void* own = nullptr;
@@ -162,7 +161,7 @@ struct PackingFactory : Factory {
 
 PLUGIN_OF(PackingFactory, ORT_API_VERSION)
 
-/// Packed, with a cache, given a shared one, of which differed from the one before.
+/// Packed, with a cache, received a shared weight, a different one than before.
 EXPORTED void packing_counts(int64_t counts[4]) {
   counts[0] = packed;
   counts[1] = caches;

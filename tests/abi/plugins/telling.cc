@@ -1,6 +1,5 @@
-// A plug-in library for tests: a provider that runs Neg, on a device with streams whose memory is that of the host under
-// another name, and tells what it was asked: one line for each call, in `plugin_story`. Options of the provider choose how
-// it answers.
+// A plug-in library for tests: a provider that runs Neg, on a device with streams whose memory is host memory under
+// another name, and reports each call: one line each, in `plugin_story`. Options of the provider choose its answers.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -90,7 +89,7 @@ struct Ep : OrtEp {
         const std::string type = type_of(node);
         if (type == "Neg" || (ep.is("products") && type == "Mul")) mine.push_back(node);
       }
-      if (!mine.empty() && ep.is("products"))  // one part, whose runs nobody asks for
+      if (!mine.empty() && ep.is("products"))  // one part, whose results are not used
         return ep_api->EpGraphSupportInfo_AddNodesToFuse(info, mine.data(), mine.size(), &how);
       for (const OrtNode* node : mine) TRY(ep_api->EpGraphSupportInfo_AddNodesToFuse(info, &node, 1, &how));
       return nullptr;
@@ -179,7 +178,7 @@ OrtStatus* make_ep(const OrtSessionOptions* options, OrtEp** made) {
   return nullptr;
 }
 
-// The one whose note names itself the best, else the last.
+// Selects the one whose note calls itself the best, otherwise the last.
 OrtStatus* select_candidate(const OrtHardwareDevice* device, const OrtKeyValuePairs* const* candidates, size_t count,
                             const OrtSessionOptions* options, size_t* selected) {
   tell("SelectBestModelCandidate of " + std::to_string(count) + (device ? " for a device" : "") +
@@ -230,7 +229,7 @@ TellingFactory::TellingFactory() : Factory({31, "telling", 0xcafe, "4.5.6", "Tel
   answers();
 }
 
-// What callers and the host ask before there is a session.
+// Answers to queries of callers and of the host before there is a session.
 void TellingFactory::answers() {
   ValidateCompiledModelCompatibilityInfo = [](OrtEpFactory*, const OrtHardwareDevice* const*, size_t count,
                                               const char* text,
@@ -262,12 +261,12 @@ void TellingFactory::answers() {
 
 PLUGIN_OF(TellingFactory, ORT_API_VERSION)
 
-/// The line after those that were read before; null at the end.
+/// The next line of the report; null at the end.
 EXPORTED const char* plugin_story() {
   static size_t next = 0;
   const std::lock_guard lock(mutex);
   return next < story.size() ? story[next++].c_str() : nullptr;
 }
 
-/// How many runs of parts there were at once, at most.
+/// The largest number of runs of parts at the same time.
 EXPORTED int plugin_most_at_once() { return most; }

@@ -1,4 +1,4 @@
-// What the provider in telling.cc tells, and the streams of its device.
+// The reports of the provider in telling.cc, and the streams of its device.
 #pragma once
 #include <mutex>
 

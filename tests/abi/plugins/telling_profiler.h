@@ -1,4 +1,4 @@
-// What the plug-in of telling.cc tells the profile of a session, and what it is told of it.
+// What the plug-in of telling.cc adds to the profile of a session, and the calls that it receives.
 #pragma once
 #include <mutex>
 #include <set>

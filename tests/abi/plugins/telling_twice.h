@@ -1,4 +1,4 @@
-// An operator that the provider in telling.cc brings to sessions: tests.telling::Twice, which the CPU runs.
+// An operator that the provider in telling.cc adds to sessions: tests.telling::Twice, which the CPU runs.
 #pragma once
 #include "telling_device.h"
 

@@ -1,6 +1,6 @@
-// A plug-in library for tests: a provider of compiled parts, kernels, streams and profiles, each of whose functions that give
-// something back throws, after it did its work, where `throwing_set` names it. Declared not to throw or not: what is written
-// in other languages does not know of that.
+// A plug-in library for tests: a provider of compiled parts, kernels, streams and profiles. Each of its release
+// functions throws after its work if `throwing_set` names it, whether or not it is declared noexcept: plug-ins in other
+// languages do not know that.
 #include <set>
 #include <stdexcept>
 
@@ -12,7 +12,7 @@ namespace {
 
 std::set<std::string> throwing;
 
-/// Has the function that `pointer` points to throw whenever it is called, if it is the one of that name.
+/// Replaces the function that `pointer` points to by one that throws in every call, if it has that name.
 template <int Which, typename R, typename... P>
 void arm(R (*&pointer)(P...) noexcept, const char* name) {
   static const char* said;
@@ -27,7 +27,7 @@ void arm(R (*&pointer)(P...) noexcept, const char* name) {
   };
   pointer = reinterpret_cast<R (*)(P...) noexcept>(thrower);
 }
-/// The same for one that may throw.
+/// The same for a function that may throw.
 template <int Which, typename R, typename... P>
 void arm(R (*&pointer)(P...), const char* name) {
   auto quiet = reinterpret_cast<R (*)(P...) noexcept>(pointer);
@@ -198,7 +198,7 @@ EXPORTED OrtStatus* ReleaseEpFactory(OrtEpFactory* f) {
   throw std::runtime_error("thrown by a test");
 }
 
-/// The line after those that were read before; null at the end.
+/// The next line of the report; null at the end.
 EXPORTED const char* throwing_story() {
   static size_t next = 0;
   const std::lock_guard lock(mutex);

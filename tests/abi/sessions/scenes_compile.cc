@@ -1,5 +1,5 @@
-// Models compiled ahead of time: where they come from and where they go. The processor compiles no nodes: what is written
-// is the model.
+// Models compiled ahead of time: their sources and destinations. The CPU compiles no nodes, so the written file is the
+// model.
 #include "compile.h"
 #include "editor.h"
 

@@ -1,4 +1,4 @@
-// What only providers that compile make use of: contexts, weightless models, and the keys of sessions that ask for them.
+// Settings that only providers that compile use: contexts, weightless models, and the session keys for them.
 #include "compile.h"
 
 using namespace scenes;
@@ -13,7 +13,7 @@ std::string copied(const Folder& folder) {
   return to;
 }
 
-/// A session on a copy of dense.onnx; notes the files beside it.
+/// Makes a session of a copy of dense.onnx and notes the files beside it.
 void session_with(Scene& s, const Folder& folder, const std::string& model, const Config& config,
                   bool from_bytes = false) {
   OrtSessionOptions* o = s.options();

@@ -1,4 +1,4 @@
-// Where the weights of a compiled model go: inside, into a file or a buffer, or where a callback says they are.
+// Where the weights of a compiled model are stored: inside, in a file or a buffer, or where a callback decides.
 #include "compile.h"
 
 using namespace scenes;
@@ -10,10 +10,10 @@ void use(Scene& s) {
   api = &s.api;
 }
 
-/// What a location callback was asked, and what it answers.
+/// The arguments of a location callback, and its answers.
 struct Asked {
   std::vector<std::string> lines;
-  const char* file = nullptr;  ///< where it says that "w" is; null: nowhere
+  const char* file = nullptr;  ///< the file that it names for "w"; null: none
   int64_t offset = 0;
   std::string content;
   OrtErrorCode fails = ORT_OK;

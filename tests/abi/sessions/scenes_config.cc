@@ -1,4 +1,4 @@
-// What sessions and runs say to values of config keys.
+// How sessions and runs react to values of configuration keys.
 #include "model_maker.h"
 
 using namespace scenes;
@@ -7,7 +7,7 @@ namespace {
 
 using Values = std::vector<const char*>;
 
-/// A session with each value of a key, one after another, and a run of those that are made.
+/// Makes a session with each value of a key, one after the other, and runs those that can be made.
 void sessions_with(Scene& s, const char* key, const Values& values) {
   for (const char* value : values) {
     OrtSessionOptions* o = s.options();

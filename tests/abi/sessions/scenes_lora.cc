@@ -1,4 +1,4 @@
-// Adapters: values for inputs that come with the options of a run.
+// Adapters: values for inputs, given by the options of a run.
 #include "models.h"
 
 using namespace scenes;
@@ -18,7 +18,7 @@ std::string bytes_of(const char* name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// y = x + state with x = [1 1 1 1], and `state` where it is given, under these adapters.
+/// y = x + state with x = [1 1 1 1], and `state` if it is given, with these adapters.
 void run(Scene& s, std::vector<const char*> adapters, bool gives_state = false) {
   OrtSession* session = open(s, "step");
   OrtRunOptions* options = nullptr;
@@ -102,7 +102,7 @@ SCENE(lora, broken) {
   OrtLoraAdapter* adapter = nullptr;
   CALL(CreateLoraAdapter, model_path("step").c_str(), nullptr, &adapter);
   const std::string bytes = bytes_of("state");
-  for (const size_t size : {size_t(0), size_t(3)})  // the official library takes longer pieces, or crashes
+  for (const size_t size : {size_t(0), size_t(3)})  // the official library accepts longer pieces, or crashes
     CALL(CreateLoraAdapterFromArray, bytes.data(), size, nullptr, &adapter);
   s.api.ReleaseLoraAdapter(nullptr);
 }

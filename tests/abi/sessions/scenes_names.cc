@@ -1,4 +1,4 @@
-// Calls that give extents of one name several values. The model says that they are equal; a call need not mind.
+// Calls that give extents of one name several values. The model declares them equal, but calls may ignore that.
 #include <thread>
 
 #include "models.h"
@@ -20,7 +20,7 @@ const Shapes kApart = {{2, 3}, {2, 3}, {2, 3}, {3, 4}, {5, 3}}, kSquare = {{2, 3
 const Shapes kEmpty = {{1, 3}, {0, 3}, {2, 0}, {0, 2}, {1, 3}}, kUnfit = {{2, 3}, {3, 3}, {2, 2}, {2, 2}, {2, 3}};
 const Shapes kAll[] = {kEqual, kFirstIsOne, kEqual, kSecondIsOne, kApart, kLarger, kSquare, kEmpty, kApart, kEqual};
 
-/// Inputs of these shapes, in memory of their own.
+/// Inputs of these shapes, in separate memory.
 struct Call {
   Call(Scene& s, const Shapes& shapes) {
     for (size_t i = 0; i < kPorts; ++i) {
@@ -54,7 +54,7 @@ void run(Scene& s, OrtSession* session, const Shapes& shapes) {
   }
 }
 
-/// Something of all elements of a float tensor, for comparison.
+/// A digest of all elements of a float tensor, for comparison.
 double digest(const OrtApi& api, const OrtValue* value) {
   OrtTensorTypeAndShapeInfo* info = nullptr;
   size_t count = 0;
@@ -126,7 +126,7 @@ SCENE(names, bound) {
   }
 }
 
-// The first call that clashes is made by several threads at once.
+// The first call with different values is made by several threads at once.
 SCENE(names, threads) {
   constexpr size_t kThreads = 4, kRuns = 40, kCalls = std::size(kAll);
   OrtSession* session = open(s, "same_names");

@@ -32,7 +32,7 @@ void run(Scene& s, OrtSession* session) {
   scenes::note_tensor(s, "s", outputs[1]);
 }
 
-/// A session from bytes under options, used after the bytes have gone unless `keep`.
+/// Makes a session from bytes with options, and uses it after the bytes are freed unless `keep`.
 void from_bytes(Scene& s, std::string bytes, const std::vector<std::pair<const char*, const char*>>& config,
                 bool keep = false) {
   s.env();

@@ -1,4 +1,4 @@
-// Model packages: what is in one, what is selected of it, and what runs.
+// Model packages: their contents, the selected variants, and runs.
 #include "package.h"
 
 using namespace scenes;  // NOLINT: the helpers of packages
@@ -69,7 +69,7 @@ SCENE(package, shared_assets) {
                             R"("sha256:0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef": "cpu")",
                             R"("sha256:g123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef": "cpu")"})
     note_opens(s, manifest(cpu_variant(), std::string(R"("shared_assets": {)") + entry + "}, "));
-  // Only the resolver and the model know them.
+  // Only the resolver and the model use them.
   tell_package(s, Package(manifest(cpu_variant(std::string(R"("variant_directory": ")") + kAsset + "\"")))
                       .model(folder + "/dense.onnx"));
 }
@@ -134,7 +134,7 @@ SCENE(package, session_options) {
            R"("session.debug_layout_transformation": "1")"}) {
     tell_package(s, Package(with(options)).model("cpu/dense.onnx"));
   }
-  // Options of the caller's are taken as they are.
+  // A caller's own options are used unchanged.
   Package package(with(no_fallback));
   OrtModelPackageContext* context = open_package(s, package.model("cpu/dense.onnx").root());
   OrtModelPackageComponentContext* selected = select(s, package, context);
@@ -143,7 +143,7 @@ SCENE(package, session_options) {
   OrtSessionOptions* strict = s.options();
   CALL(AddSessionConfigEntry, strict, "session.disable_cpu_ep_fallback", "1");
   run_selected(s, selected, strict);
-  // Options of which the wish was made only said which provider.
+  // The selection uses only the provider of these options.
   OrtModelPackageComponentContext* again = select(s, package, context, "main", strict);
   run_selected(s, again, s.options());
 }

@@ -1,4 +1,4 @@
-// Model packages with mistakes, and of people with bad intentions.
+// Model packages with errors, and malicious ones.
 #include "package.h"
 
 using namespace scenes;  // NOLINT: the helpers of packages
@@ -173,7 +173,7 @@ SCENE(package, roots_that_are_none) {
 }
 
 SCENE(package, cycles) {
-  // A component that is the manifest, one that names components, links that lead to themselves.
+  // A component that is the manifest, one that names components, and links that lead to themselves.
   tell_package(s, Package(R"({"schema_version": "1.0", "components": {"main": "manifest.json"}})"));
   tell_package(s, Package(R"({"schema_version": "1.0", "components": {"main": "."}})")
                       .write("component.json", R"({"components": {"main": "."}, "variants": {}})"));
@@ -203,7 +203,7 @@ SCENE(package, paths_that_leave) {
       Package asset(manifest(cpu_variant(), more + R"("shared_assets": {")" + kAsset + "\": \"" + path + "\"}, "));
       open_package(s, asset.model("cpu/dense.onnx").root());
     }
-    // The name of a variant is a path, too, where no other is given.
+    // The name of a variant is also a path if no other is given.
     for (const char* name : {"/etc", "..", "../x", "a/b"}) {
       Package package(manifest(std::string("\"") + name + "\": {" + kCpu + "}", more));
       tell_package(s, package.write("a/b/file", ""));

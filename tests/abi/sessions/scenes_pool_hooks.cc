@@ -1,4 +1,4 @@
-// Hooks around what a session's threads are given to do.
+// Hooks around the work of a session's threads.
 #include <atomic>
 
 #include "models.h"

@@ -1,4 +1,4 @@
-// Runs by name: results, preallocated outputs, and everything that can be asked wrongly.
+// Runs by name: results, preallocated outputs, and all kinds of invalid arguments.
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -17,7 +17,7 @@ struct Dense {
   OrtValue* x;
 };
 
-/// One run of `session`; notes the outputs.
+/// Runs `session` once and notes the outputs.
 void run(Scene& s, OrtSession* session, std::vector<const char*> inputs, std::vector<const OrtValue*> values,
          std::vector<const char*> outputs, std::vector<OrtValue*> results = {}) {
   results.resize(outputs.size());
@@ -215,7 +215,7 @@ SCENE(run, sequence_of_maps) {
   note_tensor(s, "values", values);
 }
 
-// A value that was given for an output stays what it is.
+// A value that was given for an output keeps its type.
 SCENE(run, tensor_for_a_sequence) {
   OrtSession* session = open(s, "zipmap");
   float x[6] = {1, 2, 3, 4, 5, 6}, y[2] = {7, 7};

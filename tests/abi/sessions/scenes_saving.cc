@@ -1,4 +1,4 @@
-// Models that a session saves: in which format, under which name, with weights where; and what comes of loading them.
+// Models that a session saves: the format, the name, the place of weights, and loading them again.
 #include "custom.h"
 #include "folder.h"
 
@@ -17,7 +17,7 @@ bool is_ort(const std::string& file) {
 
 using Config = std::vector<std::pair<const char*, std::string>>;
 
-/// Saves `model` under `file` in a session with that configuration.
+/// Saves `model` as `file` in a session with that configuration.
 void save(Scene& s, const char* model, const std::string& file, const Config& config = {},
           GraphOptimizationLevel level = ORT_DISABLE_ALL) {
   OrtSessionOptions* o = s.options();
@@ -29,7 +29,7 @@ void save(Scene& s, const char* model, const std::string& file, const Config& co
   s.api.ReleaseSession(session);
 }
 
-/// Saves what stands in one file under the name of another.
+/// Saves the model of one file under another name.
 void save_again(Scene& s, const std::string& from, const std::string& to) {
   OrtSessionOptions* o = s.options();
   CALL(SetOptimizedModelFilePath, o, to.c_str());

@@ -8,7 +8,7 @@ using namespace scenes;
 
 namespace {
 
-/// By reference: the text is there only after the call that gives the code.
+/// By reference: the text is set only by the call that returns the code.
 void note_text(Scene& s, std::string_view key, OrtErrorCode code, char* const& text) {
   if (code != ORT_OK) return;
   s.note(key, text);

@@ -1,4 +1,4 @@
-// Plain objects: attributes, places of external data, profiling events.
+// Objects that carry data: attributes, locations of external data, profiling events.
 #include <cstring>
 #include <string>
 

@@ -6,8 +6,8 @@
 
 namespace {
 
-/// How plug-ins that were built from ONNX Runtime's sources see an info: they read the info of an allocator as an object of
-/// their own, and ask no function for it.
+/// How plug-ins that are built from ONNX Runtime's sources see an info: they read the info of an allocator as an object
+/// of their own type, without calling a function.
 struct Copied {
   std::string name;
   int32_t mem_type, type;

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// What a program writes that wants to see each allocation.
+/// An allocator as a program writes it to see each allocation.
 struct Counting : OrtAllocator {
   Counting() : OrtAllocator{} {
     version = ORT_API_VERSION;
@@ -108,7 +108,7 @@ void run_async() {
                                                              : n == 1 && values[0] ? ""
                                                                                    : "no value");
   };
-  const Ort::RunOptions lasting;  // until the run is over
+  const Ort::RunOptions lasting;  // until the run has ended
   session.RunAsync(lasting, in, inputs, 2, out, outputs, 1, callback, &done);
   const std::string error = done.get_future().get();
   expect(error.empty(), error);
@@ -123,7 +123,7 @@ void custom_allocator() {
     std::iota(value.GetTensorMutableData<float>(), value.GetTensorMutableData<float>() + 4, 1.0f);
     expect(counting.allocated == 1 && elements<float>(value) == Floats({1, 2, 3, 4}), "a tensor in its memory");
   }
-  expect(counting.freed == 1, "and given back");
+  expect(counting.freed == 1, "and freed");
   env().RegisterAllocator(&counting);
   {
     Ort::SessionOptions options;
@@ -137,7 +137,7 @@ void custom_allocator() {
   }
   env().UnregisterAllocator(counting.info);
   expect(counting.allocated == counting.freed,
-         "everything was given back: " + std::to_string(counting.allocated) + ", " + std::to_string(counting.freed));
+         "everything was freed: " + std::to_string(counting.allocated) + ", " + std::to_string(counting.freed));
 }
 
 void memory() {

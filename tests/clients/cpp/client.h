@@ -1,4 +1,4 @@
-// Tests of the official C++ interface: each throws when something is not as it should be.
+// Tests of the official C++ interface: each throws on an error.
 #pragma once
 #include <onnxruntime_cxx_api.h>
 
@@ -17,7 +17,7 @@ inline void expect(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
 
-/// That the call fails, with this code.
+/// Checks that the call fails with this code.
 template <typename Call>
 void expect_error(OrtErrorCode code, const std::string& what, const Call& call) {
   try {

@@ -1,4 +1,4 @@
-// The official C++ interface, as programs use it.
+// Uses the official C++ interface as programs do.
 //
 //   client DATA
 #include "client.h"

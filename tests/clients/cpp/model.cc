@@ -33,7 +33,7 @@ struct Dense : Ort::CustomOpBase<Dense, DenseKernel> {
   ONNXTensorElementDataType GetOutputType(size_t) const { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; }
 };
 
-/// y = operator(x) over two elements.
+/// y = operator(x) for two elements.
 Ort::Model made(const char* type, ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
   const Ort::TensorTypeAndShapeInfo shape(element, {2});
   const Ort::TypeInfo two = Ort::TypeInfo::CreateTensorInfo(shape.GetConst());
