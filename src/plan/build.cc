@@ -19,11 +19,11 @@
 namespace retort {
 namespace {
 
-// Bounds the weights that are in memory in both forms while threads pack them.
+// Limits how many bytes of weights are in memory in both forms while threads pack them.
 class Transit {
  public:
   explicit Transit(size_t limit) : limit_(limit) {}
-  // Waits until `bytes` more stay within the limit, or are alone.
+  // Waits until `bytes` more stay within the limit, or until nothing else is being packed.
   void enter(size_t bytes) {
     std::unique_lock lock(mutex_);
     left_.wait(lock, [&] { return inside_ == 0 || inside_ + bytes <= limit_; });
@@ -113,8 +113,8 @@ class Builder {
 
   PlanValue& value(SlotIndex i) { return plan_->values[i]; }
 
-  // A view shares the memory of its input unless that would make a graph output share memory that is not the plan's to
-  // give: an input, a constant, or another output. Boxed values never share.
+  // A view shares the memory of its input, unless a graph output would then share memory that the plan cannot return:
+  // an input, a constant, or another output. Boxed values never share memory.
   void share_memory(size_t index) {
     Step& s = plan_->steps[index];
     if (!s.op->has(kView) || s.inputs.empty() || s.inputs[0] == kNoSlot || s.outputs[0] == kNoSlot) return;
@@ -194,7 +194,7 @@ class Builder {
     }
   }
 
-  // How many steps, and the caller, read the memory of a value.
+  // Counts the readers of each value's memory: steps, and the caller.
   std::vector<uint32_t> count_readers() {
     std::vector<uint32_t> readers(plan_->values.size(), 0);
     for (const Step& s : plan_->steps) {
@@ -215,9 +215,10 @@ class Builder {
     return largest;
   }
 
-  // What takes most memory in passing first: the whole weight where a pass made it, a piece where it comes from the file.
-  // Then the largest, so that no thread is left alone with one at the end. Small ones of a file as they lie there, because
-  // reading one brings its neighbours into memory, which should not be done with yet.
+  // Sorts by the memory that packing needs temporarily, most first: the whole weight if a pass made it, one piece if it
+  // is in the file. Then the largest weight comes first, so that no thread has to pack one alone at the end. Small
+  // weights of a file come in file order, because reading one brings its neighbours into memory, and those should not
+  // be packed and released yet.
   std::tuple<size_t, size_t, const void*> packing_order(const Step& s) {
     constexpr size_t kPiece = size_t(1) << 20;
     const Tensor* weight = largest_weight(s);
@@ -264,7 +265,7 @@ class Builder {
             "loading was cancelled; call SessionOptionsSetLoadCancellationFlag with false to load again");
   }
 
-  // Packed weights take about what the plain ones do.
+  // Packed weights take about as many bytes as the plain ones.
   void expect_packed(std::span<Step* const> steps) {
     std::set<const void*> seen;
     size_t bytes = 0;
@@ -275,7 +276,8 @@ class Builder {
     memory_.expect(bytes);
   }
 
-  // What reading the graph and the passes brought into memory comes back piece by piece, as it is packed.
+  // Releases the pages that reading the graph and the passes have brought into memory; packing reads them again piece
+  // by piece.
   void release_mappings() {
     const void* last = nullptr;
     for (const PlanValue& v : plan_->values) {
@@ -287,7 +289,7 @@ class Builder {
 
   void keep_constants() {
     for (PlanValue& v : plan_->values) {
-      if (!v.constant.data()) continue;  // none, or packed and dropped
+      if (!v.constant.data()) continue;  // not a constant, or packed and dropped
       const size_t bytes = v.constant.bytes();
       try {
         v.constant = kept(v.constant);
@@ -299,7 +301,7 @@ class Builder {
     }
   }
 
-  // What runs read in place of the constant: aligned elements, and the same memory as in other sessions.
+  // Returns the tensor that runs read in place of the constant: aligned, and in the memory that other sessions use too.
   Tensor kept(const Tensor& constant) {
     const size_t bytes = constant.bytes();
     const auto range = file_range(constant.owner(), constant.data(), bytes);
@@ -320,8 +322,8 @@ class Builder {
     return own;
   }
 
-  // Constants of a file that it does not align are copied, small ones always: reading one where it lies brings up to
-  // 2 MiB of the file into memory.
+  // Copies constants that are not aligned in the file, and all small ones: reading a small one in the file brings up to
+  // 2 MiB of it into memory.
   template <typename In>
   Tensor copied(const Tensor& constant, const In& in) {
     constexpr size_t kSmall = size_t(64) << 10;
@@ -334,7 +336,7 @@ class Builder {
     return is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
   }
 
-  // On any thread of the pool.
+  // May be called on any thread of the pool.
   void prepare(Step& s) {
     std::vector<const ValueType*> types;
     std::vector<Tensor> held;  // another step may drop the constants meanwhile
@@ -359,7 +361,7 @@ class Builder {
     }
   }
 
-  // Nobody reads the constant again: a tensor without data keeps its type.
+  // Drops a constant that nothing reads any more; the tensor without data keeps its type.
   void drop(SlotIndex index) {
     Tensor& constant = value(index).constant;
     release_pages(constant);
@@ -377,18 +379,20 @@ class Builder {
   const PlanOptions& options_;
   const bool is_body_;
   std::shared_ptr<Plan> plan_;
-  const uint32_t number_;  // among the plans of the session
+  const uint32_t number_;  // the number of this plan in the session
   std::map<ValueId, SlotIndex> slots_;
-  std::vector<ValueId> ids_;       // by slot
-  std::vector<uint32_t> readers_;  // of the memory of each root; drops to 0 when all have packed what they need
-  // Of the weights, 1 / kInPassing may be in memory twice: less makes threads wait for each other (ADR 0005).
+  std::vector<ValueId> ids_;       // per slot
+  std::vector<uint32_t> readers_;  // readers of the memory of each root; 0 when every step has packed what it needs
+  // At most 1 / kInPassing of the weights may be in memory twice; a smaller limit makes threads wait for each other
+  // (ADR 0005).
   static constexpr size_t kInPassing = 8;
   size_t in_passing_ = 0;  // bytes
-  size_t freed_ = 0;       // of the heap, since it was last trimmed
+  size_t freed_ = 0;       // bytes of the heap freed since it was last trimmed
   std::mutex mutex_;       // guards constants, readers_ and freed_ while steps are prepared in parallel
-  BlockPool memory_;       // of packed weights
-  BlockPool small_;        // of small constants: one that another model shares keeps no block of weights
-  std::map<SlotIndex, SlotIndex> claimed_;  // root → the output that took its memory
+  BlockPool memory_;       // for packed weights
+  // For small constants; separate, so that one shared with another model does not keep a block of weights.
+  BlockPool small_;
+  std::map<SlotIndex, SlotIndex> claimed_;  // root → the output that uses its memory
 };
 
 }  // namespace
