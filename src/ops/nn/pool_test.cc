@@ -13,7 +13,7 @@ const float kNaN = std::nanf("");
 
 Tensor nine() { return f32({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}); }
 
-// Windows of every kind on one, two and three spatial axes; only kernels are compared.
+// Windows of every kind on one, two and three spatial axes, which only compare kernels.
 std::vector<OpCase> windows(std::vector<OpCase> own) {
   const auto add = [&](const char* about, Attributes attributes, Shape shape) {
     own.push_back(
@@ -81,7 +81,7 @@ const OpTest average_pool(
                          {"count_include_pad", int64_t(1)}},
           .inputs = {nine()},
           .outputs = {f32({1, 1, 2, 2}, {0.25f, 1.25f, 2.75f, 7})}},
-         {.about = "what hangs over the padding never counts",
+         {.about = "elements beyond the padding never count",
           .attributes = {{"kernel_shape", Ints{3}},
                          {"pads", Ints{1, 1}},
                          {"strides", Ints{3}},
@@ -110,7 +110,7 @@ const OpTest lp_pool("LpPool",
                                .attributes = {{"kernel_shape", Ints{2}}, {"p", int64_t(1)}, {"pads", Ints{0, 1}}},
                                .inputs = {f32({1, 1, 2}, {3, -4})},
                                .outputs = {f32({1, 1, 2}, {7, 4})}},
-                              {.about = "how many, without end: the padding is not among them",
+                              {.about = "p = 0: the count to the power of infinity, without padding",
                                .attributes = {{"kernel_shape", Ints{2}}, {"p", int64_t(0)}, {"pads", Ints{1, 1}}},
                                .inputs = {f32({1, 1, 3}, {1, kNaN, 0})},
                                .outputs = {f32({1, 1, 4}, {1, INFINITY, INFINITY, 1})}},
@@ -143,7 +143,7 @@ const OpTest global_lp(
                .attributes = {{"p", int64_t(1)}},
                .inputs = {two_planes()},
                .outputs = {f32({1, 2, 1, 1}, {12, 7})}},
-              {.about = "how many, without end",
+              {.about = "p = 0: the count to the power of infinity",
                .attributes = {{"p", int64_t(0)}},
                .inputs = {two_planes()},
                .outputs = {f32({1, 2, 1, 1}, {INFINITY, INFINITY})}}}));
