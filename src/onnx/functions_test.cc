@@ -211,9 +211,9 @@ TEST(Functions, LongChainsAreFineDoublingIsBounded) {
   const auto small = model_of({call("F8", {"x"}, {"y"})}, tower(8, 2));
   inline_functions(*small);
   EXPECT_EQ(small->graph->order().size(), 256u);
-  expect_refused({call("F40", {"x"}, {"y"})}, tower(40, 2), "makes more than 262144 nodes");
+  expect_refused({call("F40", {"x"}, {"y"})}, tower(40, 2), "results in more than 262144 nodes");
   const auto bound = model_of({call("F8", {"x"}, {"y"})}, tower(8, 2));
-  expect_error(ErrorCode::invalid_graph, "makes more than", [&] { inline_functions(*bound, {.nodes = 100}); });
+  expect_error(ErrorCode::invalid_graph, "results in more than", [&] { inline_functions(*bound, {.nodes = 100}); });
 }
 
 TEST(Functions, BytesAreBounded) {
@@ -233,7 +233,7 @@ TEST(Functions, NestingIsBounded) {
     all.push_back(
         {"F" + std::to_string(i), {"a"}, {"b"}, {branches(call("F" + std::to_string(i - 1), {"a"}, {"t"}), "t")}});
   }
-  expect_refused({call("F150", {"x"}, {"y"})}, all, "makes more than");  // two branches double the size at each level
+  expect_refused({call("F150", {"x"}, {"y"})}, all, "results in more than");  // two branches double the size at each level
   for (FunctionSpec& f : all) {
     if (f.name == "F0") continue;
     const std::string inner = "F" + std::to_string(std::stoi(f.name.substr(1)) - 1);

@@ -218,8 +218,8 @@ void expect_refused(const Attributes& attributes, std::string_view word) {
 
 TEST(TreeEnsemble, RefusesWhatIsNoTree) {
   expect_refused(regressor({{"nodes_truenodeids", Ints{2, 0, 3, 0, 0, 0}}}), "reached twice");
-  expect_refused(regressor({{"nodes_truenodeids", Ints{1, 0, 0, 0, 0, 0}}}), "from no root");
-  expect_refused(regressor({{"nodes_falsenodeids", Ints{2, 0, 9, 0, 0, 0}}}), "not there");
+  expect_refused(regressor({{"nodes_truenodeids", Ints{1, 0, 0, 0, 0, 0}}}), "not reached from any root");
+  expect_refused(regressor({{"nodes_falsenodeids", Ints{2, 0, 9, 0, 0, 0}}}), "does not exist");
   expect_refused(regressor({{"nodes_values", Floats{0}}}), "nodes_values has 1");
   expect_refused(regressor({{"target_ids", Ints{0, 0, 2, 1, 0}}}), "target 2");
   expect_refused(regressor({{"nodes_featureids", Ints{0, 0, 2, 0, 0, 0}}}), "3 features");
