@@ -129,7 +129,7 @@ void check_declared(const Graph& graph, const Node& node, std::span<const DType>
     const GraphValue& made = graph.value(node.outputs[i]);
     require(
         !made.type.is_tensor() || made.type.dtype == declared[i], ErrorCode::fail,
-        "the model declares its output '{}' as {}, but the operator produces {}; change the declaration, or cast it",
+        "the model declares its output '{}' as {}, but the operator produces {}; correct the declaration, or cast it",
         made.name, dtype_name(declared[i]), dtype_name(made.type.dtype));
   }
 }

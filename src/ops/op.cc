@@ -151,7 +151,7 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
     const DType type = inputs[i]->type.dtype;
     if (is_container(inputs[i]->type) && name == "T" && op.info.types != kAll)
       fail(ErrorCode::invalid_graph,
-           "input {} is not a tensor, but the operator takes only tensors; pass an element of it", i);
+           "input {} is not a tensor, but the operator takes only tensors; give an element of it", i);
     if (!inputs[i]->type.is_tensor() || type == DType::undefined) continue;
     if (name == "T" && !contains(op.info.types, type))
       fail(ErrorCode::not_implemented, "input {} is of type {}, the operator takes {}; cast it to one of these", i,
@@ -214,7 +214,7 @@ namespace detail {
 
 void fail_attribute(std::string_view name, const Attribute* given, std::string_view wanted) {
   if (!given) fail(ErrorCode::invalid_graph, "attribute '{}' is required and missing; set it", name);
-  fail(ErrorCode::invalid_graph, "attribute '{}' is {}, of kind {}, but the operator expects {}; change it", name,
+  fail(ErrorCode::invalid_graph, "attribute '{}' is {}, of kind {}, but the operator expects {}; correct it", name,
        attribute_text(*given), attribute_kind(*given), wanted);
 }
 

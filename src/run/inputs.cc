@@ -45,11 +45,11 @@ const Tensor& Inputs::brought(const RunRequest& request, size_t i, const Tensor&
   require(
       !request.disallow_copies || !is_there, ErrorCode::invalid_argument,
       "input '{}', {}{}, lies at an address that is not aligned for its elements and would have to be copied, which "
-      "session.disallow_implicit_copies forbids; pass aligned memory",
+      "session.disallow_implicit_copies forbids; give aligned memory",
       name, dtype_name(t.dtype()), to_string(t.shape()));
   require(!request.disallow_copies, ErrorCode::invalid_argument,
           "input '{}' lies in {} and is read in {}: it would have to be copied, which session.disallow_implicit_copies "
-          "forbids; pass it in that memory",
+          "forbids; give it in that memory",
           name, to_string(t.space()), to_string(wanted));
   copies_.resize(plan.inputs.size());
   Copy& c = copies_[i];

@@ -106,7 +106,7 @@ Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, st
           kernel.size(), in.size());
   check_ranks(a, in.size());
   require(a.kernel_shape.empty() || std::ranges::equal(a.kernel_shape, kernel), ErrorCode::invalid_argument,
-          "kernel_shape is {}, but the weights have {}; omit kernel_shape", to_string(a.kernel_shape),
+          "kernel_shape is {}, but the weights have {}; leave out kernel_shape", to_string(a.kernel_shape),
           to_string(kernel));
   Window w;
   w.rank = in.size();
