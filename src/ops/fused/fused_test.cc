@@ -167,7 +167,8 @@ std::vector<OpCase> windows() {
   };
   add("one axis", {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}, {"pads", Ints{1, 1}}}, {2, 37, 5});
   add("uneven pads", {{"kernel_shape", three}, {"strides", Ints{2, 1}}, {"pads", Ints{1, 0, 2, 1}}}, {2, 17, 19, 21});
-  add("hanging over", {{"kernel_shape", three}, {"strides", two}, {"ceil_mode", int64_t(1)}}, {1, 8, 10, 35});
+  add("extends beyond the edge", {{"kernel_shape", three}, {"strides", two}, {"ceil_mode", int64_t(1)}},
+      {1, 8, 10, 35});
   add("SAME_LOWER", {{"kernel_shape", two}, {"auto_pad", std::string("SAME_LOWER")}}, {1, 9, 8, 16});
   add("dilated", {{"kernel_shape", three}, {"dilations", Ints{2, 3}}, {"pads", Ints{1, 2, 1, 2}}}, {1, 9, 11, 7});
   add("a global window", {{"kernel_shape", Ints{9, 11}}}, {2, 9, 11, 67});

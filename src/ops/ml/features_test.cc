@@ -153,7 +153,8 @@ TEST(Features, WhatTheOperatorsRefuse) {
   refuses("Normalizer", {}, {x.reshaped({2, 1, 2})}, "X has shape [2,1,2], expected [N, features]");
   refuses("Imputer", {}, {x}, "exactly one of imputed_value_floats and imputed_value_int64s");
   refuses("Imputer", {{"imputed_value_int64s", Ints{1}}}, {x}, "X is float32, expected imputed_value_floats");
-  refuses("Imputer", {{"imputed_value_int64s", Ints{1L << 40}}}, {i32({1}, {0})}, "holds 1099511627776, X is int32");
+  refuses("Imputer", {{"imputed_value_int64s", Ints{1L << 40}}}, {i32({1}, {0})},
+          "contains 1099511627776, but X is int32");
   refuses("OneHotEncoder", {}, {x}, "exactly one of cats_int64s and cats_strings");
   refuses("OneHotEncoder", {{"cats_int64s", Ints{1}}, {"zeros", int64_t(0)}}, {x}, "element 1 of X is 2, which is not");
   refuses("FeatureVectorizer", {{"inputdimensions", Ints{2}}}, {x, x}, "2 inputs, 1 inputdimensions");

@@ -30,7 +30,7 @@ const OpTest conv(
       .attributes = {{"group", int64_t(2)}},
       .inputs = {f32({1, 2, 2}, {1, 2, 3, 4}), f32({4, 1, 1}, {1, 2, 3, 4})},
       .outputs = {f32({1, 4, 2}, {1, 2, 2, 4, 9, 12, 12, 16})}},
-     {.about = "NaN spoils only results that depend on it",
+     {.about = "NaN affects only results that depend on it",
       .inputs = {f32({1, 1, 4}, {kNaN, 1, 1, 1}), f32({1, 1, 2}, {0, 1})},
       .outputs = {f32({1, 1, 3}, {kNaN, 1, 1})}},
      {.about = "no images",

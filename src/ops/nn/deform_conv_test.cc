@@ -48,7 +48,7 @@ const OpTest deform_conv(
                  f32({1, 2, 1, 5}, {kNaN, kInf, -kInf, 1e30f, 0, 0, 0, 0, 0, 3e9f})},
       .outputs = {f32({1, 1, 1, 5}, {0, 0, 0, 0, 0})},
       .fixed_types = true},
-     {.about = "NaN spoils only results that depend on it",
+     {.about = "NaN affects only results that depend on it",
       .inputs = {f32({1, 1, 1, 4}, {kNaN, 1, 2, 3}), f32({1, 1, 1, 1}, {1}),
                  f32({1, 2, 1, 4}, {0, 0, 0, 0, 0, -0.5f, 0, 0.5f})},
       .outputs = {f32({1, 1, 1, 4}, {kNaN, kNaN, 2, 1.5f})},

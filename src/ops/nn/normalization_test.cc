@@ -26,7 +26,7 @@ const OpTest layer(
       .attributes = {{"axis", int64_t(0)}, {"epsilon", 0.25f}},
       .inputs = {rows(), f32({2, 3}, {1, 2, 3, 4, 5, 6})},
       .outputs = {f32({2, 3}, {-0.101015254f, 1.01015254f, 5.15177798f, -5.25279323f, -3.53553391f, -0.606091527f})}},
-     {.about = "NaN spoils its row only",
+     {.about = "NaN affects only its row",
       .inputs = {f32({2, 2}, {kNaN, 1, 1, -1}), f32({2}, {1, 1})},
       .outputs = {f32({2, 2}, {kNaN, kNaN, 0.999995f, -0.999995f})}},
      {.about = "long rows", .inputs = {random({5, 1027}), random({1027}, 2), random({1027}, 3)}},

@@ -23,9 +23,9 @@ std::vector<OpCase> windows(std::vector<OpCase> own) {
   add("one axis", {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}, {"pads", Ints{1, 1}}}, {2, 5, 37});
   add("strides and uneven pads", {{"kernel_shape", three}, {"strides", Ints{2, 1}}, {"pads", pads}}, {2, 3, 17, 19});
   add("a global window", {{"kernel_shape", Ints{7, 5}}}, {2, 3, 7, 5});
-  add("the last window hangs over", {{"kernel_shape", three}, {"strides", two}, {"ceil_mode", int64_t(1)}},
-      {1, 3, 8, 10});
-  add("hanging over the padding",
+  add("the last window extends beyond the input",
+      {{"kernel_shape", three}, {"strides", two}, {"ceil_mode", int64_t(1)}}, {1, 3, 8, 10});
+  add("extends beyond the padding",
       {{"kernel_shape", three}, {"strides", three}, {"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", int64_t(1)}},
       {1, 3, 9, 8});
   add("SAME_UPPER", {{"kernel_shape", two}, {"auto_pad", std::string("SAME_UPPER")}}, {1, 3, 9, 8});
@@ -92,7 +92,7 @@ const OpTest average_pool(
          {.about = "padding on both ends counts",
           .attributes = {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 2, 2, 1}}, {"count_include_pad", int64_t(1)}},
           .inputs = {random({2, 3, 8, 9})}},
-         {.about = "NaN spoils its windows only",
+         {.about = "NaN affects only its windows",
           .attributes = {{"kernel_shape", Ints{2}}},
           .inputs = {f32({1, 1, 4}, {kNaN, 1, 3, 5})},
           .outputs = {f32({1, 1, 3}, {kNaN, 2, 4})}}}));
@@ -130,7 +130,7 @@ Tensor two_planes() { return f32({1, 2, 2, 2}, {1, 2, 3, 6, -4, -3, 0, 0}); }
 const OpTest global_average(
     "GlobalAveragePool",
     over_all({{.about = "means", .inputs = {two_planes()}, .outputs = {f32({1, 2, 1, 1}, {3, -1.75f})}},
-              {.about = "NaN spoils its plane only",
+              {.about = "NaN affects only its plane",
                .inputs = {f32({1, 2, 2}, {kNaN, 1, 2, 4})},
                .outputs = {f32({1, 2, 1}, {kNaN, 3})}}}));
 const OpTest global_max(
