@@ -289,7 +289,7 @@ void Inliner::expand_call(Graph& graph, NodeId id, const Function& function) {
   }
 }
 
-// In one go at the end: taking every call's uses away by itself would be quadratic in the uses of a value.
+// Done once at the end: removing the uses of each call individually would be quadratic in the uses of a value.
 void Inliner::rebuild_uses(Graph& graph) {
   for (size_t i = 0; i < graph.value_count(); ++i) graph.value(ValueId(i)).uses.clear();
   for (size_t i = 0; i < graph.node_count(); ++i) {

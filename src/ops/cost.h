@@ -15,7 +15,7 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 enum class Access : uint8_t {
   whole,  ///< all elements of all inputs
   part,   ///< as many elements of input 0 as it writes, one after the other
-  rows,   ///< as many elements of input 0 as it writes, in rows that lie anywhere in it
+  rows,   ///< as many elements of input 0 as it writes, in rows at any positions
 };
 
 /// The arithmetic of the operator's definition; a kernel may need less (Winograd). Copies, searches, decision trees and

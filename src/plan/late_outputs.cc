@@ -41,8 +41,8 @@ class Sharer {
       for (const OutputAlias& alias : op->aliases()) share(i, alias, shared);
       if (!shared.empty()) op->grant(*s.state, std::move(shared));
     }
-    // The step after the last reader may overwrite the memory, but that last reader does not know that the value is
-    // shared.
+    // Extends the lifetime by one step: the last reader does not know that the memory is shared, so only later steps
+    // may overwrite it.
     const auto end = uint32_t(plan_.steps.size());
     for (size_t i = 0; i < memory_.size(); ++i) {
       if (memory_[i].is_shared) plan_.values[i].last_use = std::min(memory_[i].last_use + 1, end);

@@ -32,7 +32,7 @@ struct PlanValue {
   std::string name;
   ValueType type;  ///< as far as it is known before any run
   Home home = Home::none;
-  SlotIndex root = kNoSlot;  ///< the value whose memory this one shares (itself when it is no view)
+  SlotIndex root = kNoSlot;  ///< the value whose memory this one shares (itself if it is not a view)
   uint32_t last_use = 0;     ///< index of the last step that uses the memory; valid for roots only
   Tensor constant;
 };

@@ -140,13 +140,13 @@ bool Joins::place(const Steps& steps, SlotIndex part, SlotIndex whole, const Pie
   return true;
 }
 
-// The value that `root` was cut out of by a Split; kNoSlot if there is none.
+// The value that a Split takes `root` from; kNoSlot if there is none.
 SlotIndex Joins::cut_from(SlotIndex root) const {
   const uint32_t made = table_.producer_of(root);
   return made != kNever && cuts(plan_.steps[made]) ? plan_.steps[made].inputs[0] : kNoSlot;
 }
 
-// The place in the output of the value that this input was cut out of, if the input is to lie where it is joined.
+// The place in the output of the value that a Split takes this input from, if the input is to lie where it is joined.
 std::optional<Piece> Joins::as_a_whole(const Steps& steps, uint32_t step, size_t input) const {
   const SlotIndex part = plan_.steps[step].inputs[input], root = table_.root_of(part), whole = cut_from(root);
   if (whole == kNoSlot || table_[part].count == 0 || table_[part].row_extent() != table_[root].row_extent()) return {};

@@ -61,7 +61,7 @@ constexpr bool is_winograd(ConvAlgorithm a) {
 /// 1e-5 of the largest output), Strassen's is smaller; `strict` excludes both.
 ConvAlgorithm choose_conv(const ConvShape& shape, bool strict);
 
-/// Packs weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
+/// Packed weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
 /// except `depthwise` use the same packing, which does not depend on batch, spatial sizes, strides, dilations, padding
 /// or pixel strides: it serves whatever choose_conv returns for the shapes of a run. `weights` need not be aligned.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);

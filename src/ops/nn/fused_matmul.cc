@@ -1,5 +1,5 @@
 // com.microsoft.FusedMatMul: alpha · A' · B', where A' and B' are transposed according to the attributes: transA/transB
-// swap the last two axes; before that, transBatchA/transBatchB move the first axis behind the other leading ones.
+// swap the last two axes; before that, transBatchA/transBatchB move the first axis after the other leading ones.
 #include "ops/nn/common/matrix.h"
 
 namespace retort::ops {

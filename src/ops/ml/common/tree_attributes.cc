@@ -58,7 +58,7 @@ class NodeIndex {
 
   const std::vector<int64_t>&trees_, &nodes_;
   std::vector<uint32_t> order_;  // indices, sorted by tree and node
-  size_t begin_ = 0, end_ = 0;   // range of the tree that was asked for last
+  size_t begin_ = 0, end_ = 0;   // range of the tree that was requested last
 };
 
 // Groups the weights by leaf, in the order of the lists; weights of splits are ignored. `child(i)` is the node that
